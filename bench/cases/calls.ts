@@ -1,0 +1,28 @@
+import { medianOf, ratios, type Series } from '../measure/compare.ts'
+import { echoLoad } from './loads.ts'
+import { sideBySide } from './sideBySide.ts'
+
+const GENERATOR_FREE = "The floor fills its core and the generator's has room: the floor is the server's own."
+const GENERATOR_BOUND = 'CAUTION: the generator may be the bottleneck here; ratios to the floor are too kind.'
+
+/** Every check on, against a bare server without any and against the SDK. */
+export const calls = sideBySide({
+  title: 'tools/call over HTTP, 32 keep-alive connections, one zod echo tool',
+  unit: 'calls/s',
+  entrants: [
+    { name: 'floor', program: 'floor', role: { door: 'http' }, load: echoLoad() },
+    { name: 'sdk', program: 'sdk', role: { door: 'http' }, load: echoLoad() },
+    { name: 'pannier', program: 'pannier', role: { door: 'http' }, load: echoLoad() },
+  ],
+  figures: (of) => [
+    { label: 'calls: pannier / floor', ...ratios(of('pannier'), of('floor')), asked: 0.75, aim: 0.85 },
+    { label: 'calls: pannier / sdk', ...ratios(of('pannier'), of('sdk')), asked: 5, aim: 7 },
+  ],
+  remarks: (of) => [isServerBound(of('floor')) ? GENERATOR_FREE : GENERATOR_BOUND],
+})
+
+function isServerBound(floor: Series): boolean {
+  const server = medianOf(floor, (sample) => sample.serverCpu)
+  const generator = medianOf(floor, (sample) => sample.loadCpu)
+  return server > 0.9 && generator < server
+}

@@ -1,0 +1,42 @@
+import type { Figure } from '../measure/figure.ts'
+import type { Patience } from '../measure/patience.ts'
+import type { Role } from '../peers/role.ts'
+import type { Plan } from '../plan.ts'
+import type { Program } from '../processes/build.ts'
+import type { Child } from '../processes/child.ts'
+
+/** What a case may use. */
+export interface Bench {
+  plan: Plan
+  patience: Patience
+  startServer(program: Program, role: Partial<Role> & Pick<Role, 'door'>): Promise<Child>
+  startProgram(program: Program): Promise<Child>
+}
+
+export interface CaseResult {
+  /** What is printed. */
+  lines: string[]
+  figures: Figure[]
+  wrong: { count: number; first?: string }
+  /** What goes to the JSON file. */
+  raw: unknown
+}
+
+export interface Case {
+  title: string
+  programs: readonly Program[]
+  run(bench: Bench): Promise<CaseResult>
+}
+
+/** Runs work over started processes and ends them, whatever happens. */
+export async function withChildren<T>(starting: Promise<Child>[], work: (all: Child[]) => Promise<T>): Promise<T> {
+  const started = await Promise.allSettled(starting)
+  const children = started.filter((one) => one.status === 'fulfilled').map((one) => one.value)
+  try {
+    const failed = started.find((one) => one.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+    return await work(children)
+  } finally {
+    await Promise.all(children.map((child) => child.stop()))
+  }
+}

@@ -1,0 +1,30 @@
+import { spreadOf } from '../measure/statistics.ts'
+import type { SealTiming } from '../peers/seal.ts'
+import { type Case, withChildren } from './case.ts'
+import { fine } from './lines.ts'
+
+const SIZES = [200, 2_000, 20_000]
+
+/** Printed, not judged. */
+export const seal: Case = {
+  title: 'seal and open, microseconds each',
+  programs: ['seal'],
+  run: (bench) =>
+    withChildren([bench.startProgram('seal')], async ([child]) => {
+      const timings: SealTiming[] = []
+      for (const bytes of SIZES) {
+        const timing = await child?.ask<SealTiming>('time', { bytes, ms: bench.plan.microMs })
+        if (timing !== undefined) timings.push(timing)
+      }
+      return { lines: timings.map(line), figures: [], wrong: { count: 0 }, raw: timings }
+    }),
+}
+
+function line({ bytes, tokenLength, sealMicros, openMicros }: SealTiming): string {
+  const text = (values: number[]): string => {
+    const { median, low } = spreadOf(values)
+    return `${fine(median).padStart(8)} µs (best ${fine(low)})`
+  }
+  const size = bytes < 1000 ? `${bytes} B` : `${bytes / 1000} KB`
+  return `${size.padStart(6)}   seal ${text(sealMicros)}   open ${text(openMicros)}   token of ${tokenLength} characters`
+}

@@ -1,0 +1,62 @@
+import { type Contender, compare, type Series, wrongIn } from '../measure/compare.ts'
+import type { Figure } from '../measure/figure.ts'
+import type { Role } from '../peers/role.ts'
+import type { Plan } from '../plan.ts'
+import type { Child } from '../processes/child.ts'
+import { type Bench, type Case, type CaseResult, withChildren } from './case.ts'
+import { contentionLines, rateLines } from './lines.ts'
+import type { Load } from './loads.ts'
+import { watched } from './watched.ts'
+
+/** One process in a comparison: what it runs, and the load it gets. */
+export interface Entrant {
+  name: string
+  program: 'floor' | 'sdk' | 'pannier'
+  role: Partial<Role> & Pick<Role, 'door'>
+  load: Load
+}
+
+export interface Comparison {
+  title: string
+  unit: string
+  entrants: readonly Entrant[]
+  figures(of: (name: string) => Series): Figure[]
+  remarks?(of: (name: string) => Series): string[]
+}
+
+/** A case that starts all its entrants together, loads them in turns, and compares their rates. */
+export function sideBySide(comparison: Comparison): Case & { entrants: readonly Entrant[] } {
+  const { title, entrants } = comparison
+  const programs = [...new Set(entrants.map(({ program }) => program))]
+  const run = (bench: Bench): Promise<CaseResult> => {
+    const starting = entrants.map(({ program, role }) => bench.startServer(program, role))
+    return withChildren(starting, async (children) => {
+      const contenders = entrants.map((entrant, index) => contender(entrant, children[index], bench.plan))
+      return settle(comparison, await compare(contenders, bench.plan.rounds, bench.patience))
+    })
+  }
+  return { title, programs, entrants, run }
+}
+
+function contender(entrant: Entrant, child: Child | undefined, plan: Plan): Contender {
+  if (child === undefined) throw new Error(`${entrant.name} was not started.`)
+  return {
+    name: entrant.name,
+    warmUpMs: plan.warmUpMs[entrant.program],
+    run: (ms) => watched(child, entrant.load, { ms }),
+  }
+}
+
+function settle(comparison: Comparison, series: Series[]): CaseResult {
+  const of = (name: string): Series => {
+    const found = series.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`Nothing was measured for ${name}.`)
+    return found
+  }
+  return {
+    lines: [...rateLines(series, comparison.unit), ...(comparison.remarks?.(of) ?? []), ...contentionLines(series)],
+    figures: comparison.figures(of),
+    wrong: wrongIn(series),
+    raw: series,
+  }
+}

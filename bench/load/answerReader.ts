@@ -1,0 +1,72 @@
+/**
+ * Reads HTTP/1.1 answers off one keep-alive connection, with Content-Length or chunked.
+ * Only one request is ever under way on a connection, so bytes after a complete answer are a fault.
+ */
+export interface Answer {
+  status: number
+  body: string
+}
+
+const NOTHING = Buffer.alloc(0)
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+export class AnswerReader {
+  #held: Buffer = NOTHING
+
+  /** The answer, once its last byte is there. */
+  push(chunk: Buffer): Answer | undefined {
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
+    const read = readAnswer(bytes)
+    if (read === undefined) {
+      if (bytes.length > MAX_ANSWER_BYTES) throw new Error('An answer is longer than 16 MB.')
+      this.#held = bytes
+      return undefined
+    }
+    if (read.end !== bytes.length) throw new Error('The server sent bytes that no request asked for.')
+    this.#held = NOTHING
+    return read.answer
+  }
+}
+
+function readAnswer(bytes: Buffer): { answer: Answer; end: number } | undefined {
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  if (headEnd === -1) return undefined
+  const head = bytes.toString('latin1', 0, headEnd)
+  if (!head.startsWith('HTTP/1.1 ')) throw new Error(`Not an HTTP/1.1 answer: ${head.slice(0, 40)}`)
+  const body = readBody(head, bytes, headEnd + 4)
+  if (body === undefined) return undefined
+  return { answer: { status: Number(head.slice(9, 12)), body: body.text }, end: body.end }
+}
+
+function readBody(head: string, bytes: Buffer, start: number): { text: string; end: number } | undefined {
+  const length = /^content-length: *(\d+)/im.exec(head)?.[1]
+  if (length !== undefined) return readLength(bytes, start, Number(length))
+  if (/^transfer-encoding: *chunked/im.test(head)) return readChunks(bytes, start)
+  throw new Error('An answer has neither Content-Length nor chunks.')
+}
+
+function readLength(bytes: Buffer, start: number, length: number): { text: string; end: number } | undefined {
+  const end = start + length
+  return bytes.length < end ? undefined : { text: bytes.toString('utf8', start, end), end }
+}
+
+function readChunks(bytes: Buffer, start: number): { text: string; end: number } | undefined {
+  const parts: Buffer[] = []
+  for (let at = start; at < bytes.length; ) {
+    const lineEnd = bytes.indexOf('\r\n', at)
+    if (lineEnd === -1) return undefined
+    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16)
+    if (Number.isNaN(size)) throw new Error('A chunk has no size.')
+    const chunkEnd = lineEnd + 2 + size
+    if (bytes.length < chunkEnd + 2) return undefined
+    if (size === 0) return { text: joinText(parts), end: chunkEnd + 2 }
+    parts.push(bytes.subarray(lineEnd + 2, chunkEnd))
+    at = chunkEnd + 2
+  }
+  return undefined
+}
+
+function joinText(parts: Buffer[]): string {
+  const [only] = parts
+  return parts.length === 1 && only !== undefined ? only.toString() : Buffer.concat(parts).toString()
+}

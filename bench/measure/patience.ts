@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const LOOK_MS = 250
+/** What others may use of a core before a measurement counts as disturbed. */
+const DISTURBED = 0.1
+
+/** The one thing a sample must tell: what others on the machine used of the cores meanwhile. */
+interface Disturbable {
+  othersCpu?: number
+  ms: number
+}
+
+/**
+ * Time that a run may spend on others who use the machine: it waits until they are quiet, and measures again what
+ * they disturbed. What decides is their CPU time, never the result. When the time is spent, disturbed samples count.
+ */
+export class Patience {
+  #leftMs: number
+  #othersBusyMs: () => number | undefined
+  /** Samples that were measured again. */
+  repeated = 0
+
+  constructor(ms: number, othersBusyMs: () => number | undefined) {
+    this.#leftMs = ms
+    this.#othersBusyMs = othersBusyMs
+  }
+
+  async undisturbed<T extends Disturbable>(measure: () => Promise<T>): Promise<T> {
+    await this.#quiet()
+    let sample = await measure()
+    while (isDisturbed(sample) && this.#leftMs > sample.ms) {
+      this.#leftMs -= sample.ms
+      this.repeated++
+      await this.#quiet()
+      sample = await measure()
+    }
+    return sample
+  }
+
+  async #quiet(): Promise<void> {
+    while (this.#leftMs > 0) {
+      const before = this.#othersBusyMs()
+      const started = performance.now()
+      await sleep(LOOK_MS)
+      const after = this.#othersBusyMs()
+      const ms = performance.now() - started
+      if (before === undefined || after === undefined || (after - before) / ms < DISTURBED) return
+      this.#leftMs -= ms
+    }
+  }
+}
+
+export function isDisturbed(sample: Disturbable): boolean {
+  return (sample.othersCpu ?? 0) >= DISTURBED
+}

@@ -1,0 +1,55 @@
+import { parseArgs } from 'node:util'
+
+export const CASE_NAMES = ['calls', 'elicitation', 'fetch', 'stdio', 'memory', 'tools', 'seal', 'journal'] as const
+export type CaseName = (typeof CASE_NAMES)[number]
+
+export interface Options {
+  /** Short rounds and little warm-up: to see that it works, not to quote. */
+  quick: boolean
+  only: readonly CaseName[]
+  /** Where the raw numbers go. */
+  json?: string
+  /** Show where our own time goes instead of comparing. */
+  profile: boolean
+  /** Time that may go on waiting for a quiet machine. @default 60, with `quick` 3 */
+  patienceSeconds?: number
+}
+
+export const USAGE = `npm run bench [-- options]
+  --quick        short rounds, under a minute; for a look, not for figures
+  --only a,b     of ${CASE_NAMES.join(', ')}
+  --json FILE    write the raw numbers
+  --patience S   wait up to S seconds in all while others use the machine (default 60, quick 3)
+  --profile      profile ours under load and print its ten hottest functions`
+
+export function readOptions(argv: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      json: { type: 'string' },
+      profile: { type: 'boolean', default: false },
+      patience: { type: 'string' },
+    },
+  })
+  return {
+    quick: values.quick,
+    profile: values.profile,
+    only: readCases(values.only),
+    ...(values.json !== undefined && { json: values.json }),
+    ...(values.patience !== undefined && { patienceSeconds: Number(values.patience) }),
+  }
+}
+
+function readCases(list: string | undefined): readonly CaseName[] {
+  if (list === undefined) return CASE_NAMES
+  const wanted = list.split(',').map((name) => name.trim())
+  const unknown = wanted.find((name) => !isCaseName(name))
+  if (unknown !== undefined) throw new Error(`No case is called "${unknown}". There are: ${CASE_NAMES.join(', ')}.`)
+  return CASE_NAMES.filter((name) => wanted.includes(name))
+}
+
+function isCaseName(name: string): name is CaseName {
+  return (CASE_NAMES as readonly string[]).includes(name)
+}

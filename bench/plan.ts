@@ -1,0 +1,31 @@
+import type { Rounds } from './measure/compare.ts'
+
+/** How long everything takes. */
+export interface Plan {
+  rounds: Rounds
+  /** Load before the rate counts. The SDK is still getting faster after seven seconds. */
+  warmUpMs: { floor: number; sdk: number; pannier: number }
+  memory: { calls: number; repeats: number }
+  /** How long each size of a seal, and each length of a journal, is timed. */
+  microMs: number
+  /** Time that may go on waiting for others who use the machine. */
+  patienceMs: number
+}
+
+export const CONNECTIONS = 32
+
+export const FULL: Plan = {
+  rounds: { count: 6, ms: 2_500 },
+  warmUpMs: { floor: 3_000, sdk: 10_000, pannier: 5_000 },
+  memory: { calls: 15_000, repeats: 3 },
+  microMs: 1_500,
+  patienceMs: 60_000,
+}
+
+export const QUICK: Plan = {
+  rounds: { count: 3, ms: 500 },
+  warmUpMs: { floor: 500, sdk: 2_000, pannier: 1_000 },
+  memory: { calls: 2_000, repeats: 1 },
+  microMs: 200,
+  patienceMs: 3_000,
+}

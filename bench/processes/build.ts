@@ -1,0 +1,51 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'tsdown'
+
+const bench = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+export const PROGRAMS = ['floor', 'sdk', 'pannier', 'seal', 'journal'] as const
+export type Program = (typeof PROGRAMS)[number]
+
+/** Where the programs of one run lie, and how to be rid of them. */
+export interface Built {
+  file(program: Program): string
+  remove(): void
+}
+
+/**
+ * Measured programs run as JavaScript, as users run them: Node's type stripping alone takes 18 MB. Our own source is
+ * bundled as it is released; everything from npm stays where it is. The folder must lie inside the project, or
+ * packages would not be found.
+ */
+export async function buildPrograms(programs: readonly Program[]): Promise<Built> {
+  const folder = join(root, 'node_modules', '.cache', `pannier-bench-${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    await build({
+      entry: Object.fromEntries(programs.map((program) => [program, sourceOf(program)])),
+      cwd: root,
+      outDir: folder,
+      config: false,
+      format: 'esm',
+      platform: 'node',
+      target: 'node22',
+      dts: false,
+      report: false,
+      logLevel: 'error',
+      deps: { neverBundle: true, alwaysBundle: [/^pannier\//] },
+      inputOptions: { resolve: { conditionNames: ['pannier-source', 'node', 'import', 'default'] } },
+    })
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return { file: (program) => join(folder, `${program}.mjs`), remove }
+}
+
+export function sourceOf(program: Program): string {
+  return join(bench, 'peers', `${program}.ts`)
+}

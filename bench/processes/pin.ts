@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+
+/** The measured process has one core, the bench with its load generator another. */
+export const SERVER_CORE = 0
+export const LOAD_CORE = 1
+
+/** Whether cores can be chosen here. */
+function findTaskset(): boolean {
+  if (availableParallelism() < 2) return false
+  try {
+    execFileSync('taskset', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Puts this process, all its threads, on the load generator's core; false where that cannot be done. */
+export function pinLoadGenerator(): boolean {
+  if (!findTaskset()) return false
+  try {
+    execFileSync('taskset', ['-acp', String(LOAD_CORE), String(process.pid)], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The command line that runs a program on the server's core. */
+export function onServerCore(pinned: boolean, command: string[]): string[] {
+  return pinned ? ['taskset', '-c', String(SERVER_CORE), ...command] : command
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { calls } from './cases/calls.ts'
+import { withChildren } from './cases/case.ts'
+import { elicitation } from './cases/elicitation.ts'
+import { fetch } from './cases/fetch.ts'
+import { type Entrant, type sideBySide } from './cases/sideBySide.ts'
+import { stdio } from './cases/stdio.ts'
+import { type CaseName } from './options.ts'
+import { type CpuProfile, hottest, shares } from './measure/hotSpots.ts'
+import { writeRole } from './peers/role.ts'
+import { sourceOf } from './processes/build.ts'
+import { startChild } from './processes/child.ts'
+
+const PROFILED: Partial<Record<CaseName, ReturnType<typeof sideBySide>>> = { calls, elicitation, fetch, stdio }
+const WARM_UP_MS = 4_000
+const PROFILE_MS = 4_000
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Profiles ours, warm, from its source, so that a hot spot is a file and a line one can open. */
+export async function profileOurs(only: readonly CaseName[], pinned: boolean): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-profile-'))
+  for (const name of only) {
+    const entrant = PROFILED[name]?.entrants.find(({ program }) => program === 'pannier')
+    if (entrant === undefined) continue
+    const file = join(folder, `${name}.cpuprofile`)
+    await record(entrant, file, pinned)
+    print(name, file, JSON.parse(readFileSync(file, 'utf8')))
+  }
+}
+
+async function record({ program, role, load }: Entrant, file: string, pinned: boolean): Promise<void> {
+  const argv = writeRole({ tool: 'echo', registered: 1, ...role })
+  const nodeFlags = ['--conditions=pannier-source']
+  const launch = { file: sourceOf(program), argv, nodeFlags, pinned, pipes: role.door === 'stdio' }
+  await withChildren([startChild(launch)], async ([child]) => {
+    if (child === undefined) return
+    await load(child, { ms: WARM_UP_MS })
+    await child.ask('startProfile')
+    await load(child, { ms: PROFILE_MS })
+    await child.ask('stopProfile', file)
+  })
+}
+
+function print(name: string, file: string, profile: CpuProfile): void {
+  console.log(`\n${name}: where ours spends its time (self time; whole profile in ${file})`)
+  for (const { label, share } of shares(profile, root)) console.log(`  ${percent(share)}  ${label}`)
+  console.log('  The ten hottest functions of src/, self time and with what they call:')
+  for (const spot of hottest(profile, root, 10)) {
+    console.log(`  ${percent(spot.self)} ${percent(spot.total)}  ${spot.name}  ${spot.place}`)
+  }
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1).padStart(5)} %`
+}

@@ -1,0 +1,115 @@
+import { writeFileSync } from 'node:fs'
+import type { Bench, Case, CaseResult } from './cases/case.ts'
+import { calls } from './cases/calls.ts'
+import { elicitation } from './cases/elicitation.ts'
+import { fetch } from './cases/fetch.ts'
+import { journal } from './cases/journal.ts'
+import { figureLine } from './cases/lines.ts'
+import { memory } from './cases/memory.ts'
+import { seal } from './cases/seal.ts'
+import { stdio } from './cases/stdio.ts'
+import { tools } from './cases/tools.ts'
+import { type Figure, verdict } from './measure/figure.ts'
+import { Patience } from './measure/patience.ts'
+import { type CaseName, type Options, readOptions, USAGE } from './options.ts'
+import { writeRole } from './peers/role.ts'
+import { FULL, type Plan, QUICK } from './plan.ts'
+import { type Built, buildPrograms } from './processes/build.ts'
+import { killChildrenAtExit, startChild } from './processes/child.ts'
+import { coresBusyMs } from './processes/coreBusy.ts'
+import { LOAD_CORE, pinLoadGenerator, SERVER_CORE } from './processes/pin.ts'
+import { profileOurs } from './profile.ts'
+
+const CASES: Record<CaseName, Case> = { calls, elicitation, fetch, stdio, memory, tools, seal, journal }
+
+const REPEATED = 'samples were measured again because other processes used the machine meanwhile.'
+
+async function main(options: Options): Promise<number> {
+  const started = performance.now()
+  killChildrenAtExit()
+  const pinned = pinLoadGenerator()
+  introduce(options, pinned)
+  if (options.profile) {
+    await profileOurs(options.only, pinned)
+    return 0
+  }
+  const results = await runCases(options, pinned)
+  const wrong = summarize(results)
+  if (options.json !== undefined) writeRaw(options.json, options, results)
+  console.log(`${Math.round((performance.now() - started) / 1000)} s`)
+  return wrong === 0 ? 0 : 1
+}
+
+function introduce(options: Options, pinned: boolean): void {
+  const cores = pinned
+    ? `servers on core ${SERVER_CORE}, load on core ${LOAD_CORE}`
+    : 'NOT pinned: no taskset or one core'
+  console.log(`Node ${process.version}, ${cores}. Medians, with the lowest and highest round in brackets.`)
+  if (options.quick) console.log('Quick: too short to warm the SDK up, which flatters us. Not for quoting.')
+}
+
+async function runCases(options: Options, pinned: boolean): Promise<Map<CaseName, CaseResult>> {
+  const programs = [...new Set(options.only.flatMap((name) => CASES[name].programs))]
+  const built = await buildPrograms(programs)
+  const bench = openBench(planFor(options), built, pinned)
+  const results = new Map<CaseName, CaseResult>()
+  try {
+    for (const name of options.only) {
+      console.log(`\n${name}: ${CASES[name].title}`)
+      const result = await CASES[name].run(bench)
+      results.set(name, result)
+      for (const line of [...result.lines, ...result.figures.map(figureLine)]) console.log(`  ${line}`)
+      if (result.wrong.count > 0)
+        console.log(`  WRONG ANSWERS: ${result.wrong.count}, the first: ${result.wrong.first}`)
+    }
+    if (bench.patience.repeated > 0) console.log(`\n${bench.patience.repeated} ${REPEATED}`)
+  } finally {
+    built.remove()
+  }
+  return results
+}
+
+function planFor({ quick, patienceSeconds }: Options): Plan {
+  const plan = quick ? QUICK : FULL
+  return patienceSeconds === undefined ? plan : { ...plan, patienceMs: patienceSeconds * 1000 }
+}
+
+function openBench(plan: Plan, built: Built, pinned: boolean): Bench {
+  return {
+    plan,
+    patience: new Patience(plan.patienceMs, coresBusyMs),
+    startServer(program, role) {
+      const argv = writeRole({ tool: 'echo', registered: 1, ...role })
+      return startChild({ file: built.file(program), argv, pinned, pipes: role.door === 'stdio' })
+    },
+    startProgram: (program) => startChild({ file: built.file(program), argv: [], pinned }),
+  }
+}
+
+/** Prints every asked-for figure once more, and gives the number of wrong answers. */
+function summarize(results: Map<CaseName, CaseResult>): number {
+  const figures = [...results.values()].flatMap((result) => result.figures)
+  const wrong = [...results.values()].reduce((sum, result) => sum + result.wrong.count, 0)
+  console.log('\nWhat was asked for')
+  for (const figure of figures) console.log(`  ${figureLine(figure)}`)
+  const met = figures.filter((figure) => verdict(figure) === 'met').length
+  console.log(`${met} of ${figures.length} figures met, ${figures.length - met} short, ${wrong} wrong answers`)
+  return wrong
+}
+
+function writeRaw(file: string, options: Options, results: Map<CaseName, CaseResult>): void {
+  const cases = Object.fromEntries(
+    [...results].map(([name, { raw, figures, wrong }]) => [name, { figures, wrong, raw }]),
+  )
+  const judged = (figure: Figure) => ({ ...figure, verdict: verdict(figure) })
+  const figures = [...results.values()].flatMap((result) => result.figures.map(judged))
+  writeFileSync(file, JSON.stringify({ node: process.version, quick: options.quick, figures, cases }, null, 2))
+}
+
+try {
+  process.exitCode = await main(readOptions(process.argv.slice(2)))
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  console.error(USAGE)
+  process.exitCode = 1
+}

@@ -1,0 +1,40 @@
+// Loads the built package as a user would, by its name, and compares what it exports with test/repo/exports.json.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import manifest from '../package.json' with { type: 'json' }
+import listed from '../test/repo/exports.json' with { type: 'json' }
+import { root } from './repository.ts'
+
+const problems: string[] = []
+
+for (const [subpath, { values }] of Object.entries<{ values: string[] }>(listed)) {
+  const names = Object.keys((await import(subpath)) as object).toSorted()
+  if (names.join() !== values.join())
+    problems.push(`${subpath} exports ${names.join(', ')}; listed are ${values.join(', ')}`)
+}
+
+const types = Object.values(manifest.exports).flatMap((target) => (typeof target === 'string' ? [] : [target.types]))
+const options = [
+  '--noEmit',
+  '--strict',
+  '--module',
+  'nodenext',
+  '--target',
+  'es2024',
+  '--types',
+  'node',
+  '--ignoreConfig',
+]
+const built = types.filter((path) => existsSync(join(root, path)))
+if (built.length === 0) problems.push('there is no built package; run npm run build')
+else expectSuccess(['tsc', ...options, ...built])
+if (existsSync(join(root, 'dist/cli/main.js'))) expectSuccess(['node', 'bin/pannier.js', '--version'])
+
+function expectSuccess([program = '', ...args]: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: root, encoding: 'utf8' })
+  if (status !== 0) problems.push(`${program} ${args.join(' ')} failed:\n${stdout}${stderr}`)
+}
+
+for (const problem of problems) console.error(problem)
+process.exitCode = problems.length === 0 ? 0 : 1

@@ -1,0 +1,59 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../repository.ts'
+import { runCommand } from './command.ts'
+import { runVitest } from './vitest.ts'
+
+export interface Outcome {
+  passed: number
+  failed: number
+  /** What to show when something failed. */
+  output: string
+}
+
+export interface Stage {
+  name: string
+  run(): Promise<Outcome>
+}
+
+const source = '--conditions=pannier-source'
+
+/** Everything `npm test` checks, the quick first. */
+export const stages: readonly Stage[] = [
+  checks('format', [['biome', 'format', '.']]),
+  checks('lint', [['oxlint']]),
+  checks('types', [['tsc', '--noEmit']]),
+  checks(
+    'docs',
+    ['fences', 'links', 'requirements'].map((name) => ['node', 'scripts/docs.ts', 'check', name]),
+  ),
+  checks('package', [
+    ['knip'],
+    ['tsdown', '--logLevel', 'warn'],
+    ['publint', '--strict'],
+    ['node', 'scripts/builtPackage.ts'],
+  ]),
+  { name: 'unit', run: () => runVitest('unit') },
+  { name: 'e2e', run: () => runVitest('e2e') },
+  ...(existsSync(join(root, 'conformance/run.ts'))
+    ? [checks('conformance', [['node', source, 'conformance/run.ts']])]
+    : []),
+]
+
+/** A stage of commands; each counts as one check and passes when it exits with 0. */
+function checks(name: string, commands: readonly (readonly string[])[]): Stage {
+  return { name, run: () => runChecks(commands) }
+}
+
+async function runChecks(commands: readonly (readonly string[])[]): Promise<Outcome> {
+  const outcome: Outcome = { passed: 0, failed: 0, output: '' }
+  for (const command of commands) {
+    const { exitCode, output } = await runCommand(command)
+    if (exitCode === 0) outcome.passed++
+    else {
+      outcome.failed++
+      outcome.output += `$ ${command.join(' ')}\n${output.trimEnd()}\n`
+    }
+  }
+  return outcome
+}

@@ -1,0 +1,51 @@
+// `npm test` runs every stage; `npm test -- unit types` runs only those. The last line is `N passed, N failed`.
+import { stopAll } from './stages/command.ts'
+import { type Outcome, type Stage, stages } from './stages/stages.ts'
+
+const concurrentStages = 2
+
+function chooseStages(names: readonly string[]): Stage[] {
+  const unknown = names.filter((name) => !stages.some((stage) => stage.name === name))
+  if (unknown.length > 0) {
+    console.error(
+      `There is no stage ${unknown.join(', ')}. The stages are ${stages.map(({ name }) => name).join(', ')}.`,
+    )
+    process.exit(1)
+  }
+  return stages.filter(({ name }) => names.length === 0 || names.includes(name))
+}
+
+async function runAll(chosen: readonly Stage[]): Promise<Outcome[]> {
+  const queue = [...chosen]
+  const outcomes: Outcome[] = []
+  const work = async (): Promise<void> => {
+    for (let stage = queue.shift(); stage; stage = queue.shift()) {
+      const startedAt = performance.now()
+      const outcome = await stage.run()
+      report(stage, outcome, performance.now() - startedAt)
+      outcomes.push(outcome)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrentStages }, work))
+  return outcomes
+}
+
+function report({ name }: Stage, { passed, failed, output }: Outcome, ms: number): void {
+  const counts = failed === 0 ? `${passed} passed` : `${passed} passed, ${failed} failed`
+  console.log(
+    `${failed === 0 ? 'ok  ' : 'FAIL'}  ${name.padEnd(12)} ${`${(ms / 1000).toFixed(1)} s`.padStart(8)}   ${counts}`,
+  )
+  if (failed > 0) console.log(output.trimEnd().replace(/^/gm, '      '))
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stopAll()
+    process.exit(1)
+  })
+}
+
+const outcomes = await runAll(chooseStages(process.argv.slice(2)))
+const total = (key: 'passed' | 'failed'): number => outcomes.reduce((sum, outcome) => sum + outcome[key], 0)
+console.log(`${total('passed')} passed, ${total('failed')} failed`)
+process.exitCode = total('failed') === 0 ? 0 : 1

@@ -1,0 +1,147 @@
+/**
+ * The questions of one run.
+ *
+ * - An answer is found by key. A pinned question takes only an answer that was given to exactly its text: what changed
+ *   since it was asked is asked again.
+ * - An answer that is missing, misshapen or fails its form is asked for again, a bounded number of times.
+ * - What the client answered is kept even when this round does not come to need it.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { answersInShape, isObject } from '../protocol/index.ts'
+import { JournalError } from './errors.ts'
+import type { Journal } from './journal.ts'
+import { assertKey, reused } from './key.ts'
+import type { Question } from './question.ts'
+import { quiet, type Round } from './round.ts'
+
+export interface AskOptions {
+  /** The answers this round brought, by key. */
+  readonly responses: Readonly<Record<string, unknown>>
+  /** Answers in place over a live connection (the session era). Absent: an unanswered ask ends the round. */
+  readonly push?: ((key: string, request: InputRequest) => Promise<unknown>) | undefined
+  /** Throws when the client did not declare what the request needs. */
+  readonly assertAskable: (request: InputRequest) => void
+  /** How often one question is asked before the call gives up. */
+  readonly maxAsks: number
+}
+
+export class Asks {
+  readonly #journal: Journal
+  readonly #round: Round
+  readonly #options: AskOptions
+  readonly #inRun = new Map<string, { readonly fingerprint: string; readonly answer: Promise<unknown> }>()
+  readonly #waiting = new Map<string, InputRequest>()
+
+  /** How many answers this run added to the journal. */
+  gained = 0
+
+  constructor(journal: Journal, round: Round, options: AskOptions) {
+    this.#journal = journal
+    this.#round = round
+    this.#options = options
+    for (const [key, { question }] of journal.open) {
+      const response = own(options.responses, key)
+      if (response !== undefined) journal.answers.set(key, { question, response })
+    }
+  }
+
+  /** What the client must answer before the next round. */
+  get waiting(): ReadonlyMap<string, InputRequest> {
+    return this.#waiting
+  }
+
+  ask<T>(key: string, question: Question<T>): Promise<T> {
+    const earlier = this.#inRun.get(key)
+    if (earlier !== undefined && earlier.fingerprint === question.fingerprint) return earlier.answer as Promise<T>
+    const answer = quiet(
+      earlier === undefined ? this.#answer(key, question) : Promise.reject(reused('asks two different questions', key)),
+    )
+    if (earlier === undefined) this.#inRun.set(key, { fingerprint: question.fingerprint, answer })
+    return answer
+  }
+
+  /** Questions of earlier rounds that nobody asked again need not be remembered. */
+  forgetUnasked(): void {
+    const { open, answers } = this.#journal
+    for (const key of open.keys()) {
+      if (!this.#waiting.has(key) && !answers.has(key)) open.delete(key)
+    }
+  }
+
+  async #answer<T>(key: string, question: Question<T>): Promise<T> {
+    this.#round.assertOpen(`The question "${key}"`)
+    assertKey(key)
+    const response = this.#responseTo(key, question)
+    if (response !== undefined) {
+      const reading = await question.read(key, response)
+      if (reading.ok) {
+        this.#keep(key, question, response)
+        return reading.value
+      }
+      this.#journal.answers.delete(key)
+    }
+    this.#options.assertAskable(question.request)
+    return this.#options.push === undefined
+      ? this.#askNextRound(key, question)
+      : this.#askInPlace(key, question, this.#options.push)
+  }
+
+  #responseTo<T>(key: string, question: Question<T>): Readonly<Record<string, unknown>> | undefined {
+    const { answers, open } = this.#journal
+    const known = answers.get(key)
+    if (known === undefined && question.pinned) return undefined
+    if (known !== undefined && question.pinned && known.question !== question.fingerprint) {
+      answers.delete(key)
+      open.delete(key)
+      return undefined
+    }
+    const response = known?.response ?? own(this.#options.responses, key)
+    return answersInShape(question.request, response) ? response : undefined
+  }
+
+  #askNextRound<T>(key: string, question: Question<T>): Promise<T> {
+    this.#round.assertOpen(`The question "${key}"`)
+    const { open } = this.#journal
+    const before = open.get(key)
+    const sameQuestion = before !== undefined && before.question === pin(question)
+    const times = sameQuestion ? before.times + 1 : 1
+    if (times > this.#options.maxAsks) throw exhausted(key, this.#options.maxAsks)
+    open.set(key, { question: pin(question), times })
+    this.#waiting.set(key, question.request)
+    return this.#round.wait()
+  }
+
+  async #askInPlace<T>(key: string, question: Question<T>, push: NonNullable<AskOptions['push']>): Promise<T> {
+    const { maxAsks } = this.#options
+    for (let times = 1; times <= maxAsks; times++) {
+      this.#journal.open.set(key, { question: pin(question), times })
+      const response = await push(key, question.request)
+      if (!answersInShape(question.request, response)) continue
+      const reading = await question.read(key, response)
+      if (!reading.ok) continue
+      this.#keep(key, question, response)
+      return reading.value
+    }
+    throw exhausted(key, maxAsks)
+  }
+
+  #keep<T>(key: string, question: Question<T>, response: Readonly<Record<string, unknown>>): void {
+    const { answers, open } = this.#journal
+    const isNew = open.delete(key) || !answers.has(key)
+    if (isNew) this.gained++
+    answers.set(key, { question: pin(question), response })
+  }
+}
+
+function own(responses: Readonly<Record<string, unknown>>, key: string): Record<string, unknown> | undefined {
+  const response = Object.hasOwn(responses, key) ? responses[key] : undefined
+  return isObject(response) ? response : undefined
+}
+
+function pin(question: Question<unknown>): string | undefined {
+  return question.pinned ? question.fingerprint : undefined
+}
+
+function exhausted(key: string, times: number): JournalError {
+  return new JournalError('ASK_EXHAUSTED', `No usable answer to "${key}" came after it was asked ${times} times.`)
+}

@@ -1,0 +1,83 @@
+/**
+ * The memory of one call: what was answered, what was done, what was asked.
+ *
+ * - Everything is found by key, never by position, so a redeployed handler may ask in another order.
+ * - It is plain data. Where it waits between rounds (client, store, database) is a carrier's concern.
+ * - Keys are any strings, so they live in Maps and, written down, in pairs: `__proto__` is a key like others.
+ */
+import { JournalError } from './errors.ts'
+
+export interface Answer {
+  /** Fingerprint of the question this answers; absent when the question was not pinned. */
+  readonly question: string | undefined
+  readonly response: Readonly<Record<string, unknown>>
+}
+
+export interface OpenQuestion {
+  readonly question: string | undefined
+  /** How often it has been asked. */
+  readonly times: number
+}
+
+export interface Journal {
+  /** Unguessable name of the call, the same in all its rounds. */
+  readonly id: string
+  /** Rounds finished so far. */
+  readonly round: number
+  readonly answers: Map<string, Answer>
+  readonly steps: Map<string, { readonly value?: unknown }>
+  readonly open: Map<string, OpenQuestion>
+  /** What a handler in explicit style chose to remember. */
+  own: unknown
+}
+
+export interface JournalBody {
+  readonly a?: readonly [key: string, question: string | null, response: unknown][]
+  readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
+  readonly o?: readonly [key: string, question: string | null, times: number][]
+  readonly x?: unknown
+}
+
+export function newJournal(id: string): Journal {
+  return { id, round: 0, answers: new Map(), steps: new Map(), open: new Map(), own: undefined }
+}
+
+/** Nothing would be lost if this journal were forgotten. */
+export function isBlank(journal: Journal): boolean {
+  if (journal.answers.size > 0 || journal.steps.size > 0 || journal.own !== undefined) return false
+  for (const { question, times } of journal.open.values()) {
+    if (question !== undefined || times > 1) return false
+  }
+  return true
+}
+
+export function writeJournal(journal: Journal): JournalBody {
+  const { answers, steps, open, own } = journal
+  return {
+    ...(answers.size > 0 && {
+      a: Array.from(answers, ([key, { question, response }]) => [key, question ?? null, response]),
+    }),
+    ...(steps.size > 0 && { s: Array.from(steps, ([key, step]) => ('value' in step ? [key, step.value] : [key])) }),
+    ...(open.size > 0 && { o: Array.from(open, ([key, { question, times }]) => [key, question ?? null, times]) }),
+    ...(own !== undefined && { x: own }),
+  }
+}
+
+/** Reads what `writeJournal` wrote. Only ever called on what a seal has proven to be ours. */
+export function readJournal(id: string, round: number, body: unknown): Journal {
+  const journal: Journal = { ...newJournal(id), round }
+  try {
+    const { a = [], s = [], o = [], x } = body as JournalBody
+    for (const [key, question, response] of a) {
+      journal.answers.set(key, { question: question ?? undefined, response: response as Answer['response'] })
+    }
+    for (const step of s) journal.steps.set(step[0], step.length === 2 ? { value: step[1] } : {})
+    for (const [key, question, times] of o) journal.open.set(key, { question: question ?? undefined, times })
+    journal.own = x
+  } catch (cause) {
+    throw new JournalError('JOURNAL_UNREADABLE', 'The journal was written by a version that this one cannot read.', {
+      cause,
+    })
+  }
+  return journal
+}

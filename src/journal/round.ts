@@ -1,0 +1,72 @@
+/**
+ * When a round ends, and what that does to those who wait in it.
+ *
+ * - `wait` starts the end: the round is over once everything that is ready to run has run and no step is under way, so
+ *   asks started together go out together and nothing that was done goes unrecorded.
+ * - At the end every waiter rejects, and so does every later call. The handler cannot change the outcome any more.
+ * - `close` comes when the handler has returned: what still tries to use the run gets ScopeClosed.
+ */
+import { ScopeClosed } from './errors.ts'
+import { roundEnded } from './roundEnded.ts'
+
+export class Round {
+  readonly #later: (fn: () => void) => void
+  readonly #waiters: ((error: Error) => void)[] = []
+  #underWay = 0
+  #ended = false
+  #closed = false
+
+  /** Called when the round ends before its handler does. */
+  onEnd: (() => void) | undefined
+
+  constructor(later: (fn: () => void) => void) {
+    this.#later = later
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  assertOpen(what: string): void {
+    if (this.#closed) throw new ScopeClosed(what)
+    if (this.#ended) throw roundEnded
+  }
+
+  /** Never resolves: the next round starts from the top, not here. */
+  wait(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#waiters.push(reject)
+      this.#endSoon()
+    })
+  }
+
+  /** Work whose result must be recorded before the round may end. */
+  async doing<T>(work: () => Promise<T>): Promise<T> {
+    this.#underWay++
+    try {
+      return await work()
+    } finally {
+      this.#underWay--
+      if (this.#waiters.length > 0) this.#endSoon()
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  #endSoon(): void {
+    this.#later(() => {
+      if (this.#ended || this.#closed || this.#underWay > 0) return
+      this.#ended = true
+      for (const reject of this.#waiters) reject(roundEnded)
+      this.onEnd?.()
+    })
+  }
+}
+
+/** A rejection that nobody awaits must not end the process: a handler may start an ask and move on. */
+export function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
+}

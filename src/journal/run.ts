@@ -1,0 +1,114 @@
+/**
+ * One round of a call: the handler runs from the top over its journal. An answered ask and a finished step return at
+ * once; the first unanswered ask ends the round. The outcome is decided here and not by what the handler does with the
+ * rejection that unwinds it.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { type AskOptions, Asks } from './asks.ts'
+import type { Journal } from './journal.ts'
+import type { Question } from './question.ts'
+import { quiet, Round } from './round.ts'
+import { type OnceOptions, type SingleUse, Steps } from './steps.ts'
+
+export interface RunOptions extends AskOptions {
+  readonly journal: Journal
+  readonly ledger: SingleUse
+  /** Whether the process would rather hand this call to another one. */
+  readonly shedding: () => 'no' | 'busy' | 'draining'
+  /** Runs a function after everything that is ready to run has run. */
+  readonly later: (fn: () => void) => void
+  /** How long a handler may take to unwind after its round has ended, in milliseconds. */
+  readonly unwindMs: number
+  /** Told when a handler did not unwind in time. */
+  readonly onStuck: () => void
+}
+
+/** How a round ended. */
+export type Outcome<T> =
+  | { readonly kind: 'complete'; readonly value: T }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** The round is over; `requests` is empty when another instance should simply go on. */
+  | { readonly kind: 'asked'; readonly requests: ReadonlyMap<string, InputRequest> }
+
+export class Run {
+  readonly #options: RunOptions
+  readonly #round: Round
+  readonly #asks: Asks
+  readonly #steps: Steps
+
+  constructor(options: RunOptions) {
+    this.#options = options
+    this.#round = new Round(options.later)
+    this.#asks = new Asks(options.journal, this.#round, options)
+    this.#steps = new Steps(options.journal, this.#round, options.ledger)
+  }
+
+  ask<T>(key: string, question: Question<T>): Promise<T> {
+    return this.#asks.ask(key, question)
+  }
+
+  step<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
+    return quiet(this.#steps.step(key, fn))
+  }
+
+  once<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options?: OnceOptions): Promise<T> {
+    return quiet(this.#steps.once(key, fn, options))
+  }
+
+  /** Ends the round when this process wants to be rid of it and there is something to hand over. */
+  async checkpoint(): Promise<void> {
+    this.#round.assertOpen('A checkpoint')
+    const shedding = this.#options.shedding()
+    if (shedding === 'no' || this.#options.push !== undefined) return
+    // A busy process moves each call it takes by at least one step, or two busy ones would play ping-pong.
+    if (shedding === 'busy' && this.#steps.gained + this.#asks.gained === 0) return
+    await quiet(this.#round.wait())
+  }
+
+  /** Throws when the request this run belongs to is over. */
+  assertOpen(what: string): void {
+    this.#round.assertOpen(what)
+  }
+
+  /** Runs the handler for one round. Never rejects. */
+  async play<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
+    const outcome = await this.#untilDecided(handler)
+    this.#round.close()
+    return outcome
+  }
+
+  #untilDecided<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
+    return new Promise((resolve) => {
+      const settled = settle(handler)
+      this.#round.onEnd = () => {
+        this.#asks.forgetUnasked()
+        const outcome = { kind: 'asked', requests: this.#asks.waiting } as const
+        void unwound(settled, this.#options).then(() => resolve(outcome))
+      }
+      void settled.then((outcome) => {
+        if (!this.#round.ended) resolve(outcome)
+      })
+    })
+  }
+}
+
+async function settle<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { kind: 'complete', value: await handler() }
+  } catch (error) {
+    return { kind: 'failed', error }
+  }
+}
+
+/** Lets `finally` blocks finish before the answer goes out, so that the next round finds their resources released. */
+async function unwound(settled: Promise<unknown>, { unwindMs, onStuck }: RunOptions): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      onStuck()
+      resolve()
+    }, unwindMs)
+  })
+  await Promise.race([settled, late])
+  clearTimeout(timer)
+}

@@ -1,0 +1,93 @@
+/**
+ * Work that must not be repeated by the next round.
+ *
+ * - `step` runs once and is replayed from the journal. It prevents a second run after a round has returned; when the
+ *   response of a round is lost and the client sends that round again, the step runs again.
+ * - `once` also claims an entry in a ledger, which a repeated round finds taken.
+ */
+import { JournalError } from './errors.ts'
+import type { Journal } from './journal.ts'
+import { assertKey, reused } from './key.ts'
+import type { Round } from './round.ts'
+import { storable } from './storable.ts'
+
+/** The part of a ledger that a run needs. */
+export interface SingleUse {
+  claim(id: string, ttlSeconds: number): Promise<{ state: 'fresh' | 'running' } | { state: 'done'; value: unknown }>
+  settle(id: string, value: unknown): Promise<void>
+  release(id: string): Promise<void>
+}
+
+export interface OnceOptions {
+  /** Run again when an earlier attempt began and never reported its end. Only right when `fn` honours its idempotency key. @default false */
+  retryUnsettled?: boolean
+  /** How long the claim is remembered, in seconds. @default 86400 */
+  ttlSeconds?: number
+}
+
+export class Steps {
+  readonly #journal: Journal
+  readonly #round: Round
+  readonly #ledger: SingleUse
+  readonly #inRun = new Set<string>()
+
+  /** How many results this run added to the journal. */
+  gained = 0
+
+  constructor(journal: Journal, round: Round, ledger: SingleUse) {
+    this.#journal = journal
+    this.#round = round
+    this.#ledger = ledger
+  }
+
+  async step<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
+    this.#enter(key)
+    const done = this.#journal.steps.get(key)
+    if (done !== undefined) return done.value as T
+    return this.#round.doing(async () => this.#record(key, storable(key, await fn())))
+  }
+
+  async once<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options: OnceOptions = {}): Promise<T> {
+    this.#enter(key)
+    const done = this.#journal.steps.get(key)
+    if (done !== undefined) return done.value as T
+    return this.#round.doing(async () => this.#record(key, await this.#claimed(key, fn, options)))
+  }
+
+  async #claimed<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options: OnceOptions): Promise<T> {
+    const id = `${this.#journal.id}/${key}`
+    const claim = await this.#ledger.claim(id, options.ttlSeconds ?? 86_400)
+    if (claim.state === 'done') return claim.value as T
+    if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
+    let value: T
+    try {
+      value = storable(key, await fn(id))
+    } catch (error) {
+      await this.#ledger.release(id)
+      throw error
+    }
+    await this.#ledger.settle(id, value)
+    return value
+  }
+
+  #record<T>(key: string, value: T): T {
+    this.#journal.steps.set(key, value === undefined ? {} : { value })
+    this.gained++
+    return value
+  }
+
+  #enter(key: string): void {
+    this.#round.assertOpen(`The step "${key}"`)
+    assertKey(key)
+    if (this.#inRun.has(key)) throw reused('is used by two steps', key)
+    this.#inRun.add(key)
+  }
+}
+
+function unsettled(key: string): JournalError {
+  return new JournalError(
+    'ONCE_UNSETTLED',
+    `An earlier attempt began "${key}" and did not report its end, so it may or may not have taken effect. ` +
+      'Look there before you call again, or pass retryUnsettled when its idempotency key makes a repeat harmless.',
+  )
+}

@@ -1,0 +1,72 @@
+import type { ClientCapabilities, Implementation, LoggingLevel } from '@modelcontextprotocol/client'
+import { ProtocolError } from './errors.ts'
+import { isObject, type Json } from './jsonRpc.ts'
+import { isLogLevel } from './logLevel.ts'
+
+/** The keys of `_meta` that this revision reserves. */
+export const META = {
+  version: 'io.modelcontextprotocol/protocolVersion',
+  client: 'io.modelcontextprotocol/clientInfo',
+  capabilities: 'io.modelcontextprotocol/clientCapabilities',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  server: 'io.modelcontextprotocol/serverInfo',
+  subscription: 'io.modelcontextprotocol/subscriptionId',
+} as const
+
+/** What a modern request says about its sender; nothing of it is remembered between requests. */
+export interface Envelope {
+  readonly version: string
+  readonly client: Implementation | undefined
+  readonly capabilities: ClientCapabilities
+  readonly logLevel: LoggingLevel | undefined
+  readonly meta: Json
+}
+
+const NO_META: Json = Object.freeze({})
+
+/** The `_meta` of a request's parameters, empty where there is none. */
+export function metaOf(params: Json): Json {
+  const meta = params['_meta']
+  if (meta === undefined) return NO_META
+  if (!isObject(meta)) throw new ProtocolError('PARAMS_INVALID', '"params._meta" must be an object.')
+  return meta
+}
+
+/** Whether a message is written in the stateless revision's form. */
+export function hasEnvelope(params: Json): boolean {
+  const meta = params['_meta']
+  return isObject(meta) && META.version in meta
+}
+
+export function readEnvelope(params: Json): Envelope {
+  const meta = params['_meta']
+  if (!isObject(meta)) throw missing('_meta')
+  const version = meta[META.version]
+  if (typeof version !== 'string') throw missing(`_meta["${META.version}"]`)
+  const capabilities = meta[META.capabilities]
+  if (!isObject(capabilities)) throw missing(`_meta["${META.capabilities}"]`)
+  return {
+    version,
+    capabilities,
+    client: readClient(meta[META.client]),
+    logLevel: readLevel(meta[META.logLevel]),
+    meta,
+  }
+}
+
+export function readClient(client: unknown): Implementation | undefined {
+  if (client === undefined) return undefined
+  if (!isObject(client) || typeof client['name'] !== 'string' || typeof client['version'] !== 'string') {
+    throw new ProtocolError('ENVELOPE_INVALID', 'The client information needs a "name" and a "version".')
+  }
+  return client as Implementation
+}
+
+function readLevel(level: unknown): LoggingLevel | undefined {
+  if (level === undefined || isLogLevel(level)) return level
+  throw new ProtocolError('ENVELOPE_INVALID', `_meta["${META.logLevel}"] is not a log level.`)
+}
+
+function missing(field: string): ProtocolError {
+  return new ProtocolError('ENVELOPE_INVALID', `The request needs "params.${field}".`)
+}

@@ -1,0 +1,64 @@
+import { ProtocolError } from './errors.ts'
+import type { RequestMessage } from './jsonRpc.ts'
+
+/** Reads a header by its lower-case name. */
+export type HeaderReader = (name: string) => string | undefined
+
+const SENTINEL_START = '=?base64?'
+const SENTINEL_END = '?='
+const SAFE_VALUE = /^[\t\x20-\x7e]*$/
+const CANONICAL_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The parameter that `Mcp-Name` mirrors, by method. */
+const NAMED_BY: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+])
+
+/** Streamable HTTP, "Server Validation": what the headers say must be what the body says. */
+export function assertHeadersAgree(message: RequestMessage, version: string, header: HeaderReader): void {
+  assertSame('MCP-Protocol-Version', header('mcp-protocol-version'), version)
+  assertSame('Mcp-Method', header('mcp-method'), message.method)
+  const field = NAMED_BY.get(message.method)
+  if (field === undefined) return
+  const value = message.params[field]
+  if (typeof value !== 'string') return // the method itself says what it needs
+  const name = header('mcp-name')
+  if (name === value && !name.startsWith(SENTINEL_START)) return // the usual case, at the cost of one comparison
+  assertSame('Mcp-Name', decodeHeader('Mcp-Name', name), value)
+}
+
+/** A header's value after undoing the base64 form; throws when it is not a legal value. */
+export function decodeHeader(name: string, value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  if (!SAFE_VALUE.test(value)) throw mismatch(`${name} holds characters that a header must not hold.`)
+  const trimmed = value.trim()
+  if (!trimmed.startsWith(SENTINEL_START) || !trimmed.endsWith(SENTINEL_END)) return trimmed
+  return decodeBase64(name, trimmed.slice(SENTINEL_START.length, -SENTINEL_END.length))
+}
+
+function decodeBase64(name: string, encoded: string): string {
+  if (!CANONICAL_BASE64.test(encoded)) throw mismatch(`${name} is not valid base64.`)
+  try {
+    return utf8.decode(Uint8Array.from(atob(encoded), (char) => char.charCodeAt(0)))
+  } catch (cause) {
+    throw mismatch(`${name} is base64 of something that is not UTF-8.`, cause)
+  }
+}
+
+function assertSame(name: string, header: string | undefined, body: string): void {
+  if (header === body) return
+  if (header === undefined) throw mismatch(`The ${name} header is missing.`)
+  if (name === 'Mcp-Name' || header.trim() !== body) throw mismatch(`The ${name} header differs from the body.`)
+}
+
+export function mismatch(sentence: string, cause?: unknown): ProtocolError {
+  const error = new ProtocolError('HEADER_MISMATCH', sentence)
+  if (cause !== undefined) error.cause = cause
+  return error
+}

@@ -1,0 +1,41 @@
+export {
+  CLIENT_STATE_EXTENSION,
+  keepsState,
+  readState,
+  STATE_SCOPES,
+  type StateScope,
+  stateKey,
+} from './clientState.ts'
+export { type Envelope, hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.ts'
+export { PROTOCOL_CODES, type ProtocolCode, ProtocolError } from './errors.ts'
+export {
+  ECHO_CAPABILITY,
+  ECHO_META_KEY,
+  type EchoPlace,
+  echoPlace,
+  ROUNDS_CAPABILITY,
+  understandsRounds,
+} from './extensions.ts'
+export { assertHeadersAgree, decodeHeader, type HeaderReader } from './headers.ts'
+export { answersInShape, declares, declaresAll, type InputMethod, neededCapability } from './inputRequests.ts'
+export {
+  idOf,
+  isObject,
+  type Json,
+  type Message,
+  type NotificationMessage,
+  type RequestId,
+  type RequestMessage,
+  type ResponseMessage,
+  readMessage,
+} from './jsonRpc.ts'
+export { isLogLevel, reaches } from './logLevel.ts'
+export { assertParamHeaders, findParamHeaders, type ParamHeader } from './paramHeaders.ts'
+export {
+  type Era,
+  isLegacyVersion,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  negotiateLegacy,
+  UNNAMED_LEGACY_VERSION,
+} from './versions.ts'

@@ -1,0 +1,93 @@
+import { ProtocolError } from './errors.ts'
+
+export type RequestId = string | number
+export type Json = Readonly<Record<string, unknown>>
+
+export interface RequestMessage {
+  readonly kind: 'request'
+  readonly id: RequestId
+  readonly method: string
+  readonly params: Json
+}
+
+export interface NotificationMessage {
+  readonly kind: 'notification'
+  readonly method: string
+  readonly params: Json
+}
+
+/** An answer to a request that this side sent. `state` is the top-level member of SEP-1685. */
+export interface ResponseMessage {
+  readonly kind: 'response'
+  readonly id: RequestId
+  readonly result: Json | undefined
+  readonly error: { readonly code: number; readonly message: string } | undefined
+  readonly state: unknown
+}
+
+export type Message = RequestMessage | NotificationMessage | ResponseMessage
+
+const NO_PARAMS: Json = Object.freeze({})
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Reads one parsed JSON value as a JSON-RPC message; throws, naming the field that is wrong. */
+export function readMessage(value: unknown): Message {
+  if (!isObject(value)) throw invalid(batchOrScalar(value))
+  if (value['jsonrpc'] !== '2.0') throw invalid('"jsonrpc" must be "2.0".')
+  const method = value['method']
+  if (method === undefined) return readResponse(value)
+  if (typeof method !== 'string') throw invalid('"method" must be a string.')
+  const params = readParams(value['params'])
+  if (!('id' in value)) return { kind: 'notification', method, params }
+  return { kind: 'request', id: readId(value['id']), method, params }
+}
+
+/** The id to answer with when the rest of the message could not be read. */
+export function idOf(value: unknown): RequestId | undefined {
+  const id = isObject(value) ? value['id'] : undefined
+  return isId(id) ? id : undefined
+}
+
+function readParams(params: unknown): Json {
+  if (params === undefined) return NO_PARAMS
+  if (!isObject(params)) throw invalid('"params" must be an object.')
+  return params
+}
+
+function readId(id: unknown): RequestId {
+  if (!isId(id)) throw invalid('"id" must be a string or an integer, and not null.')
+  return id
+}
+
+function isId(id: unknown): id is RequestId {
+  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
+}
+
+function readResponse(value: Record<string, unknown>): ResponseMessage {
+  const { result, error, state } = value
+  if ((result === undefined) === (error === undefined)) {
+    throw invalid('A message needs a "method", a "result" or an "error".')
+  }
+  const id = readId(value['id'])
+  if (result !== undefined) {
+    if (!isObject(result)) throw invalid('"result" must be an object.')
+    return { kind: 'response', id, result, error: undefined, state }
+  }
+  if (!isObject(error) || typeof error['code'] !== 'number' || typeof error['message'] !== 'string') {
+    throw invalid('"error" must have a numeric "code" and a "message".')
+  }
+  return { kind: 'response', id, result: undefined, error: { code: error['code'], message: error['message'] }, state }
+}
+
+function batchOrScalar(value: unknown): string {
+  return Array.isArray(value)
+    ? 'Batches are not supported: send each message by itself.'
+    : 'A message must be a JSON object.'
+}
+
+function invalid(sentence: string): ProtocolError {
+  return new ProtocolError('MESSAGE_INVALID', sentence)
+}

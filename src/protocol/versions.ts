@@ -1,0 +1,21 @@
+/** The stateless revision: every request carries its own envelope. */
+export const MODERN_VERSION = '2026-07-28'
+
+/** The session revisions, newest first. */
+export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
+
+export type Era = 'modern' | 'legacy'
+
+/** What a session request means that names no version (2025-11-25, "Protocol Version Header"). */
+export const UNNAMED_LEGACY_VERSION = '2025-03-26'
+
+const legacy: ReadonlySet<string> = new Set(LEGACY_VERSIONS)
+
+export function isLegacyVersion(version: string): boolean {
+  return legacy.has(version)
+}
+
+/** The version an `initialize` is answered with: the one asked for, if known, else our newest. */
+export function negotiateLegacy(requested: string): string {
+  return legacy.has(requested) ? requested : LEGACY_VERSIONS[0]
+}

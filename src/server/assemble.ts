@@ -1,0 +1,167 @@
+/** Puts the parts of a server together, once, with every default filled in here. */
+import { createKeyring, createSealer, ephemeralKeyring, type Keyring, memoryLedger } from '../state/index.ts'
+import { toAuthenticate } from './authenticator.ts'
+import { callTool } from './callTool.ts'
+import { Carrier } from './carrier.ts'
+import { complete } from './complete.ts'
+import { localBus } from './eventBus.ts'
+import { getPrompt } from './getPrompt.ts'
+import { HttpDoor } from './httpDoor.ts'
+import { LegacyHttp } from './legacyHttp.ts'
+import { LegacyStreams } from './legacyStreams.ts'
+import { Lists } from './lists.ts'
+import { Load } from './load.ts'
+import { LoggerSlot } from './logger.ts'
+import { MultiRound } from './multiRound.ts'
+import type { ServerIdentity, ServerOptions } from './options.ts'
+import { Pipeline } from './pipeline.ts'
+import { Pushes } from './pushes.ts'
+import { readResource } from './readResource.ts'
+import { Registry } from './registry.ts'
+import { Results } from './results.ts'
+import { Sessions } from './session.ts'
+import { sessionMethods } from './sessionMethods.ts'
+import { SessionNotes } from './sessionNotes.ts'
+import { StandaloneStreams } from './standaloneStreams.ts'
+import { Subscriptions } from './subscriptions.ts'
+import { Telemetry } from './telemetry.ts'
+
+// A session id travels in a header, and headers are short.
+const MAX_SESSION_BYTES = 4096
+const MAX_STORED_BYTES = 16 * 1024 * 1024
+
+export type Assembly = ReturnType<typeof assemble>
+
+export function assemble(options: ServerOptions) {
+  const { instructions, store, legacy = true, clock = Date.now, ttlSeconds = 3600, exposeErrors = true } = options
+  const identity = identityOf(options)
+  const caching = {
+    ttlMs: 0,
+    cacheScope: options.principal === undefined ? 'public' : 'private',
+    ...options.caching,
+  } as const
+  const bus = options.bus ?? localBus()
+  const logger = new LoggerSlot(options.logger)
+  const log = () => logger.current
+  const load = new Load(options.maxInFlight)
+
+  const keyring = keyringOf(options)
+  const audience = options.audience ?? options.name
+  const ledger = options.ledger ?? memoryLedger()
+  const sealing = { keyring, audience, ttlSeconds, clock }
+  const sealer = createSealer({ ...sealing, maxBytes: options.maxStateBytes ?? 65_536 })
+  const vault = createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES })
+  const sessionSealer = createSealer({
+    ...sealing,
+    ttlSeconds: options.sessionTtlSeconds ?? 86_400,
+    maxBytes: MAX_SESSION_BYTES,
+  })
+
+  const registry = new Registry()
+  const results = new Results(identity)
+  const lists = new Lists(registry, identity, caching, options.pageSize ?? 1000)
+  const subscriptions = new Subscriptions(bus, results)
+  const carrier = new Carrier({
+    mode: options.carry ?? 'client',
+    sealer,
+    vault,
+    store,
+    ttlSeconds,
+    clock,
+    onDifference: options.onDifference,
+    logger: log,
+  })
+  const rounds = new MultiRound({
+    carrier,
+    ledger,
+    load,
+    results,
+    maxAsks: options.maxAsks ?? 5,
+    unwindMs: options.unwindMs ?? 5000,
+    logger: log,
+  })
+
+  const notes = new SessionNotes(bus, clock)
+  const pipeline = new Pipeline({
+    registry,
+    lists,
+    results,
+    subscriptions,
+    load,
+    caching,
+    instructions,
+    legacy,
+    logger: log,
+    telemetry: new Telemetry(),
+    handlers: {
+      callTool: callTool({ registry, rounds, results, exposeErrors, logger: log }),
+      getPrompt: getPrompt(registry, rounds),
+      readResource: readResource(registry, rounds),
+      complete: complete(registry, results),
+    },
+    sessionMethods: sessionMethods({ registry, results, notes, identity, instructions }),
+  })
+
+  const streams = new LegacyStreams(sessionSealer)
+  const standalone = new StandaloneStreams(streams, notes, bus)
+  const pushes = new Pushes({ sealer: vault, store, ledger, ttlSeconds, clock, logger: log })
+  const sessions = new Sessions(sessionSealer, notes)
+  const legacyHttp = new LegacyHttp({ pipeline, sessions, notes, streams, standalone, pushes, logger: log })
+  const door = new HttpDoor({
+    pipeline,
+    legacy: legacy ? legacyHttp : undefined,
+    authenticate: toAuthenticate(options.principal),
+    logger: log,
+  })
+
+  registry.onChange = (list) => {
+    lists.forget(list)
+    bus.publish({ kind: 'changed', list })
+  }
+
+  return {
+    registry,
+    bus,
+    load,
+    logger,
+    keyring,
+    subscriptions,
+    standalone,
+    pipeline,
+    pushes,
+    notes,
+    door,
+    legacy,
+    documents: documentsOf(options),
+    sayKeys: () => sayKeys(keyring, logger),
+  }
+}
+
+function identityOf({ name, version, title, websiteUrl, icons }: ServerOptions): ServerIdentity {
+  if (!name || !version) throw new TypeError('createServer needs a name and a version.')
+  return {
+    name,
+    version,
+    ...(title !== undefined && { title }),
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    ...(icons !== undefined && { icons }),
+  }
+}
+
+function keyringOf({ keys = process.env['PANNIER_KEYS'] }: ServerOptions): Keyring {
+  if (keys === undefined || keys === '') return ephemeralKeyring()
+  return typeof keys === 'string' ? createKeyring(keys) : keys
+}
+
+function sayKeys(keyring: Keyring, logger: LoggerSlot): void {
+  if (!keyring.ephemeral) return
+  logger.current.warn(
+    {},
+    'No keys are configured, so no other instance can open what this one seals, nor can this one after a restart. Set PANNIER_KEYS (pannier keys new).',
+  )
+}
+
+function documentsOf({ principal }: ServerOptions): ReadonlyMap<string, string> {
+  const metadata = typeof principal === 'object' ? principal.metadata : undefined
+  return new Map(metadata === undefined ? [] : [[metadata.path, JSON.stringify(metadata.document)]])
+}

@@ -1,0 +1,79 @@
+import { Declined, isRoundEnded, JournalError } from '../journal/index.ts'
+import { assertParamHeaders, isObject, type Json, ProtocolError } from '../protocol/index.ts'
+import { StateError } from '../state/index.ts'
+import type { Call } from './call.ts'
+import { failure, text } from './content.ts'
+import type { ToolReturn } from './definitions.ts'
+import type { ToolEntry } from './entries.ts'
+import { ServerError } from './errors.ts'
+import type { InputRequired } from './inputRequired.ts'
+import type { Logger } from './logger.ts'
+import type { MultiRound } from './multiRound.ts'
+import type { Registry } from './registry.ts'
+import type { Results } from './results.ts'
+
+export interface CallToolOptions {
+  readonly registry: Registry
+  readonly rounds: MultiRound
+  readonly results: Results
+  readonly exposeErrors: boolean
+  readonly logger: () => Logger
+}
+
+/** tools/call: find the tool, check headers and arguments, run a round of its handler. */
+export function callTool(options: CallToolOptions) {
+  const { registry, rounds, results } = options
+  return async (call: Call): Promise<string> => {
+    const { name, args } = readToolCall(call.params)
+    const entry = registry.tools.get(name)
+    if (entry === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name}".`)
+    if (call.header !== undefined && call.peer.era === 'modern') assertParamHeaders(entry.mirrored, args, call.header)
+    const checked = entry.input === undefined ? { ok: true as const, value: args } : await entry.input.check(args)
+    // A model can mend its arguments only if it is told what was wrong, so this is a result and not a protocol error.
+    if (!checked.ok) return results.complete(failure(`The arguments do not fit: ${checked.issues}`), call.peer)
+    return rounds.play<Exclude<ToolReturn, InputRequired>>(call, {
+      subject: { name, args },
+      invoke: (ctx) => entry.handler(checked.value as never, ctx),
+      finish: (value) => finishTool(entry, value),
+      rescue: (error) => rescueTool(entry, error, options),
+    })
+  }
+}
+
+function readToolCall(params: Json): { name: string; args: Json } {
+  const { name, arguments: args = {} } = params
+  if (typeof name !== 'string') throw new ProtocolError('PARAMS_INVALID', '"params.name" must be a string.')
+  if (!isObject(args)) throw new ProtocolError('PARAMS_INVALID', '"params.arguments" must be an object.')
+  return { name, args }
+}
+
+async function finishTool(entry: ToolEntry, value: Exclude<ToolReturn, InputRequired>): Promise<Json> {
+  const result = typeof value === 'string' ? text(value) : value
+  if (!isObject(result) || !Array.isArray(result.content)) {
+    throw new ServerError(
+      'TOOL_OUTPUT_INVALID',
+      `The tool "${entry.name}" must return a string or a result with "content".`,
+    )
+  }
+  if (entry.output !== undefined && result.isError !== true) {
+    const checked = await entry.output.check(result.structuredContent)
+    if (!checked.ok) {
+      throw new ServerError(
+        'TOOL_OUTPUT_INVALID',
+        `The tool "${entry.name}" returned structured content that its output schema does not allow.`,
+      )
+    }
+  }
+  return result
+}
+
+/** A tool that fails tells the model so; faults of the protocol stay errors. */
+function rescueTool(entry: ToolEntry, error: unknown, { exposeErrors, logger }: CallToolOptions): Json {
+  if (error instanceof ProtocolError || error instanceof StateError) throw error
+  if (error instanceof Declined) return failure(error.message)
+  logger().error({ tool: entry.name, err: error }, 'A tool failed.')
+  const known = error instanceof JournalError || error instanceof ServerError
+  if (isRoundEnded(error)) return failure('The tool used the context of another call.')
+  const message = error instanceof Error && (known || exposeErrors) ? error.message : 'The tool failed.'
+  return failure(message || 'The tool failed.')
+}

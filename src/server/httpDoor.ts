@@ -1,0 +1,165 @@
+/** HTTP as both eras speak it, apart from any particular HTTP server: a request comes in as plain data, a reply goes out. */
+import {
+  hasEnvelope,
+  type HeaderReader,
+  idOf,
+  isLegacyVersion,
+  type Message,
+  MODERN_VERSION,
+  ProtocolError,
+  type RequestMessage,
+  readMessage,
+} from '../protocol/index.ts'
+import type { Authenticate, Principal } from './authenticator.ts'
+import { AuthError } from './errors.ts'
+import type { LegacyHttp } from './legacyHttp.ts'
+import type { Logger } from './logger.ts'
+import { ModernChannel } from './modernChannel.ts'
+import { modernCall } from './modernCall.ts'
+import type { Pipeline } from './pipeline.ts'
+import { errorMessage } from './results.ts'
+import type { Sink } from './sink.ts'
+import { toWireError } from './wireErrors.ts'
+
+export interface HttpRequest {
+  readonly method: string
+  readonly header: HeaderReader
+  /** Reads the body as JSON; throws a ProtocolError when it is not. */
+  readonly json: () => unknown
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** A JSON message. */
+  readonly body?: string
+}
+
+export interface HttpDoorOptions {
+  readonly pipeline: Pipeline
+  /** Absent when only the stateless era is served. */
+  readonly legacy: LegacyHttp | undefined
+  readonly authenticate: Authenticate | undefined
+  readonly logger: () => Logger
+}
+
+const ALLOW_ALL = 'POST, GET, DELETE'
+const ALLOW_MODERN = 'POST'
+
+export class HttpDoor {
+  readonly #options: HttpDoorOptions
+
+  constructor(options: HttpDoorOptions) {
+    this.#options = options
+  }
+
+  /** Gives the reply, or undefined when the answer goes by the sink. Never rejects. */
+  async handle(request: HttpRequest, sink: Sink): Promise<Reply | undefined> {
+    try {
+      const { authenticate } = this.#options
+      const principal = authenticate === undefined ? undefined : await authenticate(request)
+      return await this.#admit(request, principal, sink)
+    } catch (error) {
+      return this.#refuse(error)
+    }
+  }
+
+  #admit(
+    request: HttpRequest,
+    principal: Principal | undefined,
+    sink: Sink,
+  ): Promise<Reply | undefined> | Reply | undefined {
+    const { legacy } = this.#options
+    if (request.method === 'POST') return this.#post(request, principal, sink)
+    if (legacy !== undefined && request.method === 'GET') return legacy.get(request.header, principal, sink)
+    if (legacy !== undefined && request.method === 'DELETE') return legacy.delete(request.header, principal)
+    return { status: 405, headers: { allow: legacy === undefined ? ALLOW_MODERN : ALLOW_ALL } }
+  }
+
+  async #post(request: HttpRequest, principal: Principal | undefined, sink: Sink): Promise<Reply | undefined> {
+    const { header } = request
+    const refusal = wrongMedia(header)
+    if (refusal !== undefined) return refusal
+    const value = request.json()
+    try {
+      const message = readMessage(value)
+      if (this.#options.legacy !== undefined && isLegacy(message, header)) {
+        return await this.#options.legacy.post(message, header, principal, sink)
+      }
+      return await this.#modern(message, header, principal, sink)
+    } catch (error) {
+      return this.#refuse(error, idOf(value))
+    }
+  }
+
+  async #modern(
+    message: Message,
+    header: HeaderReader,
+    principal: Principal | undefined,
+    sink: Sink,
+  ): Promise<Reply | undefined> {
+    if (message.kind === 'notification') return { status: 202 }
+    if (message.kind === 'response')
+      throw new ProtocolError('MESSAGE_INVALID', 'A client sends answers as inputResponses, not as responses.')
+    if (message.method === 'initialize') refuseInitialize(message, this.#options.legacy !== undefined)
+    const channel = new ModernChannel(sink, acceptsStream(header))
+    const call = modernCall({ message, header, principal, channel })
+    const { body, status } = await this.#options.pipeline.answer(call)
+    return channel.finish(body) ? undefined : { status, body }
+  }
+
+  #refuse(error: unknown, id?: string | number): Reply {
+    if (error instanceof AuthError) {
+      this.#options.logger().debug({ code: error.code }, 'A caller was turned away.')
+      const wire = { code: -32600, message: error.message, status: error.status }
+      return {
+        status: error.status,
+        headers: { 'www-authenticate': error.challenge },
+        body: errorMessage(undefined, wire),
+      }
+    }
+    const wire = toWireError(error)
+    if (!(error instanceof ProtocolError)) this.#options.logger().error({ err: error }, 'A request failed.')
+    return { status: wire.status === 200 ? 400 : wire.status, body: errorMessage(id, wire) }
+  }
+}
+
+/** The opening message picks the era: a stateless request says so in its envelope or its version header. */
+function isLegacy(message: Message, header: HeaderReader): boolean {
+  if (message.kind !== 'response' && hasEnvelope(message.params)) return false
+  const version = header('mcp-protocol-version')
+  return (
+    version === undefined ||
+    isLegacyVersion(version) ||
+    (message.kind !== 'response' && message.method === 'initialize' && version !== MODERN_VERSION)
+  )
+}
+
+/** A session client has no way forward by itself, so it is told which versions there are. */
+function refuseInitialize(message: RequestMessage, alsoLegacy: boolean): void {
+  if (hasEnvelope(message.params) || alsoLegacy) return
+  throw new ProtocolError('VERSION_UNSUPPORTED', `This server has no sessions; it speaks ${MODERN_VERSION}.`, {
+    supported: [MODERN_VERSION],
+    requested: String(message.params['protocolVersion']),
+  })
+}
+
+function wrongMedia(header: HeaderReader): Reply | undefined {
+  const type = header('content-type')
+  if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type ?? '')) {
+    return refusal(415, 'Send the message as application/json.')
+  }
+  const accept = header('accept')
+  if (accept !== undefined && !/application\/json|text\/event-stream|application\/\*|\*\/\*/i.test(accept)) {
+    return refusal(406, 'Accept application/json and text/event-stream.')
+  }
+  return undefined
+}
+
+function acceptsStream(header: HeaderReader): boolean {
+  return /text\/event-stream|text\/\*|\*\/\*/i.test(header('accept') ?? '*/*')
+}
+
+export function refusal(status: number, message: string): Reply {
+  return { status, body: errorMessage(undefined, { code: -32600, message, status }) }
+}

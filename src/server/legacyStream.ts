@@ -1,0 +1,94 @@
+/**
+ * A stream of the session era. It outlives its connection: what was sent is kept for a while, and a client that lost
+ * the connection comes back with the last event id it saw and gets the rest, at this instance or, for what is yet to
+ * come, at another.
+ */
+import type { Sink } from './sink.ts'
+import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from './sse.ts'
+
+const MAX_KEPT = 1000
+
+export interface LegacyStreamOptions {
+  /** Sealed, so that any instance can tell whose it is. */
+  readonly name: string
+  /** Whether the client knows events without data (2025-11-25). */
+  readonly primes: boolean
+  /** The number of the last event that was sent elsewhere. */
+  readonly after?: number
+}
+
+export class LegacyStream {
+  readonly name: string
+  readonly #primes: boolean
+  readonly #kept: { readonly number: number; readonly message: string }[] = []
+  #number: number
+  #sink: Sink | undefined
+  #keepAlive: ReturnType<typeof setInterval> | undefined
+  #finished = false
+
+  constructor({ name, primes, after = 0 }: LegacyStreamOptions) {
+    this.name = name
+    this.#primes = primes
+    this.#number = after
+  }
+
+  get connected(): boolean {
+    return this.#sink !== undefined
+  }
+
+  get finished(): boolean {
+    return this.#finished
+  }
+
+  /** Sends what came after event `after` on this connection, and from now on everything. */
+  connect(sink: Sink, after: number): void {
+    this.#disconnect()
+    this.#sink = sink
+    sink.open(SSE_HEADERS)
+    if (this.#primes && after === 0) sink.write(ssePriming(this.#eventId(0)))
+    for (const { number, message } of this.#kept) {
+      if (number > after) sink.write(sseEventWithId(this.#eventId(number), message))
+    }
+    if (this.#finished) return this.#disconnect()
+    this.#keepAlive = setInterval(() => sink.write(KEEP_ALIVE), KEEP_ALIVE_MS)
+    this.#keepAlive.unref()
+    sink.onGone(() => {
+      if (this.#sink === sink) this.#forget()
+    })
+  }
+
+  send(message: string): void {
+    if (this.#finished) return
+    this.#number++
+    this.#kept.push({ number: this.#number, message })
+    if (this.#kept.length > MAX_KEPT) this.#kept.shift()
+    this.#sink?.write(sseEventWithId(this.#eventId(this.#number), message))
+  }
+
+  finish(message?: string): void {
+    if (message !== undefined) this.send(message)
+    this.#finished = true
+    this.#disconnect()
+  }
+
+  /** Lets the connection go; the stream goes on, and the client comes back for it. Older clients would not know how. */
+  hangUp(retryMs: number): void {
+    if (!this.#primes) return
+    this.#sink?.write(sseRetry(retryMs))
+    this.#disconnect()
+  }
+
+  #disconnect(): void {
+    this.#sink?.end()
+    this.#forget()
+  }
+
+  #forget(): void {
+    clearInterval(this.#keepAlive)
+    this.#sink = undefined
+  }
+
+  #eventId(number: number): string {
+    return `${this.name}:${number}`
+  }
+}

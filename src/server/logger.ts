@@ -1,0 +1,32 @@
+/** The few calls we make; pino, console-like loggers and most others fit. Details first, then the sentence. */
+export interface Logger {
+  debug(details: object, message: string): void
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
+}
+
+export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** A logger that can be exchanged once, by the host that starts the server. */
+export class LoggerSlot {
+  #logger: Logger | undefined
+
+  constructor(logger: Logger | undefined) {
+    this.#logger = logger
+  }
+
+  get current(): Logger {
+    return this.#logger ?? silent
+  }
+
+  /** A host's default; what the author chose stays. */
+  async defaultToPino(destination: 1 | 2): Promise<void> {
+    if (this.#logger !== undefined) return
+    const { pino } = await import('pino')
+    this.#logger = pino(
+      { name: 'pannier', level: process.env['PANNIER_LOG_LEVEL'] ?? 'info' },
+      pino.destination(destination),
+    )
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * One round of a call that may ask (tools/call, prompts/get, resources/read): open the journal it brings, run the
+ * handler over it, and settle the outcome.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { isBlank, type Journal, JournalError, type Outcome, Run, writeJournal } from '../journal/index.ts'
+import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../protocol/index.ts'
+import type { Ledger } from '../state/index.ts'
+import type { Call } from './call.ts'
+import type { Carrier, Subject } from './carrier.ts'
+import { Context } from './context.ts'
+import { InputRequired } from './inputRequired.ts'
+import type { Load } from './load.ts'
+import type { Logger } from './logger.ts'
+import type { Results } from './results.ts'
+
+const MAX_ROUNDS_IN_PLACE = 64
+
+export interface MultiRoundOptions {
+  readonly carrier: Carrier
+  readonly ledger: Ledger
+  readonly load: Load
+  readonly results: Results
+  readonly maxAsks: number
+  readonly unwindMs: number
+  readonly logger: () => Logger
+}
+
+/** What the three methods differ in. */
+export interface Round<T> {
+  readonly subject: Subject
+  readonly invoke: (ctx: Context) => T | InputRequired | Promise<T | InputRequired>
+  /** The result of a finished call. */
+  readonly finish: (value: T) => Json | Promise<Json>
+  /** The result of a handler that threw, where that is a result and not an error. */
+  readonly rescue?: (error: unknown) => Json
+}
+
+export class MultiRound {
+  readonly #options: MultiRoundOptions
+
+  constructor(options: MultiRoundOptions) {
+    this.#options = options
+  }
+
+  /** Gives the text of the result. */
+  async play<T>(call: Call, round: Round<T>): Promise<string> {
+    assertResponses(call.params['inputResponses'])
+    const journal = call.revived ?? (await this.#options.carrier.open(call, round.subject))
+    const run = this.#newRun(call, journal, round.subject)
+    const ctx = new Context(call, run, journal.own)
+    const outcome = await run.play(() => round.invoke(ctx))
+    return this.#settle(call, round, journal, ctx, outcome)
+  }
+
+  async #settle<T>(
+    call: Call,
+    round: Round<T>,
+    journal: Journal,
+    ctx: Context,
+    outcome: Outcome<T | InputRequired>,
+  ): Promise<string> {
+    const { results } = this.#options
+    switch (outcome.kind) {
+      case 'complete':
+        if (outcome.value instanceof InputRequired)
+          return this.#settleExplicit(call, round, journal, ctx, outcome.value)
+        return results.complete(await round.finish(outcome.value), call.peer, Context.stateMeta(ctx))
+      case 'failed':
+        if (round.rescue === undefined) throw outcome.error
+        return results.complete(round.rescue(outcome.error), call.peer, Context.stateMeta(ctx))
+      case 'asked':
+        return this.#ask(call, round.subject, journal, ctx, outcome.requests)
+      default:
+        return outcome satisfies never
+    }
+  }
+
+  async #settleExplicit<T>(
+    call: Call,
+    round: Round<T>,
+    journal: Journal,
+    ctx: Context,
+    asked: InputRequired,
+  ): Promise<string> {
+    for (const request of asked.inputRequests.values()) assertAskable(call, request)
+    journal.own = asked.requestState
+    if (call.peer.rounds) return this.#ask(call, round.subject, journal, ctx, asked.inputRequests)
+    return this.play(await answeredInPlace(call, journal, asked.inputRequests), round)
+  }
+
+  async #ask(
+    call: Call,
+    subject: Subject,
+    journal: Journal,
+    ctx: Context,
+    requests: ReadonlyMap<string, InputRequest>,
+  ): Promise<string> {
+    const { carrier, results } = this.#options
+    const stateless = requests.size > 0 && isBlank(journal)
+    const requestState = stateless ? undefined : await carrier.save(call, subject, journal)
+    return results.inputRequired(requests, requestState, call.peer, Context.stateMeta(ctx))
+  }
+
+  #newRun(call: Call, journal: Journal, { name }: Subject): Run {
+    const { ledger, load, maxAsks, unwindMs, logger } = this.#options
+    return new Run({
+      journal,
+      ledger,
+      maxAsks,
+      unwindMs,
+      responses: (call.params['inputResponses'] as Json | undefined) ?? {},
+      push: call.peer.rounds ? undefined : (key, request) => pushOn(call, journal, key, request),
+      assertAskable: (request) => assertAskable(call, request),
+      shedding: () => load.shedding(),
+      later: setImmediate,
+      onStuck: () =>
+        logger().warn(
+          { method: call.method, name },
+          'A handler did not return after its round had ended; let RoundEnded pass.',
+        ),
+    })
+  }
+}
+
+/** Session-era clients without rounds are asked in place, on the stream of the request itself. */
+function pushOn(call: Call, journal: Journal, key: string, request: InputRequest): Promise<unknown> {
+  const { channel } = call
+  if (channel.push === undefined)
+    throw new ProtocolError('MESSAGE_INVALID', 'This connection cannot carry a question to the client.')
+  return channel.push(request, { key, id: journal.id, body: () => writeJournal(journal) })
+}
+
+/** The next round of a handler in explicit style, for a client that is asked in place. */
+async function answeredInPlace(
+  call: Call,
+  journal: Journal,
+  requests: ReadonlyMap<string, InputRequest>,
+): Promise<Call> {
+  if (journal.round >= MAX_ROUNDS_IN_PLACE) {
+    throw new JournalError('ASK_EXHAUSTED', `Still asked for input after ${MAX_ROUNDS_IN_PLACE} rounds.`)
+  }
+  const answers = Array.from(
+    requests,
+    async ([key, request]) => [key, await pushOn(call, journal, key, request)] as const,
+  )
+  const inputResponses = Object.fromEntries(await Promise.all(answers))
+  return { ...call, params: { ...call.params, inputResponses }, revived: { ...journal, round: journal.round + 1 } }
+}
+
+function assertAskable({ peer }: Call, request: InputRequest): void {
+  const needed = neededCapability(request)
+  if (declaresAll(peer.capabilities, needed)) return
+  const names = Object.keys(needed).join(', ')
+  throw new ProtocolError('CAPABILITY_MISSING', `This needs a client that declares: ${names}.`, {
+    requiredCapabilities: needed,
+  })
+}
+
+function assertResponses(responses: unknown): void {
+  if (responses !== undefined && !isObject(responses))
+    throw new ProtocolError('PARAMS_INVALID', '"inputResponses" must be an object.')
+}

@@ -1,0 +1,70 @@
+import type { Implementation } from '@modelcontextprotocol/client'
+import type { CarryStore, Keyring, Ledger } from '../state/index.ts'
+import type { Authenticator } from './authenticator.ts'
+import type { CarryMode, Difference } from './carrier.ts'
+import type { EventBus } from './eventBus.ts'
+import type { Logger } from './logger.ts'
+
+/** Name and version, and what else a client may show of this server. */
+export type ServerIdentity = Implementation
+
+export interface Caching {
+  /** How long a client may keep a list, in milliseconds. @default 0 */
+  ttlMs?: number
+  /** Whether the lists are the same for everyone. @default 'public', or 'private' when there is a `principal` hook */
+  cacheScope?: 'public' | 'private'
+}
+
+export interface ServerOptions {
+  name: string
+  version: string
+  title?: string
+  websiteUrl?: string
+  icons?: Implementation['icons']
+  /** Advice for models on how to use this server. */
+  instructions?: string
+
+  /** The ring that seals what travels with clients. @default the variable PANNIER_KEYS, else a ring of this process alone */
+  keys?: string | Keyring
+  /** Who these seals are for: instances with the same keys and audience open each other's. @default `name` */
+  audience?: string
+  /** How long a client may take between two rounds, in seconds. @default 3600 */
+  ttlSeconds?: number
+  /** The largest state that travels with a client, in bytes; above it a store is needed. @default 65536 */
+  maxStateBytes?: number
+  /** Where a call's journal waits between rounds. @default 'client' */
+  carry?: CarryMode
+  /** Needed by every carry mode but 'client'. */
+  store?: CarryStore
+  /** Told when `carry: 'both'` finds that client and store disagree. */
+  onDifference?: (difference: Difference) => void
+  /** Where `once` claims its single use. @default the memory of this process */
+  ledger?: Ledger
+
+  /** Who is calling: a hook, or a ready one such as `bearer()`. @default nobody is told from anybody */
+  principal?: Authenticator
+  /** How long session-era clients may use their session, in seconds. @default 86400 */
+  sessionTtlSeconds?: number
+  /** Whether clients of the session era are served. @default true */
+  legacy?: boolean
+
+  /** Hints on the lists, for clients that cache. */
+  caching?: Caching
+  /** Entries on a page of a list. @default 1000 */
+  pageSize?: number
+  /** How often one question is asked before the call gives up. @default 5 */
+  maxAsks?: number
+  /** Calls under way above which `checkpoint()` hands calls to other instances. @default no limit */
+  maxInFlight?: number
+  /** How long a handler may unwind after its round has ended, in milliseconds. @default 5000 */
+  unwindMs?: number
+  /** Whether the message of an error thrown by a tool is told to the model. @default true */
+  exposeErrors?: boolean
+
+  /** Carries list changes and resource updates between instances. @default within this process */
+  bus?: EventBus
+  /** Where the server writes what an operator should know. @default pino in the hosts, silent in `fetch` */
+  logger?: Logger
+  /** Milliseconds since 1970. @default Date.now */
+  clock?: () => number
+}

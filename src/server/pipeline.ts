@@ -1,0 +1,132 @@
+/** The whole story of one request once its host has turned it into a call: find the method, run it, answer. */
+import { type Json, MODERN_VERSION, LEGACY_VERSIONS, ProtocolError } from '../protocol/index.ts'
+import type { Call } from './call.ts'
+import { serverCapabilities } from './capabilities.ts'
+import type { Lists, Listing } from './lists.ts'
+import type { Load } from './load.ts'
+import type { Logger } from './logger.ts'
+import type { Caching } from './options.ts'
+import type { Registry } from './registry.ts'
+import { errorMessage, type Results, resultMessage } from './results.ts'
+import type { Subscriptions } from './subscriptions.ts'
+import type { Telemetry } from './telemetry.ts'
+import { isExpected, toWireError } from './wireErrors.ts'
+
+/** Gives the text of a result, or throws. */
+export type Method = (call: Call) => string | Promise<string>
+
+export interface Answer {
+  /** The whole response message. */
+  readonly body: string
+  readonly status: number
+}
+
+export interface PipelineOptions {
+  readonly registry: Registry
+  readonly lists: Lists
+  readonly results: Results
+  readonly subscriptions: Subscriptions
+  readonly load: Load
+  readonly telemetry: Telemetry
+  readonly caching: Required<Caching>
+  readonly instructions: string | undefined
+  readonly legacy: boolean
+  readonly logger: () => Logger
+  /** The methods that run handlers. */
+  readonly handlers: { callTool: Method; getPrompt: Method; readResource: Method; complete: Method }
+  /** The methods that only sessions have. */
+  readonly sessionMethods: ReadonlyMap<string, Method>
+}
+
+export class Pipeline {
+  readonly #options: PipelineOptions
+
+  constructor(options: PipelineOptions) {
+    this.#options = options
+  }
+
+  /** Never rejects: whatever happens becomes an answer. */
+  async answer(call: Call): Promise<Answer> {
+    const { load, telemetry } = this.#options
+    load.enter()
+    const span = telemetry.start(call)
+    try {
+      const result = await this.#method(call)(call)
+      span?.end()
+      return { status: 200, body: resultMessage(call.id, result) }
+    } catch (error) {
+      span?.fail(error)
+      return this.fail(call, error)
+    } finally {
+      load.leave()
+    }
+  }
+
+  fail(call: Pick<Call, 'id' | 'method' | 'peer'>, error: unknown): Answer {
+    const wire = toWireError(error)
+    const code = (error as { code?: unknown }).code
+    if (isExpected(error)) this.#options.logger().debug({ method: call.method, code }, 'A request was refused.')
+    else this.#options.logger().error({ method: call.method, err: error }, 'A request failed.')
+    return { status: call.peer.era === 'modern' ? wire.status : 200, body: errorMessage(call.id, wire) }
+  }
+
+  #method(call: Call): Method {
+    const found =
+      this.#shared(call.method) ?? (call.peer.era === 'modern' ? this.#modern(call.method) : this.#legacy(call.method))
+    if (found === undefined) throw new ProtocolError('METHOD_UNKNOWN', `This server has no method "${call.method}".`)
+    return found
+  }
+
+  #shared(method: string): Method | undefined {
+    const { registry, handlers } = this.#options
+    switch (method) {
+      case 'tools/call':
+        return registry.tools.size > 0 ? handlers.callTool : undefined
+      case 'tools/list':
+        return registry.tools.size > 0 ? this.#list('tools') : undefined
+      case 'prompts/get':
+        return registry.prompts.size > 0 ? handlers.getPrompt : undefined
+      case 'prompts/list':
+        return registry.prompts.size > 0 ? this.#list('prompts') : undefined
+      case 'resources/read':
+        return registry.hasResources ? handlers.readResource : undefined
+      case 'resources/list':
+        return registry.hasResources ? this.#list('resources') : undefined
+      case 'resources/templates/list':
+        return registry.hasResources ? this.#list('resourceTemplates') : undefined
+      case 'completion/complete':
+        return registry.completions.size > 0 ? handlers.complete : undefined
+      default:
+        return undefined
+    }
+  }
+
+  #modern(method: string): Method | undefined {
+    switch (method) {
+      case 'server/discover':
+        return (call) => this.#options.results.complete(this.#discovered(), call.peer)
+      case 'subscriptions/listen':
+        return (call) => this.#options.subscriptions.listen(call)
+      default:
+        return undefined
+    }
+  }
+
+  #legacy(method: string): Method | undefined {
+    return this.#options.sessionMethods.get(method)
+  }
+
+  #list(listing: Listing): Method {
+    return ({ params, peer }) => this.#options.lists.page(listing, params['cursor'], peer.era)
+  }
+
+  #discovered(): Json {
+    const { registry, caching, instructions, legacy } = this.#options
+    return {
+      supportedVersions: legacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION],
+      capabilities: serverCapabilities(registry),
+      ...(instructions !== undefined && { instructions }),
+      ...caching,
+    }
+  }
+}

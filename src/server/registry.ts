@@ -1,0 +1,64 @@
+/** What a server offers. Names are found in Maps, so no name is special to the language. */
+import type { CompletionTarget } from './definitions.ts'
+import type { CompletionEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
+
+/** The lists a client can be told have changed. */
+export type ListName = 'tools' | 'prompts' | 'resources'
+
+export class Registry {
+  readonly tools = new Map<string, ToolEntry>()
+  readonly prompts = new Map<string, PromptEntry>()
+  readonly resources = new Map<string, ResourceEntry>()
+  readonly templates = new Map<string, TemplateEntry>()
+  readonly completions = new Map<string, CompletionEntry>()
+
+  /** Told about each change, so that what was written from the registry can be written anew. */
+  onChange: (list: ListName) => void = () => {}
+
+  addTool(entry: ToolEntry): void {
+    addOnce(this.tools, entry.name, entry, 'tool')
+    this.onChange('tools')
+  }
+
+  addPrompt(entry: PromptEntry): void {
+    addOnce(this.prompts, entry.name, entry, 'prompt')
+    this.onChange('prompts')
+  }
+
+  addResource(entry: ResourceEntry): void {
+    addOnce(this.resources, entry.uri, entry, 'resource')
+    this.onChange('resources')
+  }
+
+  addTemplate(entry: TemplateEntry): void {
+    addOnce(this.templates, entry.template.source, entry, 'resource template')
+    this.onChange('resources')
+  }
+
+  addCompletion(target: CompletionTarget, entry: CompletionEntry): void {
+    addOnce(this.completions, completionKey(target), entry, 'completion')
+  }
+
+  remove(list: ListName, name: string): boolean {
+    const removed =
+      list === 'resources' ? this.resources.delete(name) || this.templates.delete(name) : this[list].delete(name)
+    if (removed) this.onChange(list)
+    return removed
+  }
+
+  get hasResources(): boolean {
+    return this.resources.size > 0 || this.templates.size > 0
+  }
+}
+
+export function completionKey(target: CompletionTarget): string {
+  const parts =
+    'prompt' in target ? ['prompt', target.prompt, target.argument] : ['template', target.template, target.variable]
+  return JSON.stringify(parts)
+}
+
+function addOnce<T>(map: Map<string, T>, name: string, entry: T, kind: string): void {
+  if (map.has(name))
+    throw new TypeError(`There is already a ${kind} "${name}"; remove it first, or choose another name.`)
+  map.set(name, entry)
+}

@@ -1,0 +1,69 @@
+/** The methods that only the older revisions have. */
+import { isLogLevel, ProtocolError } from '../protocol/index.ts'
+import type { Call } from './call.ts'
+import { serverCapabilities } from './capabilities.ts'
+import type { ServerIdentity } from './options.ts'
+import type { Method } from './pipeline.ts'
+import type { Registry } from './registry.ts'
+import type { Results } from './results.ts'
+import { readHandshake } from './session.ts'
+import type { SessionNotes } from './sessionNotes.ts'
+
+export interface SessionMethodsOptions {
+  readonly registry: Registry
+  readonly results: Results
+  readonly notes: SessionNotes
+  readonly identity: ServerIdentity
+  readonly instructions: string | undefined
+}
+
+export function sessionMethods({
+  registry,
+  results,
+  notes,
+  identity,
+  instructions,
+}: SessionMethodsOptions): ReadonlyMap<string, Method> {
+  const empty = (call: Call): string => results.complete({}, call.peer)
+
+  return new Map<string, Method>([
+    ['ping', empty],
+    [
+      'initialize',
+      (call) => {
+        const { version } = readHandshake(call.params)
+        const about = { protocolVersion: version, capabilities: serverCapabilities(registry), serverInfo: identity }
+        return results.complete({ ...about, ...(instructions !== undefined && { instructions }) }, call.peer)
+      },
+    ],
+    [
+      'logging/setLevel',
+      (call) => {
+        const { level } = call.params
+        if (!isLogLevel(level)) throw new ProtocolError('PARAMS_INVALID', '"params.level" must be a log level.')
+        if (call.peer.session !== undefined) notes.setLevel(call.peer.session, level)
+        return empty(call)
+      },
+    ],
+    [
+      'resources/subscribe',
+      (call) => {
+        if (call.peer.session !== undefined) notes.watch(call.peer.session, uriOf(call))
+        return empty(call)
+      },
+    ],
+    [
+      'resources/unsubscribe',
+      (call) => {
+        if (call.peer.session !== undefined) notes.unwatch(call.peer.session, uriOf(call))
+        return empty(call)
+      },
+    ],
+  ])
+}
+
+function uriOf({ params }: Call): string {
+  const { uri } = params
+  if (typeof uri !== 'string') throw new ProtocolError('PARAMS_INVALID', '"params.uri" must be a string.')
+  return uri
+}

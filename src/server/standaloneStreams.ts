@@ -1,0 +1,61 @@
+/** GET streams of sessions: change notifications only, never a question (RA-11). */
+import type { EventBus, ServerEvent } from './eventBus.ts'
+import type { LegacyStream } from './legacyStream.ts'
+import type { LegacyStreams, Owner } from './legacyStreams.ts'
+import { notificationMessage } from './results.ts'
+import type { SessionNotes } from './sessionNotes.ts'
+import type { Sink } from './sink.ts'
+import { newsFor } from './subscriptions.ts'
+
+export class StandaloneStreams {
+  readonly #streams: LegacyStreams
+  readonly #notes: SessionNotes
+  /** The newest stream of each session: a message goes out on one of them only. */
+  readonly #bySession = new Map<string, LegacyStream>()
+
+  constructor(streams: LegacyStreams, notes: SessionNotes, bus: EventBus) {
+    this.#streams = streams
+    this.#notes = notes
+    bus.subscribe((event) => this.#spread(event))
+  }
+
+  open(owner: Owner, sink: Sink): void {
+    const { session } = owner.peer
+    if (session === undefined) return
+    const stream = this.#streams.begin(owner)
+    this.#bySession.set(session, stream)
+    stream.connect(sink, 0)
+    sink.onGone(() => {
+      if (this.#bySession.get(session) === stream) this.#bySession.delete(session)
+      this.#streams.retire(stream)
+    })
+  }
+
+  close(session: string): void {
+    this.#bySession.get(session)?.finish()
+    this.#bySession.delete(session)
+  }
+
+  closeAll(): void {
+    for (const session of this.#bySession.keys()) this.close(session)
+  }
+
+  #spread(event: ServerEvent): void {
+    if (event.kind !== 'changed' && event.kind !== 'updated') return
+    for (const [session, stream] of this.#bySession) {
+      const news = newsFor(event, this.#filterOf(session))
+      if (news !== undefined) stream.send(notificationMessage(news.method, news.params))
+    }
+  }
+
+  /** A session hears of every list, and of the resources it subscribed to. */
+  #filterOf(session: string) {
+    const resourceSubscriptions = [...this.#notes.watchedBy(session)]
+    return {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions,
+    } as const
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * The door on a pair of byte streams, one message a line. A stateless request is served by what it says itself; an
+ * `initialize` makes the rest of the connection a session.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import type { Readable, Writable } from 'node:stream'
+import {
+  hasEnvelope,
+  idOf,
+  type Json,
+  type Message,
+  ProtocolError,
+  type RequestId,
+  type RequestMessage,
+  readMessage,
+} from '../protocol/index.ts'
+import { parseBytes } from './bodyText.ts'
+import type { Call, CarriedCall, Channel } from './call.ts'
+import type { EventBus, ServerEvent } from './eventBus.ts'
+import { readLines } from './lines.ts'
+import { modernCall } from './modernCall.ts'
+import type { Peer } from './peer.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Pushes } from './pushes.ts'
+import { errorMessage, notificationMessage } from './results.ts'
+import { legacyPeer, readHandshake, strangerPeer } from './session.ts'
+import type { SessionNotes } from './sessionNotes.ts'
+import { newsFor } from './subscriptions.ts'
+import { toWireError } from './wireErrors.ts'
+
+export interface StdioOptions {
+  /** @default process.stdin */
+  input?: Readable
+  /** @default process.stdout */
+  output?: Writable
+  /** The longest line taken, in bytes. @default 4194304 */
+  maxLineBytes?: number
+}
+
+export interface StdioParts {
+  readonly pipeline: Pipeline
+  readonly pushes: Pushes
+  readonly notes: SessionNotes
+  readonly bus: EventBus
+  readonly legacy: boolean
+}
+
+const SESSION = 'stdio'
+const MAX_LINE_BYTES = 4 * 1024 * 1024
+
+/** Serves the connection until its input ends; resolves when the last answer is written. */
+export async function serveStdio(parts: StdioParts, options: StdioOptions): Promise<void> {
+  const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_LINE_BYTES } = options
+  const connection = new Connection(parts, output)
+  await readLines(input, maxLineBytes, (line) => connection.receive(line))
+  await connection.finish()
+}
+
+class Connection {
+  readonly #parts: StdioParts
+  readonly #output: Writable
+  readonly #live = new Map<RequestId, StdioChannel>()
+  readonly #stopNews: () => void
+  #underWay = new Set<Promise<void>>()
+  #unsent: string[] = []
+  #peer: Peer | undefined
+
+  constructor(parts: StdioParts, output: Writable) {
+    this.#parts = parts
+    this.#output = output
+    this.#stopNews = parts.bus.subscribe((event) => this.#tellSession(event))
+  }
+
+  receive(line: Buffer | 'too long'): void {
+    let value: unknown
+    try {
+      if (line === 'too long') throw new ProtocolError('PARSE_FAILED', 'The line is too long.')
+      value = parseBytes(line)
+      this.#dispatch(readMessage(value))
+    } catch (error) {
+      this.send(errorMessage(idOf(value), toWireError(error)))
+    }
+  }
+
+  /** Lines written in one turn of the event loop leave in one write. */
+  send(message: string): void {
+    if (this.#unsent.push(message) === 1) setImmediate(() => this.#flush())
+  }
+
+  async finish(): Promise<void> {
+    this.#stopNews()
+    for (const channel of this.#live.values()) channel.cancel()
+    await Promise.all(this.#underWay)
+    this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#unsent.length === 0) return
+    const text = `${this.#unsent.join('\n')}\n`
+    this.#unsent = []
+    this.#output.write(text)
+  }
+
+  #dispatch(message: Message): void {
+    switch (message.kind) {
+      case 'request':
+        return this.#track(this.#serve(message))
+      case 'response':
+        return this.#track(this.#takeAnswer(message))
+      case 'notification':
+        if (message.method === 'notifications/cancelled')
+          this.#live.get(message.params['requestId'] as RequestId)?.cancel()
+        return
+      default:
+        return message satisfies never
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    this.#underWay.add(work)
+    void work.finally(() => this.#underWay.delete(work))
+  }
+
+  async #serve(message: RequestMessage): Promise<void> {
+    const { pipeline } = this.#parts
+    const channel = new StdioChannel(this, this.#parts.pushes)
+    let call: Call
+    try {
+      call = channel.serve(this.#callOf(message, channel))
+    } catch (error) {
+      return this.send(errorMessage(message.id, toWireError(error)))
+    }
+    this.#live.set(message.id, channel)
+    const { body } = await pipeline.answer(call)
+    this.#live.delete(message.id)
+    if (!channel.cancelled) this.send(body)
+  }
+
+  #callOf(message: RequestMessage, channel: Channel): Call {
+    const { legacy, notes } = this.#parts
+    if (!legacy || hasEnvelope(message.params) || message.method === 'server/discover') {
+      return modernCall({ message, header: undefined, principal: undefined, channel })
+    }
+    if (message.method === 'initialize') this.#peer = { ...legacyPeer(readHandshake(message.params)), session: SESSION }
+    const peer = { ...(this.#peer ?? strangerPeer(undefined)), logLevel: this.#peer && notes.levelOf(SESSION) }
+    const { id, method, params } = message
+    return {
+      id,
+      method,
+      params,
+      meta: (params['_meta'] ?? {}) as Json,
+      peer,
+      principal: undefined,
+      channel,
+      header: undefined,
+    }
+  }
+
+  async #takeAnswer(message: Message & { kind: 'response' }): Promise<void> {
+    if (this.#peer === undefined) return
+    try {
+      await this.#parts.pushes.take(message, { peer: this.#peer, principal: undefined })
+    } catch {
+      // A bad answer to a question is no request, so there is nobody to tell; the question stays open.
+    }
+  }
+
+  #tellSession(event: ServerEvent): void {
+    if (this.#peer === undefined) return
+    const resourceSubscriptions = [...this.#parts.notes.watchedBy(SESSION)]
+    const filter = {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions,
+    } as const
+    const news = newsFor(event, filter)
+    if (news !== undefined) this.send(notificationMessage(news.method, news.params))
+  }
+}
+
+class StdioChannel implements Channel {
+  readonly #connection: Connection
+  readonly #pushes: Pushes
+  readonly #listeners: (() => void)[] = []
+  #call: Call | undefined
+  cancelled = false
+
+  constructor(connection: Connection, pushes: Pushes) {
+    this.#connection = connection
+    this.#pushes = pushes
+  }
+
+  serve(call: Call): Call {
+    this.#call = call
+    return call
+  }
+
+  notify(method: string, params: Json): void {
+    if (!this.cancelled) this.#connection.send(notificationMessage(method, params))
+  }
+
+  push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
+    if (this.#call === undefined) throw new TypeError('The channel serves no call yet.')
+    return this.#pushes.push(this.#call, request, carried, SESSION, (message) =>
+      this.#connection.send(JSON.stringify(message)),
+    )
+  }
+
+  onCancel(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  cancel(): void {
+    this.cancelled = true
+    if (this.#call !== undefined) this.#pushes.cancel(this.#call)
+    for (const listener of this.#listeners) listener()
+  }
+}

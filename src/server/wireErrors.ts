@@ -1,0 +1,48 @@
+/** The one place where an error of ours becomes a number on the wire. */
+import { Declined, JournalError } from '../journal/index.ts'
+import { type ProtocolCode, ProtocolError } from '../protocol/index.ts'
+import { StateError } from '../state/index.ts'
+import { ServerError } from './errors.ts'
+
+export interface WireError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+  /** The HTTP status that goes with it in the stateless era. */
+  readonly status: number
+}
+
+const PROTOCOL: Readonly<Record<ProtocolCode, readonly [code: number, status: number]>> = {
+  PARSE_FAILED: [-32700, 400],
+  MESSAGE_INVALID: [-32600, 400],
+  METHOD_UNKNOWN: [-32601, 404],
+  PARAMS_INVALID: [-32602, 200],
+  RESOURCE_UNKNOWN: [-32602, 200],
+  ENVELOPE_INVALID: [-32602, 400],
+  HEADER_MISMATCH: [-32020, 400],
+  CAPABILITY_MISSING: [-32021, 400],
+  VERSION_UNSUPPORTED: [-32022, 400],
+}
+
+// Every way a state can be bad reads the same to the peer, so it learns nothing from trying.
+const BAD_STATE: WireError = {
+  code: -32602,
+  message: 'The request state is not valid here (any more). Repeat the call from its first round.',
+  status: 200,
+}
+
+export function toWireError(error: unknown): WireError {
+  if (error instanceof ProtocolError) {
+    const [code, status] = PROTOCOL[error.code]
+    return { code, status, message: error.message, ...(error.data !== undefined && { data: error.data }) }
+  }
+  if (error instanceof StateError) return BAD_STATE
+  if (error instanceof ServerError || error instanceof JournalError)
+    return { code: -32603, status: 200, message: error.message }
+  return { code: -32603, status: 200, message: 'Internal error.' }
+}
+
+/** Whether an error is the answer to the request rather than a fault of this server. */
+export function isExpected(error: unknown): boolean {
+  return error instanceof ProtocolError || error instanceof StateError || error instanceof Declined
+}

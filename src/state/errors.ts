@@ -1,0 +1,43 @@
+/** Every way sealed state, its keys and its stores can fail. `docs/errors.md` says what to do about each. */
+export const STATE_CODES = [
+  'STATE_MALFORMED',
+  'STATE_UNKNOWN_KEY',
+  'STATE_TAMPERED',
+  'STATE_EXPIRED',
+  'STATE_NOT_YET_VALID',
+  'STATE_PURPOSE',
+  'STATE_AUDIENCE',
+  'STATE_PRINCIPAL',
+  'STATE_METHOD',
+  'STATE_NAME',
+  'STATE_ARGUMENTS',
+  'STATE_SESSION',
+  'STATE_TOO_LARGE',
+  'STATE_TOO_DEEP',
+  'STATE_NOT_JSON',
+  'STATE_MISSING',
+  'STATE_OPTION',
+  'KEYS_EMPTY',
+  'KEYS_ENCODING',
+  'KEYS_LENGTH',
+  'KEYS_DUPLICATE',
+  'LEDGER_FULL',
+  'LEDGER_UNKNOWN',
+  'STORE_FULL',
+  'STORE_NEWER',
+  'STORE_CORRUPT',
+  'STORE_UNAVAILABLE',
+] as const
+
+export type StateCode = (typeof STATE_CODES)[number]
+
+/** The one error of this folder. Its message says what to do and never holds a token, a key or a body. */
+export class StateError extends Error {
+  override readonly name = 'StateError'
+  readonly code: StateCode
+
+  constructor(code: StateCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

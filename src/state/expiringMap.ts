@@ -1,0 +1,55 @@
+/**
+ * A map whose entries end at a time of their own. Entries are also filed under the second in which they end, so that
+ * sweeping looks at seconds, not at entries, and at most once a second.
+ */
+export class ExpiringMap<Value> {
+  readonly #entries = new Map<string, { value: Value; expiresAtMs: number }>()
+  readonly #bySecond = new Map<number, Set<string>>()
+  readonly #clock: () => number
+  #sweptSecond = Number.NEGATIVE_INFINITY
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+  }
+
+  /** How many entries there are, once those that ended before this second are gone. */
+  get size(): number {
+    this.#sweep()
+    return this.#entries.size
+  }
+
+  get(id: string): Value | undefined {
+    const entry = this.#entries.get(id)
+    return entry && this.#clock() < entry.expiresAtMs ? entry.value : undefined
+  }
+
+  set(id: string, value: Value, expiresAtMs: number): void {
+    this.delete(id)
+    this.#entries.set(id, { value, expiresAtMs })
+    const second = Math.ceil(expiresAtMs / 1000)
+    const ids = this.#bySecond.get(second)
+    if (ids) ids.add(id)
+    else this.#bySecond.set(second, new Set([id]))
+  }
+
+  delete(id: string): void {
+    const entry = this.#entries.get(id)
+    if (!entry) return
+    this.#entries.delete(id)
+    const second = Math.ceil(entry.expiresAtMs / 1000)
+    const ids = this.#bySecond.get(second)
+    ids?.delete(id)
+    if (ids?.size === 0) this.#bySecond.delete(second)
+  }
+
+  #sweep(): void {
+    const now = Math.floor(this.#clock() / 1000)
+    if (now <= this.#sweptSecond) return
+    this.#sweptSecond = now
+    for (const [second, ids] of this.#bySecond) {
+      if (second > now) continue
+      for (const id of ids) this.#entries.delete(id)
+      this.#bySecond.delete(second)
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import type { CarryStore } from './carryStore.ts'
+import { assertId } from './ledger.ts'
+import { openSqliteFile, type SqliteFileOptions, saying } from './sqliteFile.ts'
+import { makeSweeper } from './sweeper.ts'
+
+/** A store for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
+export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions): CarryStore & { close(): void } {
+  const database = openSqliteFile(path)
+  const statements = saying(() => ({
+    put: database.prepare(
+      `INSERT INTO tokens (id, expires_at, token) VALUES (:id, :expiresAt, :token)
+       ON CONFLICT (id) DO UPDATE SET expires_at = :expiresAt, token = :token`,
+    ),
+    get: database.prepare('SELECT token FROM tokens WHERE id = :id AND expires_at > :now'),
+    delete: database.prepare('DELETE FROM tokens WHERE id = :id'),
+    sweep: database.prepare('DELETE FROM tokens WHERE expires_at <= :now'),
+  }))
+  const sweep = makeSweeper(clock, (now) => statements.sweep.run({ now }))
+
+  return {
+    async put(id, token, expiresAt) {
+      assertId(id)
+      saying(() => {
+        sweep()
+        statements.put.run({ id, token, expiresAt: Math.ceil(expiresAt * 1000) })
+      })
+    },
+
+    async get(id) {
+      const row = saying(() => statements.get.get({ id, now: clock() }))
+      return typeof row?.token === 'string' ? row.token : undefined
+    },
+
+    async delete(id) {
+      saying(() => statements.delete.run({ id }))
+    },
+
+    close() {
+      database.close()
+    },
+  }
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { listFiles, readTexts } from '../../scripts/repository.ts'
+import { importCircles, importProblems } from './imports.ts'
+
+const sources = readTexts(listFiles().filter((path) => path.startsWith('src/') && path.endsWith('.ts')))
+
+test('imports in src follow the table of the design', () => {
+  expect(importProblems(sources)).toEqual([])
+})
+
+test('no file in src imports itself through others', () => {
+  expect(importCircles(sources)).toEqual([])
+})
+
+describe('the import check', () => {
+  test.each([
+    ['src/protocol/a.ts', "import { x } from '../state/index.ts'", 'protocol may not import state'],
+    ['src/state/a.ts', "import { x } from '../protocol/deep.ts'", 'entered through src/protocol/index.ts'],
+    ['src/state/a.ts', "import type { x } from '../journal/index.ts'", 'state may not import journal'],
+    ['src/state/a.ts', "export { x } from '../server/index.ts'", 'state may not import server'],
+    ['src/state/a.ts', "const x = await import('../server/index.ts')", 'state may not import server'],
+    ['src/state/a.ts', "import { x } from 'pannier/server'", 'state may not import server'],
+    ['src/tasks/a.ts', "import { x } from '../server/index.ts'", 'only types of server'],
+    ['src/server/a.ts', "import { x } from '../../test/proves.ts'", 'src imports only from src'],
+    ['src/state/a.ts', "export * from './b.ts'", 'list the names one by one'],
+    ['src/state/utils/a.ts', '', 'has no idea'],
+    ['src/misc/a.ts', '', 'not in the table'],
+  ])('finds a fault in %s: %s', (path, text, message) => {
+    expect(importProblems(new Map([[path, text]])).join('\n')).toContain(message)
+  })
+
+  test.each([
+    ['src/state/a.ts', "import { x } from '../protocol/index.ts'"],
+    ['src/state/a.ts', "import { x } from './deep/b.ts'"],
+    ['src/state/a.ts', "import { hash } from 'node:crypto'"],
+    ['src/tasks/a.ts', "import type { x } from '../server/index.ts'"],
+    ['src/state/a.test.ts', "import { proves } from '../../test/proves.ts'"],
+  ])('finds none in %s: %s', (path, text) => {
+    expect(importProblems(new Map([[path, text]]))).toEqual([])
+  })
+
+  test('names a circle', () => {
+    const texts = new Map([
+      ['src/state/a.ts', "import './b.ts'"],
+      ['src/state/b.ts', "import type { A } from './a.ts'"],
+    ])
+    expect(importCircles(texts)).toEqual(['state/a.ts -> state/b.ts -> state/a.ts'])
+  })
+})

@@ -1,0 +1,107 @@
+import { posix } from 'node:path'
+import { readModule, resolveImport } from '../../scripts/modules.ts'
+import { isTest, type Texts } from '../../scripts/repository.ts'
+
+type Access = 'all' | 'types'
+
+const all = ['protocol', 'state', 'journal', 'server', 'tasks', 'client', 'probe'] as const
+
+/** Which folder of src may import which: the table of the design. A folder may always import itself. */
+const table: Record<string, Record<string, Access>> = {
+  protocol: {},
+  state: { protocol: 'all' },
+  journal: { protocol: 'all' },
+  server: { protocol: 'all', state: 'all', journal: 'all' },
+  tasks: { protocol: 'all', state: 'all', journal: 'all', server: 'types' },
+  client: { protocol: 'all', state: 'all' },
+  probe: { protocol: 'all', client: 'all' },
+  gateway: Object.fromEntries(all.map((folder) => [folder, 'all'])),
+  console: { gateway: 'types' },
+  sdk: { protocol: 'all', state: 'all', journal: 'all', server: 'all' },
+  testing: { protocol: 'all', state: 'all', server: 'all' },
+  cli: Object.fromEntries([...all, 'gateway', 'console', 'sdk', 'testing'].map((folder) => [folder, 'all'])),
+}
+
+const homeless = ['utils', 'helpers', 'shared']
+
+/** Every break of the import rules in these files, as sentences. */
+export function importProblems(texts: Texts): string[] {
+  return [...texts].flatMap(([path, text]) => [...folderProblems(path), ...fileProblems(path, text)])
+}
+
+function folderProblems(path: string): string[] {
+  const bad = path
+    .split('/')
+    .slice(0, -1)
+    .filter((part) => homeless.includes(part))
+  return bad.map((part) => `${path}: a folder named ${part} has no idea; name it after what it holds.`)
+}
+
+function fileProblems(path: string, text: string): string[] {
+  const home = folderOf(path)
+  if (home === undefined) return []
+  const allowed = table[home]
+  if (allowed === undefined) return [`${path}: folder ${home} is not in the table of test/repo/imports.ts.`]
+  const { imports, stars } = readModule(path, text)
+  const problems = stars.map((from) => `${path}: export * from '${from}'; list the names one by one.`)
+  for (const { specifier, typeOnly } of imports) {
+    const target = resolveImport(path, specifier) ?? ownPackage(specifier)
+    const problem = target && importProblem({ path, home, allowed, target, typeOnly })
+    if (problem) problems.push(`${path}: imports ${specifier}; ${problem}`)
+  }
+  return problems
+}
+
+interface Edge {
+  path: string
+  home: string
+  allowed: Record<string, Access>
+  target: string
+  typeOnly: boolean
+}
+
+function importProblem({ path, home, allowed, target, typeOnly }: Edge): string | undefined {
+  const folder = folderOf(target)
+  if (folder === home) return undefined
+  if (folder === undefined) {
+    if (isTest(path) && target.startsWith('test/')) return undefined
+    return 'src imports only from src; a test may also import from test/.'
+  }
+  const access = allowed[folder]
+  if (access === undefined) return `${home} may not import ${folder}.`
+  if (access === 'types' && !typeOnly && !isTest(path)) return `${home} may import only types of ${folder}.`
+  if (target !== `src/${folder}/index.ts`) return `another folder is entered through src/${folder}/index.ts.`
+  return undefined
+}
+
+/** `src/state/seal.ts` lies in `state`; files outside src have no folder. */
+function folderOf(path: string): string | undefined {
+  const [top, folder, file] = path.split('/')
+  return top === 'src' && file !== undefined ? folder : undefined
+}
+
+/** Inside src the package is not imported by its own name, except by tests, which may use the public door. */
+function ownPackage(specifier: string): string | undefined {
+  const subpath = /^pannier\/(.+)$/.exec(specifier)?.[1]
+  return subpath && `src/${subpath}/index.ts`
+}
+
+/** Every import circle among these files, each named once, as `a -> b -> a`. */
+export function importCircles(texts: Texts): string[] {
+  const edges = new Map<string, string[]>()
+  for (const [path, text] of texts) {
+    const targets = readModule(path, text).imports.map(({ specifier }) => resolveImport(path, specifier))
+    edges.set(path, [...new Set(targets.filter((target) => target !== undefined && texts.has(target)))] as string[])
+  }
+  const circles: string[] = []
+  const done = new Set<string>()
+  const visit = (path: string, trail: string[]): void => {
+    const at = trail.indexOf(path)
+    if (at >= 0) circles.push([...trail.slice(at), path].map((step) => posix.relative('src', step)).join(' -> '))
+    if (at >= 0 || done.has(path)) return
+    for (const next of edges.get(path) ?? []) visit(next, [...trail, path])
+    done.add(path)
+  }
+  for (const path of edges.keys()) visit(path, [])
+  return circles
+}

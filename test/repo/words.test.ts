@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { listFiles, readTexts } from '../../scripts/repository.ts'
+import { wordProblems } from './words.ts'
+
+const own = ['test/repo/words.ts', 'test/repo/words.test.ts']
+const binary = /\.(png|jpe?g|gif|ico|woff2?|wasm|sqlite|gz)$/
+
+test('no file names a machine, a registry or how it was made', () => {
+  const texts = readTexts(listFiles().filter((path) => !own.includes(path) && !binary.test(path)))
+  expect(wordProblems(texts)).toEqual([])
+})
+
+test.each([
+  'see /work/main/README.md',
+  "cwd: '/work'",
+  'HOME=/root npm test',
+  'git -C /tmp/ref/sdk log',
+  'as shared/DESIGN.md says',
+  'from 003_f57028319ed49686.txt',
+  '"resolved": "https://registry.npmjs.org/zod/-/zod-4.0.0.tgz"',
+  'fetch from https://my-registry.example.com/zod',
+  'finished in the second sitting',
+  'a helper agent wrote this',
+  'Co-Authored-By: somebody',
+])('the word check finds: %s', (line) => {
+  expect(wordProblems(new Map([['a.md', line]]))).toHaveLength(1)
+})
+
+test.each([
+  'examples/work-items/server.ts',
+  "path: '/work-items'",
+  'the root folder; ./work/in/progress',
+  'registry.find(message)',
+  'resources at file:///project/root',
+])('the word check allows: %s', (line) => {
+  expect(wordProblems(new Map([['a.md', line]]))).toEqual([])
+})
