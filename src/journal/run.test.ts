@@ -1,0 +1,404 @@
+import { describe, expect, test } from 'vitest'
+import { proves } from '../../test/proves.ts'
+import { Declined, JournalError, ScopeClosed } from './errors.ts'
+import { isBlank, type Journal, newJournal, readJournal, writeJournal } from './journal.ts'
+import type { Question } from './question.ts'
+import { Run, type RunOptions } from './run.ts'
+
+/** A question whose answer is one text field. */
+function about(message: string, pinned = true): Question<string> {
+  return {
+    request: { method: 'elicitation/create', params: { message, requestedSchema: { type: 'object', properties: {} } } },
+    fingerprint: message,
+    pinned,
+    read: (key, response) => {
+      if (response['action'] !== 'accept') throw new Declined(key, 'decline')
+      const { value } = response['content'] as { value?: unknown }
+      return typeof value === 'string' ? { ok: true, value } : { ok: false }
+    },
+  }
+}
+
+function accept(value: unknown) {
+  return { action: 'accept', content: { value } }
+}
+
+const neverLedger: RunOptions['ledger'] = {
+  claim: async () => ({ state: 'fresh' }),
+  settle: async () => {},
+  release: async () => {},
+}
+
+function runOver(journal: Journal, responses: Record<string, unknown> = {}, options: Partial<RunOptions> = {}): Run {
+  return new Run({
+    journal,
+    responses,
+    ledger: neverLedger,
+    assertAskable: () => {},
+    shedding: () => 'no',
+    later: setImmediate,
+    maxAsks: 3,
+    unwindMs: 1000,
+    onStuck: () => {},
+    ...options,
+  })
+}
+
+/** What the journal is at the start of the next round, on another machine. */
+function carried(journal: Journal): Journal {
+  return readJournal(journal.id, journal.round + 1, JSON.parse(JSON.stringify(writeJournal(journal))))
+}
+
+function keysOf(outcome: Awaited<ReturnType<Run['play']>>): string[] {
+  return outcome.kind === 'asked' ? [...outcome.requests.keys()] : [outcome.kind]
+}
+
+describe('a round', () => {
+  proves('MRTR-47', 'a handler runs again from the top in each round and finds what was answered before', async () => {
+    const handler = (run: Run) => async () => {
+      const first = await run.ask('first', about('First?'))
+      const second = await run.ask('second', about(`After ${first}?`))
+      return `${first} ${second}`
+    }
+    const one = newJournal('call')
+    const run1 = runOver(one)
+    expect(keysOf(await run1.play(handler(run1)))).toEqual(['first'])
+    const two = carried(one)
+    const run2 = runOver(two, { first: accept('a') })
+    expect(keysOf(await run2.play(handler(run2)))).toEqual(['second'])
+    const run3 = runOver(carried(two), { second: accept('b') })
+    expect(await run3.play(handler(run3))).toEqual({ kind: 'complete', value: 'a b' })
+  })
+
+  test('asks started together go out in one round', async () => {
+    const run = runOver(newJournal('call'))
+    const outcome = await run.play(() => Promise.all([run.ask('a', about('A?')), run.ask('b', about('B?'))]))
+    expect(keysOf(outcome)).toEqual(['a', 'b'])
+  })
+
+  test('finally blocks run, and are waited for, before the round is over', async () => {
+    const released: string[] = []
+    const run = runOver(newJournal('call'))
+    await run.play(async () => {
+      try {
+        await run.ask('a', about('A?'))
+      } finally {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        released.push('lock')
+      }
+    })
+    expect(released).toEqual(['lock'])
+  })
+
+  test('a handler that never unwinds holds the answer only so long', async () => {
+    let stuck = 0
+    const run = runOver(newJournal('call'), {}, { unwindMs: 10, onStuck: () => stuck++ })
+    const outcome = await run.play(async () => {
+      await run.ask('a', about('A?')).catch(() => new Promise(() => {}))
+    })
+    expect([outcome.kind, stuck]).toEqual(['asked', 1])
+  })
+
+  test('a handler that swallows the end of the round does not change the outcome', async () => {
+    const journal = newJournal('call')
+    const run = runOver(journal)
+    const outcome = await run.play(async () => {
+      await run.ask('a', about('A?')).catch(() => {})
+      await run.step('late', () => 1).catch(() => {})
+      return 'done anyway'
+    })
+    expect(keysOf(outcome)).toEqual(['a'])
+    expect(journal.steps.has('late')).toBe(false)
+  })
+
+  test('every call on the run rejects once its round has ended', async () => {
+    const names: string[] = []
+    const run = runOver(newJournal('call'))
+    await run.play(async () => {
+      await run.ask('a', about('A?')).catch((error: Error) => names.push(error.name))
+      await run.ask('b', about('B?')).catch((error: Error) => names.push(error.name))
+      await run.step('c', () => 1).catch((error: Error) => names.push(error.name))
+      await run.once('d', () => 1).catch((error: Error) => names.push(error.name))
+      await run.checkpoint().catch((error: Error) => names.push(error.name))
+    })
+    expect(names).toEqual(Array.from({ length: 5 }, () => 'RoundEnded'))
+  })
+
+  test('a step under way when a question is asked is finished and recorded before the round ends', async () => {
+    const journal = newJournal('call')
+    const run = runOver(journal)
+    const slow = () => new Promise<string>((resolve) => setTimeout(() => resolve('charged'), 20))
+    const outcome = await run.play(() => Promise.all([run.step('charge', slow), run.ask('confirm', about('Sure?'))]))
+    expect(outcome.kind).toBe('asked')
+    expect(journal.steps.get('charge')).toEqual({ value: 'charged' })
+  })
+
+  proves('RA-12', 'what asks after its request has ended gets ScopeClosed, which says why', async () => {
+    const run = runOver(newJournal('call'))
+    await run.play(async () => 'done')
+    const error = await run.ask('late', about('Still there?')).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(ScopeClosed)
+    expect((error as Error).message).toContain('only while it handles that client')
+  })
+
+  test('an ask that nobody awaits does no harm', async () => {
+    const run = runOver(newJournal('call'))
+    const outcome = await run.play(async () => {
+      void run.ask('forgotten', about('?'))
+      await run.ask('a', about('A?'))
+    })
+    expect(keysOf(outcome)).toEqual(['forgotten', 'a'])
+  })
+})
+
+describe('answers', () => {
+  const asked = async (journal: Journal, responses: Record<string, unknown>, question = about('A?')) => {
+    const run = runOver(journal, responses)
+    return run.play(() => run.ask('a', question))
+  }
+
+  const askedOnce = async (question = about('A?')): Promise<Journal> => {
+    const journal = newJournal('call')
+    await asked(journal, {}, question)
+    return carried(journal)
+  }
+
+  proves('MRTR-43', 'an answer that is missing, misshapen or wrong is asked for again', async () => {
+    for (const bad of [
+      {},
+      { a: null },
+      { a: 3 },
+      { a: [] },
+      { a: { action: 'accept' } },
+      { a: { action: 'shrug' } },
+      { a: accept(3) },
+    ]) {
+      expect(keysOf(await asked(await askedOnce(), bad))).toEqual(['a'])
+    }
+  })
+
+  test('one question is asked a bounded number of times', async () => {
+    let journal = newJournal('call')
+    for (let round = 1; round <= 3; round++) {
+      expect(keysOf(await asked(journal, { a: accept(3) }))).toEqual(['a'])
+      journal = carried(journal)
+    }
+    const outcome = await asked(journal, { a: accept(3) })
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'ASK_EXHAUSTED' } })
+  })
+
+  proves('MRTR-42', 'answers that nobody asked for are ignored', async () => {
+    const outcome = await asked(await askedOnce(), {
+      a: accept('yes'),
+      other: accept('no'),
+      ['__proto__']: accept('no'),
+    })
+    expect(outcome).toEqual({ kind: 'complete', value: 'yes' })
+  })
+
+  test('a question that changed under its key is asked again, and its old answer is not used', async () => {
+    expect(keysOf(await asked(await askedOnce(about('Pay 100?')), { a: accept('yes') }, about('Pay 200?')))).toEqual([
+      'a',
+    ])
+  })
+
+  test('a pinned question takes no answer that came before it was asked', async () => {
+    expect(keysOf(await asked(newJournal('call'), { a: accept('yes') }))).toEqual(['a'])
+  })
+
+  test('an unpinned question needs no state in its first round and takes any fitting answer', async () => {
+    const journal = newJournal('call')
+    await asked(journal, {}, about('A?', false))
+    expect(isBlank(journal)).toBe(true)
+    expect(await asked(newJournal('other'), { a: accept('yes') }, about('B?', false))).toEqual({
+      kind: 'complete',
+      value: 'yes',
+    })
+  })
+
+  proves('MRTR-12', 'an answer that this round does not come to is kept for the next one', async () => {
+    const journal = newJournal('call')
+    const old = runOver(journal)
+    await old.play(() => Promise.all([old.ask('github', about('GitHub?')), old.ask('google', about('Google?'))]))
+    const upgraded = carried(journal)
+    const run = runOver(upgraded, { github: accept('octocat'), google: accept('g') })
+    const handler = (now: Run) => async () => [
+      await now.ask('microsoft', about('Microsoft?')),
+      await now.ask('github', about('GitHub?')),
+    ]
+    expect(keysOf(await run.play(handler(run)))).toEqual(['microsoft'])
+    const last = runOver(carried(upgraded), { microsoft: accept('m') })
+    expect(await last.play(handler(last))).toEqual({ kind: 'complete', value: ['m', 'octocat'] })
+  })
+
+  test('one key for two different questions is an error that names the key', async () => {
+    const run = runOver(newJournal('call'))
+    const outcome = await run.play(() => Promise.all([run.ask('a', about('A?')), run.ask('a', about('B?'))]))
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      error: { code: 'KEY_REUSED', message: expect.stringContaining('"a"') },
+    })
+  })
+
+  test('one key twice for the same question is one question', async () => {
+    const run = runOver(newJournal('call'))
+    const outcome = await run.play(() => Promise.all([run.ask('a', about('A?')), run.ask('a', about('A?'))]))
+    expect(keysOf(outcome)).toEqual(['a'])
+  })
+
+  test.each(['', 'x'.repeat(257), 3 as unknown as string])('the key %j is refused', async (key) => {
+    const run = runOver(newJournal('call'))
+    expect(await run.play(() => run.ask(key, about('A?')))).toMatchObject({
+      kind: 'failed',
+      error: { code: 'KEY_INVALID' },
+    })
+  })
+
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'the key %s is a key like others',
+    async (key) => {
+      const journal = newJournal('call')
+      const run = runOver(journal)
+      expect(keysOf(await run.play(() => run.ask(key, about('A?'))))).toEqual([key])
+      const next = runOver(carried(journal), Object.fromEntries([[key, accept('yes')]]))
+      expect(await next.play(() => next.ask(key, about('A?')))).toEqual({ kind: 'complete', value: 'yes' })
+    },
+  )
+
+  proves('MRTR-46', 'over a live connection the answer comes in place, and a bad one is asked for again', async () => {
+    const answers = [accept(3), accept('yes')]
+    const journal = newJournal('call')
+    const run = runOver(journal, {}, { push: async () => answers.shift() })
+    expect(await run.play(() => run.ask('a', about('A?')))).toEqual({ kind: 'complete', value: 'yes' })
+    expect(journal.answers.has('a')).toBe(true)
+  })
+})
+
+describe('steps', () => {
+  test('a step runs in the first round and is replayed in the next', async () => {
+    let runs = 0
+    const handler = (run: Run) => async () => {
+      const id = await run.step('create', () => `item-${++runs}`)
+      await run.ask('a', about('A?'))
+      return id
+    }
+    const journal = newJournal('call')
+    const first = runOver(journal)
+    await first.play(handler(first))
+    const second = runOver(carried(journal), { a: accept('yes') })
+    expect(await second.play(handler(second))).toEqual({ kind: 'complete', value: 'item-1' })
+    expect(runs).toBe(1)
+  })
+
+  test.each([[undefined], [null], [0], ['text'], [{ at: '2026-01-01T00:00:00.000Z' }], [[1, 2]]])(
+    '%j comes back as it was',
+    async (value) => {
+      const journal = newJournal('call')
+      const run = runOver(journal)
+      await run.play(() => run.step('s', () => value))
+      const replay = runOver(carried(journal))
+      expect(await replay.play(() => replay.step('s', () => 'not again'))).toEqual({ kind: 'complete', value })
+    },
+  )
+
+  test('the first run gives what a replay would give', async () => {
+    const run = runOver(newJournal('call'))
+    const outcome = await run.play(() => run.step('when', () => ({ at: new Date(0) as unknown })))
+    expect(outcome).toEqual({ kind: 'complete', value: { at: '1970-01-01T00:00:00.000Z' } })
+  })
+
+  test.each([[() => {}], [1n], [Number.NaN], [Symbol('s')], [{ deep: 1n }]])(
+    'a result that JSON cannot hold is refused at once',
+    async (value) => {
+      const run = runOver(newJournal('call'))
+      expect(await run.play(() => run.step('s', () => value as unknown))).toMatchObject({
+        error: { code: 'STEP_NOT_STORABLE' },
+      })
+    },
+  )
+
+  test('a step that fails is not recorded', async () => {
+    const journal = newJournal('call')
+    const run = runOver(journal)
+    await run.play(() => run.step('s', () => Promise.reject(new Error('down'))))
+    expect(journal.steps.size).toBe(0)
+  })
+
+  test('two steps with one key are an error that names the key', async () => {
+    const run = runOver(newJournal('call'))
+    const outcome = await run.play(async () => [await run.step('s', () => 1), await run.step('s', () => 2)])
+    expect(outcome).toMatchObject({ error: { code: 'KEY_REUSED', message: expect.stringContaining('"s"') } })
+  })
+})
+
+describe('once', () => {
+  const ledgerWith = (state: 'fresh' | 'running' | 'done', log: string[] = []): RunOptions['ledger'] => ({
+    claim: async (id) => {
+      log.push(`claim ${id}`)
+      return state === 'done' ? { state, value: 'earlier' } : { state }
+    },
+    settle: async (id, value) => void log.push(`settle ${id} ${String(value)}`),
+    release: async (id) => void log.push(`release ${id}`),
+  })
+
+  test('it claims, hands over an idempotency key, and settles', async () => {
+    const log: string[] = []
+    const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('fresh', log) })
+    expect(await run.play(() => run.once('pay', (key) => `paid under ${key}`))).toMatchObject({
+      value: 'paid under call/pay',
+    })
+    expect(log).toEqual(['claim call/pay', 'settle call/pay paid under call/pay'])
+  })
+
+  test('an attempt that finished elsewhere gives its result and is not repeated', async () => {
+    const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('done') })
+    expect(await run.play(() => run.once('pay', () => 'again'))).toEqual({ kind: 'complete', value: 'earlier' })
+  })
+
+  test('an attempt whose end is unknown is not repeated, unless its author says that is harmless', async () => {
+    const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('running') })
+    expect(await run.play(() => run.once('pay', () => 'again'))).toMatchObject({ error: { code: 'ONCE_UNSETTLED' } })
+    const retry = runOver(newJournal('call'), {}, { ledger: ledgerWith('running') })
+    expect(await retry.play(() => retry.once('pay', () => 'again', { retryUnsettled: true }))).toMatchObject({
+      value: 'again',
+    })
+  })
+
+  test('a failure releases the claim', async () => {
+    const log: string[] = []
+    const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('fresh', log) })
+    await run.play(() => run.once('pay', () => Promise.reject(new Error('refused'))))
+    expect(log).toEqual(['claim call/pay', 'release call/pay'])
+  })
+})
+
+describe('checkpoints', () => {
+  const shed = async (shedding: 'no' | 'busy' | 'draining', work: boolean) => {
+    const run = runOver(newJournal('call'), {}, { shedding: () => shedding })
+    return run.play(async () => {
+      if (work) await run.step('work', () => 1)
+      await run.checkpoint()
+      return 'here'
+    })
+  }
+
+  proves(
+    'MRTR-13',
+    'a draining process hands over, a busy one only what it has moved, an idle one nothing',
+    async () => {
+      expect(await shed('no', true)).toEqual({ kind: 'complete', value: 'here' })
+      expect(await shed('busy', false)).toEqual({ kind: 'complete', value: 'here' })
+      expect(await shed('busy', true)).toEqual({ kind: 'asked', requests: new Map() })
+      expect(await shed('draining', false)).toEqual({ kind: 'asked', requests: new Map() })
+    },
+  )
+
+  test('a call that is answered in place stays where it is', async () => {
+    const run = runOver(newJournal('call'), {}, { shedding: () => 'draining', push: async () => accept('x') })
+    expect(await run.play(() => run.checkpoint())).toEqual({ kind: 'complete', value: undefined })
+  })
+})
+
+test('a journal of a shape nobody wrote is refused with a code', () => {
+  expect(() => readJournal('call', 1, { a: 3 })).toThrow(JournalError)
+})
