@@ -1,6 +1,6 @@
 export { Declined, JOURNAL_CODES, type JournalCode, JournalError, ScopeClosed } from './errors.ts'
-export { isBlank, type Journal, newJournal, readJournal, writeJournal } from './journal.ts'
+export { isBlank, type Journal, newJournal, nextRound, readJournal, writeJournal } from './journal.ts'
 export type { Question, Reading } from './question.ts'
 export { isRoundEnded, roundEnded } from './roundEnded.ts'
 export { type Outcome, Run, type RunOptions } from './run.ts'
-export type { OnceOptions, SingleUse } from './steps.ts'
+export type { OnceOptions, SingleUse, Watch } from './steps.ts'

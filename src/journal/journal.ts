@@ -38,8 +38,48 @@ export interface JournalBody {
   readonly x?: unknown
 }
 
-export function newJournal(id: string): Journal {
-  return { id, round: 0, answers: new Map(), steps: new Map(), open: new Map(), own: undefined }
+/** An empty journal, by its name or by a function that makes one when it is needed. */
+export function newJournal(name: string | (() => string)): Journal {
+  return new FreshJournal(name)
+}
+
+/** Everything in it is made when first touched: most calls touch nothing. */
+class FreshJournal implements Journal {
+  readonly round = 0
+  own: unknown = undefined
+  #name: string | (() => string)
+  #answers: Journal['answers'] | undefined
+  #steps: Journal['steps'] | undefined
+  #open: Journal['open'] | undefined
+
+  constructor(name: string | (() => string)) {
+    this.#name = name
+  }
+
+  get answers(): Journal['answers'] {
+    this.#answers ??= new Map()
+    return this.#answers
+  }
+
+  get steps(): Journal['steps'] {
+    this.#steps ??= new Map()
+    return this.#steps
+  }
+
+  get open(): Journal['open'] {
+    this.#open ??= new Map()
+    return this.#open
+  }
+
+  get id(): string {
+    if (typeof this.#name === 'function') this.#name = this.#name()
+    return this.#name
+  }
+}
+
+/** The journal as the next round of the same process finds it. */
+export function nextRound({ id, round, answers, steps, open, own }: Journal): Journal {
+  return { id, round: round + 1, answers, steps, open, own }
 }
 
 /** Nothing would be lost if this journal were forgotten. */
@@ -65,7 +105,7 @@ export function writeJournal(journal: Journal): JournalBody {
 
 /** Reads what `writeJournal` wrote. Only ever called on what a seal has proven to be ours. */
 export function readJournal(id: string, round: number, body: unknown): Journal {
-  const journal: Journal = { ...newJournal(id), round }
+  const journal: Journal = { id, round, answers: new Map(), steps: new Map(), open: new Map(), own: undefined }
   try {
     const { a = [], s = [], o = [], x } = body as JournalBody
     for (const [key, question, response] of a) {

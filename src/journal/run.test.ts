@@ -115,11 +115,11 @@ describe('a round', () => {
     const names: string[] = []
     const run = runOver(newJournal('call'))
     await run.play(async () => {
-      await run.ask('a', about('A?')).catch((error: Error) => names.push(error.name))
-      await run.ask('b', about('B?')).catch((error: Error) => names.push(error.name))
-      await run.step('c', () => 1).catch((error: Error) => names.push(error.name))
-      await run.once('d', () => 1).catch((error: Error) => names.push(error.name))
-      await run.checkpoint().catch((error: Error) => names.push(error.name))
+      await run.ask('a', about('A?')).catch((error: unknown) => names.push((error as Error).name))
+      await run.ask('b', about('B?')).catch((error: unknown) => names.push((error as Error).name))
+      await run.step('c', () => 1).catch((error: unknown) => names.push((error as Error).name))
+      await run.once('d', () => 1).catch((error: unknown) => names.push((error as Error).name))
+      await run.checkpoint().catch((error: unknown) => names.push((error as Error).name))
     })
     expect(names).toEqual(Array.from({ length: 5 }, () => 'RoundEnded'))
   })

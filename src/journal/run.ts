@@ -8,7 +8,7 @@ import { type AskOptions, Asks } from './asks.ts'
 import type { Journal } from './journal.ts'
 import type { Question } from './question.ts'
 import { quiet, Round } from './round.ts'
-import { type OnceOptions, type SingleUse, Steps } from './steps.ts'
+import { type OnceOptions, type SingleUse, Steps, type Watch } from './steps.ts'
 
 export interface RunOptions extends AskOptions {
   readonly journal: Journal
@@ -21,6 +21,7 @@ export interface RunOptions extends AskOptions {
   readonly unwindMs: number
   /** Told when a handler did not unwind in time. */
   readonly onStuck: () => void
+  readonly watch?: Watch | undefined
 }
 
 /** How a round ended. */
@@ -33,14 +34,23 @@ export type Outcome<T> =
 export class Run {
   readonly #options: RunOptions
   readonly #round: Round
-  readonly #asks: Asks
-  readonly #steps: Steps
+  #asksMade: Asks | undefined
+  #stepsMade: Steps | undefined
 
   constructor(options: RunOptions) {
     this.#options = options
     this.#round = new Round(options.later)
-    this.#asks = new Asks(options.journal, this.#round, options)
-    this.#steps = new Steps(options.journal, this.#round, options.ledger)
+  }
+
+  // Made when first used: a handler that neither asks nor steps pays for neither.
+  get #asks(): Asks {
+    this.#asksMade ??= new Asks(this.#options.journal, this.#round, this.#options)
+    return this.#asksMade
+  }
+
+  get #steps(): Steps {
+    this.#stepsMade ??= new Steps(this.#options.journal, this.#round, this.#options.ledger, this.#options.watch)
+    return this.#stepsMade
   }
 
   ask<T>(key: string, question: Question<T>): Promise<T> {
@@ -82,6 +92,7 @@ export class Run {
       const settled = settle(handler)
       this.#round.onEnd = () => {
         this.#asks.forgetUnasked()
+        this.#options.watch?.ended()
         const outcome = { kind: 'asked', requests: this.#asks.waiting } as const
         void unwound(settled, this.#options).then(() => resolve(outcome))
       }

@@ -18,6 +18,14 @@ export interface SingleUse {
   release(id: string): Promise<void>
 }
 
+/** Sees what a handler does as it happens: for tests and tracing. It changes nothing. */
+export interface Watch {
+  /** Around a step that really runs and is not replayed; gives what `work` gives. */
+  step<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T>
+  /** The round is over: from here on the handler only unwinds. */
+  ended(): void
+}
+
 export interface OnceOptions {
   /** Run again when an earlier attempt began and never reported its end. Only right when `fn` honours its idempotency key. @default false */
   retryUnsettled?: boolean
@@ -29,22 +37,24 @@ export class Steps {
   readonly #journal: Journal
   readonly #round: Round
   readonly #ledger: SingleUse
+  readonly #watch: Watch | undefined
   readonly #inRun = new Set<string>()
 
   /** How many results this run added to the journal. */
   gained = 0
 
-  constructor(journal: Journal, round: Round, ledger: SingleUse) {
+  constructor(journal: Journal, round: Round, ledger: SingleUse, watch?: Watch) {
     this.#journal = journal
     this.#round = round
     this.#ledger = ledger
+    this.#watch = watch
   }
 
   async step<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
     this.#enter(key)
     const done = this.#journal.steps.get(key)
     if (done !== undefined) return done.value as T
-    return this.#round.doing(async () => this.#record(key, storable(key, await fn())))
+    return this.#round.doing(async () => this.#record(key, storable(key, await this.#watched('step', key, fn))))
   }
 
   async once<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options: OnceOptions = {}): Promise<T> {
@@ -61,13 +71,17 @@ export class Steps {
     if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
     let value: T
     try {
-      value = storable(key, await fn(id))
+      value = storable(key, await this.#watched('once', key, () => fn(id)))
     } catch (error) {
       await this.#ledger.release(id)
       throw error
     }
     await this.#ledger.settle(id, value)
     return value
+  }
+
+  #watched<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T> {
+    return this.#watch === undefined ? work() : this.#watch.step(kind, key, work)
   }
 
   #record<T>(key: string, value: T): T {

@@ -22,7 +22,7 @@ export function storable<T>(key: string, value: T): T {
 
 function copy<T>(key: string, value: T): T {
   try {
-    return JSON.parse(JSON.stringify(value))
+    return JSON.parse(JSON.stringify(value)) as T
   } catch (cause) {
     throw notStorable(key, cause)
   }

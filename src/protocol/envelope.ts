@@ -64,7 +64,7 @@ export function readClient(client: unknown): Implementation | undefined {
 
 function readLevel(level: unknown): LoggingLevel | undefined {
   if (level === undefined || isLogLevel(level)) return level
-  throw new ProtocolError('ENVELOPE_INVALID', `_meta["${META.logLevel}"] is not a log level.`)
+  throw new ProtocolError('ENVELOPE_INVALID', `"params._meta["${META.logLevel}"]" must be a log level, such as "info".`)
 }
 
 function missing(field: string): ProtocolError {

@@ -57,7 +57,7 @@ describe('decodeHeader', () => {
           }
         },
       ),
-      { numRuns: 5000 },
+      { numRuns: 2000 },
     )
   })
 })

@@ -1,0 +1,26 @@
+/**
+ * One process of the fixture: `node --conditions=pannier-source conformance/serve.ts [port]`. Started by run.ts it has
+ * a channel to it, by which it tells its address, hears what its siblings publish, and ends when run.ts is gone.
+ */
+import { type EventBus, localBus, type ServerEvent } from 'pannier/server'
+import { createFixture } from './fixture/fixture.ts'
+
+const parent = process.send?.bind(process)
+const { url } = await createFixture(parent === undefined ? localBus() : siblingBus(parent)).listen({
+  port: Number(process.argv[2] ?? 0),
+})
+parent?.({ kind: 'listening', url })
+process.once('disconnect', () => process.exit(0))
+
+/** Our own subscribers hear at once; run.ts tells the siblings. */
+function siblingBus(tell: (event: ServerEvent) => void): EventBus {
+  const local = localBus()
+  process.on('message', (event) => local.publish(event as ServerEvent))
+  return {
+    subscribe: local.subscribe,
+    publish: (event) => {
+      local.publish(event)
+      tell(event)
+    },
+  }
+}
