@@ -108,7 +108,8 @@ function unpack({ content, deflated }: Plain, maxInflatedBytes: number): string 
 }
 
 function assertTokenSize(token: string, maxBytes: number): void {
-  if (typeof token !== 'string') throw new StateError('STATE_MALFORMED', 'State is a string; send back what was received.')
+  if (typeof token !== 'string')
+    throw new StateError('STATE_MALFORMED', 'State is a string; send back what was received.')
   if (token.length > maxBytes) {
     throw new StateError('STATE_TOO_LARGE', `State has ${token.length} bytes; this server opens at most ${maxBytes}.`)
   }

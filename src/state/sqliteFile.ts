@@ -38,7 +38,7 @@ export interface SqliteFileOptions {
 export function openSqliteFile(path: string): DatabaseSync {
   return saying(() => {
     if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600))
-    const database = new (sqlite().DatabaseSync)(path, { timeout: BUSY_TIMEOUT_MS })
+    const database = new (sqliteClass())(path, { timeout: BUSY_TIMEOUT_MS })
     try {
       // Reading comes first, so that a file of somebody else stays as it is.
       if (!isEmpty(database)) assertOurs(database)
@@ -75,10 +75,13 @@ export function inTransaction<Result>(database: DatabaseSync, run: () => Result)
 }
 
 // Loaded when first used: other runtimes lack it, and Node 22 warns that it is experimental.
-function sqlite(): typeof import('node:sqlite') {
+function sqliteClass(): typeof DatabaseSync {
   const module = process.getBuiltinModule('node:sqlite')
-  if (module) return module
-  throw new StateError('STORE_UNAVAILABLE', 'This runtime has no node:sqlite; use Node 22.18 or newer, or another store.')
+  if (module) return module.DatabaseSync
+  throw new StateError(
+    'STORE_UNAVAILABLE',
+    'This runtime has no node:sqlite; use Node 22.18 or newer, or another store.',
+  )
 }
 
 function makePrivate(path: string): void {
@@ -115,16 +118,22 @@ function isEmpty(database: DatabaseSync): boolean {
 
 function assertOurs(database: DatabaseSync): void {
   if (pragma(database, 'application_id') !== APPLICATION_ID) {
-    throw new StateError('STORE_CORRUPT', 'The file is a database of another program; give the store a path of its own.')
+    throw new StateError(
+      'STORE_CORRUPT',
+      'The file is a database of another program; give the store a path of its own.',
+    )
   }
   const version = pragma(database, 'user_version')
   if (version === SCHEMA_VERSION) return
   const advice = 'upgrade this instance, or give it a path of its own'
-  throw new StateError('STORE_NEWER', `The file has schema ${version}, this version knows ${SCHEMA_VERSION}; ${advice}.`)
+  throw new StateError(
+    'STORE_NEWER',
+    `The file has schema ${version}, this version knows ${SCHEMA_VERSION}; ${advice}.`,
+  )
 }
 
-function pragma(database: DatabaseSync, name: string): unknown {
-  return database.prepare(`PRAGMA ${name}`).get()?.[name]
+function pragma(database: DatabaseSync, name: string): number {
+  return Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
 }
 
 function storeError(cause: unknown): StateError {
@@ -135,7 +144,9 @@ function storeError(cause: unknown): StateError {
   }
   if (BUSY.has(code)) {
     const advice = 'look for a process that holds a transaction open'
-    return new StateError('STORE_UNAVAILABLE', `The file stayed locked for ${BUSY_TIMEOUT_MS} ms; ${advice}.`, { cause })
+    return new StateError('STORE_UNAVAILABLE', `The file stayed locked for ${BUSY_TIMEOUT_MS} ms; ${advice}.`, {
+      cause,
+    })
   }
   const advice = 'check that its folder exists, that it is writable, and that the disk has room'
   return new StateError('STORE_UNAVAILABLE', `The file cannot be used; ${advice}.`, { cause })

@@ -72,7 +72,10 @@ export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, t
   const flags = bytes.readUInt8(1)
   const key = keys.get(bytes.readUInt32BE(2))
   if (!key) {
-    throw new StateError('STATE_UNKNOWN_KEY', 'State was sealed with a key that is not in this keyring; was it retired?')
+    throw new StateError(
+      'STATE_UNKNOWN_KEY',
+      'State was sealed with a key that is not in this keyring; was it retired?',
+    )
   }
   if (flags >> 1 !== PURPOSES.indexOf(purpose)) {
     throw new StateError('STATE_PURPOSE', `State was sealed for another purpose than ${purpose}.`)

@@ -1,0 +1,134 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { inspect } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import { sqliteCarryStore, sqliteLedger, StateError } from './index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pannier-sqlite-'))
+let files = 0
+const newPath = () => join(folder, `file-${++files}.db`)
+const modeOf = (path: string) => statSync(path).mode & 0o777
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function codeOf(run: () => unknown): string {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof StateError) return error.code
+    throw error
+  }
+  return 'accepted'
+}
+
+test('only the owner may read the file, its log and its index', async () => {
+  const path = newPath()
+  const store = sqliteCarryStore({ path })
+  await store.put('a', 'token', 1e10)
+  for (const suffix of ['', '-wal', '-shm']) expect(modeOf(path + suffix)).toBe(0o600)
+  store.close()
+})
+
+test('a file that others may read is closed to them when it is opened', () => {
+  const path = newPath()
+  sqliteCarryStore({ path }).close()
+  chmodSync(path, 0o644)
+  sqliteCarryStore({ path }).close()
+  expect(modeOf(path)).toBe(0o600)
+})
+
+test('a ledger and a carry store may share a file', async () => {
+  const path = newPath()
+  const [ledger, store] = [sqliteLedger({ path }), sqliteCarryStore({ path })]
+  await store.put('a', 'token', 1e10)
+  expect(await ledger.claim('a', 60)).toEqual({ state: 'fresh' })
+  expect(await store.get('a')).toBe('token')
+  ledger.close()
+  store.close()
+})
+
+test('the file is in write-ahead mode and expired rows leave it', async () => {
+  const path = newPath()
+  let now = 0
+  const store = sqliteCarryStore({ path, clock: () => now })
+  const ledger = sqliteLedger({ path, clock: () => now })
+  for (let index = 0; index < 50; index++) {
+    await store.put(`old ${index}`, 'token', 10)
+    await ledger.claim(`old ${index}`, 10)
+  }
+  now = 60_000
+  await store.put('new', 'token', 100)
+  await ledger.claim('new', 10)
+  store.close()
+  const database = new DatabaseSync(path)
+  expect(database.prepare('SELECT id FROM tokens').all()).toEqual([{ id: 'new' }])
+  expect(database.prepare('SELECT id FROM claims').all()).toEqual([{ id: 'new' }])
+  expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+  database.close()
+  ledger.close()
+})
+
+test('a file of a newer version is refused and left as it is', () => {
+  const path = newPath()
+  sqliteCarryStore({ path }).close()
+  const database = new DatabaseSync(path)
+  database.exec('PRAGMA user_version = 2')
+  database.close()
+  const before = readFileSync(path)
+  expect(codeOf(() => sqliteCarryStore({ path }))).toBe('STORE_NEWER')
+  expect(() => sqliteLedger({ path })).toThrow(/schema 2, this version knows 1/)
+  expect(readFileSync(path).equals(before)).toBe(true)
+})
+
+test('a database of another program is refused and left as it is', () => {
+  const path = newPath()
+  const database = new DatabaseSync(path)
+  database.exec('CREATE TABLE customers (name TEXT)')
+  database.close()
+  chmodSync(path, 0o644)
+  const before = readFileSync(path)
+  expect(codeOf(() => sqliteCarryStore({ path }))).toBe('STORE_CORRUPT')
+  expect(readFileSync(path).equals(before)).toBe(true)
+  expect(modeOf(path)).toBe(0o644)
+})
+
+test('a file that is no database, or was damaged, is refused with a clear error', () => {
+  const path = newPath()
+  writeFileSync(path, 'these are notes about something else, and rather long ones at that\n'.repeat(100))
+  expect(codeOf(() => sqliteCarryStore({ path }))).toBe('STORE_CORRUPT')
+
+  const damaged = newPath()
+  sqliteLedger({ path: damaged }).close()
+  const bytes = readFileSync(damaged)
+  writeFileSync(damaged, Buffer.concat([bytes.subarray(0, 100), Buffer.alloc(bytes.length - 100, 0xa5)]))
+  expect(codeOf(() => sqliteLedger({ path: damaged }))).toBe('STORE_CORRUPT')
+
+  const withoutTable = newPath()
+  sqliteLedger({ path: withoutTable }).close()
+  const database = new DatabaseSync(withoutTable)
+  database.exec('DROP TABLE claims')
+  database.close()
+  expect(codeOf(() => sqliteLedger({ path: withoutTable }))).toBe('STORE_CORRUPT')
+})
+
+test('a damaged value is refused without being quoted', async () => {
+  const path = newPath()
+  const ledger = sqliteLedger({ path })
+  await ledger.claim('a', 60)
+  await ledger.settle('a', 1)
+  const database = new DatabaseSync(path)
+  database.exec(`UPDATE claims SET value = 'secret {'`)
+  database.close()
+  const error: unknown = await ledger.claim('a', 60).catch((reason: unknown) => reason)
+  expect(error).toMatchObject({ code: 'STORE_CORRUPT' })
+  expect(inspect(error)).not.toContain('secret')
+  ledger.close()
+})
+
+test('a path that cannot be opened says what to check', () => {
+  const open = () => sqliteCarryStore({ path: join(folder, 'no', 'such', 'folder.db') })
+  expect(codeOf(open)).toBe('STORE_UNAVAILABLE')
+  expect(open).toThrow(/check that its folder exists/)
+  expect(codeOf(() => sqliteCarryStore({ path: folder }))).toBe('STORE_UNAVAILABLE')
+})
