@@ -78,6 +78,7 @@ export function assemble(options: ServerOptions) {
     results,
     maxAsks: options.maxAsks ?? 5,
     unwindMs: options.unwindMs ?? 5000,
+    watch: options.watch,
     logger: log,
   })
 
@@ -92,7 +93,7 @@ export function assemble(options: ServerOptions) {
     instructions,
     legacy,
     logger: log,
-    telemetry: new Telemetry(),
+    telemetry: new Telemetry(registry),
     handlers: {
       callTool: callTool({ registry, rounds, results, exposeErrors, logger: log }),
       getPrompt: getPrompt(registry, rounds),

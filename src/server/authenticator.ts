@@ -7,7 +7,10 @@ export interface Principal {
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
-/** Tells who calls from the headers of a request; throws AuthError to turn it away. Undefined is an anonymous caller. */
+/**
+ * Tells who calls from the headers of a request, by any spelling of their names; throws AuthError to turn it away.
+ * Undefined is an anonymous caller.
+ */
 export type Authenticate = (request: {
   readonly header: HeaderReader
 }) => Principal | undefined | Promise<Principal | undefined>
@@ -21,5 +24,17 @@ export interface ReadyAuthenticator {
 export type Authenticator = Authenticate | ReadyAuthenticator
 
 export function toAuthenticate(authenticator: Authenticator | undefined): Authenticate | undefined {
-  return typeof authenticator === 'function' ? authenticator : authenticator?.authenticate
+  const authenticate = typeof authenticator === 'function' ? authenticator : authenticator?.authenticate
+  if (authenticate === undefined) return undefined
+  return async ({ header }) => {
+    const principal = await authenticate({ header: (name) => header(name.toLowerCase()) })
+    if (principal !== undefined) assertNamed(principal)
+    return principal
+  }
+}
+
+/** A hook that forgets the id must not make its callers anonymous, or one and the same. */
+function assertNamed(principal: Principal | null): void {
+  if (typeof principal?.id === 'string' && principal.id !== '') return
+  throw new TypeError('A principal needs an id: a text that is not empty. Give undefined for an anonymous caller.')
 }

@@ -17,6 +17,16 @@ export interface Call {
   readonly header: HeaderReader | undefined
   /** Where this call goes on from, when it was begun elsewhere and brings its journal in a pushed question's answer. */
   readonly revived?: Journal
+  /** Absent when nobody is listening. */
+  readonly notes?: CallNotes
+}
+
+/** What telemetry cannot see from outside. */
+export interface CallNotes {
+  /** The round ended with a question. */
+  asked(): void
+  /** The result says that the tool failed. */
+  toolFailed(): void
 }
 
 /** The way back to the client that belongs to this request alone. */

@@ -5,6 +5,7 @@ import type { Call } from './call.ts'
 import { failure, text } from './content.ts'
 import type { ToolReturn } from './definitions.ts'
 import type { ToolEntry } from './entries.ts'
+import { errorDetails } from './errorDetails.ts'
 import { ServerError } from './errors.ts'
 import type { InputRequired } from './inputRequired.ts'
 import type { Logger } from './logger.ts'
@@ -30,12 +31,13 @@ export function callTool(options: CallToolOptions) {
     if (call.header !== undefined && call.peer.era === 'modern') assertParamHeaders(entry.mirrored, args, call.header)
     const checked = entry.input === undefined ? { ok: true as const, value: args } : await entry.input.check(args)
     // A model can mend its arguments only if it is told what was wrong, so this is a result and not a protocol error.
-    if (!checked.ok) return results.complete(failure(`The arguments do not fit: ${checked.issues}`), call.peer)
+    if (!checked.ok)
+      return results.complete(noted(call, failure(`The arguments do not fit: ${checked.issues}`)), call.peer)
     return rounds.play<Exclude<ToolReturn, InputRequired>>(call, {
       subject: { name, args },
-      invoke: (ctx) => entry.handler(checked.value as never, ctx),
-      finish: (value) => finishTool(entry, value),
-      rescue: (error) => rescueTool(entry, error, options),
+      invoke: (ctx) => entry.handler(checked.value, ctx),
+      finish: (value) => finishTool(entry, value, call),
+      rescue: (error) => noted(call, rescueTool(entry, error, call, options)),
     })
   }
 }
@@ -47,7 +49,7 @@ function readToolCall(params: Json): { name: string; args: Json } {
   return { name, args }
 }
 
-async function finishTool(entry: ToolEntry, value: Exclude<ToolReturn, InputRequired>): Promise<Json> {
+async function finishTool(entry: ToolEntry, value: Exclude<ToolReturn, InputRequired>, call: Call): Promise<Json> {
   const result = typeof value === 'string' ? text(value) : value
   if (!isObject(result) || !Array.isArray(result.content)) {
     throw new ServerError(
@@ -64,14 +66,23 @@ async function finishTool(entry: ToolEntry, value: Exclude<ToolReturn, InputRequ
       )
     }
   }
+  return noted(call, result)
+}
+
+/** Tells telemetry when a result says that the tool failed. */
+function noted(call: Call, result: Json): Json {
+  if (result['isError'] === true) call.notes?.toolFailed()
   return result
 }
 
 /** A tool that fails tells the model so; faults of the protocol stay errors. */
-function rescueTool(entry: ToolEntry, error: unknown, { exposeErrors, logger }: CallToolOptions): Json {
+function rescueTool(entry: ToolEntry, error: unknown, call: Call, { exposeErrors, logger }: CallToolOptions): Json {
   if (error instanceof ProtocolError || error instanceof StateError) throw error
   if (error instanceof Declined) return failure(error.message)
-  logger().error({ tool: entry.name, err: error }, 'A tool failed.')
+  const details = { tool: entry.name, err: errorDetails(error) }
+  // A tool that minds its signal throws when the client goes; that is no fault of anybody.
+  if (call.channel.cancelled) logger().debug(details, 'A tool ended because its client went away.')
+  else logger().error(details, 'A tool failed.')
   const known = error instanceof JournalError || error instanceof ServerError
   if (isRoundEnded(error)) return failure('The tool used the context of another call.')
   const message = error instanceof Error && (known || exposeErrors) ? error.message : 'The tool failed.'

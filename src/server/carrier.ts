@@ -5,6 +5,7 @@
  * - What lies in a store is sealed like what travels, and bound the same way.
  * - Absent state is a fresh start; bad state is an error. Only 'client-first' looks in the store instead, by the name
  *   that stands before the seal, and opens what it finds there under the same binding.
+ * - Every mode opens what every other one gave out, as far as it has the store, so that a change of mode loses no call.
  */
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -12,6 +13,7 @@ import { type Journal, newJournal, readJournal, writeJournal } from '../journal/
 import { ProtocolError } from '../protocol/index.ts'
 import { type Binding, type CarryStore, digestOf, type Sealer, StateError } from '../state/index.ts'
 import type { Call } from './call.ts'
+import { errorDetails } from './errorDetails.ts'
 import { ServerError } from './errors.ts'
 import type { Logger } from './logger.ts'
 
@@ -56,20 +58,21 @@ export class Carrier {
   }
 
   /** The journal a request brings, or a fresh one. */
-  async open(call: Call, subject: Subject): Promise<Journal> {
+  open(call: Call, subject: Subject): Journal | Promise<Journal> {
     const state = call.params['requestState']
-    if (state === undefined) return newJournal(newId())
+    if (state === undefined) return newJournal(newId)
     if (typeof state !== 'string') throw new ProtocolError('PARAMS_INVALID', '"requestState" must be a string.')
     const binding = bindingOf(call, subject)
+    const nameEnd = state.indexOf(NAME_END)
+    const token = state.slice(nameEnd + 1)
     switch (this.#options.mode) {
       case 'client':
-        return this.#openSealed(binding, state)
       case 'store':
-        return this.#fromStore(binding, this.#openTicket(binding, state))
+        return this.#openSealed(binding, token)
       case 'both':
-        return this.#openCompared(call, subject, binding, state)
+        return this.#openCompared(call, subject, binding, token)
       case 'client-first':
-        return this.#openClientFirst(binding, state)
+        return this.#openClientFirst(binding, token, nameEnd < 1 ? undefined : state.slice(0, nameEnd))
       default:
         return this.#options.mode satisfies never
     }
@@ -84,7 +87,7 @@ export class Carrier {
     const sealed = sealedWithin(() => sealer.seal('request', binding, next))
     if (sealed === undefined) return this.#saveInStore(binding, next)
     if (mode === 'client') return sealed
-    await this.#put(binding, next)
+    await this.#putBeside(binding, next)
     return mode === 'both' ? sealed : `${rowName(next)}${NAME_END}${sealed}`
   }
 
@@ -94,7 +97,7 @@ export class Carrier {
       const { id, round, body } = sealer.open('request', binding, token)
       return readJournal(id, round, body)
     } catch (error) {
-      // A journal too large to travel was left in the store; its ticket came instead.
+      // The journal was left in the store, where it always is or because it was too large; its ticket came instead.
       if (store !== undefined && isPurpose(error)) return this.#fromStore(binding, this.#openTicket(binding, token))
       throw error
     }
@@ -124,13 +127,12 @@ export class Carrier {
     }
   }
 
-  async #openClientFirst(binding: Binding, state: string): Promise<Journal> {
-    const end = state.indexOf(NAME_END)
+  async #openClientFirst(binding: Binding, token: string, row: string | undefined): Promise<Journal> {
     try {
-      return await this.#openSealed(binding, state.slice(end + 1))
+      return await this.#openSealed(binding, token)
     } catch (error) {
-      if (!(error instanceof StateError) || end < 1) throw error
-      const stored = await this.#fromStore(binding, state.slice(0, end))
+      if (!(error instanceof StateError) || row === undefined) throw error
+      const stored = await this.#fromStore(binding, row)
       this.#options
         .logger()
         .warn({ code: error.code }, 'The state a client carries could not be used; the store had it.')
@@ -159,6 +161,17 @@ export class Carrier {
     }
     await this.#put(binding, next)
     return this.#options.sealer.seal('ticket', binding, { ...next, body: null })
+  }
+
+  /** The client carries it too, so a store that fails is told of and does not stop the call. */
+  async #putBeside(binding: Binding, next: Next): Promise<void> {
+    try {
+      await this.#put(binding, next)
+    } catch (error) {
+      this.#options
+        .logger()
+        .warn({ err: errorDetails(error) }, 'The store did not take a state; the client alone carries it.')
+    }
   }
 
   async #put(binding: Binding, next: Next): Promise<void> {
@@ -197,5 +210,5 @@ function sealedWithin(seal: () => string): string | undefined {
 }
 
 function isPurpose(error: unknown): boolean {
-  return error instanceof StateError && (error.code === 'STATE_PURPOSE' || error.code === 'STATE_TAMPERED')
+  return error instanceof StateError && error.code === 'STATE_PURPOSE'
 }

@@ -1,25 +1,13 @@
 /** What a handler is given beside its arguments. It belongs to one request and is dead when that request is answered. */
-import type {
-  CreateMessageRequestParams,
-  CreateMessageResult,
-  ElicitResult,
-  Implementation,
-  ListRootsResult,
-  LoggingLevel,
-  Root,
-} from '@modelcontextprotocol/client'
-import type { OnceOptions, Run } from '../journal/index.ts'
+import type { Implementation, LoggingLevel } from '@modelcontextprotocol/client'
+import type { Run } from '../journal/index.ts'
 import { declares, type Era, type Json, reaches } from '../protocol/index.ts'
+import { Asking } from './asking.ts'
 import type { Principal } from './authenticator.ts'
 import type { Call } from './call.ts'
 import { ClientState } from './clientStateBag.ts'
-import { askForm, type Elicited, elicitForm, type Form, listRoots, sampleModel, visitPage } from './form.ts'
-import type { InferSchema, SchemaLike } from './schema.ts'
 
-type Forms = Readonly<Record<string, Form>>
-type Answers<F extends Forms> = { [K in keyof F]: F[K] extends Form<infer S> ? InferSchema<S> : never }
-
-export class Context {
+export class Context extends Asking {
   readonly #call: Call
   readonly #run: Run
   readonly #requestState: unknown
@@ -28,55 +16,10 @@ export class Context {
   #progress = Number.NEGATIVE_INFINITY
 
   constructor(call: Call, run: Run, requestState: unknown) {
+    super(run)
     this.#call = call
     this.#run = run
     this.#requestState = requestState
-  }
-
-  /** Asks the person; gives the checked content, or throws Declined. Several forms at once go out in one round. */
-  ask<S extends SchemaLike>(key: string, form: Form<S>): Promise<InferSchema<S>>
-  ask<F extends Forms>(forms: F): Promise<Answers<F>>
-  ask(first: string | Forms, form?: Form): Promise<unknown> {
-    if (typeof first === 'string') return this.#run.ask(first, askForm(form as Form))
-    const keys = Object.keys(first)
-    const answers = keys.map((key) => this.#run.ask(key, askForm(first[key] as Form)))
-    return Promise.all(answers).then((values) => Object.fromEntries(keys.map((key, index) => [key, values[index]])))
-  }
-
-  /** Asks the person; gives what they did: accept with content, decline or cancel. */
-  elicit<S extends SchemaLike>(key: string, form: Form<S>): Promise<Elicited<S>> {
-    return this.#run.ask(key, elicitForm(form))
-  }
-
-  /** Sends the person to a page; resolves when they agreed to go, throws Declined when not. */
-  visit(key: string, url: string, message: string): Promise<ElicitResult> {
-    return this.#run.ask(key, visitPage(url, message))
-  }
-
-  /** Lets the client's model write a message. */
-  sample(key: string, params: CreateMessageRequestParams): Promise<CreateMessageResult> {
-    return this.#run.ask(key, sampleModel(params))
-  }
-
-  /** The folders the client works in. */
-  async roots(key: string): Promise<Root[]> {
-    const { roots }: ListRootsResult = await this.#run.ask(key, listRoots())
-    return roots
-  }
-
-  /** Runs `fn` in the first round that comes here and gives its result in all later ones. */
-  step<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
-    return this.#run.step(key, fn)
-  }
-
-  /** Like `step`, and claims a ledger entry, so that a repeated round does not run it again either. */
-  once<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options?: OnceOptions): Promise<T> {
-    return this.#run.once(key, fn, options)
-  }
-
-  /** Lets another instance go on from here when this one is draining or has too much to do. */
-  checkpoint(): Promise<void> {
-    return this.#run.checkpoint()
   }
 
   /** Whether the client declared a capability: `elicitation`, `elicitation.url`, `sampling.tools`, `roots`, … */

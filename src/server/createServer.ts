@@ -1,6 +1,6 @@
 /** A server: what it offers, and the hosts it can be reached by. */
-import type { IncomingMessage } from 'node:http'
 import { assemble, type Assembly } from './assemble.ts'
+import { closeServer } from './closeServer.ts'
 import type {
   CompletionHandler,
   CompletionTarget,
@@ -12,22 +12,26 @@ import type {
   ToolHandler,
   ToolOptions,
 } from './definitions.ts'
+import { drainAll, type Host } from './drain.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry } from './entries.ts'
-import { fetchHandler } from './fetchHost.ts'
-import { createGuard, type GuardOptions, isLoopback } from './guard.ts'
+import { type FetchHandler, fetchHandler } from './fetchHost.ts'
+import type { GuardOptions } from './guard.ts'
 import {
+  type HandlerOptions,
   type Listening,
   type ListenOptions,
   listen,
   type NodeHandler,
-  type NodeHandlerOptions,
   nodeHandler,
 } from './nodeHost.ts'
 import type { ServerOptions } from './options.ts'
 import type { ListName } from './registry.ts'
 import type { SchemaLike } from './schema.ts'
-import { onTerm } from './signals.ts'
+import { drainOnTerm, keepRoundsQuiet } from './signals.ts'
 import { type StdioOptions, serveStdio } from './stdioHost.ts'
+
+// While it drains: how long a connection may bring nothing before it is ended, in milliseconds.
+const IDLE_MS = 250
 
 export interface DrainOptions {
   /** How long calls under way may take to finish or hand over, in milliseconds. @default 25000 */
@@ -36,12 +40,16 @@ export interface DrainOptions {
 
 export class Server {
   readonly #assembly: Assembly
-  readonly #listening = new Set<Listening>()
-  #fetch: ((request: Request) => Promise<Response>) | undefined
+  readonly #hosts = new Set<Host>()
+  readonly #checks: GuardOptions
+  #fetch: FetchHandler | undefined
   #drained: Promise<void> | undefined
+  #ignoreTerm: () => void = () => {}
 
   constructor(options: ServerOptions) {
     this.#assembly = assemble(options)
+    const { allowedHosts, allowedOrigins } = options
+    this.#checks = { allowedHosts, allowedOrigins }
   }
 
   /** A tool a model can call. */
@@ -50,7 +58,7 @@ export class Server {
     options: ToolOptions<I, O>,
     handler: ToolHandler<I>,
   ): this {
-    this.#assembly.registry.addTool(toolEntry(name, options as ToolOptions<SchemaLike>, handler as ToolHandler))
+    this.#assembly.registry.addTool(toolEntry(name, options, handler))
     return this
   }
 
@@ -60,7 +68,7 @@ export class Server {
     options: PromptOptions<I>,
     handler: PromptHandler<I>,
   ): this {
-    this.#assembly.registry.addPrompt(promptEntry(name, options as PromptOptions<SchemaLike>, handler as PromptHandler))
+    this.#assembly.registry.addPrompt(promptEntry(name, options, handler))
     return this
   }
 
@@ -99,12 +107,12 @@ export class Server {
 
   /** Serves HTTP by itself. On SIGTERM it drains. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    const { logger, door, documents, keyring } = this.#assembly
+    const { logger, keyring } = this.#assembly
     await logger.defaultToPino(2)
     this.#assembly.sayKeys()
-    const { server: _, ...listening } = await listen({ door, documents }, options)
-    this.#listening.add(listening)
-    onTerm(() => this.drain())
+    const { server, ...listening } = await listen(this.#assembly, { ...this.#checks, ...options })
+    this.#hosts.add({ drain: () => closeServer(server, IDLE_MS) })
+    this.#watchSignals(options.drainOnTerm)
     logger.current.info({ url: listening.url, keys: keyring.ids }, 'Listening.')
     return listening
   }
@@ -116,28 +124,22 @@ export class Server {
   }
 
   /** `fetch` with checks of its own. */
-  fetchHandler(options: GuardOptions & { maxBodyBytes?: number } = {}): (request: Request) => Promise<Response> {
-    const local = createGuard(options, true)
-    const open = createGuard(options, false)
-    // A request that arrives for a local name is held to local names; for others the framework in front decides.
-    const guard: typeof open = (header) =>
-      isLoopback((header('host') ?? '').replace(/:\d+$/, '')) ? local(header) : open(header)
-    return fetchHandler(this.#assembly.door, guard, options.maxBodyBytes)
+  fetchHandler(options: HandlerOptions = {}): FetchHandler {
+    return fetchHandler(this.#assembly, { ...this.#checks, ...options })
   }
 
   /** A handler for `node:http`, Express or Fastify. */
-  nodeHandler(options: NodeHandlerOptions = {}): NodeHandler {
-    const local = nodeHandler(this.#assembly.door, createGuard(options, true), options.maxBodyBytes)
-    const open = nodeHandler(this.#assembly.door, createGuard(options, false), options.maxBodyBytes)
-    return (req: IncomingMessage, res) => (isLoopback(req.socket.localAddress ?? '') ? local : open)(req, res)
+  nodeHandler(options: HandlerOptions = {}): NodeHandler {
+    return nodeHandler(this.#assembly, { ...this.#checks, ...options })
   }
 
   /** Serves standard input and output until the input ends. */
   async stdio(options: StdioOptions = {}): Promise<void> {
     const { logger } = this.#assembly
     await logger.defaultToPino(2)
-    onTerm(() => this.drain())
-    await serveStdio(this.#assembly, options)
+    this.#watchSignals(options.drainOnTerm)
+    await serveStdio(this.#assembly, options, this.#hosts)
+    this.#ignoreTerm()
   }
 
   /** Calls under way right now. */
@@ -151,15 +153,19 @@ export class Server {
     return this.#drained
   }
 
+  #watchSignals(drains = true): void {
+    keepRoundsQuiet()
+    if (drains) this.#ignoreTerm = drainOnTerm(() => this.drain())
+  }
+
   async #drain(deadlineMs: number): Promise<void> {
     const { load, subscriptions, standalone, logger } = this.#assembly
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
-    const idle = load.drain(deadlineMs)
+    const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
     standalone.closeAll()
-    const closed = Promise.all(Array.from(this.#listening, (listening) => listening.close()))
-    await idle
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 1000).unref())])
+    await drained
+    this.#ignoreTerm()
     logger.current.info({ inFlight: load.inFlight }, 'Drained.')
   }
 }

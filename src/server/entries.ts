@@ -10,7 +10,8 @@ import type {
   ToolHandler,
   ToolOptions,
 } from './definitions.ts'
-import { compileSchema, type Schema, type SchemaLike } from './schema.ts'
+import type { Schema } from './checkedSchema.ts'
+import { compileSchema, type SchemaLike } from './schema.ts'
 import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
 
 export interface ToolEntry {

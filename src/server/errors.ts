@@ -19,22 +19,35 @@ export class ServerError extends Error {
   }
 }
 
-export const AUTH_CODES = ['AUTH_MISSING', 'AUTH_INVALID', 'AUTH_SCOPE'] as const
+export const AUTH_CODES = ['AUTH_MISSING', 'AUTH_INVALID', 'AUTH_SCOPE', 'AUTH_UNAVAILABLE'] as const
 
 export type AuthCode = (typeof AUTH_CODES)[number]
 
-/** Turns a request away: 401 with a challenge, or 403 when the caller is known but may not. */
+export interface AuthErrorOptions extends ErrorOptions {
+  /** The WWW-Authenticate header. @default 'Bearer', or none when the fault is ours */
+  challenge?: string
+  /** A word for the log on what exactly was wrong. */
+  reason?: string
+}
+
+const AUTH_STATUS = { AUTH_MISSING: 401, AUTH_INVALID: 401, AUTH_SCOPE: 403, AUTH_UNAVAILABLE: 503 } as const
+
+/**
+ * Turns a request away: 401 with a challenge, 403 when the caller is known but may not, 503 when it cannot be told now
+ * who calls.
+ */
 export class AuthError extends Error {
   override readonly name = 'AuthError'
   readonly code: AuthCode
-  readonly status: 401 | 403
-  /** The WWW-Authenticate header. */
-  readonly challenge: string
+  readonly status: 401 | 403 | 503
+  readonly challenge: string | undefined
+  readonly reason: string | undefined
 
-  constructor(code: AuthCode, message: string, challenge = 'Bearer') {
-    super(message)
+  constructor(code: AuthCode, message: string, { challenge, reason, cause }: AuthErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause })
     this.code = code
-    this.status = code === 'AUTH_SCOPE' ? 403 : 401
-    this.challenge = challenge
+    this.status = AUTH_STATUS[code]
+    this.challenge = challenge ?? (this.status === 503 ? undefined : 'Bearer')
+    this.reason = reason
   }
 }

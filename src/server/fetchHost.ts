@@ -1,23 +1,56 @@
 /** The door on web-standard `Request` and `Response`, for Workers, Deno, Bun, Hono and friends. */
 import type { HeaderReader } from '../protocol/index.ts'
 import { parseBytes } from './bodyText.ts'
-import type { Guard } from './guard.ts'
+import { corsHeaders, preflightReply } from './cors.ts'
+import { documentReply } from './documents.ts'
+import { createGuard, isLocalHost } from './guard.ts'
 import { type HttpDoor, type Reply, refusal } from './httpDoor.ts'
+import type { HandlerOptions, HostParts } from './nodeHost.ts'
 import type { Sink } from './sink.ts'
+
+export type FetchHandler = (request: Request) => Promise<Response>
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
-export function fetchHandler(door: HttpDoor, guard: Guard, maxBodyBytes = MAX_BODY_BYTES) {
-  return async (request: Request): Promise<Response> => {
-    const header: HeaderReader = (name) => request.headers.get(name) ?? undefined
-    const refused = guard((name) => header(name) ?? (name === 'host' ? new URL(request.url).host : undefined))
+export function fetchHandler({ door, documents }: HostParts, options: HandlerOptions): FetchHandler {
+  const { maxBodyBytes = MAX_BODY_BYTES } = options
+  const guard = createGuard(options)
+  const addressOf = rememberLast((url) => new URL(url))
+  return async (request) => {
+    const { method } = request
+    const url = addressOf(request.url)
+    const header: HeaderReader = (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined)
+    const document = documentReply(documents, method, url.pathname)
+    if (document !== undefined) return toResponse(document)
+    // A Request does not say over which address it came, so its own address must do.
+    const refused = guard(header, isLocalHost(url.hostname))
     if (refused !== undefined) return toResponse(refusal(403, refused))
-    const bytes = request.method === 'POST' ? await readBody(request, maxBodyBytes) : EMPTY
-    if (bytes === undefined) return toResponse(refusal(413, `The body is larger than ${maxBodyBytes} bytes.`))
-    return answer(door, { method: request.method, header, json: () => parseBytes(bytes) }, request.signal)
+    const response = await serve(door, request, header, maxBodyBytes)
+    for (const [name, value] of Object.entries(corsHeaders(header) ?? {})) response.headers.set(name, value)
+    return response
   }
 }
 
+async function serve(door: HttpDoor, request: Request, header: HeaderReader, maxBytes: number): Promise<Response> {
+  const { method, signal } = request
+  const preflight = preflightReply(method, header)
+  if (preflight !== undefined) return toResponse(preflight)
+  if (request.bodyUsed) return toResponse(refusal(500, BODY_USED))
+  const bytes = method === 'POST' ? await readBody(request, maxBytes) : EMPTY
+  if (bytes === undefined) return toResponse(refusal(413, `The body is larger than ${maxBytes} bytes.`))
+  return answer(door, { method, header, json: () => parseBytes(bytes) }, signal)
+}
+
+/** Requests mostly come for the same address, and reading one costs more than comparing it. */
+function rememberLast<T>(read: (text: string) => T): (text: string) => T {
+  let last: { readonly text: string; readonly value: T } | undefined
+  return (text) => {
+    if (last?.text !== text) last = { text, value: read(text) }
+    return last.value
+  }
+}
+
+const BODY_USED = 'The body was read before it came here; hand the request on unread, or a clone of it.'
 const EMPTY = Buffer.alloc(0)
 
 /** Resolves with the reply, or with the stream as soon as one is opened. */

@@ -71,11 +71,11 @@ export function visitPage(url: string, message: string): Question<ElicitResult> 
 }
 
 export function sampleModel(params: CreateMessageRequestParams): Question<CreateMessageResult> {
-  return { ...fingerprinted({ method: 'sampling/createMessage', params } as InputRequest, true), read: asIs }
+  return { ...fingerprinted({ method: 'sampling/createMessage', params }, true), read: asIs }
 }
 
 export function listRoots(): Question<ListRootsResult> {
-  return { ...fingerprinted({ method: 'roots/list' } as InputRequest, true), read: asIs }
+  return { ...fingerprinted({ method: 'roots/list' }, true), read: asIs }
 }
 
 /** The wire form of a form, for handlers in explicit style. */

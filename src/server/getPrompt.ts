@@ -1,5 +1,5 @@
 import type { GetPromptResult } from '@modelcontextprotocol/client'
-import { isObject, type Json, ProtocolError } from '../protocol/index.ts'
+import { isObject, ProtocolError } from '../protocol/index.ts'
 import type { Call } from './call.ts'
 import type { PromptReturn } from './definitions.ts'
 import type { InputRequired } from './inputRequired.ts'
@@ -17,8 +17,8 @@ export function getPrompt(registry: Registry, rounds: MultiRound) {
     if (!checked.ok) throw new ProtocolError('PARAMS_INVALID', `The arguments do not fit: ${checked.issues}`)
     return rounds.play<Exclude<PromptReturn, InputRequired>>(call, {
       subject: { name: entry.name, args },
-      invoke: (ctx) => entry.handler(checked.value as never, ctx),
-      finish: (value) => (typeof value === 'string' ? userMessage(value) : value) as Json,
+      invoke: (ctx) => entry.handler(checked.value, ctx),
+      finish: (value) => (typeof value === 'string' ? userMessage(value) : value),
     })
   }
 }

@@ -11,6 +11,7 @@ import {
   readMessage,
 } from '../protocol/index.ts'
 import type { Authenticate, Principal } from './authenticator.ts'
+import { errorDetails } from './errorDetails.ts'
 import { AuthError } from './errors.ts'
 import type { LegacyHttp } from './legacyHttp.ts'
 import type { Logger } from './logger.ts'
@@ -109,18 +110,23 @@ export class HttpDoor {
   }
 
   #refuse(error: unknown, id?: string | number): Reply {
-    if (error instanceof AuthError) {
-      this.#options.logger().debug({ code: error.code }, 'A caller was turned away.')
-      const wire = { code: -32600, message: error.message, status: error.status }
-      return {
-        status: error.status,
-        headers: { 'www-authenticate': error.challenge },
-        body: errorMessage(undefined, wire),
-      }
-    }
+    if (error instanceof AuthError) return this.#turnAway(error)
     const wire = toWireError(error)
-    if (!(error instanceof ProtocolError)) this.#options.logger().error({ err: error }, 'A request failed.')
-    return { status: wire.status === 200 ? 400 : wire.status, body: errorMessage(id, wire) }
+    if (!(error instanceof ProtocolError))
+      this.#options.logger().error({ err: errorDetails(error) }, 'A request failed.')
+    return { status: wire.status === 200 ? plainStatus(wire.code) : wire.status, body: errorMessage(id, wire) }
+  }
+
+  #turnAway(error: AuthError): Reply {
+    const { code, reason, challenge, cause } = error
+    const wire = toWireError(error)
+    const body = errorMessage(undefined, wire)
+    if (wire.status === 503) {
+      this.#options.logger().error({ code, err: errorDetails(cause) }, 'Nobody can be authenticated right now.')
+      return { status: 503, headers: { 'retry-after': '5' }, body }
+    }
+    this.#options.logger().debug({ code, reason }, 'A caller was turned away.')
+    return { status: wire.status, ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }), body }
   }
 }
 
@@ -142,6 +148,11 @@ function refuseInitialize(message: RequestMessage, alsoLegacy: boolean): void {
     supported: [MODERN_VERSION],
     requested: String(message.params['protocolVersion']),
   })
+}
+
+/** The status of an error that reached nobody who could answer by a result. */
+function plainStatus(code: number): number {
+  return code === -32603 ? 500 : 400
 }
 
 function wrongMedia(header: HeaderReader): Reply | undefined {

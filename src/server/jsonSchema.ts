@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Json } from '../protocol/index.ts'
-import type { Schema } from './schema.ts'
+import type { Schema } from './checkedSchema.ts'
 
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema'
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema'
@@ -29,7 +29,8 @@ function compile(json: Json, what: string) {
 }
 
 function compilerFor(json: Json, what: string): Ajv {
-  const dialect = String(json['$schema'] ?? DRAFT_2020).replace(/#$/, '')
+  const named = json['$schema']
+  const dialect = typeof named === 'string' ? named.replace(/#$/, '') : DRAFT_2020
   if (dialect === DRAFT_2020) return (for2020 ??= withFormats(new Ajv2020(OPTIONS)))
   if (dialect === DRAFT_07) return (for07 ??= withFormats(new Ajv(OPTIONS)))
   throw new TypeError(`${what} uses the dialect ${dialect}; 2020-12 and draft-07 are supported.`)

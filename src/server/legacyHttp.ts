@@ -107,7 +107,8 @@ export class LegacyHttp {
     const journal = revived && { revived: revived.journal }
     const call = channel.serve({ id, method, params, meta, ...owner, channel, header: undefined, ...journal })
     const key = liveKey(owner, id)
-    this.#live.set(key, channel)
+    // Without a session one client could cancel another's call by its id.
+    if (owner.peer.session !== undefined) this.#live.set(key, channel)
     try {
       return await this.#options.pipeline.answer(call)
     } finally {

@@ -3,7 +3,7 @@
  * handler over it, and settle the outcome.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isBlank, type Journal, JournalError, type Outcome, Run, writeJournal } from '../journal/index.ts'
+import { isBlank, type Journal, JournalError, nextRound, type Outcome, Run, type Watch, writeJournal } from '../journal/index.ts'
 import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../protocol/index.ts'
 import type { Ledger } from '../state/index.ts'
 import type { Call } from './call.ts'
@@ -23,6 +23,7 @@ export interface MultiRoundOptions {
   readonly results: Results
   readonly maxAsks: number
   readonly unwindMs: number
+  readonly watch: Watch | undefined
   readonly logger: () => Logger
 }
 
@@ -46,7 +47,8 @@ export class MultiRound {
   /** Gives the text of the result. */
   async play<T>(call: Call, round: Round<T>): Promise<string> {
     assertResponses(call.params['inputResponses'])
-    const journal = call.revived ?? (await this.#options.carrier.open(call, round.subject))
+    const opened = call.revived ?? this.#options.carrier.open(call, round.subject)
+    const journal = opened instanceof Promise ? await opened : opened
     const run = this.#newRun(call, journal, round.subject)
     const ctx = new Context(call, run, journal.own)
     const outcome = await run.play(() => round.invoke(ctx))
@@ -97,18 +99,20 @@ export class MultiRound {
     requests: ReadonlyMap<string, InputRequest>,
   ): Promise<string> {
     const { carrier, results } = this.#options
+    call.notes?.asked()
     const stateless = requests.size > 0 && isBlank(journal)
     const requestState = stateless ? undefined : await carrier.save(call, subject, journal)
     return results.inputRequired(requests, requestState, call.peer, Context.stateMeta(ctx))
   }
 
   #newRun(call: Call, journal: Journal, { name }: Subject): Run {
-    const { ledger, load, maxAsks, unwindMs, logger } = this.#options
+    const { ledger, load, maxAsks, unwindMs, watch, logger } = this.#options
     return new Run({
       journal,
       ledger,
       maxAsks,
       unwindMs,
+      watch,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.rounds ? undefined : (key, request) => pushOn(call, journal, key, request),
       assertAskable: (request) => assertAskable(call, request),
@@ -145,7 +149,7 @@ async function answeredInPlace(
     async ([key, request]) => [key, await pushOn(call, journal, key, request)] as const,
   )
   const inputResponses = Object.fromEntries(await Promise.all(answers))
-  return { ...call, params: { ...call.params, inputResponses }, revived: { ...journal, round: journal.round + 1 } }
+  return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
 }
 
 function assertAskable({ peer }: Call, request: InputRequest): void {

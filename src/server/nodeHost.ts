@@ -3,12 +3,16 @@ import {
   createServer as createHttpServer,
   type IncomingMessage,
   type Server as HttpServer,
+  type ServerOptions as HttpServerOptions,
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { HeaderReader } from '../protocol/index.ts'
-import { parseBytes } from './bodyText.ts'
-import { createGuard, type Guard, type GuardOptions, isLoopback } from './guard.ts'
+import { parseBody, parseBytes } from './bodyText.ts'
+import { closeServer } from './closeServer.ts'
+import { corsHeaders, preflightReply } from './cors.ts'
+import { type Documents, documentReply } from './documents.ts'
+import { createGuard, type GuardOptions, isLocalHost } from './guard.ts'
 import { type HttpDoor, type Reply, refusal } from './httpDoor.ts'
 import type { Sink } from './sink.ts'
 
@@ -23,6 +27,8 @@ export interface ListenOptions extends GuardOptions {
   maxBodyBytes?: number
   /** How long a client may take to send a whole request, in milliseconds. @default 30000 */
   requestTimeoutMs?: number
+  /** Whether SIGTERM drains the server and then ends the process. @default true */
+  drainOnTerm?: boolean
 }
 
 export interface Listening {
@@ -33,27 +39,53 @@ export interface Listening {
   close(): Promise<void>
 }
 
-export interface NodeHandlerOptions extends GuardOptions {
+export interface HandlerOptions extends GuardOptions {
+  /** The largest body taken, in bytes; a framework's own parser has its own limit. @default 4194304 */
   maxBodyBytes?: number
 }
 
-/** Serves one endpoint; for mounting in Express, Fastify or a plain server of one's own. */
-export type NodeHandler = (req: IncomingMessage & { body?: unknown }, res: ServerResponse) => void
+/** A request as `node:http` gives it; `body` is there when a framework has read it already, parsed or not. */
+export type NodeRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
+
+/** Serves one endpoint, whatever its path; for mounting in Express, Fastify or a plain server of one's own. */
+export type NodeHandler = (req: NodeRequest, res: ServerResponse) => void
+
+export interface HostParts {
+  readonly door: HttpDoor
+  readonly documents: Documents
+}
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
-export function nodeHandler(door: HttpDoor, guard: Guard, maxBodyBytes = MAX_BODY_BYTES): NodeHandler {
+/** `loopback`: whether requests come over a loopback address, where that is known beforehand. */
+export function nodeHandler(parts: HostParts, options: HandlerOptions, loopback?: boolean): NodeHandler {
+  const { door, documents } = parts
+  const { maxBodyBytes = MAX_BODY_BYTES } = options
+  const guard = createGuard(options)
   return (req, res) => {
     const header: HeaderReader = (name) => {
       const value = req.headers[name]
       return typeof value === 'object' ? value.join(', ') : value
     }
-    const refused = guard(header)
+    const document = documents.size > 0 ? documentReply(documents, req.method, pathOf(req)) : undefined
+    if (document !== undefined) return send(res, document)
+    const refused = guard(header, loopback ?? isLocalHost(req.socket.localAddress ?? ''))
     if (refused !== undefined) return send(res, refusal(403, refused))
-    if (req.method !== 'POST') return serve(door, req, res, header, () => undefined)
-    if (req.body !== undefined) return serve(door, req, res, header, () => req.body) // a framework has parsed it
+    const cors = corsHeaders(header)
+    if (cors !== undefined) res.setHeaders(new Map(Object.entries(cors)))
+    if (req.method !== 'POST') return serveOther(door, req, res, header)
+    if (req.body !== undefined) return serve(door, req, res, header, () => parseBody(req.body))
+    if (req.readableEnded) return send(res, refusal(500, BODY_READ))
     collect(req, res, maxBodyBytes, (bytes) => serve(door, req, res, header, () => parseBytes(bytes)))
   }
+}
+
+const BODY_READ = 'The body was read before it came here; hand it over as "body" of the request.'
+
+function serveOther(door: HttpDoor, req: NodeRequest, res: ServerResponse, header: HeaderReader): void {
+  const preflight = preflightReply(req.method, header)
+  if (preflight !== undefined) send(res, preflight)
+  else serve(door, req, res, header, () => undefined)
 }
 
 function serve(
@@ -127,27 +159,16 @@ class NodeSink implements Sink {
   }
 }
 
-export interface ListenParts {
-  readonly door: HttpDoor
-  /** Served beside the endpoint, such as the protected-resource metadata. */
-  readonly documents: ReadonlyMap<string, string>
-}
-
-export async function listen(
-  { door, documents }: ListenParts,
-  options: ListenOptions,
-): Promise<Listening & { server: HttpServer }> {
-  const { port = 0, host = '127.0.0.1', path = '/mcp', maxBodyBytes, requestTimeoutMs = 30_000 } = options
-  const handler = nodeHandler(door, createGuard(options, isLoopback(host)), maxBodyBytes)
-  const server = createHttpServer(
-    { requestTimeout: requestTimeoutMs, headersTimeout: Math.min(requestTimeoutMs, 10_000), keepAliveTimeout: 65_000 },
-    (req, res) => {
-      if (isPath(req.url, path)) return handler(req, res)
-      const document = req.method === 'GET' ? documents.get(pathOf(req.url)) : undefined
-      if (document === undefined) return send(res, refusal(404, `The endpoint is at ${path}.`))
-      send(res, { status: 200, body: document, headers: { 'access-control-allow-origin': '*' } })
-    },
-  )
+export async function listen(parts: HostParts, options: ListenOptions): Promise<Listening & { server: HttpServer }> {
+  const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
+  const handler = nodeHandler(parts, options, isLocalHost(host))
+  const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
+    if (!server.listening) res.setHeader('connection', 'close')
+    if (req.url === path) return handler(req, res) // the usual case, at the cost of one comparison
+    const asked = pathOf(req)
+    if (asked === path || parts.documents.has(asked)) return handler(req, res)
+    send(res, refusal(404, `The endpoint is at ${path}.`))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -157,18 +178,19 @@ export async function listen(
   return { server, port: address.port, url: `http://${name}:${address.port}${path}`, close: () => closeServer(server) }
 }
 
-function isPath(url: string | undefined, path: string): boolean {
-  return url === path || pathOf(url) === path
+/** Frameworks shorten `url` to what is below the mount and keep the whole in `originalUrl`. */
+function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
+  const whole = originalUrl ?? url
+  const query = whole.indexOf('?')
+  return query < 0 ? whole : whole.slice(0, query)
 }
 
-function pathOf(url = '/'): string {
-  const query = url.indexOf('?')
-  return query < 0 ? url : url.slice(0, query)
-}
-
-async function closeServer(server: HttpServer): Promise<void> {
-  if (!server.listening) return
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
-  await closed
+/** Node looks for late requests only now and then, so "now and then" follows the limit. */
+function httpOptions(requestTimeoutMs: number): HttpServerOptions {
+  return {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(requestTimeoutMs, 10_000),
+    connectionsCheckingInterval: Math.min(requestTimeoutMs / 4, 5000),
+    keepAliveTimeout: 65_000,
+  }
 }

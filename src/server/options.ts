@@ -1,8 +1,10 @@
 import type { Implementation } from '@modelcontextprotocol/client'
+import type { Watch } from '../journal/index.ts'
 import type { CarryStore, Keyring, Ledger } from '../state/index.ts'
 import type { Authenticator } from './authenticator.ts'
 import type { CarryMode, Difference } from './carrier.ts'
 import type { EventBus } from './eventBus.ts'
+import type { GuardOptions } from './guard.ts'
 import type { Logger } from './logger.ts'
 
 /** Name and version, and what else a client may show of this server. */
@@ -15,7 +17,7 @@ export interface Caching {
   cacheScope?: 'public' | 'private'
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends GuardOptions {
   name: string
   version: string
   title?: string
@@ -65,6 +67,8 @@ export interface ServerOptions {
   bus?: EventBus
   /** Where the server writes what an operator should know. @default pino in the hosts, silent in `fetch` */
   logger?: Logger
+  /** Sees which steps run and when rounds end; `pannier/testing` uses it. @default nobody watches */
+  watch?: Watch
   /** Milliseconds since 1970. @default Date.now */
   clock?: () => number
 }

@@ -2,6 +2,7 @@
 import { type Json, MODERN_VERSION, LEGACY_VERSIONS, ProtocolError } from '../protocol/index.ts'
 import type { Call } from './call.ts'
 import { serverCapabilities } from './capabilities.ts'
+import { errorDetails } from './errorDetails.ts'
 import type { Lists, Listing } from './lists.ts'
 import type { Load } from './load.ts'
 import type { Logger } from './logger.ts'
@@ -49,13 +50,15 @@ export class Pipeline {
   async answer(call: Call): Promise<Answer> {
     const { load, telemetry } = this.#options
     load.enter()
-    const span = telemetry.start(call)
+    const method = this.#method(call)
+    const span = telemetry.start(call, method !== undefined)
     try {
-      const result = await this.#method(call)(call)
+      if (method === undefined) throw unknownMethod(call)
+      const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, notes: span })))
       span?.end()
       return { status: 200, body: resultMessage(call.id, result) }
     } catch (error) {
-      span?.fail(error)
+      span?.fail(toWireError(error).code)
       return this.fail(call, error)
     } finally {
       load.leave()
@@ -66,15 +69,12 @@ export class Pipeline {
     const wire = toWireError(error)
     const code = (error as { code?: unknown }).code
     if (isExpected(error)) this.#options.logger().debug({ method: call.method, code }, 'A request was refused.')
-    else this.#options.logger().error({ method: call.method, err: error }, 'A request failed.')
+    else this.#options.logger().error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
     return { status: call.peer.era === 'modern' ? wire.status : 200, body: errorMessage(call.id, wire) }
   }
 
-  #method(call: Call): Method {
-    const found =
-      this.#shared(call.method) ?? (call.peer.era === 'modern' ? this.#modern(call.method) : this.#legacy(call.method))
-    if (found === undefined) throw new ProtocolError('METHOD_UNKNOWN', `This server has no method "${call.method}".`)
-    return found
+  #method({ method, peer }: Call): Method | undefined {
+    return this.#shared(method) ?? (peer.era === 'modern' ? this.#modern(method) : this.#legacy(method))
   }
 
   #shared(method: string): Method | undefined {
@@ -129,4 +129,8 @@ export class Pipeline {
       ...caching,
     }
   }
+}
+
+function unknownMethod({ method }: Call): ProtocolError {
+  return new ProtocolError('METHOD_UNKNOWN', `This server has no method "${method}".`)
 }

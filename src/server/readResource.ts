@@ -40,7 +40,7 @@ function contents(uri: string, value: Exclude<ResourceReturn, InputRequired>, { 
   const described = { uri, ...(mimeType !== undefined && { mimeType }) }
   if (typeof value === 'string') return { contents: [{ ...described, text: value }] }
   if (value instanceof Uint8Array) return { contents: [{ ...described, blob: Buffer.from(value).toString('base64') }] }
-  return value as Json
+  return value
 }
 
 /** What came of a retry depends on answers that are not part of any cache key, so it must not be kept. */

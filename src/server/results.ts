@@ -63,7 +63,7 @@ function idText(id: RequestId): string {
 
 /** An object that may have any key, `__proto__` included. */
 function toObject(requests: ReadonlyMap<string, InputRequest>): Record<string, InputRequest> {
-  const object: Record<string, InputRequest> = Object.create(null)
+  const object = Object.create(null) as Record<string, InputRequest>
   for (const [key, request] of requests) object[key] = request
   return object
 }

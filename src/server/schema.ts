@@ -4,6 +4,7 @@
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { isObject, type Json } from '../protocol/index.ts'
+import type { Checked, Schema } from './checkedSchema.ts'
 import { compileJsonSchema } from './jsonSchema.ts'
 
 /** zod, valibot, arktype or any other Standard Schema, or plain JSON Schema. */
@@ -11,13 +12,6 @@ export type SchemaLike = StandardSchemaV1 | Json
 
 /** What a handler receives after the check. */
 export type InferSchema<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : Record<string, unknown>
-
-export type Checked = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly issues: string }
-
-export interface Schema {
-  readonly json: Json
-  check(value: unknown): Checked | Promise<Checked>
-}
 
 const compiled = new WeakMap<object, Partial<Record<Direction, Schema>>>()
 

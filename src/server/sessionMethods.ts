@@ -17,6 +17,9 @@ export interface SessionMethodsOptions {
   readonly instructions: string | undefined
 }
 
+// The official clients of these revisions refuse an empty result that has anything in it, `resultType` included.
+const EMPTY = '{}'
+
 export function sessionMethods({
   registry,
   results,
@@ -24,10 +27,8 @@ export function sessionMethods({
   identity,
   instructions,
 }: SessionMethodsOptions): ReadonlyMap<string, Method> {
-  const empty = (call: Call): string => results.complete({}, call.peer)
-
   return new Map<string, Method>([
-    ['ping', empty],
+    ['ping', () => EMPTY],
     [
       'initialize',
       (call) => {
@@ -42,21 +43,21 @@ export function sessionMethods({
         const { level } = call.params
         if (!isLogLevel(level)) throw new ProtocolError('PARAMS_INVALID', '"params.level" must be a log level.')
         if (call.peer.session !== undefined) notes.setLevel(call.peer.session, level)
-        return empty(call)
+        return EMPTY
       },
     ],
     [
       'resources/subscribe',
       (call) => {
         if (call.peer.session !== undefined) notes.watch(call.peer.session, uriOf(call))
-        return empty(call)
+        return EMPTY
       },
     ],
     [
       'resources/unsubscribe',
       (call) => {
         if (call.peer.session !== undefined) notes.unwatch(call.peer.session, uriOf(call))
-        return empty(call)
+        return EMPTY
       },
     ],
   ])

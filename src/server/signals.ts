@@ -1,11 +1,19 @@
 import { isRoundEnded } from '../journal/index.ts'
 
-/** Drains on SIGTERM, then ends the process as the signal would have. */
-export function onTerm(drain: () => Promise<void>): void {
-  keepRoundsQuiet()
-  process.once('SIGTERM', () => {
-    void drain().finally(() => process.exit(0))
-  })
+const draining = new Set<() => Promise<void>>()
+
+/** On SIGTERM every server of this process drains; then the process ends. Gives the function that takes this back. */
+export function drainOnTerm(drain: () => Promise<void>): () => void {
+  if (draining.size === 0) process.on('SIGTERM', drainAll)
+  draining.add(drain)
+  return () => {
+    draining.delete(drain)
+    if (draining.size === 0) process.off('SIGTERM', drainAll)
+  }
+}
+
+function drainAll(): void {
+  void Promise.allSettled(Array.from(draining, (drain) => drain())).then(() => process.exit(0))
 }
 
 let quiet = false
@@ -14,7 +22,7 @@ let quiet = false
  * A handler may leave a chained ask unawaited (`ctx.ask(…).then(…)`). When its round ends, that promise rejects with
  * nobody to hear it, which must not take the process down. Every other unheard rejection keeps its usual consequence.
  */
-function keepRoundsQuiet(): void {
+export function keepRoundsQuiet(): void {
   if (quiet) return
   quiet = true
   process.on('unhandledRejection', (reason) => {

@@ -16,6 +16,7 @@ import {
 } from '../protocol/index.ts'
 import { parseBytes } from './bodyText.ts'
 import type { Call, CarriedCall, Channel } from './call.ts'
+import type { Host } from './drain.ts'
 import type { EventBus, ServerEvent } from './eventBus.ts'
 import { readLines } from './lines.ts'
 import { modernCall } from './modernCall.ts'
@@ -35,6 +36,8 @@ export interface StdioOptions {
   output?: Writable
   /** The longest line taken, in bytes. @default 4194304 */
   maxLineBytes?: number
+  /** Whether SIGTERM drains the server and then ends the process. @default true */
+  drainOnTerm?: boolean
 }
 
 export interface StdioParts {
@@ -49,14 +52,16 @@ const SESSION = 'stdio'
 const MAX_LINE_BYTES = 4 * 1024 * 1024
 
 /** Serves the connection until its input ends; resolves when the last answer is written. */
-export async function serveStdio(parts: StdioParts, options: StdioOptions): Promise<void> {
+export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<Host>): Promise<void> {
   const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_LINE_BYTES } = options
   const connection = new Connection(parts, output)
+  hosts.add(connection)
   await readLines(input, maxLineBytes, (line) => connection.receive(line))
   await connection.finish()
+  hosts.delete(connection)
 }
 
-class Connection {
+class Connection implements Host {
   readonly #parts: StdioParts
   readonly #output: Writable
   readonly #live = new Map<RequestId, StdioChannel>()
@@ -90,7 +95,11 @@ class Connection {
   async finish(): Promise<void> {
     this.#stopNews()
     for (const channel of this.#live.values()) channel.cancel()
-    await Promise.all(this.#underWay)
+    await this.drain()
+  }
+
+  async drain(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
     this.#flush()
   }
 

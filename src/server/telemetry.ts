@@ -1,81 +1,63 @@
-/** Spans and counters by OpenTelemetry's API. Without a registered SDK a request pays one comparison. */
+/**
+ * Spans and measurements by OpenTelemetry's API. An SDK may be registered before or after the server is made, so each
+ * request looks; without one it pays for that look and nothing else.
+ */
 import {
-  type Attributes,
-  type Counter,
+  createNoopMeter,
+  type MeterProvider,
   metrics,
-  propagation,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
+  type Tracer,
+  type TracerProvider,
   trace,
 } from '@opentelemetry/api'
 import type { Call } from './call.ts'
+import { describeCall } from './callAttributes.ts'
+import { createInstruments, type Instruments } from './instruments.ts'
+import type { Registry } from './registry.ts'
+import { RequestSpan } from './requestSpan.ts'
 
-export interface RequestSpan {
-  end(): void
-  fail(error: unknown): void
-}
-
-const TRACE_FIELDS = ['traceparent', 'tracestate', 'baggage']
+const SCOPE = 'pannier'
 
 export class Telemetry {
-  readonly #requests: Counter = metrics
-    .getMeter('pannier')
-    .createCounter('mcp.server.requests', { description: 'Requests answered' })
-  readonly #enabled: boolean
+  readonly #registry: Registry
+  #tracerProvider: TracerProvider | undefined
+  #tracer: Tracer | undefined
+  #meterProvider: MeterProvider | undefined
+  #instruments: Instruments | undefined
 
-  constructor(enabled = isRegistered()) {
-    this.#enabled = enabled
+  constructor(registry: Registry) {
+    this.#registry = registry
   }
 
-  start(call: Call): RequestSpan | undefined {
-    return this.#enabled ? this.#begin(call) : undefined
+  /** `known`: whether this server has the method. Undefined when nobody is listening. */
+  start(call: Call, known: boolean): RequestSpan | undefined {
+    const tracer = this.#currentTracer()
+    const instruments = this.#currentInstruments()
+    if (tracer === undefined && instruments === undefined) return undefined
+    return new RequestSpan(describeCall(call, known, this.#registry), call.meta, tracer, instruments)
   }
 
-  #begin(call: Call): RequestSpan {
-    const attributes = attributesOf(call)
-    const parent = propagation.extract(ROOT_CONTEXT, traceFields(call))
-    const span = trace
-      .getTracer('pannier')
-      .startSpan(spanName(attributes, call.method), { kind: SpanKind.SERVER, attributes }, parent)
-    const finish = (outcome: string): void => {
-      span.end()
-      this.#requests.add(1, { ...attributes, outcome })
+  #currentTracer(): Tracer | undefined {
+    const provider = trace.getTracerProvider()
+    if (provider !== this.#tracerProvider) {
+      this.#tracer = tracerOf(provider)
+      this.#tracerProvider = this.#tracer && provider
     }
-    return {
-      end: () => finish('ok'),
-      fail: (error) => {
-        span.setStatus({ code: SpanStatusCode.ERROR })
-        span.setAttribute('error.type', String((error as { code?: unknown }).code ?? 'internal'))
-        finish('error')
-      },
+    return this.#tracer
+  }
+
+  #currentInstruments(): Instruments | undefined {
+    const provider = metrics.getMeterProvider()
+    if (provider !== this.#meterProvider) {
+      const meter = provider.getMeter(SCOPE)
+      this.#instruments = meter === createNoopMeter() ? undefined : createInstruments(meter)
+      this.#meterProvider = provider
     }
+    return this.#instruments
   }
 }
 
-function isRegistered(): boolean {
-  const provider = trace.getTracerProvider() as { getDelegate?: () => { constructor: { name: string } } }
-  return provider.getDelegate?.().constructor.name !== 'NoopTracerProvider'
-}
-
-/** Names of the semantic conventions for MCP; never arguments, answers or states. */
-function attributesOf({ method, params, peer }: Call): Attributes {
-  const name = params['name'] ?? params['uri']
-  return {
-    'mcp.method.name': method,
-    'mcp.protocol.version': peer.version,
-    ...(method === 'tools/call' && typeof name === 'string' && { 'gen_ai.tool.name': name }),
-    ...(method === 'prompts/get' && typeof name === 'string' && { 'gen_ai.prompt.name': name }),
-  }
-}
-
-function spanName(attributes: Attributes, method: string): string {
-  const target = attributes['gen_ai.tool.name'] ?? attributes['gen_ai.prompt.name']
-  return target === undefined ? method : `${method} ${target}`
-}
-
-function traceFields({ meta }: Call): Record<string, string> {
-  return Object.fromEntries(
-    TRACE_FIELDS.flatMap((field) => (typeof meta[field] === 'string' ? [[field, meta[field]]] : [])),
-  )
+/** The API's own provider stays the same object when an SDK is registered; what is behind it changes. */
+function tracerOf(provider: TracerProvider & { getDelegateTracer?: TracerProvider['getTracer'] }): Tracer | undefined {
+  return provider.getDelegateTracer === undefined ? provider.getTracer(SCOPE) : provider.getDelegateTracer(SCOPE)
 }

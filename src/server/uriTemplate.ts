@@ -29,7 +29,7 @@ export function parseUriTemplate(source: string): UriTemplate {
 
 function decoded(found: RegExpExecArray | null, variables: readonly string[]): Record<string, string> | undefined {
   if (found === null) return undefined
-  const values: Record<string, string> = Object.create(null)
+  const values = Object.create(null) as Record<string, string>
   try {
     for (const [index, name] of variables.entries()) values[name] = decodeURIComponent(found[index + 1] ?? '')
   } catch {

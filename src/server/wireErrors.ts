@@ -2,7 +2,7 @@
 import { Declined, JournalError } from '../journal/index.ts'
 import { type ProtocolCode, ProtocolError } from '../protocol/index.ts'
 import { StateError } from '../state/index.ts'
-import { ServerError } from './errors.ts'
+import { AuthError, ServerError } from './errors.ts'
 
 export interface WireError {
   readonly code: number
@@ -36,7 +36,9 @@ export function toWireError(error: unknown): WireError {
     const [code, status] = PROTOCOL[error.code]
     return { code, status, message: error.message, ...(error.data !== undefined && { data: error.data }) }
   }
-  if (error instanceof StateError) return BAD_STATE
+  if (isBadState(error)) return BAD_STATE
+  if (error instanceof AuthError)
+    return { code: error.status === 503 ? -32603 : -32600, status: error.status, message: error.message }
   if (error instanceof ServerError || error instanceof JournalError)
     return { code: -32603, status: 200, message: error.message }
   return { code: -32603, status: 200, message: 'Internal error.' }
@@ -44,5 +46,10 @@ export function toWireError(error: unknown): WireError {
 
 /** Whether an error is the answer to the request rather than a fault of this server. */
 export function isExpected(error: unknown): boolean {
-  return error instanceof ProtocolError || error instanceof StateError || error instanceof Declined
+  return error instanceof ProtocolError || isBadState(error) || error instanceof Declined
+}
+
+/** What a client brought was bad; a store, a ledger or a key ring that fails is a fault of this server. */
+function isBadState(error: unknown): boolean {
+  return error instanceof StateError && !/^(STORE|LEDGER|KEYS)_/.test(error.code)
 }

@@ -1,0 +1,114 @@
+/** One round of a tool of an SDK server: open the journal it brings, run the handler over it, settle the outcome. */
+import { randomUUID } from 'node:crypto'
+import type { CallToolResult, InputRequest, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
+import { isBlank, type Journal, newJournal, type Outcome, Run } from '../journal/index.ts'
+import { type Json, META } from '../protocol/index.ts'
+import { type Logger, text } from '../server/index.ts'
+import { digestOf, type Ledger, StateError } from '../state/index.ts'
+import { push } from './push.ts'
+import { CarriedCall, type StateSeal } from './stateSeal.ts'
+
+export interface ToolRoundOptions {
+  readonly seal: StateSeal
+  readonly ledger: Ledger
+  readonly maxAsks: number
+  readonly answerTimeoutMs: number
+  readonly unwindMs: number
+  readonly draining: () => boolean
+  readonly boundArguments: (args: unknown) => unknown
+  readonly logger: Logger | undefined
+}
+
+export interface ToolCall {
+  readonly tool: string
+  readonly args: unknown
+  readonly ctx: ServerContext
+}
+
+export async function playTool(
+  call: ToolCall,
+  options: ToolRoundOptions,
+  handler: (run: Run) => CallToolResult | string | Promise<CallToolResult | string>,
+): Promise<CallToolResult | InputRequiredResult> {
+  const journal = openJournal(call, options)
+  const run = newRun(call, journal, options)
+  const outcome = await run.play(() => handler(run))
+  return settle(call, journal, options, outcome)
+}
+
+/** Absent state is a fresh start; a state of another call is an error, and reads like every bad state. */
+function openJournal(call: ToolCall, options: ToolRoundOptions): Journal {
+  const state = call.ctx.mcpReq.requestState()
+  if (state === undefined) return newJournal(randomUUID)
+  try {
+    // Without the hook the SDK hands on the raw string; it is opened here instead.
+    const carried = typeof state === 'string' ? options.seal.open(state, call.ctx) : state
+    assertSameCall(carried, call, options)
+    return carried.journal
+  } catch (cause) {
+    if (cause instanceof StateError)
+      options.logger?.warn({ tool: call.tool, code: cause.code }, 'A request state was refused.')
+    throw new Error('The request state is not valid here (any more). Repeat the call from its first round.', { cause })
+  }
+}
+
+function assertSameCall(carried: unknown, call: ToolCall, options: ToolRoundOptions): asserts carried is CarriedCall {
+  if (!(carried instanceof CarriedCall))
+    throw new StateError('STATE_PURPOSE', 'State was minted, not kept by a journal.')
+  if (carried.tool !== call.tool) throw new StateError('STATE_NAME', 'State was sealed for another tool.')
+  if (carried.argumentsDigest !== argumentsDigest(call, options))
+    throw new StateError('STATE_ARGUMENTS', 'State was sealed for other arguments.')
+}
+
+function newRun({ tool, ctx }: ToolCall, journal: Journal, options: ToolRoundOptions): Run {
+  const { ledger, maxAsks, unwindMs, answerTimeoutMs, draining, logger } = options
+  return new Run({
+    journal,
+    ledger,
+    maxAsks,
+    unwindMs,
+    responses: ctx.mcpReq.inputResponses ?? {},
+    push: isModern(ctx) ? undefined : (_, request) => push(ctx, request, answerTimeoutMs),
+    assertAskable: () => {}, // the SDK checks what the client declared, in both eras
+    shedding: () => (draining() ? 'draining' : 'no'),
+    later: setImmediate,
+    onStuck: () => logger?.warn({ tool }, 'A handler did not return after its round had ended; let RoundEnded pass.'),
+  })
+}
+
+function settle(
+  call: ToolCall,
+  journal: Journal,
+  options: ToolRoundOptions,
+  outcome: Outcome<CallToolResult | string>,
+): CallToolResult | InputRequiredResult {
+  switch (outcome.kind) {
+    case 'complete':
+      return typeof outcome.value === 'string' ? text(outcome.value) : outcome.value
+    case 'failed':
+      throw outcome.error
+    case 'asked': {
+      const { requests } = outcome
+      const stateless = requests.size > 0 && isBlank(journal)
+      return {
+        resultType: 'input_required',
+        ...(requests.size > 0 && { inputRequests: Object.fromEntries(requests) as Record<string, InputRequest> }),
+        ...(!stateless && { requestState: sealed(call, journal, options) }),
+      }
+    }
+    default:
+      return outcome satisfies never
+  }
+}
+
+function sealed(call: ToolCall, journal: Journal, options: ToolRoundOptions): string {
+  return options.seal.sealCall(new CarriedCall(call.tool, argumentsDigest(call, options), journal), call.ctx)
+}
+
+function argumentsDigest({ args }: ToolCall, { boundArguments }: ToolRoundOptions): string {
+  return digestOf(boundArguments(args))
+}
+
+function isModern({ mcpReq }: ServerContext): boolean {
+  return (mcpReq.envelope as Json | undefined)?.[META.version] !== undefined
+}

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { drainAll } from './drain.ts'
+import { Load } from './load.ts'
+
+const gone = { drain: () => Promise.resolve() }
+const stuck = { drain: () => new Promise<void>(() => {}) }
+
+describe('draining', () => {
+  beforeEach(() => vi.useFakeTimers())
+  afterEach(() => vi.useRealTimers())
+
+  /** Whether it is over, asked at any time. */
+  function watch(drained: Promise<void>): () => boolean {
+    let over = false
+    void drained.then(() => (over = true))
+    return () => over
+  }
+
+  test('is over at once when nothing is under way and everybody is gone', async () => {
+    const over = watch(drainAll([gone, gone], new Load(), 25_000))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(over()).toBe(true)
+  })
+
+  test('waits for the calls under way', async () => {
+    const load = new Load()
+    load.enter()
+    const over = watch(drainAll([gone], load, 25_000))
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(over()).toBe(false)
+    load.leave()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(over()).toBe(true)
+  })
+
+  test('gives a connection that stays a second after the last call, and no more', async () => {
+    const over = watch(drainAll([gone, stuck], new Load(), 25_000))
+    await vi.advanceTimersByTimeAsync(999)
+    expect(over()).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(over()).toBe(true)
+  })
+
+  test('waits for a call that came on an open connection meanwhile', async () => {
+    const load = new Load()
+    const over = watch(drainAll([stuck], load, 25_000))
+    await vi.advanceTimersByTimeAsync(500)
+    load.enter()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(over()).toBe(false)
+    load.leave()
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(over()).toBe(true)
+  })
+
+  test('gives up at the deadline', async () => {
+    const load = new Load()
+    load.enter()
+    const over = watch(drainAll([stuck], load, 25_000))
+    await vi.advanceTimersByTimeAsync(24_999)
+    expect(over()).toBe(false)
+    await vi.advanceTimersByTimeAsync(1001)
+    expect(over()).toBe(true)
+  })
+
+  test('makes every checkpoint hand over from the first moment', () => {
+    const load = new Load()
+    void drainAll([gone], load, 25_000)
+    expect(load.shedding()).toBe('draining')
+  })
+})

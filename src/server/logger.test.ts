@@ -1,0 +1,176 @@
+/** What operators get to read: sentences and codes, and nothing that opens a door or was told in confidence. */
+import { generateKeyPairSync } from 'node:crypto'
+import { SignJWT } from 'jose'
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { accept, Caller } from '../../test/docs/caller.ts'
+import { memoryCarryStore, newKey } from '../state/index.ts'
+import { bearer, type CarryMode, createServer, type Logger, type ServerOptions } from './index.ts'
+
+const ISSUER = 'https://auth.example.com'
+const RESOURCE = 'http://localhost:3000/mcp'
+const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+
+function sign(claims: Record<string, unknown> = {}): Promise<string> {
+  const exp = Math.floor(Date.now() / 1000) + 60
+  const whole = {
+    iss: ISSUER,
+    aud: RESOURCE,
+    sub: 'ann',
+    scope: 'tools',
+    private: 'claim-in-confidence',
+    exp,
+    ...claims,
+  }
+  return new SignJWT(whole).setProtectedHeader({ alg: 'EdDSA' }).sign(privateKey)
+}
+
+/** A real pino at its most talkative, and all it wrote. */
+function listen(): { logger: Logger; lines: () => string } {
+  const written: string[] = []
+  return {
+    logger: pino({ level: 'trace' }, { write: (line: string) => written.push(line) }),
+    lines: () => written.join(''),
+  }
+}
+
+function makeServer(options: Partial<ServerOptions>) {
+  const server = createServer({ name: 'discreet', version: '1.0.0', ...options })
+  const form = { message: 'The code?', schema: z.object({ code: z.string().min(5) }) }
+  server.tool('unlock', { description: 'Asks for a code', input: z.object({ door: z.string() }) }, async (_, ctx) => {
+    const { code } = await ctx.ask('code', form)
+    const kept = await ctx.step('keep', () => ({ code }))
+    const { again } = await ctx.ask('again', { message: 'Again?', schema: z.object({ again: z.string() }) })
+    return kept.code === again ? 'Open.' : 'Shut.'
+  })
+  server.tool('fails', { description: 'Fails with baggage' }, () => {
+    const response = { headers: { authorization: 'Bearer upstream-in-confidence' }, body: 'body-in-confidence' }
+    throw Object.assign(new Error('upstream failed'), { response, config: response })
+  })
+  server.prompt('poem', { description: 'Fails' }, () => {
+    throw Object.assign(new Error('no poem'), { request: { body: 'prompt-in-confidence' } })
+  })
+  return server
+}
+
+/** Remembers what must not be read anywhere. */
+class Confidences {
+  readonly #all = new Set<string>()
+
+  add<T extends string | null | undefined>(secret: T): T {
+    if (secret) this.#all.add(secret)
+    return secret
+  }
+
+  /** Also when only a piece of a long one was written. */
+  expectNoneIn(text: string): void {
+    expect(this.#all.size).toBeGreaterThan(5)
+    for (const secret of this.#all) {
+      const piece = secret.length > 40 ? secret.slice(secret.length / 2, secret.length / 2 + 20) : secret
+      expect(text, `a confidence of ${secret.length} characters was logged`).not.toContain(piece)
+    }
+  }
+}
+
+test.each<CarryMode>(['client', 'store', 'both', 'client-first'])(
+  'no token, key, state or answer is in any log line, whatever goes well or badly (carry: %s)',
+  async (carry) => {
+    const confidences = new Confidences()
+    const { logger, lines } = listen()
+    const keys = confidences.add(newKey())
+    confidences.add(keys.split('.').at(-1))
+    const principal = bearer({ issuer: ISSUER, audience: RESOURCE, key: publicKey, scopes: ['tools'] })
+    const server = makeServer({ keys, carry, store: memoryCarryStore(), principal, logger })
+    for (const secret of ['claim', 'upstream', 'body', 'prompt', 'door']) confidences.add(`${secret}-in-confidence`)
+
+    const as = (token: string) =>
+      new Caller(server.fetch, { url: RESOURCE, headers: { authorization: `Bearer ${confidences.add(token)}` } })
+    const ann = as(await sign())
+    const bob = as(await sign({ sub: 'bob' }))
+    const args = { door: 'door-in-confidence' }
+    const code = confidences.add('answer-in-confidence')
+    const [first, again] = [{ code: accept({ code }) }, { again: accept({ again: code }) }]
+
+    // A call that goes well, and what can be done to its states.
+    const one = (await ann.round('unlock', args)).result
+    const two = (await ann.round('unlock', args, { requestState: one.requestState, inputResponses: first })).result
+    for (const { requestState } of [one, two]) confidences.add(requestState)
+    const retry = { requestState: two.requestState, inputResponses: again }
+    expect((await ann.round('unlock', args, retry)).result.content?.[0]?.text).toBe('Open.')
+    await ann.round('unlock', args, retry)
+    await bob.round('unlock', args, retry)
+    await ann.round('unlock', { door: 'another-in-confidence' }, retry)
+    const bent = confidences.add(`${two.requestState?.slice(0, -4)}AAAA`)
+    await ann.round('unlock', args, { ...retry, requestState: bent })
+    await ann.round('unlock', args, { ...retry, requestState: confidences.add('nonsense-in-confidence-state') })
+    await ann.round('unlock', args, { inputResponses: { code: accept({ code: 7 }), extra: code } })
+    await ann.round('unlock', args, { inputResponses: { code: { action: 'decline', content: { code } } } })
+    await ann.round('unlock', args, { inputResponses: code })
+
+    // What else goes wrong.
+    await ann.round('unlock', { door: { door: 'door-in-confidence' } })
+    await ann.round('fails')
+    await ann.round('no-such-tool', args)
+    await ann.send('prompts/get', { name: 'poem' })
+    await ann.send('no/such/method', { token: code })
+    await ann.send('resources/read', { uri: `docs://${code}` })
+    const tokens = [
+      await sign({ exp: 1 }),
+      await sign({ aud: 'https://elsewhere.example.com' }),
+      await sign({ scope: 'nothing' }),
+      `${(await sign()).slice(0, -8)}AAAAAAAA`,
+      'nonsense-in-confidence-token',
+    ]
+    for (const token of tokens) expect((await as(token).round('unlock', args)).status).toBeGreaterThan(400)
+    await raw(server.fetch, `{"token":"${code}"`)
+    await raw(server.fetch, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 7, params: { code } }))
+
+    // The session era: an id that is a token, and an answer nobody waits for.
+    const authorization = `Bearer ${confidences.add(await sign())}`
+    const session = confidences.add(await initialize(server.fetch, authorization))
+    await raw(
+      server.fetch,
+      JSON.stringify({ jsonrpc: '2.0', id: 'x', result: { content: { code }, state: two.requestState } }),
+      {
+        'mcp-session-id': session,
+        authorization,
+      },
+    )
+    await raw(server.fetch, '{"jsonrpc":"2.0","id":1,"method":"tools/list"}', {
+      'mcp-session-id': confidences.add(`${session.slice(0, -6)}AAAAAA`),
+      authorization,
+    })
+    await server.drain()
+
+    expect(lines()).toContain('A caller was turned away.')
+    expect(lines()).toContain('A request was refused.')
+    expect(lines()).toContain('A tool failed.')
+    expect(lines()).toContain('upstream failed')
+    confidences.expectNoneIn(lines())
+  },
+)
+
+async function raw(door: (request: Request) => Promise<Response>, body: string, headers: Record<string, string> = {}) {
+  const usual = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  return door(new Request(RESOURCE, { method: 'POST', headers: { ...usual, ...headers }, body }))
+}
+
+async function initialize(door: (request: Request) => Promise<Response>, authorization: string): Promise<string> {
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'old', version: '1.0.0' } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+  return (await raw(door, body, { authorization })).headers.get('mcp-session-id') ?? ''
+}
+
+test('any logger with the four levels will do, and none is written to without one', async () => {
+  const lines: unknown[][] = []
+  const collect =
+    (level: string) =>
+    (...line: unknown[]) =>
+      lines.push([level, ...line])
+  const logger = { debug: collect('debug'), info: collect('info'), warn: collect('warn'), error: collect('error') }
+  await new Caller(makeServer({ logger }).fetch).send('no/such/method')
+  expect(lines).toEqual([['debug', { method: 'no/such/method', code: 'METHOD_UNKNOWN' }, 'A request was refused.']])
+  await new Caller(makeServer({}).fetch).round('fails')
+  expect(lines).toHaveLength(1)
+})

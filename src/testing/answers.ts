@@ -1,0 +1,41 @@
+/** What the person, the model or the client of an exercise answers. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { isObject, type Json } from '../protocol/index.ts'
+import { ExerciseError } from './errors.ts'
+
+/**
+ * The content of a form; what the person did with it (`'accept'`, `'decline'`, `'cancel'`); a whole response, such as
+ * `{ action: 'accept', content }` or a sampling result; or a function that decides.
+ */
+export type Answer = 'accept' | 'decline' | 'cancel' | Json | ((request: InputRequest) => Answer)
+
+/** The answer to each question, by its key. */
+export type Answers = Readonly<Record<string, Answer>>
+
+const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel']
+
+export function answerAll(requests: Readonly<Record<string, InputRequest>>, answers: Answers): Record<string, Json> {
+  return Object.fromEntries(Object.entries(requests).map(([key, request]) => [key, answerOne(key, request, answers)]))
+}
+
+/** Whether the same question may be answered differently when it comes again. */
+export function isDeciding(key: string, answers: Answers): boolean {
+  return typeof answers[key] === 'function'
+}
+
+function answerOne(key: string, request: InputRequest, answers: Answers): Json {
+  if (!Object.hasOwn(answers, key)) {
+    throw new ExerciseError(
+      'ANSWER_MISSING',
+      `The question "${key}" was asked and has no answer; add it to the answers.`,
+    )
+  }
+  return toResponse(request, answers[key] as Answer)
+}
+
+function toResponse(request: InputRequest, answer: Answer): Json {
+  if (typeof answer === 'function') return toResponse(request, answer(request))
+  if (typeof answer === 'string') return { action: answer }
+  const isWhole = request.method !== 'elicitation/create' || (isObject(answer) && ACTIONS.includes(answer['action']))
+  return isWhole ? answer : { action: 'accept', content: answer }
+}

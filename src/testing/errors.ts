@@ -1,0 +1,33 @@
+/** What `exercise` finds in a tool. `docs/errors.md` says what to do about each. */
+export const FINDING_CODES = [
+  'EFFECT_REPEATED',
+  'EFFECT_AFTER_END',
+  'STEP_REPEATED',
+  'ONCE_REPEATED',
+  'QUESTION_CHANGED',
+  'RESULT_CHANGED',
+  'PROCESS_DEPENDENT',
+  'ROTATION_LOST',
+  'ARGUMENTS_NOT_BOUND',
+  'PRINCIPAL_NOT_BOUND',
+  'EXPIRY_IGNORED',
+  'TAMPERING_ACCEPTED',
+  'NEVER_ENDS',
+] as const
+
+export type FindingCode = (typeof FINDING_CODES)[number]
+
+/** What is wrong with an exercise itself, and the verdict of `assertSound`. */
+export const EXERCISE_CODES = ['CALL_REFUSED', 'ANSWER_MISSING', 'ANSWER_REFUSED', 'TOOL_UNSOUND'] as const
+
+export type ExerciseCode = (typeof EXERCISE_CODES)[number]
+
+export class ExerciseError extends Error {
+  override readonly name = 'ExerciseError'
+  readonly code: ExerciseCode
+
+  constructor(code: ExerciseCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

@@ -1,0 +1,103 @@
+/** What is found, and the sentence that says what to do about it. */
+import type { Difference } from './compare.ts'
+import type { FindingCode } from './errors.ts'
+import type { Sending } from './stage.ts'
+
+export interface Finding {
+  readonly code: FindingCode
+  /** The round in which it showed, counted from 1. */
+  readonly round: number
+  readonly sentence: string
+}
+
+export class Findings {
+  readonly #found = new Map<string, Finding>()
+
+  get list(): readonly Finding[] {
+    return [...this.#found.values()]
+  }
+
+  /** `about` tells findings of one code apart; each is reported once, where it first showed. */
+  add(code: FindingCode, round: number, about: string, sentence: string): void {
+    const name = `${code} ${about}`
+    if (!this.#found.has(name)) this.#found.set(name, { code, round, sentence })
+  }
+
+  late({ late }: Sending, round: number): void {
+    for (const name of late) {
+      const why = 'a catch or finally block took the end of the round for the end of the work'
+      const advice = 'Catch Declined and errors of your own only, and let everything else pass.'
+      this.add(
+        'EFFECT_AFTER_END',
+        round,
+        name,
+        `The effect "${name}" ran after round ${round} had ended: ${why}. ${advice}`,
+      )
+    }
+  }
+
+  replayed({ bare, steps }: Sending, round: number): void {
+    for (const name of bare) {
+      const what = `The effect "${name}" ran again in round ${round}, before anything new had been answered`
+      const advice = 'Put it in ctx.step or ctx.once: later rounds then take its result from the journal.'
+      this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
+    }
+    for (const { kind, key } of steps) {
+      const what = `The ${kind} "${key}" ran in round ${round} before anything new had been answered`
+      const why = 'its key is not the same in every round, or it failed in the round before'
+      const advice = 'Make keys of what stays the same, such as arguments and answers.'
+      this.add('STEP_REPEATED', round, kind, `${what}: ${why}. ${advice}`)
+    }
+  }
+
+  sentTwice({ bare, steps, message }: Sending, first: Sending, round: number): void {
+    for (const name of bare) {
+      const what = `The effect "${name}" ran twice when round ${round} was sent twice, as after a lost response`
+      const advice = 'Put it in ctx.once where a repeat would hurt, in ctx.step where it would not.'
+      this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
+    }
+    // A first round that is sent twice is two calls; nothing connects them that a ledger could know.
+    if (message.requestState === undefined) return
+    for (const { kind, key } of steps) {
+      const ranBefore = first.steps.some((step) => step.kind === 'once' && step.key === key)
+      if (kind !== 'once' || !ranBefore) continue
+      const what = `The once "${key}" ran twice when round ${round} was sent twice: the instances share no ledger`
+      const advice = 'Spread the overrides into createServer last: { name, version, ...overrides }.'
+      this.add('ONCE_REPEATED', round, key, `${what}. ${advice}`)
+    }
+  }
+
+  /** The same message, or the same call, gave something else. */
+  unlike(difference: Difference, round: number, when: string): void {
+    switch (difference.what) {
+      case 'question':
+        return this.questionChanged(difference.key, round)
+      case 'result': {
+        const what = `The result was another one ${when}`
+        const advice = 'Take chance, time and what earlier calls left from ctx.step, or pass `reset` or `normalize`.'
+        return this.add('RESULT_CHANGED', round, '', `${what}. ${advice}`)
+      }
+      case 'outcome':
+        return this.processDependent(round, when, difference)
+      default:
+        return difference satisfies never
+    }
+  }
+
+  questionChanged(key: string, round: number): void {
+    const what = `The question "${key}" of round ${round} did not read the same when it was asked again`
+    const why = 'an answer counts only for the text it was given to, so a person may be asked for ever'
+    const advice = 'Take what depends on chance, time or this process from ctx.step, and put that into the question.'
+    this.add('QUESTION_CHANGED', round, key, `${what}: ${why}. ${advice}`)
+  }
+
+  processDependent(round: number, when: string, difference: Difference): void {
+    const [was, is] =
+      difference.what === 'outcome' ? [difference.before, difference.after] : ['gave one thing', 'gave another']
+    const what = `Round ${round} ${was}, and ${is} ${when}`
+    const why = 'the tool relies on something that only one process remembers'
+    const advice =
+      'Keep it in ctx.step or in a database, and see that the server is made with { name, version, ...overrides }.'
+    this.add('PROCESS_DEPENDENT', round, '', `${what}: ${why}. ${advice}`)
+  }
+}

@@ -1,0 +1,70 @@
+/** One run of the call from its first message to its result. */
+import { isDeepStrictEqual } from 'node:util'
+import type { InputRequest } from '@modelcontextprotocol/client'
+import type { Server } from '../server/index.ts'
+import { type Answers, answerAll, isDeciding } from './answers.ts'
+import { ExerciseError } from './errors.ts'
+import type { RoundMessage } from './request.ts'
+import type { Sending, Stage } from './stage.ts'
+
+export interface FlowOptions {
+  readonly answers: Answers
+  readonly maxRounds: number
+  /** The server of a round, counted from 1. */
+  readonly instance: (round: number) => Promise<Server>
+  /** Sends every message twice, as a client does whose first response was lost. */
+  readonly twice?: boolean
+}
+
+export interface Flow {
+  readonly rounds: readonly Sending[]
+  /** With `twice`: the first sending of each round, whose response was lost. */
+  readonly lost: readonly Sending[]
+  /** Why there is no result: a question that changed though it had been answered, or too many rounds. */
+  readonly stuck?: { readonly changed: string } | 'endless'
+}
+
+export async function playFlow(stage: Stage, options: FlowOptions): Promise<Flow> {
+  await stage.reset()
+  const rounds: Sending[] = []
+  const lost: Sending[] = []
+  const asked = new Map<string, InputRequest>()
+  let message: RoundMessage = {}
+  for (let round = 1; round <= options.maxRounds; round++) {
+    if (options.twice === true) lost.push(await stage.send(await options.instance(round), message))
+    const sending = await stage.send(await options.instance(round), message)
+    rounds.push(sending)
+    const { outcome } = sending
+    if (outcome.kind !== 'asked') return { rounds, lost }
+    const changed = note(asked, outcome.requests, options.answers)
+    if (changed !== undefined) return { rounds, lost, stuck: { changed } }
+    message = {
+      inputResponses: answerAll(outcome.requests, options.answers),
+      ...(outcome.state !== undefined && { requestState: outcome.state }),
+    }
+  }
+  return { rounds, lost, stuck: 'endless' }
+}
+
+/** The key of a question that came again with another text; one that came again unchanged had an answer that does not fit. */
+function note(
+  asked: Map<string, InputRequest>,
+  requests: Readonly<Record<string, InputRequest>>,
+  answers: Answers,
+): string | undefined {
+  for (const [key, request] of Object.entries(requests)) {
+    const before = asked.get(key)
+    asked.set(key, request)
+    if (before === undefined) continue
+    if (!isDeepStrictEqual(before, request)) return key
+    if (!isDeciding(key, answers)) throw unfit(key)
+  }
+  return undefined
+}
+
+function unfit(key: string): ExerciseError {
+  return new ExerciseError(
+    'ANSWER_REFUSED',
+    `The question "${key}" was asked again although it was answered; give an answer that fits its form.`,
+  )
+}

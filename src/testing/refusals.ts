@@ -1,0 +1,59 @@
+import type { Check } from './checks.ts'
+import { compare, describe } from './compare.ts'
+import type { FindingCode } from './errors.ts'
+import type { Flow } from './flow.ts'
+import type { ExerciseCall } from './request.ts'
+import type { Sending, Stage } from './stage.ts'
+
+/** A state serves only the call, the caller and the time it was sealed for. */
+export async function checkRefusals(check: Check, { rounds }: Flow, variants: Variants): Promise<void> {
+  for (const [index, sent] of rounds.entries()) {
+    const { requestState } = sent.message
+    if (requestState === undefined) continue
+    const refuse = refusing(check, sent, index + 1)
+    if (variants.changed !== undefined)
+      await refuse('ARGUMENTS_NOT_BOUND', 'with changed arguments', { call: variants.changed })
+    if (variants.hasOther) await refuse('PRINCIPAL_NOT_BOUND', 'by another principal', { asOther: true })
+    await refuse('EXPIRY_IGNORED', 'after its time was over', { late: true })
+    await refuse(
+      'TAMPERING_ACCEPTED',
+      'with a changed state',
+      {},
+      { ...sent.message, requestState: changed(requestState) },
+    )
+  }
+}
+
+export interface Variants {
+  /** The call with other arguments; undefined where there are none to change. */
+  readonly changed: ExerciseCall | undefined
+  readonly hasOther: boolean
+}
+
+function refusing({ stage, findings, normalize }: Check, sent: Sending, round: number) {
+  return async (
+    code: FindingCode,
+    how: string,
+    options: Parameters<Stage['send']>[2],
+    message = sent.message,
+  ): Promise<void> => {
+    const { outcome } = await stage.send(await stage.instance(), message, options)
+    if (outcome.kind === 'refused') return
+    // Arguments that fail their schema are refused in words the model can act on.
+    const saysNo = outcome.kind === 'complete' && outcome.result['isError'] === true
+    if (saysNo && compare(sent.outcome, outcome, { loosely: false, normalize }) !== undefined) return
+    const advice = 'See that makeServer spreads its overrides into createServer last: { name, version, ...overrides }.'
+    findings.add(code, round, '', `Round ${round} ${describe(outcome)} though its state was sent ${how}. ${advice}`)
+  }
+}
+
+/** Changes a character of each part of a state, so that nothing in it stays whole. */
+function changed(state: string): string {
+  return state
+    .split('~')
+    .map((part) => {
+      const at = part.length >> 1
+      return `${part.slice(0, at)}${part[at] === 'A' ? 'B' : 'A'}${part.slice(at + 1)}`
+    })
+    .join('~')
+}
