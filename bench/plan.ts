@@ -6,7 +6,7 @@ export interface Plan {
   /** Load before the rate counts. The SDK is still getting faster after seven seconds. */
   warmUpMs: { floor: number; sdk: number; pannier: number }
   memory: { calls: number; repeats: number }
-  /** How long each size of a seal, and each length of a journal, is timed. */
+  /** How long each size of a seal, and each pass over a long journal, is timed. */
   microMs: number
   /** Time that may go on waiting for others who use the machine. */
   patienceMs: number
@@ -15,7 +15,7 @@ export interface Plan {
 export const CONNECTIONS = 32
 
 export const FULL: Plan = {
-  rounds: { count: 6, ms: 2_500 },
+  rounds: { count: 7, ms: 2_000 },
   warmUpMs: { floor: 3_000, sdk: 10_000, pannier: 5_000 },
   memory: { calls: 15_000, repeats: 3 },
   microMs: 1_500,
@@ -23,8 +23,8 @@ export const FULL: Plan = {
 }
 
 export const QUICK: Plan = {
-  rounds: { count: 3, ms: 500 },
-  warmUpMs: { floor: 500, sdk: 2_000, pannier: 1_000 },
+  rounds: { count: 3, ms: 400 },
+  warmUpMs: { floor: 500, sdk: 1_500, pannier: 750 },
   memory: { calls: 2_000, repeats: 1 },
   microMs: 200,
   patienceMs: 3_000,

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { calls } from './cases/calls.ts'
-import { withChildren } from './cases/case.ts'
+import { withChild } from './cases/case.ts'
 import { elicitation } from './cases/elicitation.ts'
 import { fetch } from './cases/fetch.ts'
-import { type Entrant, type sideBySide } from './cases/sideBySide.ts'
+import type { Entrant, sideBySide } from './cases/sideBySide.ts'
 import { stdio } from './cases/stdio.ts'
-import { type CaseName } from './options.ts'
+import type { CaseName } from './options.ts'
 import { type CpuProfile, hottest, shares } from './measure/hotSpots.ts'
 import { writeRole } from './peers/role.ts'
 import { sourceOf } from './processes/build.ts'
@@ -35,8 +35,7 @@ async function record({ program, role, load }: Entrant, file: string, pinned: bo
   const argv = writeRole({ tool: 'echo', registered: 1, ...role })
   const nodeFlags = ['--conditions=pannier-source']
   const launch = { file: sourceOf(program), argv, nodeFlags, pinned, pipes: role.door === 'stdio' }
-  await withChildren([startChild(launch)], async ([child]) => {
-    if (child === undefined) return
+  await withChild(startChild(launch), async (child) => {
     await load(child, { ms: WARM_UP_MS })
     await child.ask('startProfile')
     await load(child, { ms: PROFILE_MS })

@@ -53,19 +53,14 @@ async function runCases(options: Options, pinned: boolean): Promise<Map<CaseName
   const built = await buildPrograms(programs)
   const bench = openBench(planFor(options), built, pinned)
   const results = new Map<CaseName, CaseResult>()
-  try {
-    for (const name of options.only) {
-      console.log(`\n${name}: ${CASES[name].title}`)
-      const result = await CASES[name].run(bench)
-      results.set(name, result)
-      for (const line of [...result.lines, ...result.figures.map(figureLine)]) console.log(`  ${line}`)
-      if (result.wrong.count > 0)
-        console.log(`  WRONG ANSWERS: ${result.wrong.count}, the first: ${result.wrong.first}`)
-    }
-    if (bench.patience.repeated > 0) console.log(`\n${bench.patience.repeated} ${REPEATED}`)
-  } finally {
-    built.remove()
+  for (const name of options.only) {
+    console.log(`\n${name}: ${CASES[name].title}`)
+    const result = await CASES[name].run(bench)
+    results.set(name, result)
+    for (const line of [...result.lines, ...result.figures.map(figureLine)]) console.log(`  ${line}`)
+    if (result.wrong.count > 0) console.log(`  WRONG ANSWERS: ${result.wrong.count}, the first: ${result.wrong.first}`)
   }
+  if (bench.patience.repeated > 0) console.log(`\n${bench.patience.repeated} ${REPEATED}`)
   return results
 }
 
@@ -106,10 +101,13 @@ function writeRaw(file: string, options: Options, results: Map<CaseName, CaseRes
   writeFileSync(file, JSON.stringify({ node: process.version, quick: options.quick, figures, cases }, null, 2))
 }
 
-try {
-  process.exitCode = await main(readOptions(process.argv.slice(2)))
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  console.error(USAGE)
-  process.exitCode = 1
+function optionsOrUsage(): Options {
+  try {
+    return readOptions(process.argv.slice(2))
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`)
+    return process.exit(2)
+  }
 }
+
+process.exitCode = await main(optionsOrUsage())

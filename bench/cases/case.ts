@@ -40,3 +40,10 @@ export async function withChildren<T>(starting: Promise<Child>[], work: (all: Ch
     await Promise.all(children.map((child) => child.stop()))
   }
 }
+
+export function withChild<T>(starting: Promise<Child>, work: (child: Child) => Promise<T>): Promise<T> {
+  return withChildren([starting], ([child]) => {
+    if (child === undefined) throw new Error('Nothing was started.')
+    return work(child)
+  })
+}

@@ -1,6 +1,6 @@
 import type { Outcome } from '../load/load.ts'
 import { pairedRatio, spreadOf } from '../measure/statistics.ts'
-import { type Bench, type Case, type CaseResult, withChildren } from './case.ts'
+import { type Bench, type Case, type CaseResult, withChild } from './case.ts'
 import { echoLoad } from './loads.ts'
 
 const PROGRAMS = ['floor', 'sdk', 'pannier'] as const
@@ -26,8 +26,7 @@ export const memory: Case = {
 }
 
 function footprint(bench: Bench, program: Measured): Promise<Footprint> {
-  return withChildren([bench.startServer(program, { door: 'http' })], async ([child]) => {
-    if (child === undefined) throw new Error(`${program} was not started.`)
+  return withChild(bench.startServer(program, { door: 'http' }), async (child) => {
     const before = await child.ask<NodeJS.MemoryUsage>('memory')
     const outcome = await echoLoad()(child, { count: bench.plan.memory.calls })
     const after = await child.ask<NodeJS.MemoryUsage>('memory')

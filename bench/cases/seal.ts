@@ -1,7 +1,8 @@
 import { spreadOf } from '../measure/statistics.ts'
 import type { SealTiming } from '../peers/seal.ts'
-import { type Case, withChildren } from './case.ts'
+import { type Case, withChild } from './case.ts'
 import { fine } from './lines.ts'
+import { watched } from './watched.ts'
 
 const SIZES = [200, 2_000, 20_000]
 
@@ -10,11 +11,11 @@ export const seal: Case = {
   title: 'seal and open, microseconds each',
   programs: ['seal'],
   run: (bench) =>
-    withChildren([bench.startProgram('seal')], async ([child]) => {
+    withChild(bench.startProgram('seal'), async (child) => {
       const timings: SealTiming[] = []
       for (const bytes of SIZES) {
-        const timing = await child?.ask<SealTiming>('time', { bytes, ms: bench.plan.microMs })
-        if (timing !== undefined) timings.push(timing)
+        const time = (): Promise<SealTiming> => child.ask('time', { bytes, ms: bench.plan.microMs })
+        timings.push(await bench.patience.undisturbed(() => watched(child, time)))
       }
       return { lines: timings.map(line), figures: [], wrong: { count: 0 }, raw: timings }
     }),

@@ -43,7 +43,7 @@ function contender(entrant: Entrant, child: Child | undefined, plan: Plan): Cont
   return {
     name: entrant.name,
     warmUpMs: plan.warmUpMs[entrant.program],
-    run: (ms) => watched(child, entrant.load, { ms }),
+    run: (ms) => watched(child, () => entrant.load(child, { ms })),
   }
 }
 

@@ -1,8 +1,6 @@
-import type { Limit } from '../load/load.ts'
-import type { Sample } from '../measure/compare.ts'
+import type { Noted } from '../measure/compare.ts'
 import type { Child } from '../processes/child.ts'
 import { coresBusyMs } from '../processes/coreBusy.ts'
-import type { Load } from './loads.ts'
 
 /** Milliseconds of CPU time: the server's, ours, and what the two cores did altogether. */
 interface Clocks {
@@ -12,15 +10,19 @@ interface Clocks {
   cores: number | undefined
 }
 
-/** A load, with a note of how busy the cores were and with what. */
-export async function watched(child: Child, load: Load, limit: Limit): Promise<Sample> {
+/** Does the work, and notes how busy the cores were and with what. */
+export async function watched<T>(child: Child, work: () => Promise<T>): Promise<T & Noted> {
   const before = await readClocks(child)
-  const outcome = await load(child, limit)
+  const result = await work()
   const after = await readClocks(child)
+  return { ...result, ...notes(before, after) }
+}
+
+function notes(before: Clocks, after: Clocks): Noted {
   const ms = after.wall - before.wall
   const serverMs = after.server - before.server
   const loadMs = after.load - before.load
-  const noted = { ...outcome, serverMs, serverCpu: serverMs / ms, loadCpu: loadMs / ms }
+  const noted = { serverMs, serverCpu: serverMs / ms, loadCpu: loadMs / ms }
   if (before.cores === undefined || after.cores === undefined) return noted
   return { ...noted, othersCpu: Math.max(0, (after.cores - before.cores - serverMs - loadMs) / ms) }
 }

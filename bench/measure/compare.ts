@@ -11,16 +11,19 @@ export interface Contender {
   warmUpMs: number
 }
 
-export interface Sample extends Outcome {
-  /** CPU time of the server meanwhile. */
+/** How busy the machine was during a measurement. */
+export interface Noted {
+  /** CPU time of the server. */
   serverMs?: number
-  /** Share of its core that the server used meanwhile, 0 to 1. */
+  /** Share of its core that the server used, 0 to 1. */
   serverCpu?: number
-  /** Share of its core that the load generator used meanwhile, 0 to 1. */
+  /** Share of its core that the load generator used, 0 to 1. */
   loadCpu?: number
   /** What everything else on the machine used of both cores, 0 to 2. */
   othersCpu?: number
 }
+
+export type Sample = Outcome & Noted
 
 export interface Rounds {
   count: number
@@ -34,9 +37,13 @@ export interface Series {
   rounds: Sample[]
 }
 
-const SLICE_MS = 500
+/** A warm-up is run, and its rate looked at, in this many slices. */
+const SLICES = 10
+/** Level: the newest slices are not much faster than those before them. */
 const LEVEL_SLICES = 4
-const LEVEL_WITHIN = 0.05
+const LEVEL_WITHIN = 0.03
+/** However slowly a contender warms up, it gets no more than this many times its warm-up time. */
+const MOST = 2.5
 
 /** Warms every contender up, then measures them in turns; each round starts with another one. */
 export async function compare(contenders: readonly Contender[], rounds: Rounds, patience: Patience): Promise<Series[]> {
@@ -56,25 +63,23 @@ export async function compare(contenders: readonly Contender[], rounds: Rounds, 
 }
 
 /**
- * Loads a contender until it has had its warm-up time in CPU time, and half as much again where its rate still moves.
- * On a machine that others use too that takes longer; it never takes more than three times as long.
+ * Loads a contender until it has had its warm-up time in CPU time, and on while it is still getting faster.
+ * CPU time, because on a machine that others use too, warm-up takes longer.
  */
 async function warmUp(contender: Contender): Promise<Sample[]> {
   const slices: Sample[] = []
-  for (let slice = 0; slice * SLICE_MS < contender.warmUpMs * 3; slice++) {
-    slices.push(await contender.run(SLICE_MS))
+  for (let slice = 0; slice < SLICES * MOST; slice++) {
+    slices.push(await contender.run(contender.warmUpMs / SLICES))
     const hadMs = slices.reduce((sum, sample) => sum + (sample.serverMs ?? sample.ms), 0)
-    const enough = isLevel(slices.map(rate)) ? contender.warmUpMs : contender.warmUpMs * 1.5
-    if (hadMs >= enough) break
+    if (hadMs >= contender.warmUpMs * 0.95 && isLevel(slices.map(rate))) break
   }
   return slices
 }
 
-/** Whether the newest rates lie close together. */
 export function isLevel(rates: readonly number[]): boolean {
-  const newest = rates.slice(-LEVEL_SLICES)
-  if (newest.length < LEVEL_SLICES) return false
-  return Math.max(...newest) <= Math.min(...newest) * (1 + LEVEL_WITHIN)
+  const newest = median(rates.slice(-LEVEL_SLICES))
+  const before = median(rates.slice(-2 * LEVEL_SLICES, -LEVEL_SLICES))
+  return newest <= before * (1 + LEVEL_WITHIN)
 }
 
 export function rate(sample: Sample): number {

@@ -7,7 +7,6 @@ const DISTURBED = 0.1
 /** The one thing a sample must tell: what others on the machine used of the cores meanwhile. */
 interface Disturbable {
   othersCpu?: number
-  ms: number
 }
 
 /**
@@ -26,15 +25,15 @@ export class Patience {
   }
 
   async undisturbed<T extends Disturbable>(measure: () => Promise<T>): Promise<T> {
-    await this.#quiet()
-    let sample = await measure()
-    while (isDisturbed(sample) && this.#leftMs > sample.ms) {
-      this.#leftMs -= sample.ms
-      this.repeated++
+    for (;;) {
       await this.#quiet()
-      sample = await measure()
+      const started = performance.now()
+      const sample = await measure()
+      const ms = performance.now() - started
+      if (!isDisturbed(sample) || this.#leftMs <= ms) return sample
+      this.#leftMs -= ms
+      this.repeated++
     }
-    return sample
   }
 
   async #quiet(): Promise<void> {

@@ -9,10 +9,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export const PROGRAMS = ['floor', 'sdk', 'pannier', 'seal', 'journal'] as const
 export type Program = (typeof PROGRAMS)[number]
 
-/** Where the programs of one run lie, and how to be rid of them. */
+/** Where the programs of one run lie, until it ends. */
 export interface Built {
   file(program: Program): string
-  remove(): void
 }
 
 /**
@@ -23,27 +22,22 @@ export interface Built {
 export async function buildPrograms(programs: readonly Program[]): Promise<Built> {
   const folder = join(root, 'node_modules', '.cache', `pannier-bench-${process.pid}`)
   mkdirSync(folder, { recursive: true })
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
-  try {
-    await build({
-      entry: Object.fromEntries(programs.map((program) => [program, sourceOf(program)])),
-      cwd: root,
-      outDir: folder,
-      config: false,
-      format: 'esm',
-      platform: 'node',
-      target: 'node22',
-      dts: false,
-      report: false,
-      logLevel: 'error',
-      deps: { neverBundle: true, alwaysBundle: [/^pannier\//] },
-      inputOptions: { resolve: { conditionNames: ['pannier-source', 'node', 'import', 'default'] } },
-    })
-  } catch (error) {
-    remove()
-    throw error
-  }
-  return { file: (program) => join(folder, `${program}.mjs`), remove }
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  await build({
+    entry: Object.fromEntries(programs.map((program) => [program, sourceOf(program)])),
+    cwd: root,
+    outDir: folder,
+    config: false,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    dts: false,
+    report: false,
+    logLevel: 'error',
+    deps: { neverBundle: true, alwaysBundle: [/^pannier\//] },
+    inputOptions: { resolve: { conditionNames: ['pannier-source', 'node', 'import', 'default'] } },
+  })
+  return { file: (program) => join(folder, `${program}.mjs`) }
 }
 
 export function sourceOf(program: Program): string {

@@ -49,10 +49,10 @@ export function killChildrenAtExit(): void {
 export async function startChild(launch: Launch): Promise<Child> {
   const [command = '', ...args] = onServerCore(launch.pinned, commandLine(launch))
   const pipe = launch.pipes === true ? 'pipe' : 'ignore'
-  const child = spawn(command, args, { stdio: [pipe, pipe, 'inherit', 'ipc'] })
+  const child = spawn(command, args, { stdio: [pipe, pipe, 'pipe', 'ipc'] })
   alive.add(child)
   child.once('exit', () => alive.delete(child))
-  const talk = listen(child)
+  const talk = listen(child, lastWords(child))
   const { port } = await limit(talk.ready, STARTUP_MS, `${launch.file} did not start.`)
   return {
     port: port ?? 0,
@@ -67,7 +67,16 @@ function commandLine(launch: Launch): string[] {
   return [process.execPath, '--expose-gc', ...(launch.nodeFlags ?? []), launch.file, ...launch.argv]
 }
 
-function listen(child: ChildProcess) {
+/** The end of what it wrote to stderr: its log is of interest only when it dies. */
+function lastWords(child: ChildProcess): () => string {
+  let words = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    words = (words + text).slice(-2000)
+  })
+  return () => words
+}
+
+function listen(child: ChildProcess, words: () => string) {
   const waiting = new Map<number, Waiting>()
   const ready = Promise.withResolvers<{ port?: number }>()
   let asked = 0
@@ -76,7 +85,7 @@ function listen(child: ChildProcess) {
     for (const { reject } of waiting.values()) reject(error)
   }
   child.on('error', fail)
-  child.on('exit', (code, signal) => fail(new Error(`A measured process ended (${signal ?? code}).`)))
+  child.on('exit', (code, signal) => fail(new Error(`A measured process ended (${signal ?? code}). ${words()}`)))
   child.on('message', (said: Said) => {
     if (said.ready !== undefined) return ready.resolve(said.ready)
     const question = waiting.get(said.id ?? -1)

@@ -1,0 +1,56 @@
+/** The code of docs/guides/authentication.md. */
+import { createHash } from 'node:crypto'
+import type { JSONWebKeySet } from 'jose'
+import { AuthError, bearer, createServer, type Server } from 'pannier/server'
+import { z } from 'zod'
+
+// #region hook
+const hashOf = (key: string) => createHash('sha256').update(key).digest('hex')
+const users = new Map([[hashOf('ann-key'), { id: 'ann', scopes: ['write'] }]])
+
+export const server = createServer({
+  name: 'accounts',
+  version: '1.0.0',
+  principal: ({ header }) => {
+    const key = header('x-api-key')
+    if (key === undefined) {
+      throw new AuthError('AUTH_MISSING', 'Send your key in the X-Api-Key header.', { challenge: 'ApiKey' })
+    }
+    const user = users.get(hashOf(key))
+    if (user === undefined) throw new AuthError('AUTH_INVALID', 'That key is not known.', { challenge: 'ApiKey' })
+    return user
+  },
+})
+// #endregion hook
+
+// #region principal
+server.tool('rename', { description: 'Renames the account.' }, async (_, ctx) => {
+  if (!ctx.principal?.scopes?.includes('write')) throw new Error('This account may only read.')
+  const { name } = await ctx.ask('name', { message: 'The new name?', schema: z.object({ name: z.string() }) })
+  return `The account of ${ctx.principal.id} is now called ${name}.`
+})
+// #endregion principal
+
+// #region bearer
+export function protectedServer(jwks: string | JSONWebKeySet): Server {
+  return createServer({
+    name: 'protected',
+    version: '1.0.0',
+    principal: bearer({
+      issuer: 'https://login.example.com',
+      audience: 'https://mcp.example.com/mcp',
+      jwks, // the address of the issuer's keys, such as https://login.example.com/keys, or the keys themselves
+      scopes: ['mcp'],
+    }),
+  }).tool('whoami', { description: 'Says who calls.' }, (_, ctx) => `${String(ctx.principal?.claims?.['sub'])}`)
+}
+// #endregion bearer
+
+// #region hosts
+export const guarded = createServer({
+  name: 'guarded',
+  version: '1.0.0',
+  allowedHosts: ['mcp.example.com'],
+  allowedOrigins: ['https://app.example.com'],
+})
+// #endregion hosts

@@ -1,0 +1,78 @@
+/** The code of docs/guides/many-instances.md. */
+import { type CarryMode, createServer, type Difference, type EventBus, type Server } from 'pannier/server'
+import { type CarryStore, sqliteLedger } from 'pannier/state'
+import { z } from 'zod'
+
+// #region instance
+/** The same on every machine: name, keys and tools. */
+export function instance(ledgerPath: string): Server {
+  return createServer({
+    name: 'indexer', // also the audience of every seal: instances with another name cannot open it
+    version: '1.0.0',
+    ...(process.env['PANNIER_KEYS'] && { keys: process.env['PANNIER_KEYS'] }), // read by default, shown here once
+    ttlSeconds: 1800, // how long a person may take to answer
+    maxInFlight: 200, // above it, checkpoints hand calls over
+    ledger: sqliteLedger({ path: ledgerPath }),
+  })
+}
+// #endregion instance
+
+// #region checkpoint
+export function offerIndexing(server: Server, index: (page: number) => Promise<number>): Server {
+  const input = z.object({ pages: z.number().int() })
+  return server.tool('index', { description: 'Indexes pages.', input }, async ({ pages }, ctx) => {
+    let words = 0
+    for (let page = 1; page <= pages; page++) {
+      words += await ctx.step(`page ${page}`, () => index(page))
+      await ctx.checkpoint()
+    }
+    return `Indexed ${words} words.`
+  })
+}
+// #endregion checkpoint
+
+// #region drain
+/** What SIGTERM does by itself after `listen` or `stdio`; call it where something else decides when to stop. */
+export async function stop(server: Server): Promise<void> {
+  await server.drain({ deadlineMs: 10_000 })
+}
+// #endregion drain
+
+// #region carry
+/** One of the four steps from a store to none. Deploy them one after the other, each to all instances. */
+export function migrating(carry: CarryMode, store: CarryStore, onDifference: (found: Difference) => void): Server {
+  return createServer({ name: 'migrating', version: '1.0.0', carry, store, onDifference })
+}
+// #endregion carry
+
+export function offerWorkItem(server: Server): Server {
+  const form = { message: 'Resolve as?', schema: z.object({ resolution: z.string() }) }
+  return server.tool('resolve', { description: 'Resolves a work item.' }, async (_, ctx) => {
+    const { resolution } = await ctx.ask('resolution', form)
+    const { agree } = await ctx.ask('agree', { message: 'Sure?', schema: z.object({ agree: z.boolean() }) })
+    return agree ? `Resolved as ${resolution}.` : 'Still open.'
+  })
+}
+
+// #region bus
+/** Carries events between the threads of one process. A message broker is wired the same way. */
+export function broadcastBus(name: string): EventBus & { close(): void } {
+  const channel = new BroadcastChannel(name)
+  const listeners = new Set<Parameters<EventBus['subscribe']>[0]>()
+  const tell: EventBus['publish'] = (event) => {
+    for (const listener of listeners) listener(event)
+  }
+  channel.onmessage = ({ data }: MessageEvent) => tell(data)
+  return {
+    publish: (event) => {
+      tell(event) // a channel does not send to itself, and the publisher must hear it too
+      channel.postMessage(event)
+    },
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: () => channel.close(),
+  }
+}
+// #endregion bus

@@ -1,0 +1,103 @@
+/** The tools of docs/guides/steps-and-once.md. */
+import { createServer, type Server } from 'pannier/server'
+import { type Ledger, sqliteLedger } from 'pannier/state'
+import { z } from 'zod'
+
+/** What the tools act on; the tests count. */
+export interface Shop {
+  reserve(item: string): Promise<{ reservation: string }>
+  charge(amount: number, idempotencyKey: string): Promise<{ receipt: string }>
+}
+
+const addressForm = { message: 'Where shall we send it?', schema: z.object({ street: z.string(), city: z.string() }) }
+const agreeForm = { message: 'Shall we charge your card?', schema: z.object({ agree: z.boolean() }) }
+
+export function shopServer(shop: Shop, keys: string, ledger: Ledger): Server {
+  const server = createServer({ name: 'shop', version: '1.0.0', keys, ledger })
+  const item = z.object({ item: z.string() })
+
+  // #region step
+  server.tool('reserve', { description: 'Reserves an item.', input: item }, async ({ item }, ctx) => {
+    const { reservation } = await ctx.step('reserve', () => shop.reserve(item))
+    const { city } = await ctx.ask('address', addressForm)
+    return `Reserved as ${reservation}, to be sent to ${city}.`
+  })
+  // #endregion step
+
+  // #region once
+  server.tool('buy', { description: 'Buys an item.', input: item }, async ({ item }, ctx) => {
+    const { agree } = await ctx.ask('agree', agreeForm)
+    if (!agree) return 'Nothing was charged.'
+    const { receipt } = await ctx.once('charge', (idempotencyKey) => shop.charge(20, idempotencyKey))
+    return `You have bought ${item}. The receipt is ${receipt}.`
+  })
+  // #endregion once
+
+  // #region retry
+  server.tool('buy_again', { description: 'Buys an item.', input: item }, async ({ item }, ctx) => {
+    const { agree } = await ctx.ask('agree', agreeForm)
+    if (!agree) return 'Nothing was charged.'
+    const { receipt } = await ctx.once('charge', (idempotencyKey) => shop.charge(20, idempotencyKey), {
+      retryUnsettled: true,
+      ttlSeconds: 7 * 86_400,
+    })
+    return `You have bought ${item}. The receipt is ${receipt}.`
+  })
+  // #endregion retry
+
+  // #region parallel
+  server.tool('reserve_both', { description: 'Reserves two items.' }, async (_, ctx) => {
+    const [one, two] = await Promise.all([
+      ctx.step('first', () => shop.reserve('cup')),
+      ctx.step('second', () => shop.reserve('plate')),
+    ])
+    const { city } = await ctx.ask('address', addressForm)
+    return `Reserved as ${one.reservation} and ${two.reservation} for ${city}.`
+  })
+  // #endregion parallel
+
+  // #region plain
+  server.tool('when', { description: 'Tells when it was first called.' }, async (_, ctx) => {
+    const at = await ctx.step('at', () => new Date().toISOString()) // a string, in every round
+    await ctx.ask('agree', agreeForm)
+    return `First called at ${at}.`
+  })
+  // #endregion plain
+
+  return server
+}
+
+// #region ledger
+/** One file for all processes of a machine. */
+export function machineLedger(path: string): Ledger {
+  return sqliteLedger({ path })
+}
+// #endregion ledger
+
+// #region own-ledger
+/** The SQL of a ledger for many machines, over whatever client you use. */
+export interface Rows {
+  /** INSERT … ON CONFLICT DO UPDATE … WHERE expired; true when a row was written. */
+  insertUnlessLive(id: string, expiresAt: number): Promise<boolean>
+  find(id: string): Promise<{ done: boolean; value: string | null } | undefined>
+  /** UPDATE … WHERE id = … AND NOT done AND NOT expired; false when there is no live row. */
+  finish(id: string, value: string | null): Promise<boolean>
+  deleteUnfinished(id: string): Promise<void>
+}
+
+export function ledgerOver(rows: Rows, now: () => number = Date.now): Ledger {
+  return {
+    async claim(id, ttlSeconds) {
+      if (await rows.insertUnlessLive(id, now() + ttlSeconds * 1000)) return { state: 'fresh' }
+      const row = await rows.find(id)
+      if (row?.done !== true) return { state: 'running' }
+      return { state: 'done', value: row.value === null ? undefined : JSON.parse(row.value) }
+    },
+    async settle(id, value) {
+      const kept = await rows.finish(id, value === undefined ? null : JSON.stringify(value))
+      if (!kept) throw new Error('The claim ran out before its work was done; give it more time.')
+    },
+    release: (id) => rows.deleteUnfinished(id),
+  }
+}
+// #endregion own-ledger

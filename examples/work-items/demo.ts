@@ -1,0 +1,192 @@
+/**
+ * `npm run demo`: one call of the tool in server.ts, told as it happens. Three instances share a key ring; each round goes
+ * to another one; the one that asked last is killed before the answer to its question is sent.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newKey } from 'pannier/state'
+import { howItEnded, type Instance, startInstance, stopAll } from './fleet.ts'
+import { type Person, type Response, storyteller, typist } from './person.ts'
+import { aside, event, headline, instanceName, say, showAnswer, showRequest } from './show.ts'
+import { type AnswerMessage, type FormRequest, post, type RequestMessage, type Result, servedBy } from './wire.ts'
+import { addBugs, WorkItems } from './workItems.ts'
+
+const MAX_ROUNDS = 20
+const REQUEST_MS = 10_000
+const CALL = { name: 'update_work_item', arguments: { workItemId: 4522, fields: { 'System.State': 'Resolved' } } }
+
+const asking = process.argv.includes('--ask')
+let folder: string | undefined
+
+process.on('exit', () => {
+  stopAll()
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+})
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
+  process.once(signal, () => stopped(code))
+}
+// A reader that goes away, as in `npm run demo | head`, ends the demo quietly.
+process.stdout.on('error', () => process.exit(0))
+
+try {
+  await demo()
+  process.exit(0)
+} catch (error) {
+  console.error(`\nThe demo stopped: ${(error as Error).message}`)
+  process.exit(1)
+}
+
+async function demo(): Promise<void> {
+  headline('Pannier demo: one tool call, each round on another process, one process killed on the way')
+  aside('Messages are shortened: each line is a member under its name on the wire; a sealed state is cut to its start.')
+  folder = mkdtempSync(join(tmpdir(), 'pannier-demo-'))
+  const path = join(folder, 'work-items.db')
+  const items = new WorkItems(path, 'demo')
+  addBugs(items)
+  aside('The work-item store holds Bug #4301 and Bug #4522; the call resolves the second.')
+
+  say()
+  const fleet = await startFleet(path)
+  const person = choosePerson()
+  const story = await runCall(fleet, person)
+  person.close()
+  tellItem(items)
+  tellEnd(story)
+}
+
+async function startFleet(path: string): Promise<Instance[]> {
+  const env = { PANNIER_KEYS: newKey(), WORK_ITEMS: path }
+  const program = join(import.meta.dirname, 'instance.ts')
+  const fleet = await Promise.all(['A', 'B', 'C'].map((name) => startInstance({ name, program, env })))
+  say('Three instances share one key ring. What a call has gathered lies in none of them:')
+  for (const { name, url, child } of fleet) say(`  ${instanceName(name)}  ${url}  process ${child.pid}`)
+  return fleet
+}
+
+function choosePerson(): Person {
+  if (!asking) return storyteller
+  if (process.stdin.isTTY && process.stdout.isTTY) {
+    return typist({ input: process.stdin, output: process.stdout, onInterrupt: () => stopped(130) })
+  }
+  say('\n--ask needs a terminal and this is none, so the fixed answers are used.')
+  return storyteller
+}
+
+interface Story {
+  readonly rounds: number
+  /** Which instance served each round, by its own account. */
+  readonly servers: readonly string[]
+  readonly killed: string | undefined
+  readonly refused: boolean
+}
+
+// #region rounds
+/** The client's side: ask, collect answers, send the same call again with them. This is all the memory there is. */
+async function runCall(fleet: readonly Instance[], person: Person): Promise<Story> {
+  const servers: string[] = []
+  let carried: { inputResponses?: Record<string, Response>; requestState?: string } = {}
+  let killed: Instance | undefined
+  let refused = false
+  for (let round = 1; round <= MAX_ROUNDS; round++) {
+    const instance = nextInstance(fleet, killed, servers.at(-1))
+    const request = { jsonrpc: '2.0', id: round, method: 'tools/call', params: { ...CALL, ...carried } } as const
+    const { result, server } = await playRound(instance, request)
+    servers.push(server)
+    if (result.resultType === 'complete') return { rounds: round, servers, killed: killed?.name, refused }
+
+    if (killed === undefined && result.requestState !== undefined) killed = await kill(instance)
+    const inputResponses = await answerAll(person, result.inputRequests ?? {}, carried.inputResponses)
+    refused = Object.values(inputResponses).some(({ action }) => action !== 'accept')
+    // What was carried affects only the next round: no state in the answer, no state in the retry.
+    carried = { inputResponses, ...(result.requestState !== undefined && { requestState: result.requestState }) }
+  }
+  throw new Error(`The call still asked for input after ${MAX_ROUNDS} rounds.`)
+}
+// #endregion rounds
+
+/** The next one in the row that lives and did not serve the round before. */
+function nextInstance(fleet: readonly Instance[], killed: Instance | undefined, last: string | undefined): Instance {
+  const start = fleet.findIndex(({ name }) => name === last) + 1
+  const row = [...fleet.slice(start), ...fleet.slice(0, start)]
+  return row.find((instance) => instance !== killed && instance.name !== last) as Instance
+}
+
+async function playRound(instance: Instance, request: RequestMessage): Promise<{ result: Result; server: string }> {
+  say()
+  headline(`Round ${request.id}, sent to instance ${instance.name}`)
+  showRequest(request)
+  const answer = await ask(instance, request)
+  // An error does not say who made it; it came from where the request went.
+  const server = servedBy(answer) ?? instance.name
+  showAnswer(answer, server)
+  if (answer.result === undefined) throw new Error('the call was answered with an error.')
+  return { result: answer.result, server }
+}
+
+/** Says what became of the instance when it does not answer. */
+async function ask(instance: Instance, request: RequestMessage): Promise<AnswerMessage> {
+  try {
+    return await post(instance.url, request, AbortSignal.timeout(REQUEST_MS))
+  } catch (error) {
+    const soon = new Promise<undefined>((resolve) => setTimeout(resolve, 200))
+    const exit = await Promise.race([instance.exited, soon])
+    const why = exit === undefined ? (error as Error).message : howItEnded(exit, instance.errors())
+    throw new Error(`Instance ${instance.name} did not answer: ${why}`, { cause: error })
+  }
+}
+
+async function kill(instance: Instance): Promise<Instance> {
+  await instance.end('SIGKILL')
+  say()
+  event(`Instance ${instance.name}, which asked this, is killed (SIGKILL) before anybody answers.`)
+  return instance
+}
+
+async function answerAll(
+  person: Person,
+  requests: Readonly<Record<string, FormRequest>>,
+  before: Readonly<Record<string, Response>> = {},
+): Promise<Record<string, Response>> {
+  const responses: Record<string, Response> = {}
+  for (const [key, form] of Object.entries(requests)) {
+    if (key in before) say(`\n  The server could not use the answer to "${key}" and asks again.`)
+    responses[key] = await person.answer(key, form)
+  }
+  return responses
+}
+
+function tellItem(items: WorkItems): void {
+  const item = items.find(4522)
+  say()
+  headline('What all instances now find under #4522 in the work-item store')
+  for (const [name, value] of Object.entries(item?.fields ?? {})) say(`  ${name}: ${value}`)
+  if (item?.duplicateOf !== undefined) say(`  Duplicate of: #${item.duplicateOf}`)
+  for (const { text, author } of item?.history ?? []) say(`  History: "${text}", by instance ${instanceName(author)}`)
+}
+
+function tellEnd({ rounds, servers, killed, refused }: Story): void {
+  const row = servers.map((name) => instanceName(name)).join(', ')
+  say()
+  if (killed === undefined) {
+    const why = refused ? 'You declined, which ended the call' : 'That answer ended the call'
+    say(`Shown: a call of ${rounds} rounds on instances ${row}. ${why} before there was a state to carry;`)
+    say('choose "Duplicate" to see an instance killed and its question answered at another.')
+  } else {
+    say(
+      `Shown: a call of ${rounds} rounds on instances ${row}. ${killed} was killed and nothing was lost: what it knew`,
+    )
+    say('had left with its answer, sealed, and came back with the next request. What it had done was not done again.')
+  }
+  say('Read next: examples/work-items/server.ts (the tool), then explicit.ts beside it (the same without ctx.ask).')
+  if (!asking) say('Answer the questions yourself: npm run demo -- --ask')
+}
+
+function stopped(code: number): never {
+  console.error('\nStopped.')
+  process.exit(code)
+}

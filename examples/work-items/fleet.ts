@@ -1,0 +1,88 @@
+/** Starts instances as processes of their own, and makes sure that none is left behind. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface Launch {
+  readonly name: string
+  /** The file to run. It says `{ url }` to its parent once it listens. */
+  readonly program: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+export interface Instance {
+  readonly name: string
+  readonly url: string
+  readonly child: ChildProcess
+  readonly exited: Promise<Exit>
+  /** Sends the signal and waits until the process is gone. */
+  end(signal: NodeJS.Signals): Promise<Exit>
+  /** What it wrote to standard error. */
+  errors(): string
+}
+
+const START_MS = 20_000
+const running = new Set<ChildProcess>()
+
+/** Gives the instance once it listens; rejects with a sentence that says why it does not. */
+export async function startInstance({ name, program, env }: Launch): Promise<Instance> {
+  const child = spawn(process.execPath, ['--conditions=pannier-source', program], {
+    env: { ...process.env, PANNIER_LOG_LEVEL: 'warn', INSTANCE: name, ...env },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  running.add(child)
+  child.on('error', () => {}) // addressOf tells it
+  let errors = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-8192)
+  })
+  const exited = new Promise<Exit>((resolve) => {
+    child.once('close', (code, signal) => {
+      running.delete(child)
+      resolve({ code, signal })
+    })
+  })
+  const url = await Promise.race([
+    addressOf(child, name),
+    exited.then((exit) => Promise.reject(new Error(`Instance ${name} did not start: ${howItEnded(exit, errors)}`))),
+  ])
+  return {
+    name,
+    url,
+    child,
+    exited,
+    end(signal) {
+      child.kill(signal)
+      return exited
+    },
+    errors: () => errors,
+  }
+}
+
+/** Ends every instance at once, also those still starting. */
+export function stopAll(): void {
+  for (const child of running) child.kill('SIGKILL')
+}
+
+export function howItEnded({ code, signal }: Exit, errors: string): string {
+  const lines = errors.trim().split('\n')
+  const said = lines.find((line) => /^\w*Error\b/.test(line)) ?? lines.at(-1)
+  const how = signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`
+  return said ? `${how}. It said: ${said}` : `${how}.`
+}
+
+async function addressOf(child: ChildProcess, name: string): Promise<string> {
+  try {
+    const [said] = (await once(child, 'message', { signal: AbortSignal.timeout(START_MS) })) as [{ url: string }]
+    return said.url
+  } catch (error) {
+    child.kill('SIGKILL')
+    const late = (error as Error).name === 'AbortError'
+    const why = late ? `it said no address within ${START_MS / 1000} s.` : (error as Error).message
+    throw new Error(`Instance ${name} did not start: ${why}`, { cause: error })
+  }
+}

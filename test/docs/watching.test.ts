@@ -1,0 +1,57 @@
+import { context, propagation, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { pino } from 'pino'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createServer } from 'pannier/server'
+import { healthOf, loggedServer, offerTraced, offerWork } from '../../docs/snippets/watching.ts'
+import { Caller, textOf } from './caller.ts'
+
+const server = () => createServer({ name: 'watched', version: '1.0.0' })
+
+describe('docs/snippets/watching.ts', () => {
+  test('pino is a logger as it is, and is told the code of a bad state but never the state', async () => {
+    const lines: string[] = []
+    const logged = offerWork(loggedServer(pino({ level: 'debug' }, { write: (line) => void lines.push(line) })))
+    const requestState = 'not-a-state-of-ours'
+    const { error } = await new Caller(logged.fetch).round('work', {}, { requestState })
+    expect(error.message).toBe('The request state is not valid here (any more). Repeat the call from its first round.')
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ code: 'STATE_MALFORMED', msg: 'A request was refused.' })
+    expect(lines.join('')).not.toContain(requestState)
+  })
+
+  test('progress and log messages go to a client that wants them', async () => {
+    const meta = { progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'info' }
+    const wanting = await new Caller(offerWork(server()).fetch, { meta }).round('work')
+    expect(wanting.notifications.map(({ method }) => method)).toEqual([
+      'notifications/message',
+      ...Array.from({ length: 3 }, () => 'notifications/progress'),
+    ])
+    expect((await new Caller(offerWork(server()).fetch).round('work')).notifications).toEqual([])
+  })
+
+  test('a request is a span with the caller’s as parent, and the handler’s spans are its children', async () => {
+    const spans = new InMemorySpanExporter()
+    trace.setGlobalTracerProvider(
+      new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }),
+    )
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+    onTestFinished(() => {
+      for (const api of [trace, context, propagation]) api.disable()
+    })
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01'
+    const reply = await new Caller(offerTraced(server()).fetch, { meta: { traceparent } }).round('traced')
+    expect(textOf(reply)).toBe(`The trace parent of this request: ${traceparent}.`)
+    const [inner, request] = spans.getFinishedSpans()
+    expect(request?.name).toBe('tools/call traced')
+    expect(request?.attributes).toMatchObject({ 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': 'traced' })
+    expect(request?.parentSpanContext?.spanId).toBe('00f067aa0ba902b7')
+    expect(inner?.parentSpanContext?.spanId).toBe(request?.spanContext().spanId)
+  })
+
+  test('a server tells how many requests are under way', () => {
+    expect(healthOf(server())).toEqual({ status: 'ok', inFlight: 0 })
+  })
+})

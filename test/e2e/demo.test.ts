@@ -1,0 +1,152 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { startInstance } from '../../examples/work-items/fleet.ts'
+import { typist } from '../../examples/work-items/person.ts'
+import type { FormRequest } from '../../examples/work-items/wire.ts'
+import { root } from '../../scripts/repository.ts'
+import { proves } from '../proves.ts'
+import { folder } from './instances.ts'
+import { sep } from './sep2322.ts'
+
+const guard = join(root, 'examples/nodeVersion.js')
+const command = ['--conditions=pannier-source', '--import', guard, join(root, 'examples/work-items/demo.ts')]
+
+interface Finished {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> {
+  const child = spawn(process.execPath, [...command, ...args], {
+    env: { ...process.env, TMPDIR: folder, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = once(child, 'close') as Promise<[number | null]>
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { code, output, errors }
+}
+
+const demo = run(['--ask'], { FORCE_COLOR: '1' })
+
+proves(
+  'ST-21',
+  'npm run demo shows the work-item flow on three processes, one of them killed, and ends with 0',
+  async () => {
+    const { code, output, errors } = await demo
+    expect(errors).toBe('')
+    expect(code).toBe(0)
+    expect(output.match(/served by instance \w/g)).toEqual(['A', 'B', 'C'].map((name) => `served by instance ${name}`))
+    expect(output.indexOf('Instance B, which asked this, is killed (SIGKILL)')).toBeGreaterThan(
+      output.indexOf('served by instance B'),
+    )
+    for (const { answer } of sep.workItems) {
+      for (const { params } of Object.values(answer.result!.inputRequests ?? {}))
+        expect(output).toContain(params.message)
+    }
+    expect(output).toContain(sep.workItems[2]!.answer.result!.content![0]!.text)
+    expect(output).toContain('Read next: examples/work-items/server.ts')
+  },
+)
+
+test('the demo writes no key and no whole state, and no colours where there is no terminal', async () => {
+  const { output } = await demo
+  // The longest words are addresses; a key has 43 characters and a state some hundreds.
+  expect(output.match(/[\w-]{40,}/g)).toBeNull()
+  expect(output).toMatch(/requestState\s+[\w-]{12}… \(\d{3} characters, sealed\)/)
+  expect(output).not.toContain('\u001b')
+})
+
+test('the demo says that --ask needs a terminal, and goes on', async () => {
+  const { output } = await demo
+  expect(output).toContain('--ask needs a terminal and this is none, so the fixed answers are used.')
+})
+
+test('the demo says which folder it could not use', async () => {
+  const { code, errors } = await run([], { TMPDIR: join(folder, 'nowhere') })
+  expect(code).toBe(1)
+  expect(errors).toMatch(/^\nThe demo stopped: .*nowhere.*\n$/)
+})
+
+test.each(['20.20.2', '22.17.1'])('on Node %s the demo says in one line what it needs', (version) => {
+  const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`
+  const args = ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`, ...command]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toMatch(new RegExp(`^The examples need Node 22\\.18 or newer; this is ${version}\\..*\\n$`))
+})
+
+test('a demo that is stopped leaves no process behind', async () => {
+  const child = spawn(process.execPath, command, {
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let output = ''
+  for await (const chunk of child.stdout) {
+    output += String(chunk)
+    if (output.includes('Round 1')) break
+  }
+  child.kill('SIGINT')
+  const [code] = (await once(child, 'exit')) as [number]
+  expect(code).toBe(130)
+  const urls = output.match(/http:\S+/g)!
+  expect(urls).toHaveLength(3)
+  for (const url of urls) await expect.poll(() => listens(url), { interval: 20 }).toBe(false)
+})
+
+async function listens(url: string): Promise<boolean> {
+  return fetch(url).then(
+    () => true,
+    () => false,
+  )
+}
+
+test('an instance whose port is taken says so, and so does whoever started it', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const env = { PORT: String(port), WORK_ITEMS: join(folder, 'taken.db') }
+  const program = join(root, 'examples/work-items/instance.ts')
+  await expect(startInstance({ name: 'A', program, env })).rejects.toThrow(
+    `Instance A did not start: it exited with code 1. It said: Instance A cannot start: port ${port} is taken`,
+  )
+  taken.close()
+})
+
+test('an instance that dies while it starts is reported with its last words', async () => {
+  const program = join(root, 'examples/work-items/none.ts')
+  await expect(startInstance({ name: 'B', program, env: {} })).rejects.toThrow(
+    /^Instance B did not start: it exited with code 1\. It said: Error.*none\.ts/,
+  )
+})
+
+const resolution = sep.workItems[0]!.answer.result!.inputRequests!['resolution'] as FormRequest
+const original = sep.workItems[1]!.answer.result!.inputRequests!['duplicate_of'] as FormRequest
+
+test.each([
+  [['3'], { action: 'accept', content: { resolution: 'Duplicate' } }, 1, resolution],
+  [["won't fix"], { action: 'accept', content: { resolution: "Won't Fix" } }, 1, resolution],
+  [['', '0', '5', 'Sometimes', '1'], { action: 'accept', content: { resolution: 'Fixed' } }, 5, resolution],
+  [['Decline'], { action: 'decline' }, 1, resolution],
+  [[], { action: 'cancel' }, 1, resolution],
+  [['four', '', '4301'], { action: 'accept', content: { duplicateOfId: 4301 } }, 3, original],
+  [['x', 'decline'], { action: 'decline' }, 2, original],
+])('a person who types %j answers %j after %i prompts', async (typed, answer, prompts, form) => {
+  const input = new PassThrough()
+  const output = new PassThrough()
+  const person = typist({ input, output, onInterrupt: () => {} })
+  input.end(typed.map((line) => `${line}\n`).join(''))
+  expect(await person.answer('key', form)).toEqual(answer)
+  person.close()
+  output.end()
+  const shown = await text(output)
+  expect(shown).toContain(form.params.message)
+  expect(shown.split('or decline: ')).toHaveLength(prompts + 1)
+  for (const choice of form.params.requestedSchema.properties['resolution']?.enum ?? []) expect(shown).toContain(choice)
+})

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, test } from 'vitest'
+import { call, envelope, post } from '../wire/modernClient.ts'
+
+function start(mode: 'listen' | 'stdio', level?: string) {
+  const { PANNIER_LOG_LEVEL: _, ...env } = process.env
+  const child = spawn(process.execPath, ['--conditions=pannier-source', 'test/e2e/programs/logged.ts', mode], {
+    env: { ...env, ...(level !== undefined && { PANNIER_LOG_LEVEL: level }) },
+  })
+  const written = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (written.stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (written.stderr += chunk.toString()))
+  const lines = (name: 'stdout' | 'stderr') => written[name].split('\n').filter(Boolean)
+  return { child, lines, logged: () => lines('stderr').map((line) => JSON.parse(line)) }
+}
+
+test('listen logs by pino on standard error, from info up', async () => {
+  const { child, lines, logged } = start('listen')
+  await once(child.stdout, 'data')
+  const url = lines('stdout')[0] ?? ''
+  expect((await call(url, 'hello')).status).toBe(200)
+  expect((await post(url, { method: 'no/such' })).status).toBe(404)
+  child.kill('SIGTERM')
+  await once(child, 'close')
+  expect(logged()[0]).toMatchObject({
+    name: 'pannier',
+    level: 40,
+    msg: expect.stringContaining('No keys are configured'),
+  })
+  expect(logged().map(({ msg }) => msg)).toEqual([expect.any(String), 'Listening.', 'Draining.', 'Drained.'])
+  expect(lines('stdout')).toEqual([url])
+})
+
+test('stdio logs by pino on standard error, so that standard output has messages alone', async () => {
+  const { child, lines, logged } = start('stdio', 'debug')
+  const request = (id: number, method: string, params: object) =>
+    `${JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope() } })}\n`
+  child.stdin.write(request(1, 'tools/call', { name: 'hello', arguments: {} }))
+  child.stdin.end(request(2, 'no/such', {}))
+  await once(child, 'close')
+  expect(logged()).toMatchObject([
+    { name: 'pannier', level: 20, code: 'METHOD_UNKNOWN', msg: 'A request was refused.' },
+  ])
+  expect(
+    lines('stdout')
+      .map((line) => JSON.parse(line).id as number)
+      .toSorted(),
+  ).toEqual([1, 2])
+})

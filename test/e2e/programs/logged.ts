@@ -1,0 +1,8 @@
+/** A server that was given no logger: `listen` and `stdio` bring their own. */
+import { createServer } from 'pannier/server'
+
+const server = createServer({ name: 'logged', version: '1.0.0' })
+server.tool('hello', { description: 'Says hello' }, () => 'hello')
+
+if (process.argv[2] === 'stdio') await server.stdio()
+else console.log((await server.listen()).url)
