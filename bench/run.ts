@@ -105,7 +105,7 @@ function optionsOrUsage(): Options {
   try {
     return readOptions(process.argv.slice(2))
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`)
+    console.error(`${String(error)}\n${USAGE}`)
     return process.exit(2)
   }
 }

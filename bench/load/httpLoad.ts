@@ -51,6 +51,7 @@ function converse(socket: Socket, script: Script, tally: Tally): Promise<void> {
         if (answer === undefined) return
         if (script.take(answer)) tally.right()
       } catch (error) {
+        if (!(error instanceof Error)) throw error
         if (!(error instanceof WrongAnswer)) return reject(error)
         tally.wrongAnswer(error.message)
         script.reset()

@@ -10,8 +10,8 @@ interface Disturbable {
 }
 
 /**
- * Time that a run may spend on others who use the machine: it waits until they are quiet, and measures again what
- * they disturbed. What decides is their CPU time, never the result. When the time is spent, disturbed samples count.
+ * Time that a run may spend on others who use the machine: what they disturbed is measured again once they are quiet.
+ * What decides is their CPU time, never the result. When the time is spent, disturbed samples count.
  */
 export class Patience {
   #leftMs: number
@@ -26,13 +26,13 @@ export class Patience {
 
   async undisturbed<T extends Disturbable>(measure: () => Promise<T>): Promise<T> {
     for (;;) {
-      await this.#quiet()
       const started = performance.now()
       const sample = await measure()
       const ms = performance.now() - started
       if (!isDisturbed(sample) || this.#leftMs <= ms) return sample
       this.#leftMs -= ms
       this.repeated++
+      await this.#quiet()
     }
   }
 

@@ -66,7 +66,7 @@ if (role.door === 'stdio') {
   const validateOrigin = localhostOriginValidation()
   const http = createServer((request, response) => {
     if (!validateHost(request, response) || !validateOrigin(request, response)) return
-    void handler(request, response)
+    handler(request, response)
   })
   http.listen(0, '127.0.0.1', () => obey({}, { port: (http.address() as AddressInfo).port }))
 }

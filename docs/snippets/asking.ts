@@ -157,7 +157,7 @@ server.prompt('letter', { description: 'Starts a letter.' }, async (_, ctx) => {
 })
 
 server.resource('diary://today', { name: 'today' }, async (_, ctx) => {
-  const { pin } = await ctx.ask('pin', { message: 'Your PIN?', schema: z.object({ pin: z.string() }) })
-  return pin === '0000' ? 'Nothing happened today.' : 'Wrong PIN.'
+  const { part } = await ctx.ask('part', { message: 'Which part?', schema: z.object({ part: z.enum(['am', 'pm']) }) })
+  return part === 'am' ? 'Rain.' : 'Sun.'
 })
 // #endregion elsewhere

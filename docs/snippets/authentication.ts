@@ -6,7 +6,7 @@ import { z } from 'zod'
 
 // #region hook
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex')
-const users = new Map([[hashOf('ann-key'), { id: 'ann', scopes: ['write'] }]])
+const users = new Map([[hashOf('a-long-random-key'), { id: 'user-1', scopes: ['write'] }]])
 
 export const server = createServer({
   name: 'accounts',

@@ -39,7 +39,7 @@ export async function stop(server: Server): Promise<void> {
 // #endregion drain
 
 // #region carry
-/** One of the four steps from a store to none. Deploy them one after the other, each to all instances. */
+/** One of the steps from a store to none, to be deployed one after the other. */
 export function migrating(carry: CarryMode, store: CarryStore, onDifference: (found: Difference) => void): Server {
   return createServer({ name: 'migrating', version: '1.0.0', carry, store, onDifference })
 }

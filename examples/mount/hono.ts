@@ -6,7 +6,7 @@ import type { Server } from 'pannier/server'
 import { restaurant } from './restaurant.ts'
 
 // #region mount
-/** Hono runs on Workers, Deno, Bun and Node, and so does this: `fetch` is all there is to it. */
+/** Hono hands on the web-standard request it was given, and `fetch` answers it. */
 export function mount(app: Hono, server: Server): void {
   app.all('/mcp', (c) => server.fetch(c.req.raw))
 }

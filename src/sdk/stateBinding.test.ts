@@ -96,7 +96,7 @@ test('a state is refused by another tool also where no header names the tool', a
     const envelope = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
     return {
       mcpReq: { method: 'tools/call', envelope, inputResponses, requestState: () => requestState },
-    } as ServerContext
+    } as unknown as ServerContext
   }
   const { requestState } = (await asking('one')({}, round())) as { requestState: string }
   const answered = round(requestState, { ok: accept({ ok: true }) })

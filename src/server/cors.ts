@@ -1,6 +1,6 @@
 /** What a browser must be told before it lets a page of an allowed Origin call, and read what comes back. */
 import type { HeaderReader } from '../protocol/index.ts'
-import type { Reply } from './httpDoor.ts'
+import type { Reply } from './reply.ts'
 
 /** The headers for a request whose Origin has passed the guard; undefined when no page is calling. */
 export function corsHeaders(header: HeaderReader): Readonly<Record<string, string>> | undefined {

@@ -1,5 +1,5 @@
 /** What is served beside the endpoint, to everyone: the protected-resource metadata, by its path. */
-import type { Reply } from './httpDoor.ts'
+import type { Reply } from './reply.ts'
 
 export type Documents = ReadonlyMap<string, string>
 

@@ -4,8 +4,9 @@ import { parseBytes } from './bodyText.ts'
 import { corsHeaders, preflightReply } from './cors.ts'
 import { documentReply } from './documents.ts'
 import { createGuard, isLocalHost } from './guard.ts'
-import { type HttpDoor, type Reply, refusal } from './httpDoor.ts'
+import type { HttpDoor } from './httpDoor.ts'
 import type { HandlerOptions, HostParts } from './nodeHost.ts'
+import { type Reply, refusal } from './reply.ts'
 import type { Sink } from './sink.ts'
 
 export type FetchHandler = (request: Request) => Promise<Response>

@@ -18,6 +18,7 @@ import type { Logger } from './logger.ts'
 import { ModernChannel } from './modernChannel.ts'
 import { modernCall } from './modernCall.ts'
 import type { Pipeline } from './pipeline.ts'
+import { type Reply, refusal } from './reply.ts'
 import { errorMessage } from './results.ts'
 import type { Sink } from './sink.ts'
 import { toWireError } from './wireErrors.ts'
@@ -27,13 +28,6 @@ export interface HttpRequest {
   readonly header: HeaderReader
   /** Reads the body as JSON; throws a ProtocolError when it is not. */
   readonly json: () => unknown
-}
-
-export interface Reply {
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  /** A JSON message. */
-  readonly body?: string
 }
 
 export interface HttpDoorOptions {
@@ -169,8 +163,4 @@ function wrongMedia(header: HeaderReader): Reply | undefined {
 
 function acceptsStream(header: HeaderReader): boolean {
   return /text\/event-stream|text\/\*|\*\/\*/i.test(header('accept') ?? '*/*')
-}
-
-export function refusal(status: number, message: string): Reply {
-  return { status, body: errorMessage(undefined, { code: -32600, message, status }) }
 }

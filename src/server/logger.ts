@@ -6,7 +6,7 @@ export interface Logger {
   error(details: object, message: string): void
 }
 
-export const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A logger that can be exchanged once, by the host that starts the server. */
 export class LoggerSlot {

@@ -13,7 +13,8 @@ import { closeServer } from './closeServer.ts'
 import { corsHeaders, preflightReply } from './cors.ts'
 import { type Documents, documentReply } from './documents.ts'
 import { createGuard, type GuardOptions, isLocalHost } from './guard.ts'
-import { type HttpDoor, type Reply, refusal } from './httpDoor.ts'
+import type { HttpDoor } from './httpDoor.ts'
+import { type Reply, refusal } from './reply.ts'
 import type { Sink } from './sink.ts'
 
 export interface ListenOptions extends GuardOptions {

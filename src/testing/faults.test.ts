@@ -166,10 +166,9 @@ describe('a fault is found', () => {
   })
 
   test('memory of a module that is only ever written, when makeServer imports the module anew', async () => {
-    const path = '../../test/testing/remembering.ts'
     const stale: MakeServer = async (overrides) => {
-      const tool = (await import(path)) as { makeServer: MakeServer }
-      return tool.makeServer(overrides)
+      const { makeServer } = await import('../../test/testing/remembering.ts')
+      return makeServer(overrides)
     }
     const anew: MakeServer = (overrides) => {
       vi.resetModules()

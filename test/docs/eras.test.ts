@@ -1,6 +1,5 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Server } from 'pannier/server'
@@ -38,7 +37,7 @@ describe('docs/snippets/eras.ts', () => {
       params.message.startsWith('Which') ? answers.version : answers.sure,
     )
     const transport = new StreamableHTTPClientTransport(new URL(await listening(deployServer(keys))))
-    await client.connect(transport as Transport)
+    await client.connect(transport)
     onTestFinished(() => client.close())
     const { content } = await client.callTool({ name: 'deploy', arguments: service })
     expect(content).toEqual([{ type: 'text', text: 'Deployed web 2.1 for a client of the legacy era.' }])
@@ -82,15 +81,12 @@ describe('docs/snippets/eras.ts', () => {
   })
 
   test('a client of 2025-11-25 that was hung up on comes back for the result', async () => {
-    let finish = (_: string): void => {}
-    const work = new Promise<string>((resolve) => {
-      finish = resolve
-    })
-    const url = await listening(offerReport(deployServer(keys), () => work))
+    const work = Promise.withResolvers<string>()
+    const url = await listening(offerReport(deployServer(keys), () => work.promise))
     const session = await Session.begin(url, {})
     const stream = await session.stream('tools/call', { name: 'report' })
     const lastId = await stream.ended()
-    finish('A long report.')
+    work.resolve('A long report.')
     const { message } = await (await session.resume(lastId)).next()
     expect(message).toMatchObject({ result: { content: [{ text: 'A long report.' }] } })
   })

@@ -81,7 +81,7 @@ class Events {
 
   constructor({ body }: Response) {
     if (body === null) throw new Error('The response has no stream.')
-    this.#reader = body.getReader() as ReadableStreamDefaultReader<Uint8Array>
+    this.#reader = body.getReader()
   }
 
   /** The next event with data. */

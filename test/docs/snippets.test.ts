@@ -50,18 +50,18 @@ describe('docs/snippets/asking.ts', () => {
   test('a form gives typed content', async () => {
     const { text, asked } = await caller.call(
       'book_table',
-      { restaurant: 'Rosa' },
+      { restaurant: 'Garden' },
       { party: accept({ guests: 4, outside: true }) },
     )
     expect(asked).toEqual([['party']])
-    expect(text).toBe('A table for 4, outside, at Rosa.')
+    expect(text).toBe('A table for 4, outside, at Garden.')
   })
 
   test('an answer that does not fit is asked for again', async () => {
-    const first = await caller.round('book_table', { restaurant: 'Rosa' })
+    const first = await caller.round('book_table', { restaurant: 'Garden' })
     const again = await caller.round(
       'book_table',
-      { restaurant: 'Rosa' },
+      { restaurant: 'Garden' },
       { inputResponses: { party: accept({ guests: 40, outside: true }) }, requestState: first.result.requestState },
     )
     expect(again.result.resultType).toBe('input_required')
@@ -69,7 +69,7 @@ describe('docs/snippets/asking.ts', () => {
   })
 
   test('a question that never gets a usable answer ends the call after five times', async () => {
-    const { asked, result, text } = await caller.call('book_table', { restaurant: 'Rosa' }, { party: accept() })
+    const { asked, result, text } = await caller.call('book_table', { restaurant: 'Garden' }, { party: accept() })
     expect(asked).toHaveLength(5)
     expect(result.isError).toBe(true)
     expect(text).toBe('No usable answer to "party" came after it was asked 5 times.')
@@ -133,12 +133,12 @@ describe('docs/snippets/asking.ts', () => {
     const first = await caller.round('greet')
     expect(first.result.inputRequests).toHaveProperty('name')
     expect(first.result.requestState).toBeUndefined()
-    expect((await caller.call('greet', {}, { name: accept({ name: 'Ann' }) })).text).toBe('Hello, Ann!')
+    expect((await caller.call('greet', {}, { name: accept({ name: 'reader' }) })).text).toBe('Hello, reader!')
   })
 
   test('a pinned question takes no answer that comes without its state', async () => {
     const retry = { inputResponses: { party: accept({ guests: 4, outside: true }) } }
-    const { result } = await caller.round('book_table', { restaurant: 'Rosa' }, retry)
+    const { result } = await caller.round('book_table', { restaurant: 'Garden' }, retry)
     expect(result.resultType).toBe('input_required')
   })
 
@@ -173,10 +173,10 @@ describe('docs/snippets/asking.ts', () => {
     const resource = await caller.send('resources/read', { uri: 'diary://today' })
     const { result } = await caller.send('resources/read', {
       uri: 'diary://today',
-      inputResponses: { pin: accept({ pin: '0000' }) },
+      inputResponses: { part: accept({ part: 'pm' }) },
       requestState: resource.result.requestState,
     })
-    expect(result['contents']).toEqual([{ uri: 'diary://today', text: 'Nothing happened today.' }])
+    expect(result['contents']).toEqual([{ uri: 'diary://today', text: 'Sun.' }])
   })
 })
 
@@ -339,6 +339,23 @@ describe('docs/snippets/many-instances.ts', () => {
     expect((await new Caller(server.fetch).call('resolve', {}, answers)).text).toBe('Resolved as Fixed.')
   })
 
+  test('a call goes on while its server is moved from a store to none', async () => {
+    process.env['PANNIER_KEYS'] = newKey()
+    onTestFinished(() => {
+      delete process.env['PANNIER_KEYS']
+    })
+    const store = memoryCarryStore()
+    const steps = (['store', 'both', 'client-first', 'client'] as const).map(
+      (mode) => offerWorkItem(migrating(mode, store, () => {})).fetch,
+    )
+    for (const before of steps) {
+      for (const after of steps) {
+        const { text } = await new Caller([before, after]).call('resolve', {}, answers)
+        expect(text).toBe('Resolved as Fixed.')
+      }
+    }
+  })
+
   test('carry: both reports that the store has lost what the client still has', async () => {
     const store = memoryCarryStore()
     const found: Difference[] = []
@@ -415,9 +432,9 @@ describe('docs/snippets/authentication.ts', () => {
     expect(stranger.status).toBe(401)
     expect(stranger.headers.get('www-authenticate')).toBe('ApiKey')
     expect((await new Caller(accounts.fetch, { headers: { 'x-api-key': 'x' } }).round('rename')).status).toBe(401)
-    const ann = new Caller(accounts.fetch, { headers: { 'x-api-key': 'ann-key' } })
-    const { text } = await ann.call('rename', {}, { name: accept({ name: 'Home' }) })
-    expect(text).toBe('The account of ann is now called Home.')
+    const user = new Caller(accounts.fetch, { headers: { 'x-api-key': 'a-long-random-key' } })
+    const { text } = await user.call('rename', {}, { name: accept({ name: 'Home' }) })
+    expect(text).toBe('The account of user-1 is now called Home.')
   })
 
   test('bearer tells who calls by a token, and strangers where to get one', async () => {
@@ -427,11 +444,11 @@ describe('docs/snippets/authentication.ts', () => {
       .setProtectedHeader({ alg: 'ES256', kid: 'k1' })
       .setIssuer('https://login.example.com')
       .setAudience('https://mcp.example.com/mcp')
-      .setSubject('ann')
+      .setSubject('user-1')
       .setExpirationTime('5m')
       .sign(privateKey)
-    const ann = new Caller(server.fetch, { headers: { authorization: `Bearer ${token}` } })
-    expect(textOf(await ann.round('whoami'))).toBe('ann')
+    const user = new Caller(server.fetch, { headers: { authorization: `Bearer ${token}` } })
+    expect(textOf(await user.round('whoami'))).toBe('user-1')
 
     const stranger = await new Caller(server.fetch).round('whoami')
     expect(stranger.status).toBe(401)

@@ -82,20 +82,26 @@ test.each(['20.20.2', '22.17.1'])('on Node %s the demo says in one line what it 
   expect(stderr).toMatch(new RegExp(`^The examples need Node 22\\.18 or newer; this is ${version}\\..*\\n$`))
 })
 
-test('a demo that is stopped leaves no process behind', async () => {
+/** Sends SIGINT as soon as the instances are there. */
+async function interrupted(): Promise<{ code: number | null; urls: readonly string[] }> {
   const child = spawn(process.execPath, command, {
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   let output = ''
-  for await (const chunk of child.stdout) {
+  child.stdout.on('data', (chunk) => {
     output += String(chunk)
-    if (output.includes('Round 1')) break
-  }
-  child.kill('SIGINT')
-  const [code] = (await once(child, 'exit')) as [number]
+    if (output.match(/http:/g)?.length === 3) child.kill('SIGINT')
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, urls: output.match(/http:\S+/g) ?? [] }
+}
+
+test('a demo that is stopped leaves no process behind', async () => {
+  let { code, urls } = await interrupted()
+  // On a busy machine the demo may be over before it gets the signal.
+  for (let tries = 1; code === 0 && tries < 5; tries++) ({ code, urls } = await interrupted())
   expect(code).toBe(130)
-  const urls = output.match(/http:\S+/g)!
   expect(urls).toHaveLength(3)
   for (const url of urls) await expect.poll(() => listens(url), { interval: 20 }).toBe(false)
 })

@@ -12,14 +12,27 @@ export type { Instance }
 export const keys = newKey()
 export const folder = mkdtempSync(join(tmpdir(), 'pannier-e2e-'))
 
-afterAll(() => {
+// Instances that end by themselves leave their compiled sources to those of the next test file.
+const NODE_COMPILE_CACHE = join(tmpdir(), 'pannier-compile-cache')
+const started: Instance[] = []
+
+afterAll(async () => {
+  for (const { child } of started) if (child.connected) child.disconnect()
+  await Promise.all(started.map(({ exited }) => exited))
   stopAll()
   rmSync(folder, { recursive: true, force: true })
 })
 
 /** Starts a program of the repository. */
-export function start(name: string, program: string, env: Readonly<Record<string, string>> = {}): Promise<Instance> {
-  return startInstance({ name, program: join(root, program), env: { PANNIER_KEYS: keys, ...env } })
+export async function start(
+  name: string,
+  program: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Instance> {
+  const launch = { name, program: join(root, program), env: { PANNIER_KEYS: keys, NODE_COMPILE_CACHE, ...env } }
+  const instance = await startInstance(launch)
+  started.push(instance)
+  return instance
 }
 
 /** Starts several at once. */

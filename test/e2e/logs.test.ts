@@ -45,6 +45,6 @@ test('stdio logs by pino on standard error, so that standard output has messages
   expect(
     lines('stdout')
       .map((line) => JSON.parse(line).id as number)
-      .toSorted(),
+      .toSorted((a, b) => a - b),
   ).toEqual([1, 2])
 })

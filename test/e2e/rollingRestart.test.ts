@@ -8,7 +8,7 @@ import { folder, type Instance, startAll } from './instances.ts'
 const program = 'test/e2e/programs/jobs.ts'
 const ledger = join(folder, 'steps')
 const STEPS = 5
-const CALLERS = 12
+const CALLERS = 8
 
 /**
  * A plain load balancer: round robin, and the next one where the connection fails. That hides no lost call: a job writes

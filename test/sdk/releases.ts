@@ -22,7 +22,7 @@ export interface Setup extends Partial<WithJournalOptions> {
   hook?: boolean
 }
 
-export function makeReleases({ keys = KEYS, clock = Date.now, hook = true, ...options }: Setup = {}): McpServer {
+function makeReleases({ keys = KEYS, clock = Date.now, hook = true, ...options }: Setup = {}): McpServer {
   const principal = (ctx: ServerContext) => ctx.http?.authInfo?.clientId
   const state = requestStateCodec({ keys: createKeyring(keys), audience: 'releases', principal, clock, ttlSeconds: 60 })
   const server = new McpServer(
