@@ -4,8 +4,10 @@ import { ProtocolError } from '../protocol/index.ts'
 import { assertPlainJson, MAX_DEPTH } from './plainJson.ts'
 
 export function parseBytes(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new ProtocolError('PARSE_FAILED', 'The body is not UTF-8.')
-  return parseText(bytes.toString('utf8'))
+  const text = bytes.toString('utf8')
+  // Where bytes are no UTF-8 the text has a replacement character; without one there is nothing more to look for.
+  if (text.includes('\ufffd') && !isUtf8(bytes)) throw new ProtocolError('PARSE_FAILED', 'The body is not UTF-8.')
+  return parseText(text)
 }
 
 /** What a framework made of the body before us: bytes, or a value it parsed by its own rules. */

@@ -16,14 +16,8 @@ import { drainAll, type Host } from './drain.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry } from './entries.ts'
 import { type FetchHandler, fetchHandler } from './fetchHost.ts'
 import type { GuardOptions } from './guard.ts'
-import {
-  type HandlerOptions,
-  type Listening,
-  type ListenOptions,
-  listen,
-  type NodeHandler,
-  nodeHandler,
-} from './nodeHost.ts'
+import { type Listening, type ListenOptions, listen } from './listen.ts'
+import { type HandlerOptions, type NodeHandler, nodeHandler } from './nodeHost.ts'
 import type { ServerOptions } from './options.ts'
 import type { ListName } from './registry.ts'
 import type { SchemaLike } from './schema.ts'

@@ -8,6 +8,7 @@ import {
   MODERN_VERSION,
   ProtocolError,
   type RequestMessage,
+  type ResponseMessage,
   readMessage,
 } from '../protocol/index.ts'
 import type { Authenticate, Principal } from './authenticator.ts'
@@ -49,58 +50,62 @@ export class HttpDoor {
   }
 
   /** Gives the reply, or undefined when the answer goes by the sink. Never rejects. */
-  async handle(request: HttpRequest, sink: Sink): Promise<Reply | undefined> {
+  handle(request: HttpRequest, sink: Sink): Promise<Reply | undefined> {
+    if (this.#options.authenticate !== undefined) return this.#authenticate(request, sink, this.#options.authenticate)
+    return request.method === 'POST' ? this.#post(request, undefined, sink) : this.#other(request, undefined, sink)
+  }
+
+  async #authenticate(request: HttpRequest, sink: Sink, authenticate: Authenticate): Promise<Reply | undefined> {
+    let principal: Principal | undefined
     try {
-      const { authenticate } = this.#options
-      const principal = authenticate === undefined ? undefined : await authenticate(request)
-      return await this.#admit(request, principal, sink)
+      principal = await authenticate(request)
     } catch (error) {
       return this.#refuse(error)
     }
+    return request.method === 'POST' ? this.#post(request, principal, sink) : this.#other(request, principal, sink)
   }
 
-  #admit(
-    request: HttpRequest,
+  async #other(
+    { method, header }: HttpRequest,
     principal: Principal | undefined,
     sink: Sink,
-  ): Promise<Reply | undefined> | Reply | undefined {
+  ): Promise<Reply | undefined> {
     const { legacy } = this.#options
-    if (request.method === 'POST') return this.#post(request, principal, sink)
-    if (legacy !== undefined && request.method === 'GET') return legacy.get(request.header, principal, sink)
-    if (legacy !== undefined && request.method === 'DELETE') return legacy.delete(request.header, principal)
+    try {
+      if (legacy !== undefined && method === 'GET') return legacy.get(header, principal, sink)
+      if (legacy !== undefined && method === 'DELETE') return legacy.delete(header, principal)
+    } catch (error) {
+      return this.#refuse(error)
+    }
     return { status: 405, headers: { allow: legacy === undefined ? ALLOW_MODERN : ALLOW_ALL } }
   }
 
   async #post(request: HttpRequest, principal: Principal | undefined, sink: Sink): Promise<Reply | undefined> {
     const { header } = request
-    const refusal = wrongMedia(header)
-    if (refusal !== undefined) return refusal
-    const value = request.json()
+    const refused = wrongMedia(header)
+    if (refused !== undefined) return refused
+    let value: unknown
     try {
+      value = request.json()
       const message = readMessage(value)
       if (this.#options.legacy !== undefined && isLegacy(message, header)) {
         return await this.#options.legacy.post(message, header, principal, sink)
       }
-      return await this.#modern(message, header, principal, sink)
+      if (message.kind === 'notification') return { status: 202 }
+      this.#assertModern(message)
+      const channel = new ModernChannel(sink, acceptsStream(header))
+      const { body, status } = await this.#options.pipeline.answer(modernCall({ message, header, principal, channel }))
+      return channel.finish(body) ? undefined : { status, body }
     } catch (error) {
       return this.#refuse(error, idOf(value))
     }
   }
 
-  async #modern(
-    message: Message,
-    header: HeaderReader,
-    principal: Principal | undefined,
-    sink: Sink,
-  ): Promise<Reply | undefined> {
-    if (message.kind === 'notification') return { status: 202 }
-    if (message.kind === 'response')
+  #assertModern(message: RequestMessage | ResponseMessage): asserts message is RequestMessage {
+    if (message.kind === 'response') {
       throw new ProtocolError('MESSAGE_INVALID', 'A client sends answers as inputResponses, not as responses.')
+    }
     if (message.method === 'initialize') refuseInitialize(message, this.#options.legacy !== undefined)
-    const channel = new ModernChannel(sink, acceptsStream(header))
-    const call = modernCall({ message, header, principal, channel })
-    const { body, status } = await this.#options.pipeline.answer(call)
-    return channel.finish(body) ? undefined : { status, body }
   }
 
   #refuse(error: unknown, id?: string | number): Reply {

@@ -3,7 +3,16 @@
  * handler over it, and settle the outcome.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isBlank, type Journal, JournalError, nextRound, type Outcome, Run, type Watch, writeJournal } from '../journal/index.ts'
+import {
+  isBlank,
+  type Journal,
+  JournalError,
+  nextRound,
+  type Outcome,
+  Run,
+  type Watch,
+  writeJournal,
+} from '../journal/index.ts'
 import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../protocol/index.ts'
 import type { Ledger } from '../state/index.ts'
 import type { Call } from './call.ts'
