@@ -25,11 +25,16 @@ export interface AskOptions {
   readonly maxAsks: number
 }
 
+interface Asked {
+  readonly fingerprint: string
+  readonly answer: Promise<unknown>
+}
+
 export class Asks {
   readonly #journal: Journal
   readonly #round: Round
   readonly #options: AskOptions
-  readonly #inRun = new Map<string, { readonly fingerprint: string; readonly answer: Promise<unknown> }>()
+  readonly #inRun = new Map<string, Asked>()
   readonly #waiting = new Map<string, InputRequest>()
 
   /** How many answers this run added to the journal. */
@@ -52,11 +57,9 @@ export class Asks {
 
   ask<T>(key: string, question: Question<T>): Promise<T> {
     const earlier = this.#inRun.get(key)
-    if (earlier !== undefined && earlier.fingerprint === question.fingerprint) return earlier.answer as Promise<T>
-    const answer = quiet(
-      earlier === undefined ? this.#answer(key, question) : Promise.reject(reused('asks two different questions', key)),
-    )
-    if (earlier === undefined) this.#inRun.set(key, { fingerprint: question.fingerprint, answer })
+    if (earlier !== undefined) return quiet(this.#askAgain(key, question, earlier))
+    const answer = quiet(this.#answer(key, question))
+    this.#inRun.set(key, { fingerprint: question.fingerprint, answer })
     return answer
   }
 
@@ -68,8 +71,16 @@ export class Asks {
     }
   }
 
+  /** The same question twice in one run has one answer. */
+  async #askAgain<T>(key: string, question: Question<T>, earlier: Asked): Promise<T> {
+    this.#round.assertOpen(`The question "${key}"`)
+    if (earlier.fingerprint !== question.fingerprint) throw reused('asks two different questions', key)
+    return earlier.answer as Promise<T>
+  }
+
   async #answer<T>(key: string, question: Question<T>): Promise<T> {
     this.#round.assertOpen(`The question "${key}"`)
+    this.#round.assertOutsideSteps(`The question "${key}"`)
     assertKey(key)
     const response = this.#responseTo(key, question)
     if (response !== undefined) {
@@ -101,19 +112,18 @@ export class Asks {
 
   #askNextRound<T>(key: string, question: Question<T>): Promise<T> {
     this.#round.assertOpen(`The question "${key}"`)
-    const { open } = this.#journal
-    const before = open.get(key)
-    const sameQuestion = before !== undefined && before.question === pin(question)
-    const times = sameQuestion ? before.times + 1 : 1
+    const times = this.#timesAsked(key, question) + 1
     if (times > this.#options.maxAsks) throw exhausted(key, this.#options.maxAsks)
-    open.set(key, { question: pin(question), times })
+    this.#journal.open.set(key, { question: pin(question), times })
     this.#waiting.set(key, question.request)
     return this.#round.wait()
   }
 
   async #askInPlace<T>(key: string, question: Question<T>, push: NonNullable<AskOptions['push']>): Promise<T> {
     const { maxAsks } = this.#options
-    for (let times = 1; times <= maxAsks; times++) {
+    for (let times = this.#timesAsked(key, question) + 1; times <= maxAsks; times++) {
+      // The handler may have returned without waiting for this; what it leaves behind must not ask on its own.
+      this.#round.assertOpen(`The question "${key}"`)
       this.#journal.open.set(key, { question: pin(question), times })
       const response = await push(key, question.request)
       if (!answersInShape(question.request, response)) continue
@@ -123,6 +133,13 @@ export class Asks {
       return reading.value
     }
     throw exhausted(key, maxAsks)
+  }
+
+  #timesAsked<T>(key: string, question: Question<T>): number {
+    const before = this.#journal.open.get(key)
+    if (before !== undefined && before.question === pin(question)) return before.times
+    // An unpinned question leaves no trace in its first round; that it is answered shows that it was asked.
+    return !question.pinned && Object.hasOwn(this.#options.responses, key) ? 1 : 0
   }
 
   #keep<T>(key: string, question: Question<T>, response: Readonly<Record<string, unknown>>): void {

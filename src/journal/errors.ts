@@ -2,12 +2,14 @@
 export const JOURNAL_CODES = [
   'ASK_DECLINED',
   'ASK_EXHAUSTED',
+  'ASK_IN_STEP',
   'KEY_INVALID',
   'KEY_REUSED',
   'STEP_NOT_STORABLE',
   'ONCE_UNSETTLED',
   'SCOPE_CLOSED',
   'JOURNAL_UNREADABLE',
+  'ROUNDS_EXHAUSTED',
 ] as const
 
 export type JournalCode = (typeof JOURNAL_CODES)[number]

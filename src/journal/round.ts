@@ -6,8 +6,12 @@
  * - At the end every waiter rejects, and so does every later call. The handler cannot change the outcome any more.
  * - `close` comes when the handler has returned: what still tries to use the run gets ScopeClosed.
  */
-import { ScopeClosed } from './errors.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { JournalError, ScopeClosed } from './errors.ts'
 import { roundEnded } from './roundEnded.ts'
+
+/** The step that the running code belongs to. */
+const step = new AsyncLocalStorage<{ readonly round: Round; readonly key: string }>()
 
 export class Round {
   readonly #later: (fn: () => void) => void
@@ -30,6 +34,21 @@ export class Round {
   assertOpen(what: string): void {
     if (this.#closed) throw new ScopeClosed(what)
     if (this.#ended) throw roundEnded
+  }
+
+  /** Runs the function of a step; what it calls, however late, is known to be inside. */
+  inside<T>(key: string, fn: () => T): T {
+    return step.run({ round: this, key }, fn)
+  }
+
+  /** A step that waited for a round's end, while the round waits for the step's, would never return. */
+  assertOutsideSteps(what: string): void {
+    const current = step.getStore()
+    if (current?.round !== this) return
+    throw new JournalError(
+      'ASK_IN_STEP',
+      `${what} is inside the step "${current.key}". Ask before the step and give it the answer.`,
+    )
   }
 
   /** Never resolves: the next round starts from the top, not here. */

@@ -187,6 +187,18 @@ describe('answers', () => {
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'ASK_EXHAUSTED' } })
   })
 
+  test('an unpinned question too is asked a bounded number of times', async () => {
+    let journal = newJournal('call')
+    for (let round = 1; round <= 3; round++) {
+      const outcome = await asked(journal, round === 1 ? {} : { a: accept(3) }, about('A?', false))
+      expect(keysOf(outcome)).toEqual(['a'])
+      journal = isBlank(journal) ? newJournal('fresh') : carried(journal)
+    }
+    expect(await asked(journal, { a: accept(3) }, about('A?', false))).toMatchObject({
+      error: { code: 'ASK_EXHAUSTED' },
+    })
+  })
+
   proves('MRTR-42', 'answers that nobody asked for are ignored', async () => {
     const outcome = await asked(await askedOnce(), {
       a: accept('yes'),
@@ -331,6 +343,19 @@ describe('steps', () => {
   })
 })
 
+test('a question inside a step is an error and not a wait without end', async () => {
+  const run = runOver(newJournal('call'))
+  const outcome = await run.play(() => run.step('pay', () => run.ask('sure', about('Sure?'))))
+  expect(outcome).toMatchObject({
+    kind: 'failed',
+    error: { code: 'ASK_IN_STEP', message: expect.stringContaining('"pay"') },
+  })
+  const checkpoint = runOver(newJournal('call'), {}, { shedding: () => 'draining' })
+  expect(await checkpoint.play(() => checkpoint.step('pay', () => checkpoint.checkpoint()))).toMatchObject({
+    error: { code: 'ASK_IN_STEP' },
+  })
+})
+
 describe('once', () => {
   const ledgerWith = (state: 'fresh' | 'running' | 'done', log: string[] = []): RunOptions['ledger'] => ({
     claim: async (id) => {
@@ -370,6 +395,16 @@ describe('once', () => {
     await run.play(() => run.once('pay', () => Promise.reject(new Error('refused'))))
     expect(log).toEqual(['claim call/pay', 'release call/pay'])
   })
+})
+
+test('once keeps its claim when the effect happened but its result cannot be kept', async () => {
+  const released: string[] = []
+  const ledger = { ...neverLedger, release: async (id: string) => void released.push(id) }
+  const run = runOver(newJournal('call'), {}, { ledger })
+  expect(await run.play(() => run.once('pay', () => 1n as unknown))).toMatchObject({
+    error: { code: 'STEP_NOT_STORABLE' },
+  })
+  expect(released).toEqual([])
 })
 
 describe('checkpoints', () => {

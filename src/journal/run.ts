@@ -68,6 +68,7 @@ export class Run {
   /** Ends the round when this process wants to be rid of it and there is something to hand over. */
   async checkpoint(): Promise<void> {
     this.#round.assertOpen('A checkpoint')
+    this.#round.assertOutsideSteps('A checkpoint')
     const shedding = this.#options.shedding()
     if (shedding === 'no' || this.#options.push !== undefined) return
     // A busy process moves each call it takes by at least one step, or two busy ones would play ping-pong.

@@ -69,19 +69,22 @@ export class Steps {
     const claim = await this.#ledger.claim(id, options.ttlSeconds ?? 86_400)
     if (claim.state === 'done') return claim.value as T
     if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
-    let value: T
+    let done: T
     try {
-      value = storable(key, await this.#watched('once', key, () => fn(id)))
+      done = await this.#watched('once', key, () => fn(id))
     } catch (error) {
       await this.#ledger.release(id)
       throw error
     }
+    // From here on the effect has happened: whatever goes wrong now, the claim stays.
+    const value = storable(key, done)
     await this.#ledger.settle(id, value)
     return value
   }
 
   #watched<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T> {
-    return this.#watch === undefined ? work() : this.#watch.step(kind, key, work)
+    const watch = this.#watch
+    return this.#round.inside(key, () => (watch === undefined ? work() : watch.step(kind, key, work)))
   }
 
   #record<T>(key: string, value: T): T {

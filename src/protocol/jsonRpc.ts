@@ -45,9 +45,10 @@ export function readMessage(value: unknown): Message {
   return { kind: 'request', id: readId(value['id']), method, params }
 }
 
-/** The id to answer with when the rest of the message could not be read. */
+/** The id to answer with when the rest of the message could not be read. An answer has one too, but gets no answer. */
 export function idOf(value: unknown): RequestId | undefined {
-  const id = isObject(value) ? value['id'] : undefined
+  if (!isObject(value) || 'result' in value || 'error' in value) return undefined
+  const { id } = value
   return isId(id) ? id : undefined
 }
 

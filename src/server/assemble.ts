@@ -77,6 +77,7 @@ export function assemble(options: ServerOptions) {
     load,
     results,
     maxAsks: options.maxAsks ?? 5,
+    maxRounds: options.maxRounds ?? 256,
     unwindMs: options.unwindMs ?? 5000,
     watch: options.watch,
     logger: log,
@@ -105,9 +106,9 @@ export function assemble(options: ServerOptions) {
 
   const streams = new LegacyStreams(sessionSealer)
   const standalone = new StandaloneStreams(streams, notes, bus)
-  const pushes = new Pushes({ sealer: vault, store, ledger, ttlSeconds, clock, logger: log })
+  const pushes = new Pushes({ bus: options.bus, sealer: vault, store, ledger, ttlSeconds, clock, logger: log })
   const sessions = new Sessions(sessionSealer, notes)
-  const legacyHttp = new LegacyHttp({ pipeline, sessions, notes, streams, standalone, pushes, logger: log })
+  const legacyHttp = new LegacyHttp({ pipeline, sessions, notes, bus, streams, standalone, pushes, logger: log })
   const door = new HttpDoor({
     pipeline,
     legacy: legacy ? legacyHttp : undefined,

@@ -204,8 +204,13 @@ function sealedWithin(seal: () => string): string | undefined {
   try {
     return seal()
   } catch (error) {
-    if (error instanceof StateError && error.code === 'STATE_TOO_LARGE') return undefined
-    throw error
+    if (!(error instanceof StateError)) throw error
+    if (error.code === 'STATE_TOO_LARGE') return undefined
+    throw new ServerError(
+      'STATE_UNSEALABLE',
+      'What this call has to remember cannot be written as JSON, or nests too deep; give inputRequired plain data.',
+      { cause: error },
+    )
   }
 }
 

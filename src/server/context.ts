@@ -15,11 +15,13 @@ export class Context extends Asking {
   #abort: AbortController | undefined
   #progress = Number.NEGATIVE_INFINITY
 
-  constructor(call: Call, run: Run, requestState: unknown) {
+  /** `state` is what an earlier round of this same request has set, where rounds are played in place. */
+  constructor(call: Call, run: Run, requestState: unknown, state?: ClientState) {
     super(run)
     this.#call = call
     this.#run = run
     this.#requestState = requestState
+    this.#state = state
   }
 
   /** Whether the client declared a capability: `elicitation`, `elicitation.url`, `sampling.tools`, `roots`, … */
@@ -52,6 +54,7 @@ export class Context extends Asking {
 
   /** Lets a session-era connection go while work goes on; the client comes back for the rest. Elsewhere it does nothing. */
   hangUp(retryMs = 1000): void {
+    this.#run.assertOpen('Hanging up')
     this.#call.channel.hangUp?.(retryMs)
   }
 

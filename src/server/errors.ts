@@ -1,10 +1,10 @@
 /** What can go wrong around a handler. */
 export const SERVER_CODES = [
   'STATE_STORE_NEEDED',
+  'STATE_UNSEALABLE',
   'TOOL_OUTPUT_INVALID',
   'SESSION_UNKNOWN',
   'PUSH_UNANSWERED',
-  'BODY_TOO_LARGE',
 ] as const
 
 export type ServerCode = (typeof SERVER_CODES)[number]

@@ -6,6 +6,9 @@ export type ServerEvent =
   | { readonly kind: 'updated'; readonly uri: string }
   | { readonly kind: 'session-ended'; readonly session: string; readonly expiresAt: number }
   | { readonly kind: 'session-noted'; readonly session: string; readonly note: SessionNote }
+  /** An answer for whoever asked; sealed. */
+  | { readonly kind: 'answered'; readonly question: string; readonly answer: string }
+  | { readonly kind: 'answer-taken'; readonly question: string }
 
 /** Soft facts of a session-era session. */
 export type SessionNote = { readonly level: string } | { readonly subscribe: string } | { readonly unsubscribe: string }

@@ -22,7 +22,7 @@ import type { Pipeline } from './pipeline.ts'
 import { type Reply, refusal } from './reply.ts'
 import { errorMessage } from './results.ts'
 import type { Sink } from './sink.ts'
-import { toWireError } from './wireErrors.ts'
+import { isExpected, toWireError } from './wireErrors.ts'
 
 export interface HttpRequest {
   readonly method: string
@@ -111,8 +111,7 @@ export class HttpDoor {
   #refuse(error: unknown, id?: string | number): Reply {
     if (error instanceof AuthError) return this.#turnAway(error)
     const wire = toWireError(error)
-    if (!(error instanceof ProtocolError))
-      this.#options.logger().error({ err: errorDetails(error) }, 'A request failed.')
+    if (!isExpected(error)) this.#options.logger().error({ err: errorDetails(error) }, 'A request failed.')
     return { status: wire.status === 200 ? plainStatus(wire.code) : wire.status, body: errorMessage(id, wire) }
   }
 

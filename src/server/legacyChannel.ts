@@ -1,5 +1,6 @@
 /** The answer to a session-era request over HTTP: one JSON message, or a resumable stream that can carry questions too. */
 import type { InputRequest } from '@modelcontextprotocol/client'
+import { ScopeClosed } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
 import type { Call, CarriedCall, Channel } from './call.ts'
 import type { LegacyStream } from './legacyStream.ts'
@@ -7,29 +8,35 @@ import type { LegacyStreams, Owner } from './legacyStreams.ts'
 import type { Pushes } from './pushes.ts'
 import { notificationMessage } from './results.ts'
 import type { Sink } from './sink.ts'
+import { SSE_HEADERS } from './sse.ts'
+
+export interface LegacyChannelOptions {
+  readonly streams: LegacyStreams
+  readonly pushes: Pushes
+  readonly owner: Owner
+  /** The client's connection; or, for a call that was revived, the stream where its client waits or will come. */
+  readonly way: Sink | LegacyStream
+}
 
 export class LegacyChannel implements Channel {
-  readonly #streams: LegacyStreams
-  readonly #pushes: Pushes
-  readonly #sink: Sink | undefined
+  readonly #options: LegacyChannelOptions
   readonly #cancels: (() => void)[] = []
   #stream: LegacyStream | undefined
   #call: Call | undefined
+  /** The name of the call among those that asked. */
+  #asked: string | undefined
   #cancelled = false
-  readonly #owner: Owner
+  #finished = false
 
-  /** Without a sink the call was revived, and `stream` is where its client waits or will come. */
-  constructor(streams: LegacyStreams, pushes: Pushes, owner: Owner, way: Sink | LegacyStream) {
-    this.#streams = streams
-    this.#pushes = pushes
-    this.#owner = owner
-    if ('open' in way) this.#sink = way
-    else this.#stream = way
+  constructor(options: LegacyChannelOptions) {
+    this.#options = options
+    if (!('open' in options.way)) this.#stream = options.way
   }
 
   /** The call this channel answers; it is made with the channel in hand. */
   serve(call: Call): Call {
     this.#call = call
+    this.#asked = call.revived?.id
     return call
   }
 
@@ -43,38 +50,59 @@ export class LegacyChannel implements Channel {
 
   /** `notifications/cancelled`. A lost connection is no cancellation in this era. */
   cancel(): void {
+    if (this.#cancelled || this.#finished) return
+    this.#endQuestions()
     this.#cancelled = true
-    if (this.#call !== undefined) this.#pushes.cancel(this.#call)
     for (const listener of this.#cancels) listener()
   }
 
   notify(method: string, params: Json): void {
-    if (!this.#cancelled) this.#open().send(notificationMessage(method, params))
+    if (!this.#cancelled && !this.#finished) this.#open().send(notificationMessage(method, params))
   }
 
-  push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
+  async push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
     const call = this.#call
-    if (call === undefined) throw new TypeError('The channel serves no call yet.')
+    if (call === undefined || this.#cancelled || this.#finished) throw new ScopeClosed(`The question "${carried.key}"`)
+    this.#asked = carried.id
     const stream = this.#open()
-    return this.#pushes.push(call, request, carried, stream.name, (message) => stream.send(JSON.stringify(message)))
+    return this.#options.pushes.push(call, request, carried, stream, (message) => stream.send(JSON.stringify(message)))
   }
 
   hangUp(retryMs: number): void {
-    this.#open().hangUp(retryMs)
+    if (!this.#finished) this.#open().hangUp(retryMs)
   }
 
-  /** Sends the response on the stream, if there is one. */
+  /** Sends the response on the stream, if there is one; false leaves it to the caller. */
   finish(body: string): boolean {
-    if (this.#stream === undefined) return false
+    this.#endQuestions()
+    this.#finished = true
+    if (this.#stream === undefined) return this.#cancelled && this.#endEmpty()
     this.#stream.finish(this.#cancelled ? undefined : body)
-    this.#streams.retire(this.#stream)
+    this.#options.streams.retire(this.#stream)
     return true
+  }
+
+  /** A cancelled request gets no response, so its answer is a stream with nothing in it. */
+  #endEmpty(): boolean {
+    const sink = this.#options.way as Sink
+    sink.open(SSE_HEADERS)
+    sink.end()
+    return true
+  }
+
+  /** A question lives within its request: the client is told of those it need not answer any more. */
+  #endQuestions(): void {
+    if (this.#asked === undefined) return
+    for (const requestId of this.#options.pushes.end(this.#asked)) {
+      this.notify('notifications/cancelled', { requestId, reason: 'The request it belongs to has ended.' })
+    }
   }
 
   #open(): LegacyStream {
     if (this.#stream === undefined) {
-      this.#stream = this.#streams.begin(this.#owner)
-      if (this.#sink !== undefined) this.#stream.connect(this.#sink, 0)
+      const { streams, owner, way } = this.#options
+      this.#stream = streams.begin(owner, 'call')
+      this.#stream.connect(way as Sink, 0)
     }
     return this.#stream
   }

@@ -9,8 +9,10 @@ import {
 import type { Principal } from './authenticator.ts'
 import type { Call } from './call.ts'
 import { ServerError } from './errors.ts'
+import type { EventBus } from './eventBus.ts'
 import { LegacyChannel } from './legacyChannel.ts'
 import type { LegacyStreams, Owner } from './legacyStreams.ts'
+import { LiveCalls } from './liveCalls.ts'
 import type { Logger } from './logger.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Pushes, RevivedCall } from './pushes.ts'
@@ -24,18 +26,24 @@ export interface LegacyHttpOptions {
   readonly pipeline: Pipeline
   readonly sessions: Sessions
   readonly notes: SessionNotes
+  readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly standalone: StandaloneStreams
   readonly pushes: Pushes
   readonly logger: () => Logger
 }
 
+const NO_STREAM: Reply = { status: 405, headers: { allow: 'POST' } }
+
 export class LegacyHttp {
   readonly #options: LegacyHttpOptions
-  readonly #live = new Map<string, LegacyChannel>()
+  readonly #live = new LiveCalls()
 
   constructor(options: LegacyHttpOptions) {
     this.#options = options
+    options.bus.subscribe((event) => {
+      if (event.kind === 'session-ended') this.#live.cancelAll(event.session)
+    })
   }
 
   async post(
@@ -54,7 +62,7 @@ export class LegacyHttp {
         return this.#response(message, owner)
       case 'notification':
         if (message.method === 'notifications/cancelled')
-          this.#live.get(liveKey(owner, message.params['requestId']))?.cancel()
+          this.#live.cancel(owner.peer.session, message.params['requestId'])
         return { status: 202 }
       default:
         return message satisfies never
@@ -67,9 +75,9 @@ export class LegacyHttp {
     const owner = this.#owner(header, principal)
     if ('status' in owner) return owner
     const lastEventId = header('last-event-id')
-    if (lastEventId !== undefined && lastEventId !== '') this.#options.streams.resume(lastEventId, owner, sink)
-    else if (owner.peer.session === undefined) return { status: 405, headers: { allow: 'POST' } }
-    else this.#options.standalone.open(owner, sink)
+    if (lastEventId !== undefined && lastEventId !== '') return this.#resume(lastEventId, owner, sink)
+    if (owner.peer.session === undefined) return NO_STREAM
+    this.#options.standalone.open(owner, sink)
     return undefined
   }
 
@@ -78,8 +86,21 @@ export class LegacyHttp {
     if (session === undefined) return refusal(400, 'Say which session ends: the Mcp-Session-Id header is missing.')
     if ('status' in session) return session
     this.#options.notes.end(session.id, session.expiresAt)
-    this.#options.standalone.close(session.id)
     return { status: 204 }
+  }
+
+  #resume(lastEventId: string, owner: Owner, sink: Sink): Reply | undefined {
+    const { streams, standalone } = this.#options
+    const place = streams.placeOf(lastEventId, owner)
+    if (place.kind === 'standalone') {
+      standalone.resume(place, owner, sink)
+      return undefined
+    }
+    const stream = streams.at(place, owner)
+    // The official clients come back again and again to a stream that ended without a result; this makes them stop.
+    if (stream.isOver(place.after)) return NO_STREAM
+    stream.connect(sink, place.after)
+    return undefined
   }
 
   async #initialize(message: RequestMessage, principal: Principal | undefined, sink: Sink): Promise<Reply | undefined> {
@@ -91,7 +112,7 @@ export class LegacyHttp {
 
   async #request(message: RequestMessage, owner: Owner, sink: Sink): Promise<Reply | undefined> {
     const { streams, pushes } = this.#options
-    const channel = new LegacyChannel(streams, pushes, owner, sink)
+    const channel = new LegacyChannel({ streams, pushes, owner, way: sink })
     const { body, status } = await this.#answer(message, owner, channel)
     return channel.finish(body) ? undefined : { status, body }
   }
@@ -106,22 +127,21 @@ export class LegacyHttp {
     const meta = (params['_meta'] ?? {}) as Call['meta']
     const journal = revived && { revived: revived.journal }
     const call = channel.serve({ id, method, params, meta, ...owner, channel, header: undefined, ...journal })
-    const key = liveKey(owner, id)
-    // Without a session one client could cancel another's call by its id.
-    if (owner.peer.session !== undefined) this.#live.set(key, channel)
+    const leave = this.#live.enter(owner.peer.session, id, channel)
     try {
       return await this.#options.pipeline.answer(call)
     } finally {
-      if (this.#live.get(key) === channel) this.#live.delete(key)
+      leave()
     }
   }
 
   async #response(message: ResponseMessage, owner: Owner): Promise<Reply> {
-    const { pushes, streams } = this.#options
+    const { pushes, streams, logger } = this.#options
     const revived = await pushes.take(message, owner)
     if (revived !== undefined) {
-      const channel = new LegacyChannel(streams, pushes, owner, streams.named(revived.stream, owner))
-      this.#options.logger().info({ method: revived.method }, 'A call that another process began goes on here.')
+      const { name, position } = revived.stream
+      const channel = new LegacyChannel({ streams, pushes, owner, way: streams.takeOver(name, owner, position) })
+      logger().info({ method: revived.method }, 'A call that another process began goes on here.')
       void this.#answer(revived, owner, channel, revived).then(({ body }) => channel.finish(body))
     }
     return { status: 202 }
@@ -146,8 +166,4 @@ export class LegacyHttp {
       throw error
     }
   }
-}
-
-function liveKey({ peer }: Owner, requestId: unknown): string {
-  return JSON.stringify([peer.session ?? null, requestId])
 }

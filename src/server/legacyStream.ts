@@ -2,11 +2,15 @@
  * A stream of the session era. It outlives its connection: what was sent is kept for a while, and a client that lost
  * the connection comes back with the last event id it saw and gets the rest, at this instance or, for what is yet to
  * come, at another.
+ *
+ * Event numbers only grow, also from one instance to the next: whoever goes on with a stream moves it past every number
+ * the one before may have used, so that nothing new looks like something the client has seen.
  */
 import type { Sink } from './sink.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from './sse.ts'
 
 const MAX_KEPT = 1000
+const NUMBERS_EACH = 1_000_000
 
 export interface LegacyStreamOptions {
   /** Sealed, so that any instance can tell whose it is. */
@@ -32,12 +36,23 @@ export class LegacyStream {
     this.#number = after
   }
 
+  /** The number of the last event. */
+  get position(): number {
+    return this.#number
+  }
+
   get connected(): boolean {
     return this.#sink !== undefined
   }
 
-  get finished(): boolean {
-    return this.#finished
+  /** Whether nothing is left for a client that has seen event `after`. */
+  isOver(after: number): boolean {
+    return this.#finished && this.#kept.every(({ number }) => number <= after)
+  }
+
+  /** This instance goes on with a stream that another one had brought to `position`. */
+  goOnFrom(position: number): void {
+    this.#number = Math.max(this.#number, (Math.floor(position / NUMBERS_EACH) + 1) * NUMBERS_EACH)
   }
 
   /** Sends what came after event `after` on this connection, and from now on everything. */

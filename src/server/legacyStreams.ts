@@ -5,15 +5,24 @@ import type { Principal } from './authenticator.ts'
 import { newId } from './carrier.ts'
 import { LegacyStream } from './legacyStream.ts'
 import type { Peer } from './peer.ts'
-import type { Sink } from './sink.ts'
 
 export interface Owner {
   readonly peer: Peer
   readonly principal: Principal | undefined
 }
 
+/** Whether a stream answers a call, or carries what belongs to none. */
+export type StreamKind = 'call' | 'standalone'
+
+/** Where in which stream a client was when it lost the connection. */
+export interface Place {
+  readonly kind: StreamKind
+  readonly name: string
+  readonly after: number
+}
+
 const PRIMED_SINCE = '2025-11-25'
-const KEPT_AFTER_END_MS = 60_000
+const KEPT_WHEN_GONE_MS = 60_000
 const MAX_STREAMS = 10_000
 
 export class LegacyStreams {
@@ -24,30 +33,39 @@ export class LegacyStreams {
     this.#sealer = sealer
   }
 
-  begin(owner: Owner): LegacyStream {
-    const name = this.#sealer.seal('stream', bindingOf(owner), { id: newId(), body: null })
+  begin(owner: Owner, kind: StreamKind): LegacyStream {
+    const name = this.#sealer.seal('stream', bindingOf(owner), { id: newId(), body: kind })
     return this.#add(name, owner, 0)
   }
 
-  /** The stream of a call that was begun elsewhere; it may already have been resumed here. */
-  named(name: string, owner: Owner): LegacyStream {
-    return this.#streams.get(name) ?? this.#add(name, owner, 0)
+  /** The stream at a place its client came back to: it gets what it missed, or waits here for what is yet to come. */
+  at({ name, after }: Place, owner: Owner): LegacyStream {
+    return this.#streams.get(name) ?? this.#add(name, owner, after)
   }
 
-  /** A client comes back: it gets what it missed, or waits here for what is yet to come. */
-  resume(lastEventId: string, owner: Owner, sink: Sink): void {
-    const { name, number } = this.#read(lastEventId, owner)
-    const stream = this.#streams.get(name) ?? this.#add(name, owner, number)
-    stream.connect(sink, number)
+  /** The stream of a call that was begun elsewhere, for going on with it; its client may be here already, or come later. */
+  takeOver(name: string, owner: Owner, position: number): LegacyStream {
+    const stream = this.#streams.get(name) ?? this.#add(name, owner, position)
+    stream.goOnFrom(position)
+    return stream
   }
 
-  /** Keeps what was sent for those who lost the connection near the end. */
-  retire(stream: LegacyStream): void {
-    setTimeout(() => this.#streams.delete(stream.name), KEPT_AFTER_END_MS).unref()
+  /** Keeps what was sent for a while, for a client that lost the connection; `forgotten` is told when that is over. */
+  retire(stream: LegacyStream, forgotten?: () => void): void {
+    const forget = (): void => {
+      if (stream.connected) return
+      this.#streams.delete(stream.name)
+      forgotten?.()
+    }
+    setTimeout(forget, KEPT_WHEN_GONE_MS).unref()
   }
 
-  drop(stream: LegacyStream): void {
-    this.#streams.delete(stream.name)
+  /** Reads a Last-Event-ID; throws when it is not of this session. */
+  placeOf(lastEventId: string, owner: Owner): Place {
+    const [name = '', digits = ''] = lastEventId.split(':')
+    const kind = /^\d{1,9}$/.test(digits) ? this.#kindOf(name, owner) : undefined
+    if (kind !== undefined) return { kind, name, after: Number(digits) }
+    throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID names no stream of this session.')
   }
 
   #add(name: string, { peer }: Owner, after: number): LegacyStream {
@@ -60,19 +78,11 @@ export class LegacyStreams {
     return stream
   }
 
-  #read(eventId: string, owner: Owner): { name: string; number: number } {
-    const [name = '', digits = ''] = eventId.split(':')
-    const number = /^\d{1,9}$/.test(digits) ? Number(digits) : Number.NaN
-    if (!Number.isNaN(number) && this.#isOwn(name, owner)) return { name, number }
-    throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID names no stream of this session.')
-  }
-
-  #isOwn(name: string, owner: Owner): boolean {
+  #kindOf(name: string, owner: Owner): StreamKind | undefined {
     try {
-      this.#sealer.open('stream', bindingOf(owner), name)
-      return true
+      return this.#sealer.open('stream', bindingOf(owner), name).body as StreamKind
     } catch (error) {
-      if (error instanceof StateError) return false
+      if (error instanceof StateError) return undefined
       throw error
     }
   }

@@ -17,6 +17,7 @@ import { declaresAll, isObject, type Json, neededCapability, ProtocolError } fro
 import type { Ledger } from '../state/index.ts'
 import type { Call } from './call.ts'
 import type { Carrier, Subject } from './carrier.ts'
+import type { ClientState } from './clientStateBag.ts'
 import { Context } from './context.ts'
 import { InputRequired } from './inputRequired.ts'
 import type { Load } from './load.ts'
@@ -31,6 +32,7 @@ export interface MultiRoundOptions {
   readonly load: Load
   readonly results: Results
   readonly maxAsks: number
+  readonly maxRounds: number
   readonly unwindMs: number
   readonly watch: Watch | undefined
   readonly logger: () => Logger
@@ -54,12 +56,12 @@ export class MultiRound {
   }
 
   /** Gives the text of the result. */
-  async play<T>(call: Call, round: Round<T>): Promise<string> {
+  async play<T>(call: Call, round: Round<T>, state?: ClientState): Promise<string> {
     assertResponses(call.params['inputResponses'])
     const opened = call.revived ?? this.#options.carrier.open(call, round.subject)
     const journal = opened instanceof Promise ? await opened : opened
     const run = this.#newRun(call, journal, round.subject)
-    const ctx = new Context(call, run, journal.own)
+    const ctx = new Context(call, run, journal.own, state)
     const outcome = await run.play(() => round.invoke(ctx))
     return this.#settle(call, round, journal, ctx, outcome)
   }
@@ -97,7 +99,7 @@ export class MultiRound {
     for (const request of asked.inputRequests.values()) assertAskable(call, request)
     journal.own = asked.requestState
     if (call.peer.rounds) return this.#ask(call, round.subject, journal, ctx, asked.inputRequests)
-    return this.play(await answeredInPlace(call, journal, asked.inputRequests), round)
+    return this.play(await answeredInPlace(call, journal, asked.inputRequests), round, ctx.state)
   }
 
   async #ask(
@@ -107,7 +109,8 @@ export class MultiRound {
     ctx: Context,
     requests: ReadonlyMap<string, InputRequest>,
   ): Promise<string> {
-    const { carrier, results } = this.#options
+    const { carrier, results, maxRounds } = this.#options
+    if (journal.round + 1 >= maxRounds) throw roundsExhausted(maxRounds)
     call.notes?.asked()
     const stateless = requests.size > 0 && isBlank(journal)
     const requestState = stateless ? undefined : await carrier.save(call, subject, journal)
@@ -150,15 +153,20 @@ async function answeredInPlace(
   journal: Journal,
   requests: ReadonlyMap<string, InputRequest>,
 ): Promise<Call> {
-  if (journal.round >= MAX_ROUNDS_IN_PLACE) {
-    throw new JournalError('ASK_EXHAUSTED', `Still asked for input after ${MAX_ROUNDS_IN_PLACE} rounds.`)
-  }
+  if (journal.round + 1 >= MAX_ROUNDS_IN_PLACE) throw roundsExhausted(MAX_ROUNDS_IN_PLACE)
   const answers = Array.from(
     requests,
     async ([key, request]) => [key, await pushOn(call, journal, key, request)] as const,
   )
   const inputResponses = Object.fromEntries(await Promise.all(answers))
   return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
+}
+
+function roundsExhausted(rounds: number): JournalError {
+  return new JournalError(
+    'ROUNDS_EXHAUSTED',
+    `The call still asked for input after ${rounds} rounds. A question whose text changes each time is asked for ever.`,
+  )
 }
 
 function assertAskable({ peer }: Call, request: InputRequest): void {

@@ -56,6 +56,8 @@ export interface ServerOptions extends GuardOptions {
   pageSize?: number
   /** How often one question is asked before the call gives up. @default 5 */
   maxAsks?: number
+  /** How many rounds one call may take before it is given up. @default 256 */
+  maxRounds?: number
   /** Calls under way above which `checkpoint()` hands calls to other instances. @default no limit */
   maxInFlight?: number
   /** How long a handler may unwind after its round has ended, in milliseconds. @default 5000 */

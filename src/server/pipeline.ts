@@ -49,7 +49,8 @@ export class Pipeline {
   /** Never rejects: whatever happens becomes an answer. */
   async answer(call: Call): Promise<Answer> {
     const { load, telemetry } = this.#options
-    load.enter()
+    const counts = call.method !== 'subscriptions/listen' // an open ear is no work
+    if (counts) load.enter()
     const method = this.#method(call)
     const span = telemetry.start(call, method !== undefined)
     try {
@@ -61,7 +62,7 @@ export class Pipeline {
       span?.fail(toWireError(error).code)
       return this.fail(call, error)
     } finally {
-      load.leave()
+      if (counts) load.leave()
     }
   }
 

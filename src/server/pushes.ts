@@ -2,208 +2,176 @@
  * Questions pushed to session-era clients, and the way of their answers back to the call that asked.
  *
  * - An answer to a question of this process goes on in place.
- * - An answer that echoes its state (SEP-1685), or whose state lies in the store, goes on here even when the process
+ * - An answer to a question of another process goes there, where instances share a bus.
+ * - An answer that brings its state (SEP-1685), or whose state lies in the store, goes on here even when the process
  *   that asked is gone: the call is revived from the journal it carries.
- * - Each pushed question revives at most one call, however often its answer is sent.
+ * - Each process that worked on a call is followed by at most one other, however many answers come and however often.
+ *   Instances that share a ledger keep this between them.
+ * - When a call ends, its open questions end with it.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { type Journal, readJournal } from '../journal/index.ts'
-import {
-  ECHO_META_KEY,
-  echoPlace,
-  isObject,
-  type Json,
-  type RequestId,
-  type ResponseMessage,
-} from '../protocol/index.ts'
-import { type CarryStore, type Ledger, type Sealer, StateError } from '../state/index.ts'
+import { type Journal, readJournal, ScopeClosed } from '../journal/index.ts'
+import type { Json, RequestId, ResponseMessage } from '../protocol/index.ts'
+import type { Ledger } from '../state/index.ts'
+import { AskingCall } from './askingCall.ts'
 import type { Call, CarriedCall } from './call.ts'
 import { newId } from './carrier.ts'
-import { ServerError } from './errors.ts'
+import type { EventBus } from './eventBus.ts'
 import type { Owner } from './legacyStreams.ts'
 import type { Logger } from './logger.ts'
+import { PushRelay } from './pushRelay.ts'
+import { bareResult, type PushState, PushStates, type PushStatesOptions, type PushStream } from './pushStates.ts'
 
 /** A call that goes on from an answer. */
 export interface RevivedCall {
   readonly id: RequestId
   readonly method: string
   readonly params: Json
-  readonly stream: string
+  readonly stream: PushStream
   readonly journal: Journal
 }
 
-interface Waiting {
-  readonly owner: Owner
-  readonly call: string
-  readonly key: string
-  readonly resolve: (response: unknown) => void
-  readonly reject: (error: Error) => void
-  readonly timer: ReturnType<typeof setTimeout>
-}
-
-interface PushBody {
-  readonly c: string
-  readonly k: string
-  readonly i: RequestId
-  readonly m: string
-  readonly p: Json
-  readonly s: string
-  readonly j: unknown
-}
-
-export interface PushesOptions {
-  readonly sealer: Sealer
-  readonly store: CarryStore | undefined
+export interface PushesOptions extends PushStatesOptions {
+  /** A bus that reaches other instances, where there is one. */
+  readonly bus: EventBus | undefined
   readonly ledger: Ledger
-  readonly ttlSeconds: number
-  readonly clock: () => number
   readonly logger: () => Logger
 }
 
 export class Pushes {
   readonly #options: PushesOptions
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #states: PushStates
+  readonly #relay: PushRelay | undefined
+  readonly #calls = new Map<string, AskingCall>()
+  readonly #askedBy = new Map<string, AskingCall>()
 
   constructor(options: PushesOptions) {
     this.#options = options
+    this.#states = new PushStates(options)
+    const { bus, sealer } = options
+    const ownerOf = (question: string) => this.#askedBy.get(question)?.ownerOf(question)
+    this.#relay = bus && new PushRelay({ bus, sealer, ownerOf, take: (response) => this.#takeRelayed(response) })
   }
 
-  /** Sends a question by `send` and waits for its answer. `stream` names where the result will go. */
+  /** Sends a question by `send` and waits for its answer. `stream` is where the result will go. */
   async push(
     call: Call,
     request: InputRequest,
     carried: CarriedCall,
-    stream: string,
+    stream: PushStream,
     send: (message: Json) => void,
   ): Promise<unknown> {
-    const id = newId()
-    const place = echoPlace(call.peer.capabilities)
-    const { store, clock, ttlSeconds } = this.#options
-    const state = place !== undefined || store !== undefined ? this.#seal(id, call, carried, stream) : undefined
-    if (state !== undefined) await store?.put(id, state, Math.ceil(clock() / 1000) + ttlSeconds)
-    const answer = this.#wait(id, call, carried)
-    send(messageOf(id, request, place, state))
+    const { id: name, key } = carried
+    const asking = this.#calls.get(name) ?? this.#enter(name, 0)
+    const early = asking.takeEarly(key)
+    if (early !== undefined) return early
+    asking.carried ||= this.#states.carries(call)
+    const question = newId()
+    const { generation } = asking
+    const message = await this.#states.write(question, request, call, { ...carried, generation }, stream)
+    if (asking.over) throw new ScopeClosed(`The question "${key}"`)
+    this.#askedBy.set(question, asking)
+    const answer = asking.wait(question, call, key, this.#options.ttlSeconds)
+    send(message)
     return answer
   }
 
-  /** Takes an answer; gives the call to revive, if that is what it means. */
+  /** Takes an answer; gives the call to revive, if that is what it means. Throws when its state is not what was sent. */
   async take(response: ResponseMessage, owner: Owner): Promise<RevivedCall | undefined> {
-    const waiting = this.#waiting.get(String(response.id))
-    if (waiting !== undefined) {
-      this.#settle(String(response.id), waiting, response, owner)
-      return undefined
+    // ST-8: a state is validated wherever it comes back, also where its question still waits.
+    const echo = this.#states.readEcho(response, owner)
+    if (this.#settleHere(response, owner)) return undefined
+    const state = echo ?? (await this.#states.readStored(response, owner))
+    const isHere = state !== undefined && this.#calls.has(state.call)
+    if (!isHere && (await this.#relay?.offer(response, owner))) return undefined
+    if (state === undefined) return this.#ignore('An answer came to a question that nobody waits for.')
+    const asking = this.#calls.get(state.call)
+    return asking === undefined ? this.#revive(state, response) : this.#hear(asking, state, response)
+  }
+
+  /** The call is over; gives the questions that the client need not answer any more. */
+  end(name: string): readonly string[] {
+    const asking = this.#calls.get(name)
+    if (asking === undefined) return []
+    this.#calls.delete(name)
+    if (asking.carried) void this.#claim(name, asking.generation)
+    return asking.end()
+  }
+
+  #enter(name: string, generation: number): AskingCall {
+    const asking = new AskingCall(name, generation, (question) => this.#forget(question))
+    this.#calls.set(name, asking)
+    return asking
+  }
+
+  /** Whether the question waits here; its answer then goes on in place. */
+  #settleHere(response: ResponseMessage, owner: Owner): boolean {
+    const question = String(response.id)
+    const asking = this.#askedBy.get(question)
+    const asked = asking?.ownerOf(question)
+    if (asking === undefined || asked === undefined) return false
+    if (isSameOwner(asked, owner)) asking.settle(question, response)
+    else this.#ignore('An answer came from another session than the question went to.')
+    return true
+  }
+
+  /** From an instance that would else go on with the call itself: only one of the two may. */
+  async #takeRelayed(response: ResponseMessage): Promise<boolean> {
+    const question = String(response.id)
+    const asking = this.#askedBy.get(question)
+    if (asking === undefined) return false
+    if (asking.carried && !(await this.#claim(asking.name, asking.generation))) return false
+    asking.generation++
+    asking.settle(question, response)
+    return true
+  }
+
+  #hear(asking: AskingCall, { generation, key }: PushState, response: ResponseMessage): undefined {
+    const ofEarlierProcess = generation < asking.generation
+    if (!ofEarlierProcess || !asking.hear(key, response)) this.#ignore('An answer came twice.')
+  }
+
+  async #revive(state: PushState, response: ResponseMessage): Promise<RevivedCall | undefined> {
+    const { call, key, generation, request, stream: name, position } = state
+    const journal = readJournal(call, 0, state.journal)
+    // Entered before the ledger is asked, so that answers which come meanwhile find the call.
+    const asking = this.#enter(call, generation + 1)
+    const result = bareResult(response)
+    if (result === undefined) asking.hear(key, response)
+    else asking.markTaken(response.id)
+    if (!(await this.#claim(call, generation))) {
+      this.#calls.delete(call)
+      return this.#ignore('An answer came to a call that has ended or goes on elsewhere.')
     }
-    const body = await this.#carried(response, owner)
-    if (body === undefined || this.#goesOnHere(body, response, owner)) return undefined
-    const claim = await this.#options.ledger.claim(`push/${response.id}`, this.#options.ttlSeconds)
-    if (claim.state !== 'fresh') return undefined
-    const inputResponses = { [body.k]: response.result }
-    return {
-      id: body.i,
-      method: body.m,
-      params: { ...body.p, inputResponses },
-      stream: body.s,
-      journal: readJournal(body.c, 0, body.j),
+    const params = { ...request.params, inputResponses: result === undefined ? {} : { [key]: result } }
+    return { id: request.id, method: request.method, params, stream: { name, position }, journal }
+  }
+
+  /** Each process that worked on a call is followed by at most one other. */
+  async #claim(call: string, generation: number): Promise<boolean> {
+    const { ledger, ttlSeconds, logger } = this.#options
+    try {
+      const { state } = await ledger.claim(`push/${call}/${generation}`, ttlSeconds)
+      return state === 'fresh'
+    } catch (error) {
+      logger().error({ code: (error as { code?: unknown }).code }, 'The ledger could not be asked about a call.')
+      return false
     }
   }
 
-  /** The client has gone for good, or the request was cancelled. */
-  cancel(call: Call): void {
-    for (const [id, waiting] of this.#waiting) {
-      if (waiting.owner === call)
-        this.#finish(id, waiting, () => waiting.reject(unanswered('The request was cancelled.')))
-    }
-  }
-
-  #wait(id: string, owner: Call, { id: call, key }: CarriedCall): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const late = (): void => this.#finish(id, waiting, () => reject(unanswered('The client did not answer in time.')))
-      const timer = setTimeout(late, this.#options.ttlSeconds * 1000)
-      timer.unref()
-      const waiting: Waiting = { owner, call, key, resolve, reject, timer }
-      this.#waiting.set(id, waiting)
+  #forget(question: string): void {
+    this.#askedBy.delete(question)
+    this.#states.forget(question).catch((error: unknown) => {
+      const { code } = error as { code?: unknown }
+      this.#options.logger().warn({ code }, 'The store could not forget a question.')
     })
   }
 
-  #settle(id: string, waiting: Waiting, response: ResponseMessage, owner: Owner): void {
-    if (!isSameOwner(waiting.owner, owner)) {
-      this.#options.logger().warn({}, 'An answer came from another session than the question went to; it was ignored.')
-      return
-    }
-    const { error, result } = response
-    const done =
-      error === undefined
-        ? () => waiting.resolve(result)
-        : () => waiting.reject(unanswered('The client could not answer.'))
-    this.#finish(id, waiting, done)
+  #ignore(why: string): undefined {
+    this.#options.logger().debug({}, `${why} It was ignored.`)
   }
-
-  #finish(id: string, { timer }: Waiting, done: () => void): void {
-    clearTimeout(timer)
-    this.#waiting.delete(id)
-    done()
-  }
-
-  /** A call revived here may have asked the same question again; the first answer serves. */
-  #goesOnHere({ c, k }: PushBody, response: ResponseMessage, owner: Owner): boolean {
-    for (const [id, waiting] of this.#waiting) {
-      if (waiting.call !== c || waiting.key !== k) continue
-      this.#settle(id, waiting, response, owner)
-      return true
-    }
-    return false
-  }
-
-  async #carried(response: ResponseMessage, owner: Owner): Promise<PushBody | undefined> {
-    const { store, sealer, logger } = this.#options
-    const state = echoed(response) ?? (await store?.get(String(response.id)))
-    if (state === undefined) {
-      logger().debug({}, 'An answer came to a question that nobody waits for; it was ignored.')
-      return undefined
-    }
-    const { id, body } = sealer.open('push', bindingOf(owner), state)
-    if (id !== response.id) throw new StateError('STATE_TAMPERED', 'The state belongs to another question.')
-    return body as PushBody
-  }
-
-  #seal(id: string, call: Call, { key, id: name, body }: CarriedCall, stream: string): string {
-    const carried: PushBody = { c: name, k: key, i: call.id, m: call.method, p: call.params, s: stream, j: body() }
-    return this.#options.sealer.seal('push', bindingOf(call), { id, body: carried })
-  }
-}
-
-function messageOf(
-  id: string,
-  request: InputRequest,
-  place: 'top' | 'meta' | undefined,
-  state: string | undefined,
-): Json {
-  const message = { jsonrpc: '2.0', id, ...request }
-  if (place === 'top') return { ...message, state }
-  if (place !== 'meta') return message
-  const params = request.params as Json | undefined
-  return {
-    ...message,
-    params: { ...params, _meta: { ...(params?.['_meta'] as Json | undefined), [ECHO_META_KEY]: state } },
-  }
-}
-
-/** The state an answer brings back, wherever it stands. */
-function echoed({ state, result }: ResponseMessage): string | undefined {
-  const meta = result?.['_meta']
-  const found = state ?? (isObject(meta) ? meta[ECHO_META_KEY] : undefined)
-  if (found === undefined || typeof found === 'string') return found
-  throw new StateError('STATE_MALFORMED', 'The state is not the string that was sent.')
 }
 
 function isSameOwner(a: Owner, b: Owner): boolean {
   return a.peer.session === b.peer.session && a.principal?.id === b.principal?.id
-}
-
-function bindingOf({ principal, peer }: Owner) {
-  return { principal: principal?.id, session: peer.session }
-}
-
-function unanswered(why: string): ServerError {
-  return new ServerError('PUSH_UNANSWERED', why)
 }

@@ -41,19 +41,25 @@ export class SessionNotes {
   }
 
   end(session: string, expiresAt: number): void {
-    this.#bus.publish({ kind: 'session-ended', session, expiresAt })
+    this.#tell({ kind: 'session-ended', session, expiresAt })
   }
 
   setLevel(session: string, level: LoggingLevel): void {
-    this.#bus.publish({ kind: 'session-noted', session, note: { level } })
+    this.#tell({ kind: 'session-noted', session, note: { level } })
   }
 
   watch(session: string, uri: string): void {
-    this.#bus.publish({ kind: 'session-noted', session, note: { subscribe: uri } })
+    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri } })
   }
 
   unwatch(session: string, uri: string): void {
-    this.#bus.publish({ kind: 'session-noted', session, note: { unsubscribe: uri } })
+    this.#tell({ kind: 'session-noted', session, note: { unsubscribe: uri } })
+  }
+
+  /** Here it holds at once, whatever way the bus takes; hearing it a second time changes nothing. */
+  #tell(event: ServerEvent): void {
+    this.#hear(event)
+    this.#bus.publish(event)
   }
 
   #hear(event: ServerEvent): void {
@@ -70,7 +76,7 @@ export class SessionNotes {
     this.#notes.delete(session)
     const now = this.#clock() / 1000
     for (const [old, until] of this.#ended) {
-      // Entered in the order they expire, so the first that still counts ends the search.
+      // All live equally long, so those that ended first are mostly the first to expire; the rest can wait.
       if (until > now && this.#ended.size < MAX_ENDED) break
       this.#ended.delete(old)
     }

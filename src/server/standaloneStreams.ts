@@ -1,7 +1,7 @@
 /** GET streams of sessions: change notifications only, never a question (RA-11). */
 import type { EventBus, ServerEvent } from './eventBus.ts'
 import type { LegacyStream } from './legacyStream.ts'
-import type { LegacyStreams, Owner } from './legacyStreams.ts'
+import type { LegacyStreams, Owner, Place } from './legacyStreams.ts'
 import { notificationMessage } from './results.ts'
 import type { SessionNotes } from './sessionNotes.ts'
 import type { Sink } from './sink.ts'
@@ -20,15 +20,12 @@ export class StandaloneStreams {
   }
 
   open(owner: Owner, sink: Sink): void {
-    const { session } = owner.peer
-    if (session === undefined) return
-    const stream = this.#streams.begin(owner)
-    this.#bySession.set(session, stream)
-    stream.connect(sink, 0)
-    sink.onGone(() => {
-      if (this.#bySession.get(session) === stream) this.#bySession.delete(session)
-      this.#streams.retire(stream)
-    })
+    this.#connect(owner, this.#streams.begin(owner, 'standalone'), sink, 0)
+  }
+
+  /** A client comes back for what it missed and for what follows. */
+  resume(place: Place, owner: Owner, sink: Sink): void {
+    this.#connect(owner, this.#streams.at(place, owner), sink, place.after)
   }
 
   close(session: string): void {
@@ -40,7 +37,18 @@ export class StandaloneStreams {
     for (const session of this.#bySession.keys()) this.close(session)
   }
 
+  #connect({ peer: { session } }: Owner, stream: LegacyStream, sink: Sink, after: number): void {
+    if (session === undefined) return
+    this.#bySession.set(session, stream)
+    stream.connect(sink, after)
+    const forget = (): void => {
+      if (this.#bySession.get(session) === stream) this.#bySession.delete(session)
+    }
+    sink.onGone(() => this.#streams.retire(stream, forget))
+  }
+
   #spread(event: ServerEvent): void {
+    if (event.kind === 'session-ended') this.close(event.session)
     if (event.kind !== 'changed' && event.kind !== 'updated') return
     for (const [session, stream] of this.#bySession) {
       const news = newsFor(event, this.#filterOf(session))

@@ -2,7 +2,6 @@
  * The door on a pair of byte streams, one message a line. A stateless request is served by what it says itself; an
  * `initialize` makes the rest of the connection a session.
  */
-import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Readable, Writable } from 'node:stream'
 import {
   hasEnvelope,
@@ -15,7 +14,8 @@ import {
   readMessage,
 } from '../protocol/index.ts'
 import { parseBytes } from './bodyText.ts'
-import type { Call, CarriedCall, Channel } from './call.ts'
+import type { Call, Channel } from './call.ts'
+import { newId } from './carrier.ts'
 import type { Host } from './drain.ts'
 import type { EventBus, ServerEvent } from './eventBus.ts'
 import { readLines } from './lines.ts'
@@ -26,6 +26,7 @@ import type { Pushes } from './pushes.ts'
 import { errorMessage, notificationMessage } from './results.ts'
 import { legacyPeer, readHandshake, strangerPeer } from './session.ts'
 import type { SessionNotes } from './sessionNotes.ts'
+import { StdioChannel } from './stdioChannel.ts'
 import { newsFor } from './subscriptions.ts'
 import { toWireError } from './wireErrors.ts'
 
@@ -48,7 +49,6 @@ export interface StdioParts {
   readonly legacy: boolean
 }
 
-const SESSION = 'stdio'
 const MAX_LINE_BYTES = 4 * 1024 * 1024
 
 /** Serves the connection until its input ends; resolves when the last answer is written. */
@@ -56,7 +56,10 @@ export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts
   const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_LINE_BYTES } = options
   const connection = new Connection(parts, output)
   hosts.add(connection)
-  await readLines(input, maxLineBytes, (line) => connection.receive(line))
+  // A client that stops reading has gone, whether or not its end of the input is still open.
+  const unread = new Promise<void>((resolve) => output.on('error', () => resolve()))
+  const reading = readLines(input, maxLineBytes, (line) => connection.receive(line))
+  await Promise.race([reading, unread.then(() => void input.destroy())])
   await connection.finish()
   hosts.delete(connection)
 }
@@ -66,6 +69,8 @@ class Connection implements Host {
   readonly #output: Writable
   readonly #live = new Map<RequestId, StdioChannel>()
   readonly #stopNews: () => void
+  /** Its own for each connection: what one notes or is asked is nothing to another. */
+  readonly #session = `stdio/${newId()}`
   #underWay = new Set<Promise<void>>()
   #unsent: string[] = []
   #peer: Peer | undefined
@@ -132,7 +137,7 @@ class Connection implements Host {
 
   async #serve(message: RequestMessage): Promise<void> {
     const { pipeline } = this.#parts
-    const channel = new StdioChannel(this, this.#parts.pushes)
+    const channel = new StdioChannel((text) => this.send(text), this.#parts.pushes)
     let call: Call
     try {
       call = channel.serve(this.#callOf(message, channel))
@@ -141,8 +146,8 @@ class Connection implements Host {
     }
     this.#live.set(message.id, channel)
     const { body } = await pipeline.answer(call)
-    this.#live.delete(message.id)
-    if (!channel.cancelled) this.send(body)
+    if (this.#live.get(message.id) === channel) this.#live.delete(message.id)
+    channel.finish(body)
   }
 
   #callOf(message: RequestMessage, channel: Channel): Call {
@@ -150,8 +155,9 @@ class Connection implements Host {
     if (!legacy || hasEnvelope(message.params) || message.method === 'server/discover') {
       return modernCall({ message, header: undefined, principal: undefined, channel })
     }
-    if (message.method === 'initialize') this.#peer = { ...legacyPeer(readHandshake(message.params)), session: SESSION }
-    const peer = { ...(this.#peer ?? strangerPeer(undefined)), logLevel: this.#peer && notes.levelOf(SESSION) }
+    if (message.method === 'initialize')
+      this.#peer = { ...legacyPeer(readHandshake(message.params)), session: this.#session }
+    const peer = { ...(this.#peer ?? strangerPeer(undefined)), logLevel: this.#peer && notes.levelOf(this.#session) }
     const { id, method, params } = message
     return {
       id,
@@ -167,8 +173,11 @@ class Connection implements Host {
 
   async #takeAnswer(message: Message & { kind: 'response' }): Promise<void> {
     if (this.#peer === undefined) return
+    const { pushes } = this.#parts
     try {
-      await this.#parts.pushes.take(message, { peer: this.#peer, principal: undefined })
+      const revived = await pushes.take(message, { peer: this.#peer, principal: undefined })
+      // Every call of this connection began here, so there is none to go on with.
+      if (revived !== undefined) pushes.end(revived.journal.id)
     } catch {
       // A bad answer to a question is no request, so there is nobody to tell; the question stays open.
     }
@@ -176,7 +185,7 @@ class Connection implements Host {
 
   #tellSession(event: ServerEvent): void {
     if (this.#peer === undefined) return
-    const resourceSubscriptions = [...this.#parts.notes.watchedBy(SESSION)]
+    const resourceSubscriptions = [...this.#parts.notes.watchedBy(this.#session)]
     const filter = {
       toolsListChanged: true,
       promptsListChanged: true,
@@ -185,44 +194,5 @@ class Connection implements Host {
     } as const
     const news = newsFor(event, filter)
     if (news !== undefined) this.send(notificationMessage(news.method, news.params))
-  }
-}
-
-class StdioChannel implements Channel {
-  readonly #connection: Connection
-  readonly #pushes: Pushes
-  readonly #listeners: (() => void)[] = []
-  #call: Call | undefined
-  cancelled = false
-
-  constructor(connection: Connection, pushes: Pushes) {
-    this.#connection = connection
-    this.#pushes = pushes
-  }
-
-  serve(call: Call): Call {
-    this.#call = call
-    return call
-  }
-
-  notify(method: string, params: Json): void {
-    if (!this.cancelled) this.#connection.send(notificationMessage(method, params))
-  }
-
-  push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
-    if (this.#call === undefined) throw new TypeError('The channel serves no call yet.')
-    return this.#pushes.push(this.#call, request, carried, SESSION, (message) =>
-      this.#connection.send(JSON.stringify(message)),
-    )
-  }
-
-  onCancel(listener: () => void): void {
-    this.#listeners.push(listener)
-  }
-
-  cancel(): void {
-    this.cancelled = true
-    if (this.#call !== undefined) this.#pushes.cancel(this.#call)
-    for (const listener of this.#listeners) listener()
   }
 }

@@ -11,7 +11,7 @@ import { typist } from '../../examples/work-items/person.ts'
 import type { FormRequest } from '../../examples/work-items/wire.ts'
 import { root } from '../../scripts/repository.ts'
 import { proves } from '../proves.ts'
-import { folder } from './instances.ts'
+import { env, folder } from './instances.ts'
 import { sep } from './sep2322.ts'
 
 const guard = join(root, 'examples/nodeVersion.js')
@@ -23,9 +23,9 @@ interface Finished {
   readonly errors: string
 }
 
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> {
+async function run(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Finished> {
   const child = spawn(process.execPath, [...command, ...args], {
-    env: { ...process.env, TMPDIR: folder, ...env },
+    env: { ...env, TMPDIR: folder, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = once(child, 'close') as Promise<[number | null]>
@@ -85,7 +85,7 @@ test.each(['20.20.2', '22.17.1'])('on Node %s the demo says in one line what it 
 /** Sends SIGINT as soon as the instances are there. */
 async function interrupted(): Promise<{ code: number | null; urls: readonly string[] }> {
   const child = spawn(process.execPath, command, {
-    env: { ...process.env, TMPDIR: folder },
+    env: { ...env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   let output = ''

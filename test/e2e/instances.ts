@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { newKey } from 'pannier/state'
 import { afterAll } from 'vitest'
 import { type Instance, startInstance, stopAll } from '../../examples/work-items/fleet.ts'
@@ -12,13 +13,14 @@ export type { Instance }
 export const keys = newKey()
 export const folder = mkdtempSync(join(tmpdir(), 'pannier-e2e-'))
 
-// Instances that end by themselves leave their compiled sources to those of the next test file.
-const NODE_COMPILE_CACHE = join(tmpdir(), 'pannier-compile-cache')
+/** The environment of a process: those that end by themselves leave their compiled sources to those that come later. */
+export const env = { ...process.env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/pannier-e2e') }
+
 const started: Instance[] = []
 
 afterAll(async () => {
-  for (const { child } of started) if (child.connected) child.disconnect()
-  await Promise.all(started.map(({ exited }) => exited))
+  const ended = Promise.all(started.map((instance) => instance.end('SIGTERM')))
+  await Promise.race([ended, setTimeout(2000)])
   stopAll()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -27,9 +29,10 @@ afterAll(async () => {
 export async function start(
   name: string,
   program: string,
-  env: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Instance> {
-  const launch = { name, program: join(root, program), env: { PANNIER_KEYS: keys, NODE_COMPILE_CACHE, ...env } }
+  const { NODE_COMPILE_CACHE } = env
+  const launch = { name, program: join(root, program), env: { PANNIER_KEYS: keys, NODE_COMPILE_CACHE, ...more } }
   const instance = await startInstance(launch)
   started.push(instance)
   return instance
@@ -39,8 +42,8 @@ export async function start(
 export async function startAll<const N extends readonly string[]>(
   names: N,
   program: string,
-  env: Readonly<Record<string, string>> = {},
+  more: Readonly<Record<string, string>> = {},
 ): Promise<{ [K in keyof N]: Instance }> {
-  const instances = await Promise.all(names.map((name) => start(name, program, env)))
+  const instances = await Promise.all(names.map((name) => start(name, program, more)))
   return instances as { [K in keyof N]: Instance }
 }

@@ -7,7 +7,7 @@ import { beforeAll, expect } from 'vitest'
 import { type AnswerMessage, post, servedBy, withEnvelope } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
 import { root } from '../../scripts/repository.ts'
-import { folder, type Instance, keys, start } from './instances.ts'
+import { env, folder, type Instance, keys, start } from './instances.ts'
 
 const program = 'test/e2e/programs/jobs.ts'
 const ledger = join(folder, 'steps')
@@ -123,7 +123,7 @@ proves(
   async () => {
     const child = spawn(process.execPath, ['--conditions=pannier-source', join(root, program)], {
       env: {
-        ...process.env,
+        ...env,
         PANNIER_KEYS: keys,
         PANNIER_LOG_LEVEL: 'warn',
         INSTANCE: 'piped',

@@ -9,7 +9,7 @@ import { offer } from './offer.ts'
 
 export const KEYS = newKey()
 
-const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+export const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 export interface Instance {
   readonly server: Server

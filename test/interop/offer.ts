@@ -48,37 +48,60 @@ function offerTools(server: Server): void {
 
 /** `count` tells how far it is, and ends when its client has heard it: the SDK drops progress that comes with the result. */
 function offerCounting(server: Server): void {
-  let onHeard: (() => void) | undefined
+  const heard = new Signal()
   server.tool('count', { description: 'Tells how far it is.' }, async (_, ctx) => {
-    const heard = new Promise<void>((resolve) => (onHeard = resolve))
     for (const step of [1, 2, 3]) ctx.progress(step, 3, `step ${step}`)
-    await heard
+    await heard.take()
     return 'counted'
   })
   server.tool('heard', { description: 'Lets the count end.' }, () => {
-    onHeard?.()
+    heard.give()
     return 'good'
+  })
+  server.tool('break_off', { description: 'Lets the connection go before it answers.' }, async (_, ctx) => {
+    ctx.hangUp(1)
+    await heard.take()
+    return 'after the break'
   })
 }
 
-/** `hold` works until it is cancelled; `released` answers when that has happened. */
+/** `hold` works until it is cancelled; `holding` answers when it has begun, `released` when it was cancelled. */
 function offerHolding(server: Server): void {
-  let released = 0
-  let onRelease: (() => void) | undefined
+  const begun = new Signal()
+  const cancelled = new Signal()
   const hold = (_: unknown, ctx: Context): Promise<string> =>
     new Promise((resolve) => {
       ctx.signal.addEventListener('abort', () => {
-        released++
-        onRelease?.()
+        cancelled.give()
         resolve('cancelled')
       })
       ctx.progress(1)
+      begun.give()
     })
   server.tool('hold', { description: 'Works until it is cancelled.' }, hold)
-  server.tool('released', { description: 'Waits for a cancelled hold.' }, async () => {
-    if (released === 0) await new Promise<void>((resolve) => (onRelease = resolve))
-    return `${released} cancelled`
-  })
+  server.tool('holding', { description: 'Waits for a hold.' }, async () => `${await begun.take()} begun`)
+  server.tool(
+    'released',
+    { description: 'Waits for a cancelled hold.' },
+    async () => `${await cancelled.take()} cancelled`,
+  )
+}
+
+/** Happens any number of times; `take` waits for a time that nobody has taken yet and gives its number. */
+class Signal {
+  #given = 0
+  #taken = 0
+  #wake: (() => void) | undefined
+
+  give(): void {
+    this.#given++
+    this.#wake?.()
+  }
+
+  async take(): Promise<number> {
+    if (this.#taken === this.#given) await new Promise<void>((resolve) => (this.#wake = resolve))
+    return ++this.#taken
+  }
 }
 
 /** Tools that change what a client may watch. */

@@ -166,3 +166,35 @@ describe.each([
     expect(await subscription.closed).toBe('local')
   })
 })
+
+describe('the v2 client in its session era', () => {
+  let client: Client
+
+  beforeAll(async () => {
+    client = new Client({ name: 'v2', version: '1' }, asking)
+    await client.connect(new StreamableHTTPClientTransport(new URL(instance.url)))
+  })
+  afterAll(() => client.close())
+
+  test('initializes at 2025-11-25, pings, lists and calls', async () => {
+    expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25')
+    expect(await client.ping()).toEqual({})
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo')
+    expect(await call(client, 'add', { a: 1, b: 2 })).toMatchObject({ structuredContent: { sum: 3 } })
+  })
+
+  test('is asked within its call, and hears of what it subscribed to', async () => {
+    client.setRequestHandler('elicitation/create', ({ params }) => ({
+      action: 'accept',
+      ...(params.mode !== 'url' && { content: { name: 'Ann' } }),
+    }))
+    expect(await call(client, 'greet_two')).toMatchObject(text('Hello Ann and Ann'))
+    expect(await call(client, 'sign_in')).toMatchObject(text('signed in'))
+    const updated = new Promise((resolve) => {
+      client.setNotificationHandler('notifications/resources/updated', ({ params }) => resolve(params.uri))
+    })
+    await client.subscribeResource({ uri: README })
+    await call(client, 'touch', { uri: README })
+    expect(await updated).toBe(README)
+  })
+})

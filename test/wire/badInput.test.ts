@@ -133,7 +133,10 @@ describe('parameters', () => {
     ['the name constructor', { name: 'constructor' }],
     ['the name toString', { name: 'toString' }],
   ])('with %s are refused with -32602', async (_, params) => {
-    const { message } = await post(at.url, { params, headers: { 'mcp-name': String(('name' in params && params.name) || 'x') } })
+    const { message } = await post(at.url, {
+      params,
+      headers: { 'mcp-name': String(('name' in params && params.name) || 'x') },
+    })
     expect(message.error.code).toBe(-32602)
   })
 

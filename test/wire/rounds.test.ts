@@ -47,6 +47,10 @@ async function start(options: Partial<Parameters<typeof createServer>[0]> = {}):
     const result = await ctx.elicit('confirm', { message: 'Sure?', schema: sure })
     return result.action === 'accept' ? `accept ${result.content.ok}` : result.action
   })
+  server.tool('restless', { description: 'Never asks the same' }, async (_, ctx) => {
+    await ctx.ask('confirm', { message: `Is it ${performance.now()}?`, schema: sure })
+    return 'never'
+  })
   server.tool('can', { description: 'Says what the client can do' }, async (_, ctx) =>
     ['elicitation', 'elicitation.url', 'sampling', 'roots'].map((name) => String(ctx.can(name))).join(' '),
   )
@@ -290,6 +294,15 @@ describe('asking again', () => {
       )
       expect(message.error.code).toBe(-32602)
     }
+  })
+
+  test('a question that changes in every round ends after a bounded number of rounds', async () => {
+    const { url } = await start({ maxRounds: 4 })
+    let { message } = await call(url, 'restless')
+    for (let round = 0; round < 3 && message.result !== undefined; round++) {
+      message = (await call(url, 'restless', {}, retry(message.result.requestState))).message
+    }
+    expect(message.error.message).toContain('after 4 rounds')
   })
 
   proves('MRTR-45', 'a client that keeps giving wrong answers is not asked for ever', async () => {
