@@ -42,7 +42,7 @@ export function spreadText({ median, low, high }: Spread): string {
   return `${fine(median)} (${fine(low)} … ${fine(high)})`
 }
 
-export function whole(value: number): string {
+function whole(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }
 

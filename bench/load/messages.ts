@@ -2,7 +2,7 @@
  * The requests of the bench: complete, valid `tools/call` requests of 2026-07-28.
  * The text of an echo follows from its id, so an answer can be checked without remembering what was asked.
  */
-export const PROTOCOL_VERSION = '2026-07-28'
+const PROTOCOL_VERSION = '2026-07-28'
 export const MCP_PATH = '/mcp'
 
 const META = {

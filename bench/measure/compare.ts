@@ -76,13 +76,13 @@ async function warmUp(contender: Contender): Promise<Sample[]> {
   return slices
 }
 
-export function isLevel(rates: readonly number[]): boolean {
+function isLevel(rates: readonly number[]): boolean {
   const newest = median(rates.slice(-LEVEL_SLICES))
   const before = median(rates.slice(-2 * LEVEL_SLICES, -LEVEL_SLICES))
   return newest <= before * (1 + LEVEL_WITHIN)
 }
 
-export function rate(sample: Sample): number {
+function rate(sample: Sample): number {
   return sample.count / (sample.ms / 1000)
 }
 

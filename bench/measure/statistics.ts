@@ -32,7 +32,7 @@ export function fittedExponent(points: readonly { x: number; y: number }[]): num
 }
 
 /** The b of the best y = a + b * x. */
-export function fittedSlope(points: readonly { x: number; y: number }[]): number {
+function fittedSlope(points: readonly { x: number; y: number }[]): number {
   const meanX = mean(points.map(({ x }) => x))
   const meanY = mean(points.map(({ y }) => y))
   const covariance = mean(points.map(({ x, y }) => (x - meanX) * (y - meanY)))

@@ -5,7 +5,7 @@ import { isObject, type Json } from './jsonRpc.ts'
 export type StateScope = 'session' | 'server'
 
 export const STATE_SCOPES: readonly StateScope[] = ['session', 'server']
-export const CLIENT_STATE_EXTENSION = 'dev.pannier/client-state'
+const CLIENT_STATE_EXTENSION = 'dev.pannier/client-state'
 
 export function stateKey(scope: StateScope): string {
   return `modelcontextprotocol.io/state/${scope}`

@@ -1,29 +1,25 @@
 export {
-  CLIENT_STATE_EXTENSION,
   keepsState,
   readState,
   STATE_SCOPES,
   type StateScope,
   stateKey,
 } from './clientState.ts'
-export { type Envelope, hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.ts'
-export { PROTOCOL_CODES, type ProtocolCode, ProtocolError } from './errors.ts'
+export { hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.ts'
+export { type ProtocolCode, ProtocolError } from './errors.ts'
 export {
-  ECHO_CAPABILITY,
   ECHO_META_KEY,
   type EchoPlace,
   echoPlace,
-  ROUNDS_CAPABILITY,
   understandsRounds,
 } from './extensions.ts'
 export { assertHeadersAgree, decodeHeader, type HeaderReader } from './headers.ts'
-export { answersInShape, declares, declaresAll, type InputMethod, neededCapability } from './inputRequests.ts'
+export { answersInShape, declares, declaresAll, neededCapability } from './inputRequests.ts'
 export {
   idOf,
   isObject,
   type Json,
   type Message,
-  type NotificationMessage,
   type RequestId,
   type RequestMessage,
   type ResponseMessage,

@@ -1,8 +1,6 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from './jsonRpc.ts'
 
-export type InputMethod = InputRequest['method']
-
 /** What a client must have declared to be asked this (`data.requiredCapabilities` of -32021). */
 export function neededCapability(request: InputRequest): Record<string, Json> {
   switch (request.method) {

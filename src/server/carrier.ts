@@ -200,7 +200,7 @@ function bindingOf({ principal, method, peer }: Call, { name, args }: Subject): 
 }
 
 /** The token, or undefined when it would be too large. */
-function sealedWithin(seal: () => string): string | undefined {
+export function sealedWithin(seal: () => string): string | undefined {
   try {
     return seal()
   } catch (error) {

@@ -26,7 +26,7 @@ export function modernCall({ message, header, principal, channel }: ModernReques
   return { id, method, params, meta, peer, principal, channel, header }
 }
 
-export function unsupported(requested: string): ProtocolError {
+function unsupported(requested: string): ProtocolError {
   return new ProtocolError('VERSION_UNSUPPORTED', `This server speaks ${MODERN_VERSION}.`, {
     supported: [MODERN_VERSION],
     requested,

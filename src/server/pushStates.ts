@@ -14,7 +14,10 @@ import {
 } from '../protocol/index.ts'
 import { type CarryStore, type Sealer, StateError } from '../state/index.ts'
 import type { Call, CarriedCall } from './call.ts'
+import { sealedWithin } from './carrier.ts'
+import { errorDetails } from './errorDetails.ts'
 import type { Owner } from './legacyStreams.ts'
+import type { Logger } from './logger.ts'
 
 /** The call as it was when it asked. */
 export interface PushState {
@@ -35,6 +38,7 @@ export interface PushStatesOptions {
   readonly store: CarryStore | undefined
   readonly ttlSeconds: number
   readonly clock: () => number
+  readonly logger: () => Logger
 }
 
 /** A stream as a question sees it. */
@@ -64,11 +68,12 @@ export class PushStates {
     stream: PushStream,
   ): Promise<Json> {
     const place = echoPlace(call.peer.capabilities)
-    const { store, clock, ttlSeconds } = this.#options
     const message = { jsonrpc: '2.0', id, ...inSessionEra(request, id) }
     if (!this.carries(call)) return message
-    const state = this.#seal(id, call, carried, stream)
-    await store?.put(id, state, Math.ceil(clock() / 1000) + ttlSeconds)
+    // ST-16: without a state in the client's hands or in the store, the process that asks serves the answer itself.
+    const state = sealedWithin(() => this.#seal(id, call, carried, stream))
+    if (state === undefined) return message
+    await this.#put(id, state)
     return place === undefined ? message : withState(message, place, state)
   }
 
@@ -87,6 +92,15 @@ export class PushStates {
   /** The question is answered, or its call is over. */
   async forget(id: string): Promise<void> {
     await this.#options.store?.delete(id)
+  }
+
+  async #put(id: string, state: string): Promise<void> {
+    const { store, clock, ttlSeconds, logger } = this.#options
+    try {
+      await store?.put(id, state, Math.ceil(clock() / 1000) + ttlSeconds)
+    } catch (error) {
+      logger().warn({ err: errorDetails(error) }, 'The store could not take the state of a question.')
+    }
   }
 
   #seal(

@@ -4,17 +4,18 @@ import type { Json, ResponseMessage } from '../protocol/index.ts'
 import { createSealer, ephemeralKeyring, memoryLedger } from '../state/index.ts'
 import type { Call } from './call.ts'
 import type { Logger } from './logger.ts'
-import { Pushes } from './pushes.ts'
+import { Pushes, type PushesOptions } from './pushes.ts'
 import { legacyPeer } from './session.ts'
 
-const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
+const sealing = { keyring: ephemeralKeyring(), audience: 'test' }
+const sealer = createSealer(sealing)
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const request = { method: 'roots/list' } as const
 const stream = { name: 'stream', position: 0 }
 
-function process(ledger = memoryLedger()): Pushes {
-  const clock = () => Date.now()
-  return new Pushes({ bus: undefined, sealer, store: undefined, ledger, ttlSeconds: 60, clock, logger: () => silent })
+function process(options: Partial<PushesOptions> = {}): Pushes {
+  const defaults = { bus: undefined, sealer, store: undefined, ledger: memoryLedger(), ttlSeconds: 60 }
+  return new Pushes({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
 }
 
 const capabilities = { experimental: { 'dev.pannier/state-echo': {} } }
@@ -72,6 +73,16 @@ test('a call that ends takes its open questions with it, and a late answer to on
 test('instances that share a ledger revive a call once between them', async () => {
   const { question } = await ask(process(), 'a')
   const ledger = memoryLedger()
-  const takes = [process(ledger), process(ledger)].map((pushes) => pushes.take(answerTo(question, 'A'), owner))
+  const takes = [process({ ledger }), process({ ledger })].map((pushes) => pushes.take(answerTo(question, 'A'), owner))
   expect((await Promise.all(takes)).filter(Boolean)).toHaveLength(1)
+})
+
+test('what cannot travel or be stored is served by the process that asked', async () => {
+  const broken = { put: () => Promise.reject(new Error('full')), get: async () => undefined, delete: async () => {} }
+  for (const options of [{ sealer: createSealer({ ...sealing, maxBytes: 100 }) }, { store: broken }]) {
+    const pushes = process(options)
+    const { question, answer } = await ask(pushes, 'a')
+    await pushes.take(answerTo({ id: question['id'] }, 'A'), owner)
+    expect(await answer).toEqual({ roots: ['A'] })
+  }
 })

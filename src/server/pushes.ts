@@ -16,9 +16,9 @@ import type { Ledger } from '../state/index.ts'
 import { AskingCall } from './askingCall.ts'
 import type { Call, CarriedCall } from './call.ts'
 import { newId } from './carrier.ts'
+import { errorDetails } from './errorDetails.ts'
 import type { EventBus } from './eventBus.ts'
 import type { Owner } from './legacyStreams.ts'
-import type { Logger } from './logger.ts'
 import { PushRelay } from './pushRelay.ts'
 import { bareResult, type PushState, PushStates, type PushStatesOptions, type PushStream } from './pushStates.ts'
 
@@ -35,7 +35,6 @@ export interface PushesOptions extends PushStatesOptions {
   /** A bus that reaches other instances, where there is one. */
   readonly bus: EventBus | undefined
   readonly ledger: Ledger
-  readonly logger: () => Logger
 }
 
 export class Pushes {
@@ -154,7 +153,7 @@ export class Pushes {
       const { state } = await ledger.claim(`push/${call}/${generation}`, ttlSeconds)
       return state === 'fresh'
     } catch (error) {
-      logger().error({ code: (error as { code?: unknown }).code }, 'The ledger could not be asked about a call.')
+      logger().error({ err: errorDetails(error) }, 'The ledger could not be asked about a call.')
       return false
     }
   }
@@ -162,8 +161,7 @@ export class Pushes {
   #forget(question: string): void {
     this.#askedBy.delete(question)
     this.#states.forget(question).catch((error: unknown) => {
-      const { code } = error as { code?: unknown }
-      this.#options.logger().warn({ code }, 'The store could not forget a question.')
+      this.#options.logger().warn({ err: errorDetails(error) }, 'The store could not forget a question.')
     })
   }
 
