@@ -1,3 +1,7 @@
+/**
+ * The flow of SEP-2322 through real processes, which run examples/work-items/server.ts (inline style) or
+ * examples/work-items/explicit.ts, both under the rules in examples/work-items/rules.ts.
+ */
 import { join } from 'node:path'
 import { createKeyring, createSealer, digestOf } from 'pannier/state'
 import { beforeAll, describe, expect, test } from 'vitest'

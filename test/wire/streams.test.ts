@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer, type Listening, type Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { call, eventsOf, open, post } from './modernClient.ts'
+import { call, eventsOf, open, post, type Wire } from './modernClient.ts'
 
 let server: Server
 let at: Listening
@@ -88,7 +87,7 @@ describe('a subscription', () => {
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     const decoder = new TextDecoder()
     let text = ''
-    return async (count: number): Promise<any[]> => {
+    return async (count: number): Promise<Wire[]> => {
       while (eventsOf(text).length < count) {
         const { done, value } = await reader.read()
         if (done) break
