@@ -3,11 +3,11 @@ import {
   type HeaderReader,
   isLegacyVersion,
   type Message,
+  metaOf,
   type RequestMessage,
   type ResponseMessage,
 } from '../protocol/index.ts'
 import type { Principal } from './authenticator.ts'
-import type { Call } from './call.ts'
 import { ServerError } from './errors.ts'
 import type { EventBus } from './eventBus.ts'
 import { LegacyChannel } from './legacyChannel.ts'
@@ -124,9 +124,17 @@ export class LegacyHttp {
     revived?: RevivedCall,
   ) {
     const { id, method, params } = message
-    const meta = (params['_meta'] ?? {}) as Call['meta']
     const journal = revived && { revived: revived.journal }
-    const call = channel.serve({ id, method, params, meta, ...owner, channel, header: undefined, ...journal })
+    const call = channel.serve({
+      id,
+      method,
+      params,
+      meta: metaOf(params),
+      ...owner,
+      channel,
+      header: undefined,
+      ...journal,
+    })
     const leave = this.#live.enter(owner.peer.session, id, channel)
     try {
       return await this.#options.pipeline.answer(call)

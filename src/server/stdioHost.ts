@@ -6,8 +6,8 @@ import type { Readable, Writable } from 'node:stream'
 import {
   hasEnvelope,
   idOf,
-  type Json,
   type Message,
+  metaOf,
   ProtocolError,
   type RequestId,
   type RequestMessage,
@@ -163,7 +163,7 @@ class Connection implements Host {
       id,
       method,
       params,
-      meta: (params['_meta'] ?? {}) as Json,
+      meta: metaOf(params),
       peer,
       principal: undefined,
       channel,

@@ -1,16 +1,14 @@
 /** The Inspector's command line, as a person would type it. */
 import { execFile } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandOf, type Instance, startHere, STDIO_PROGRAM } from './instances.ts'
 
 const run = promisify(execFile)
-const inspector = join(
-  dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json')),
-  'cli/build/cli.js',
-)
+const manifest = fileURLToPath(import.meta.resolve('@modelcontextprotocol/inspector/package.json'))
+const inspector = join(dirname(manifest), 'cli/build/cli.js')
 
 let instance: Instance
 

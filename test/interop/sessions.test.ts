@@ -184,6 +184,12 @@ describe('a cancelled call', () => {
   })
 })
 
+test('a `_meta` that is no object is refused by name', async () => {
+  const session = await RawSession.begin(one.url)
+  const refused = await session.request('tools/call', { name: 'echo', arguments: { text: 'hi' }, _meta: 7 })
+  expect(refused.error).toMatchObject({ code: -32602, message: expect.stringContaining('_meta') })
+})
+
 test('a client without a session is served, but is asked nothing', async () => {
   const call = (name: string) => ({
     jsonrpc: '2.0',

@@ -129,9 +129,10 @@ proves('ST-8', 'a changed, foreign or misplaced state is refused, and its questi
   const call = await session.call('greet')
   const question = await call.next()
   const foreign = await (await other.call('greet')).next()
+  const another = await (await session.call('greet')).next()
   const state = question.state as string
   const answer = accept({ name: 'Eve' })
-  for (const bad of [`${state}x`, flipped(state), foreign.state, { plain: true }, 7]) {
+  for (const bad of [`${state}x`, flipped(state), foreign.state, another.state, { plain: true }, 7]) {
     expect((await session.answer(question, answer, { state: bad })).status).toBe(400)
   }
   expect((await other.answer(question, answer, { state })).status).toBe(400)
@@ -161,6 +162,21 @@ proves('ST-11', 'an answer that comes twice runs nothing twice, while the call r
   expect(instance.server.inFlight).toBe(0)
   instance.close()
 })
+
+proves(
+  'ST-11',
+  'an answer counts for the question it was given to, not for the next one under the same key',
+  async () => {
+    const session = await begin(one.url)
+    const call = await session.call('greet')
+    const first = await call.next()
+    await session.answer(first, accept({ name: 7 }), { state: first.state })
+    const second = await call.next()
+    await session.answer(first, accept({ name: 'Eve' }), { state: first.state })
+    await session.answer(second, accept({ name: 'Ann' }), { state: second.state })
+    expect(await call.rest()).toMatchObject([text('Hello Ann')])
+  },
+)
 
 proves('ST-11', 'instances that share a ledger revive a call once between them', async () => {
   const ledger = memoryLedger()
