@@ -116,9 +116,11 @@ export function assemble(options: ServerOptions) {
     logger: log,
   })
 
+  // What is added before anybody can be served is no change, and other instances need not hear of it.
+  let reachable = false
   registry.onChange = (list) => {
     lists.forget(list)
-    bus.publish({ kind: 'changed', list })
+    if (reachable) bus.publish({ kind: 'changed', list })
   }
 
   return {
@@ -135,6 +137,9 @@ export function assemble(options: ServerOptions) {
     door,
     legacy,
     documents: documentsOf(options),
+    open: () => {
+      reachable = true
+    },
     sayKeys: () => sayKeys(keyring, logger),
   }
 }

@@ -104,6 +104,7 @@ export class Server {
     const { logger, keyring } = this.#assembly
     await logger.defaultToPino(2)
     this.#assembly.sayKeys()
+    this.#assembly.open()
     const { server, ...listening } = await listen(this.#assembly, { ...this.#checks, ...options })
     this.#hosts.add({ drain: () => closeServer(server, IDLE_MS) })
     this.#watchSignals(options.drainOnTerm)
@@ -119,11 +120,13 @@ export class Server {
 
   /** `fetch` with checks of its own. */
   fetchHandler(options: HandlerOptions = {}): FetchHandler {
+    this.#assembly.open()
     return fetchHandler(this.#assembly, { ...this.#checks, ...options })
   }
 
   /** A handler for `node:http`, Express or Fastify. */
   nodeHandler(options: HandlerOptions = {}): NodeHandler {
+    this.#assembly.open()
     return nodeHandler(this.#assembly, { ...this.#checks, ...options })
   }
 
@@ -132,6 +135,7 @@ export class Server {
     const { logger } = this.#assembly
     await logger.defaultToPino(2)
     this.#watchSignals(options.drainOnTerm)
+    this.#assembly.open()
     await serveStdio(this.#assembly, options, this.#hosts)
     this.#ignoreTerm()
   }
