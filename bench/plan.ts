@@ -15,7 +15,7 @@ export interface Plan {
 export const CONNECTIONS = 32
 
 export const FULL: Plan = {
-  rounds: { count: 7, ms: 2_000 },
+  rounds: { count: 7, turns: 10, turnMs: 200 },
   warmUpMs: { floor: 3_000, sdk: 10_000, pannier: 5_000 },
   memory: { calls: 15_000, repeats: 3 },
   microMs: 1_500,
@@ -23,7 +23,7 @@ export const FULL: Plan = {
 }
 
 export const QUICK: Plan = {
-  rounds: { count: 3, ms: 400 },
+  rounds: { count: 3, turns: 3, turnMs: 150 },
   warmUpMs: { floor: 500, sdk: 1_500, pannier: 750 },
   memory: { calls: 2_000, repeats: 1 },
   microMs: 200,

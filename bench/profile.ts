@@ -36,10 +36,12 @@ async function record({ program, role, load }: Entrant, file: string, pinned: bo
   const nodeFlags = ['--conditions=pannier-source']
   const launch = { file: sourceOf(program), argv, nodeFlags, pinned, pipes: role.door === 'stdio' }
   await withChild(startChild(launch), async (child) => {
-    await load(child, { ms: WARM_UP_MS })
+    const session = await load(child)
+    await session.run({ ms: WARM_UP_MS })
     await child.ask('startProfile')
-    await load(child, { ms: PROFILE_MS })
+    await session.run({ ms: PROFILE_MS })
     await child.ask('stopProfile', file)
+    session.close()
   })
 }
 

@@ -18,11 +18,12 @@ import { type Built, buildPrograms } from './processes/build.ts'
 import { killChildrenAtExit, startChild } from './processes/child.ts'
 import { coresBusyMs } from './processes/coreBusy.ts'
 import { LOAD_CORE, pinLoadGenerator, SERVER_CORE } from './processes/pin.ts'
+import { watched } from './processes/usage.ts'
 import { profileOurs } from './profile.ts'
 
 const CASES: Record<CaseName, Case> = { calls, elicitation, fetch, stdio, memory, tools, seal, journal }
 
-const REPEATED = 'samples were measured again because other processes used the machine meanwhile.'
+const REPEATED = 'measurements were made again because other processes used the machine meanwhile.'
 
 async function main(options: Options): Promise<number> {
   const started = performance.now()
@@ -51,7 +52,9 @@ function introduce(options: Options, pinned: boolean): void {
 async function runCases(options: Options, pinned: boolean): Promise<Map<CaseName, CaseResult>> {
   const programs = [...new Set(options.only.flatMap((name) => CASES[name].programs))]
   const built = await buildPrograms(programs)
-  const bench = openBench(planFor(options), built, pinned)
+  const plan = planFor(options)
+  const patience = new Patience(plan.patienceMs, coresBusyMs)
+  const bench = openBench(plan, patience, built, pinned)
   const results = new Map<CaseName, CaseResult>()
   for (const name of options.only) {
     console.log(`\n${name}: ${CASES[name].title}`)
@@ -60,7 +63,7 @@ async function runCases(options: Options, pinned: boolean): Promise<Map<CaseName
     for (const line of [...result.lines, ...result.figures.map(figureLine)]) console.log(`  ${line}`)
     if (result.wrong.count > 0) console.log(`  WRONG ANSWERS: ${result.wrong.count}, the first: ${result.wrong.first}`)
   }
-  if (bench.patience.repeated > 0) console.log(`\n${bench.patience.repeated} ${REPEATED}`)
+  if (patience.repeated > 0) console.log(`\n${patience.repeated} ${REPEATED}`)
   return results
 }
 
@@ -69,10 +72,10 @@ function planFor({ quick, patienceSeconds }: Options): Plan {
   return patienceSeconds === undefined ? plan : { ...plan, patienceMs: patienceSeconds * 1000 }
 }
 
-function openBench(plan: Plan, built: Built, pinned: boolean): Bench {
+function openBench(plan: Plan, patience: Patience, built: Built, pinned: boolean): Bench {
   return {
     plan,
-    patience: new Patience(plan.patienceMs, coresBusyMs),
+    undisturbed: (children, work) => patience.undisturbed(() => watched(children, work)),
     startServer(program, role) {
       const argv = writeRole({ tool: 'echo', registered: 1, ...role })
       return startChild({ file: built.file(program), argv, pinned, pipes: role.door === 'stdio' })

@@ -1,4 +1,5 @@
-import { medianOf, ratios, type Series } from '../measure/compare.ts'
+import type { Series } from '../measure/compare.ts'
+import { loadShare, ratios, serverShare } from '../measure/series.ts'
 import { echoLoad } from './loads.ts'
 import { sideBySide } from './sideBySide.ts'
 
@@ -22,7 +23,5 @@ export const calls = sideBySide({
 })
 
 function isServerBound(floor: Series): boolean {
-  const server = medianOf(floor, (sample) => sample.serverCpu)
-  const generator = medianOf(floor, (sample) => sample.loadCpu)
-  return server > 0.9 && generator < server
+  return serverShare(floor) > 0.9 && loadShare(floor) < 0.9
 }

@@ -1,5 +1,5 @@
 import type { Figure } from '../measure/figure.ts'
-import type { Patience } from '../measure/patience.ts'
+import type { Disturbed } from '../measure/patience.ts'
 import type { Role } from '../peers/role.ts'
 import type { Plan } from '../plan.ts'
 import type { Program } from '../processes/build.ts'
@@ -8,7 +8,8 @@ import type { Child } from '../processes/child.ts'
 /** What a case may use. */
 export interface Bench {
   plan: Plan
-  patience: Patience
+  /** Measures again what others on the machine disturbed. */
+  undisturbed<T extends object>(children: readonly Child[], work: () => Promise<T>): Promise<T & Disturbed>
   startServer(program: Program, role: Partial<Role> & Pick<Role, 'door'>): Promise<Child>
   startProgram(program: Program): Promise<Child>
 }

@@ -1,4 +1,4 @@
-import { ratios } from '../measure/compare.ts'
+import { ratios } from '../measure/series.ts'
 import { confirmLoad } from './loads.ts'
 import { sideBySide } from './sideBySide.ts'
 

@@ -1,8 +1,8 @@
 import { fittedExponent, spreadOf } from '../measure/statistics.ts'
 import type { RoundTiming } from '../peers/journal.ts'
+import type { Child } from '../processes/child.ts'
 import { type Bench, type Case, type CaseResult, withChild } from './case.ts'
 import { fine } from './lines.ts'
-import { watched } from './watched.ts'
 
 /** The last two are beyond what was asked, for a better fit. */
 const ROUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -24,11 +24,11 @@ export const journal: Case = {
   run: (bench) => withChild(bench.startProgram('journal'), async (child) => settle(await passes(bench, child))),
 }
 
-async function passes(bench: Bench, child: Parameters<typeof watched>[0]): Promise<Pass[]> {
+async function passes(bench: Bench, child: Child): Promise<Pass[]> {
   const pass = (): Promise<Pass> => child.ask('time', { rounds: ROUNDS, ms: bench.plan.microMs })
   for (let warm = 0; warm < WARM_UP_PASSES; warm++) await pass()
   const timed: Pass[] = []
-  while (timed.length < PASSES) timed.push(await bench.patience.undisturbed(() => watched(child, pass)))
+  while (timed.length < PASSES) timed.push(await bench.undisturbed([child], pass))
   return timed
 }
 

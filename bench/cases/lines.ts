@@ -1,6 +1,8 @@
-import { cpuRate, medianOf, rates, type Series } from '../measure/compare.ts'
+import type { Series } from '../measure/compare.ts'
+import { cpuRate } from '../measure/contender.ts'
 import { type Figure, verdict } from '../measure/figure.ts'
 import { isDisturbed } from '../measure/patience.ts'
+import { loadShare, medianOf, rates, serverShare } from '../measure/series.ts'
 import type { Spread } from '../measure/statistics.ts'
 
 /** One line per contender: its rate, its spread, how busy the cores were. */
@@ -14,17 +16,17 @@ export function rateLines(series: readonly Series[], unit: string): string[] {
 
 function busy(series: Series): string {
   const perCpu = whole(medianOf(series, cpuRate))
-  const server = percent(medianOf(series, (sample) => sample.serverCpu))
-  const load = percent(medianOf(series, (sample) => sample.loadCpu))
+  const server = percent(serverShare(series))
+  const load = percent(loadShare(series))
   return `${perCpu.padStart(7)} per CPU second; busy: server ${server}, generator ${load}`
 }
 
 /** Says so when others were using the machine. */
 export function contentionLines(series: readonly Series[]): string[] {
-  const samples = series.flatMap(({ rounds }) => rounds)
-  const disturbed = samples.filter(isDisturbed).length
+  const rounds = series[0]?.rounds ?? []
+  const disturbed = rounds.filter(isDisturbed).length
   if (disturbed === 0) return []
-  return [`CAUTION: other processes used the machine in ${disturbed} of ${samples.length} samples; see "by CPU time".`]
+  return [`CAUTION: other processes used the machine in ${disturbed} of ${rounds.length} rounds; see "by CPU time".`]
 }
 
 export function figureLine(figure: Figure): string {

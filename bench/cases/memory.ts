@@ -28,7 +28,9 @@ export const memory: Case = {
 function footprint(bench: Bench, program: Measured): Promise<Footprint> {
   return withChild(bench.startServer(program, { door: 'http' }), async (child) => {
     const before = await child.ask<NodeJS.MemoryUsage>('memory')
-    const outcome = await echoLoad()(child, { count: bench.plan.memory.calls })
+    const session = await echoLoad()(child)
+    const outcome = await session.run({ count: bench.plan.memory.calls })
+    session.close()
     const after = await child.ask<NodeJS.MemoryUsage>('memory')
     return { before, after, outcome }
   })

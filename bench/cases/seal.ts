@@ -2,7 +2,6 @@ import { spreadOf } from '../measure/statistics.ts'
 import type { SealTiming } from '../peers/seal.ts'
 import { type Case, withChild } from './case.ts'
 import { fine } from './lines.ts'
-import { watched } from './watched.ts'
 
 const SIZES = [200, 2_000, 20_000]
 
@@ -15,7 +14,7 @@ export const seal: Case = {
       const timings: SealTiming[] = []
       for (const bytes of SIZES) {
         const time = (): Promise<SealTiming> => child.ask('time', { bytes, ms: bench.plan.microMs })
-        timings.push(await bench.patience.undisturbed(() => watched(child, time)))
+        timings.push(await bench.undisturbed([child], time))
       }
       return { lines: timings.map(line), figures: [], wrong: { count: 0 }, raw: timings }
     }),

@@ -1,12 +1,15 @@
-import { type Contender, compare, type Series, wrongIn } from '../measure/compare.ts'
+import type { Session } from '../load/load.ts'
+import { compare, type Series } from '../measure/compare.ts'
+import type { Contender, Sample } from '../measure/contender.ts'
 import type { Figure } from '../measure/figure.ts'
+import { wrongIn } from '../measure/series.ts'
 import type { Role } from '../peers/role.ts'
 import type { Plan } from '../plan.ts'
 import type { Child } from '../processes/child.ts'
+import { ownCpuMs } from '../processes/usage.ts'
 import { type Bench, type Case, type CaseResult, withChildren } from './case.ts'
 import { contentionLines, rateLines } from './lines.ts'
 import type { Load } from './loads.ts'
-import { watched } from './watched.ts'
 
 /** One process in a comparison: what it runs, and the load it gets. */
 export interface Entrant {
@@ -32,7 +35,10 @@ export function sideBySide(comparison: Comparison): Case & { entrants: readonly 
     const starting = entrants.map(({ program, role }) => bench.startServer(program, role))
     return withChildren(starting, async (children) => {
       const contenders = entrants.map((entrant, index) => contender(entrant, children[index], bench.plan))
-      return settle(comparison, await compare(contenders, bench.plan.rounds, bench.patience))
+      return settle(
+        comparison,
+        await compare(contenders, bench.plan.rounds, (work) => bench.undisturbed(children, work)),
+      )
     })
   }
   return { title, programs, entrants, run }
@@ -43,8 +49,20 @@ function contender(entrant: Entrant, child: Child | undefined, plan: Plan): Cont
   return {
     name: entrant.name,
     warmUpMs: plan.warmUpMs[entrant.program],
-    run: (ms) => watched(child, () => entrant.load(child, { ms })),
+    async open() {
+      const session = await entrant.load(child)
+      return { run: (ms) => timedTurn(child, session, ms), close: () => session.close() }
+    },
   }
+}
+
+/** One turn, with the CPU time that both sides spent on it. */
+async function timedTurn(child: Child, session: Session, ms: number): Promise<Sample> {
+  const serverBefore = await child.ask<number>('cpu')
+  const loadBefore = ownCpuMs()
+  const outcome = await session.run({ ms })
+  const loadMs = ownCpuMs() - loadBefore
+  return { ...outcome, loadMs, serverMs: (await child.ask<number>('cpu')) - serverBefore }
 }
 
 function settle(comparison: Comparison, series: Series[]): CaseResult {

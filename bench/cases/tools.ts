@@ -1,4 +1,4 @@
-import { ratios } from '../measure/compare.ts'
+import { ratios } from '../measure/series.ts'
 import { spreadText } from './lines.ts'
 import { echoLoad } from './loads.ts'
 import { sideBySide } from './sideBySide.ts'

@@ -1,64 +1,99 @@
 import { connect, type Socket } from 'node:net'
-import { AnswerReader } from './answerReader.ts'
-import { type Limit, type Outcome, Tally, withinTime } from './load.ts'
+import { type Answer, AnswerReader } from './answerReader.ts'
+import { type Limit, type Outcome, type Session, Tally, withinTime } from './load.ts'
 import { type Script, WrongAnswer } from './script.ts'
 
 export interface HttpLoad {
   port: number
   connections: number
-  limit: Limit
   /** The script of the n-th connection. */
   script: (index: number) => Script
 }
 
 /**
- * Keeps one request under way on each connection until the limit. Raw sockets and prebuilt requests, because a
- * full HTTP client costs as much as the server it measures. Connections are new for each load: a server may have
- * closed idle ones meanwhile.
+ * Keeps one request under way on each connection. Raw sockets and prebuilt requests, because a full HTTP client costs
+ * as much as the server it measures. A server closes idle connections after seconds: a session is for use at once.
  */
-export async function httpLoad(load: HttpLoad): Promise<Outcome> {
-  const sockets = await Promise.all(Array.from({ length: load.connections }, () => open(load.port)))
-  const tally = new Tally(load.limit)
-  try {
-    const ends = sockets.map((socket, index) => converse(socket, load.script(index), tally))
-    await withinTime(load.limit, Promise.all(ends))
-    return tally.outcome()
-  } finally {
-    for (const socket of sockets) socket.destroy()
+export async function openHttpLoad(load: HttpLoad): Promise<Session> {
+  const opening = Array.from({ length: load.connections }, (_, index) => open(load.port, load.script(index)))
+  const speakers = await Promise.all(opening)
+  return {
+    async run(limit: Limit): Promise<Outcome> {
+      const tally = new Tally(limit)
+      await withinTime(limit, Promise.all(speakers.map((speaker) => speaker.talk(tally))))
+      return tally.outcome()
+    },
+    close() {
+      for (const speaker of speakers) speaker.close()
+    },
   }
 }
 
-function open(port: number): Promise<Socket> {
+function open(port: number, script: Script): Promise<Speaker> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     socket.once('error', reject)
     socket.once('connect', () => {
       socket.off('error', reject)
-      resolve(socket)
+      resolve(new Speaker(socket, script))
     })
   })
 }
 
-/** One connection's talk, to its end. */
-function converse(socket: Socket, script: Script, tally: Tally): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const reader = new AnswerReader()
-    socket.on('error', reject)
-    socket.on('close', () => reject(new Error('The server closed a connection under load.')))
-    socket.on('data', (chunk) => {
-      try {
-        const answer = reader.push(chunk)
-        if (answer === undefined) return
-        if (script.take(answer)) tally.right()
-      } catch (error) {
-        if (!(error instanceof Error)) throw error
-        if (!(error instanceof WrongAnswer)) return reject(error)
-        tally.wrongAnswer(error.message)
-        script.reset()
-      }
-      if (tally.running) socket.write(script.next())
-      else resolve()
+/** One connection: it says what its script says and checks what it hears. */
+class Speaker {
+  #socket: Socket
+  #script: Script
+  #reader = new AnswerReader()
+  #tally: Tally | undefined
+  #finish: () => void = () => {}
+  #fail: (error: Error) => void = () => {}
+
+  constructor(socket: Socket, script: Script) {
+    this.#socket = socket
+    this.#script = script
+    socket.on('error', (error) => this.#fail(error))
+    socket.on('close', () => this.#fail(new Error('The server closed a connection under load.')))
+    socket.on('data', (chunk) => this.#hear(chunk))
+  }
+
+  /** Talks until the tally is done and the last unit of work complete. */
+  talk(tally: Tally): Promise<void> {
+    this.#tally = tally
+    return new Promise((resolve, reject) => {
+      this.#finish = resolve
+      this.#fail = reject
+      this.#socket.write(this.#script.next())
     })
-    socket.write(script.next())
-  })
+  }
+
+  close(): void {
+    this.#fail = () => {}
+    this.#socket.destroy()
+  }
+
+  #hear(chunk: Buffer): void {
+    try {
+      const answer = this.#reader.push(chunk)
+      if (answer === undefined) return
+      const complete = this.#take(answer)
+      if (complete && this.#tally?.running !== true) this.#finish()
+      else this.#socket.write(this.#script.next())
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  #take(answer: Answer): boolean {
+    try {
+      const complete = this.#script.take(answer)
+      if (complete) this.#tally?.right()
+      return complete
+    } catch (error) {
+      if (!(error instanceof WrongAnswer)) throw error
+      this.#tally?.wrongAnswer(error.message)
+      this.#script.reset()
+      return true
+    }
+  }
 }

@@ -1,40 +1,40 @@
-/** When a load ends: after a time or after a number of units. */
+/** When a load ends: after a time or after a number of units. What is under way then is still answered, and counted. */
 export type Limit = { ms: number } | { count: number }
 
 /** What a load has seen. */
 export interface Outcome {
   /** Units of work (calls, flows) that were answered rightly. */
   count: number
-  /** The time they took. */
+  /** The time they took, to the last answer. */
   ms: number
   wrong: number
   firstWrong?: string
+}
+
+/** A way to put load on one process, again and again. */
+export interface Session {
+  run(limit: Limit): Promise<Outcome>
+  close(): void
 }
 
 const MAX_WRONG = 100
 /** Far longer than any answer here takes. */
 const STALLED_MS = 15_000
 
-/** Counts a load, and says when it is over. */
+/** Counts a load, and says when nothing new should be sent. */
 export class Tally {
   #limit: Limit
   #started = performance.now()
-  #stopped: number | undefined
   #count = 0
   #wrong = 0
   #firstWrong: string | undefined
+  running = true
 
   constructor(limit: Limit) {
     this.#limit = limit
   }
 
-  get running(): boolean {
-    return this.#stopped === undefined
-  }
-
-  /** An answer that arrives after the end is checked, but not counted. */
   right(): void {
-    if (!this.running) return
     this.#count++
     this.#stopWhenDone()
   }
@@ -42,25 +42,18 @@ export class Tally {
   wrongAnswer(message: string): void {
     this.#wrong++
     this.#firstWrong ??= message
-    if (this.#wrong >= MAX_WRONG) this.#stop()
     this.#stopWhenDone()
   }
 
   outcome(): Outcome {
-    const ms = (this.#stopped ?? performance.now()) - this.#started
-    const counted = { count: this.#count, ms, wrong: this.#wrong }
+    const counted = { count: this.#count, ms: performance.now() - this.#started, wrong: this.#wrong }
     return this.#firstWrong === undefined ? counted : { ...counted, firstWrong: this.#firstWrong }
   }
 
   #stopWhenDone(): void {
-    if (!this.running) return
     const done =
       'ms' in this.#limit ? performance.now() - this.#started >= this.#limit.ms : this.#count >= this.#limit.count
-    if (done) this.#stop()
-  }
-
-  #stop(): void {
-    this.#stopped ??= performance.now()
+    if (done || this.#wrong >= MAX_WRONG) this.running = false
   }
 }
 

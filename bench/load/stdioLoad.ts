@@ -1,13 +1,12 @@
 import type { Readable, Writable } from 'node:stream'
 import { type AnyAnswer, isEcho } from './echoScript.ts'
-import { type Limit, type Outcome, Tally, withinTime } from './load.ts'
+import { type Limit, type Outcome, type Session, Tally, withinTime } from './load.ts'
 import { echoText, toolCall } from './messages.ts'
 
 export interface StdioLoad {
   input: Writable
   output: Readable
   inFlight: number
-  limit: Limit
 }
 
 /** A multiple of the calls in flight, so that an id is never under way twice. */
@@ -15,15 +14,20 @@ const POOL = 1024
 
 const lines = Array.from({ length: POOL }, (_, id) => `${toolCall(id, 'echo', { text: echoText(id) })}\n`)
 
-/** Keeps so many calls under way on one pipe until the limit. */
-export async function stdioLoad(load: StdioLoad): Promise<Outcome> {
-  const tally = new Tally(load.limit)
-  const talk = converse(load, tally)
-  try {
-    await withinTime(load.limit, talk.ended)
-    return tally.outcome()
-  } finally {
-    talk.leave()
+/** Keeps so many calls under way on one pipe. */
+export function openStdioLoad(load: StdioLoad): Session {
+  return {
+    async run(limit: Limit): Promise<Outcome> {
+      const tally = new Tally(limit)
+      const talk = converse(load, tally)
+      try {
+        await withinTime(limit, talk.ended)
+        return tally.outcome()
+      } finally {
+        talk.leave()
+      }
+    },
+    close() {},
   }
 }
 

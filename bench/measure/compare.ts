@@ -1,63 +1,47 @@
-import type { Outcome } from '../load/load.ts'
-import type { Patience } from './patience.ts'
-import { median, pairedRatio, type Spread, spreadOf } from './statistics.ts'
+import { type Contender, rate, type Sample, sumOf, type Turns } from './contender.ts'
+import type { Disturbed } from './patience.ts'
+import { median } from './statistics.ts'
 
-/** One of those measured side by side. */
-export interface Contender {
-  name: string
-  /** Loads it for this long. */
-  run(ms: number): Promise<Sample>
-  /** Load it needs before its rate counts. */
-  warmUpMs: number
-}
-
-/** How busy the machine was during a measurement. */
-export interface Noted {
-  /** CPU time of the server. */
-  serverMs?: number
-  /** Share of its core that the server used, 0 to 1. */
-  serverCpu?: number
-  /** Share of its core that the load generator used, 0 to 1. */
-  loadCpu?: number
-  /** What everything else on the machine used of both cores, 0 to 2. */
-  othersCpu?: number
-}
-
-export type Sample = Outcome & Noted
-
+/** A round gives each contender many short turns, so that all of them meet the same moods of the machine. */
 export interface Rounds {
   count: number
-  ms: number
+  turns: number
+  turnMs: number
 }
 
 /** What one contender did, round by round. */
 export interface Series {
   name: string
   warmUp: Sample[]
-  rounds: Sample[]
+  rounds: (Sample & Disturbed)[]
 }
+
+/** Does a piece of measuring, and does it again where others disturbed it. */
+export type Undisturbed = <T extends object>(work: () => Promise<T>) => Promise<T & Disturbed>
 
 /** A warm-up is run, and its rate looked at, in this many slices. */
 const SLICES = 10
 /** Level: the newest slices are not much faster than those before them. */
 const LEVEL_SLICES = 4
 const LEVEL_WITHIN = 0.03
-/** However slowly a contender warms up, it gets no more than this many times its warm-up time. */
+/** However slowly a contender warms up, it gets no more than this many times its warm-up time of CPU time. */
 const MOST = 2.5
+/** And where others leave it little CPU time, no more slices than this. */
+const MOST_SLICES = SLICES * 6
 
-/** Warms every contender up, then measures them in turns; each round starts with another one. */
-export async function compare(contenders: readonly Contender[], rounds: Rounds, patience: Patience): Promise<Series[]> {
+/** Warms every contender up, then measures them in turns. */
+export async function compare(
+  contenders: readonly Contender[],
+  rounds: Rounds,
+  undisturbed: Undisturbed,
+): Promise<Series[]> {
   const series: Series[] = []
   for (const contender of contenders) {
     series.push({ name: contender.name, warmUp: await warmUp(contender), rounds: [] })
   }
   for (let round = 0; round < rounds.count; round++) {
-    for (let turn = 0; turn < contenders.length; turn++) {
-      const index = (round + turn) % contenders.length
-      const contender = contenders[index]
-      if (contender === undefined) continue
-      series[index]?.rounds.push(await patience.undisturbed(() => contender.run(rounds.ms)))
-    }
+    const { samples, ...disturbed } = await undisturbed(() => measureRound(contenders, rounds))
+    samples.forEach((sample, index) => series[index]?.rounds.push({ ...sample, ...disturbed }))
   }
   return series
 }
@@ -68,50 +52,43 @@ export async function compare(contenders: readonly Contender[], rounds: Rounds, 
  */
 async function warmUp(contender: Contender): Promise<Sample[]> {
   const slices: Sample[] = []
-  for (let slice = 0; slice < SLICES * MOST; slice++) {
-    slices.push(await contender.run(contender.warmUpMs / SLICES))
-    const hadMs = slices.reduce((sum, sample) => sum + (sample.serverMs ?? sample.ms), 0)
-    if (hadMs >= contender.warmUpMs * 0.95 && isLevel(slices.map(rate))) break
+  let hadMs = 0
+  while (slices.length < MOST_SLICES && hadMs < contender.warmUpMs * MOST) {
+    const slice = await withTurns([contender], async ([turns]) => turns?.run(contender.warmUpMs / SLICES))
+    if (slice === undefined) break
+    slices.push(slice)
+    hadMs += slice.serverMs
+    if (hadMs >= contender.warmUpMs && isLevel(slices.map(rate))) break
   }
   return slices
 }
 
-function isLevel(rates: readonly number[]): boolean {
-  const newest = median(rates.slice(-LEVEL_SLICES))
-  const before = median(rates.slice(-2 * LEVEL_SLICES, -LEVEL_SLICES))
+function isLevel(values: readonly number[]): boolean {
+  const newest = median(values.slice(-LEVEL_SLICES))
+  const before = median(values.slice(-2 * LEVEL_SLICES, -LEVEL_SLICES))
   return newest <= before * (1 + LEVEL_WITHIN)
 }
 
-function rate(sample: Sample): number {
-  return sample.count / (sample.ms / 1000)
+/** All contenders, turn by turn; each time another one begins. */
+function measureRound(contenders: readonly Contender[], rounds: Rounds): Promise<{ samples: Sample[] }> {
+  return withTurns(contenders, async (all) => {
+    const taken: Sample[][] = all.map(() => [])
+    for (let turn = 0; turn < rounds.turns; turn++) {
+      for (let place = 0; place < all.length; place++) {
+        const index = (turn + place) % all.length
+        const sample = await all[index]?.run(rounds.turnMs)
+        if (sample !== undefined) taken[index]?.push(sample)
+      }
+    }
+    return { samples: taken.map(sumOf) }
+  })
 }
 
-export function rates(series: Series): Spread {
-  return spreadOf(series.rounds.map(rate))
-}
-
-/** How many times faster; and the same by CPU time, into which what others on the machine take does not enter. */
-export function ratios(ours: Series, theirs: Series): { value: Spread; byCpu: Spread } {
-  return {
-    value: pairedRatio(ours.rounds.map(rate), theirs.rounds.map(rate)),
-    byCpu: pairedRatio(ours.rounds.map(cpuRate), theirs.rounds.map(cpuRate)),
+async function withTurns<T>(contenders: readonly Contender[], work: (all: Turns[]) => Promise<T>): Promise<T> {
+  const all = await Promise.all(contenders.map((contender) => contender.open()))
+  try {
+    return await work(all)
+  } finally {
+    for (const turns of all) turns.close()
   }
-}
-
-export function cpuRate(sample: Sample): number {
-  return sample.serverMs === undefined ? Number.NaN : sample.count / (sample.serverMs / 1000)
-}
-
-export function medianOf(series: Series, value: (sample: Sample) => number | undefined): number {
-  return median(series.rounds.map((sample) => value(sample) ?? Number.NaN))
-}
-
-/** Wrong answers count wherever they come, in warm-up too. */
-export function wrongIn(series: readonly Series[]): { count: number; first?: string } {
-  const bad = series.flatMap(({ name, warmUp, rounds }) =>
-    [...warmUp, ...rounds].filter(({ wrong }) => wrong > 0).map((sample) => ({ name, sample })),
-  )
-  const count = bad.reduce((sum, { sample }) => sum + sample.wrong, 0)
-  const first = bad[0]
-  return first === undefined ? { count } : { count, first: `${first.name}: ${first.sample.firstWrong}` }
 }

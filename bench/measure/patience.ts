@@ -4,32 +4,33 @@ const LOOK_MS = 250
 /** What others may use of a core before a measurement counts as disturbed. */
 const DISTURBED = 0.1
 
-/** The one thing a sample must tell: what others on the machine used of the cores meanwhile. */
-interface Disturbable {
+/** What everything else on the machine used of our cores during a measurement, 0 to 2; absent where it is not known. */
+export interface Disturbed {
   othersCpu?: number
 }
 
 /**
  * Time that a run may spend on others who use the machine: what they disturbed is measured again once they are quiet.
- * What decides is their CPU time, never the result. When the time is spent, disturbed samples count.
+ * What decides is their CPU time, never the result. When the time is spent, disturbed measurements count.
  */
 export class Patience {
   #leftMs: number
-  #othersBusyMs: () => number | undefined
-  /** Samples that were measured again. */
+  #busyMs: () => number | undefined
+  /** Measurements that were made again. */
   repeated = 0
 
-  constructor(ms: number, othersBusyMs: () => number | undefined) {
+  /** `busyMs` tells how long the cores have been busy so far. */
+  constructor(ms: number, busyMs: () => number | undefined) {
     this.#leftMs = ms
-    this.#othersBusyMs = othersBusyMs
+    this.#busyMs = busyMs
   }
 
-  async undisturbed<T extends Disturbable>(measure: () => Promise<T>): Promise<T> {
+  async undisturbed<T extends Disturbed>(measure: () => Promise<T>): Promise<T> {
     for (;;) {
       const started = performance.now()
-      const sample = await measure()
+      const result = await measure()
       const ms = performance.now() - started
-      if (!isDisturbed(sample) || this.#leftMs <= ms) return sample
+      if (!isDisturbed(result) || this.#leftMs <= ms) return result
       this.#leftMs -= ms
       this.repeated++
       await this.#quiet()
@@ -38,10 +39,10 @@ export class Patience {
 
   async #quiet(): Promise<void> {
     while (this.#leftMs > 0) {
-      const before = this.#othersBusyMs()
+      const before = this.#busyMs()
       const started = performance.now()
       await sleep(LOOK_MS)
-      const after = this.#othersBusyMs()
+      const after = this.#busyMs()
       const ms = performance.now() - started
       if (before === undefined || after === undefined || (after - before) / ms < DISTURBED) return
       this.#leftMs -= ms
@@ -49,6 +50,6 @@ export class Patience {
   }
 }
 
-export function isDisturbed(sample: Disturbable): boolean {
-  return (sample.othersCpu ?? 0) >= DISTURBED
+export function isDisturbed({ othersCpu }: Disturbed): boolean {
+  return (othersCpu ?? 0) >= DISTURBED
 }

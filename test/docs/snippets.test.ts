@@ -379,6 +379,7 @@ describe('docs/snippets/many-instances.ts', () => {
     onTestFinished(() => buses.forEach((bus) => bus.close()))
     const heard = buses.map((bus) => new Promise((resolve) => bus.subscribe(resolve)))
     const server = createServer({ name: 'news', version: '1.0.0', bus: buses[0] })
+    server.fetchHandler() // reachable from here on
     server.tool('hello', { description: 'Says hello.' }, () => 'Hello.')
     expect(await Promise.all(heard)).toEqual([
       { kind: 'changed', list: 'tools' },

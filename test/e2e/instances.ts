@@ -14,7 +14,11 @@ export const keys = newKey()
 export const folder = mkdtempSync(join(tmpdir(), 'pannier-e2e-'))
 
 /** The environment of a process: those that end by themselves leave their compiled sources to those that come later. */
-export const env = { ...process.env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/pannier-e2e') }
+export const env = {
+  ...process.env,
+  FORCE_COLOR: undefined, // set by the test runner, and at odds with NO_COLOR
+  NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/pannier-e2e'),
+}
 
 const started: Instance[] = []
 
