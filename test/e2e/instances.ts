@@ -16,7 +16,9 @@ export const folder = mkdtempSync(join(tmpdir(), 'pannier-e2e-'))
 /** The environment of a process: those that end by themselves leave their compiled sources to those that come later. */
 export const env = {
   ...process.env,
-  FORCE_COLOR: undefined, // set by the test runner, and at odds with NO_COLOR
+  // What the test runner was told of colours is not meant for these.
+  FORCE_COLOR: undefined,
+  NO_COLOR: undefined,
   NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/pannier-e2e'),
 }
 
