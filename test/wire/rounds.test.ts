@@ -248,6 +248,18 @@ describe('a state', () => {
     },
   )
 
+  proves('ST-7 MRTR-19', 'a state is encrypted, so nothing of what was gathered can be read from it', async () => {
+    const capabilities = { elicitation: {}, sampling: {}, roots: {} }
+    const first = await call(one.url, 'shopping', {}, { capabilities })
+    const inputResponses = { size: accept({ size: 987_654 }), colour: accept({ colour: 'red' }) }
+    const params = { requestState: first.message.result.requestState, inputResponses }
+    const second = await call(one.url, 'shopping', {}, { capabilities, params })
+    const state: string = second.message.result.requestState
+    for (const spelling of [state, Buffer.from(state, 'base64url').toString('latin1')]) {
+      expect(spelling).not.toMatch(/987654|colour|shopping/)
+    }
+  })
+
   proves('MRTR-20 MRTR-21', 'a state given to one person is refused when another presents it', async () => {
     const { url } = await start({ principal: ({ header }) => ({ id: header('x-user') ?? 'nobody' }) })
     const requestState = await askedOf(url, { 'x-user': 'ann' })
