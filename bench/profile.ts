@@ -8,13 +8,14 @@ import { elicitation } from './cases/elicitation.ts'
 import { fetch } from './cases/fetch.ts'
 import type { Entrant, sideBySide } from './cases/sideBySide.ts'
 import { stdio } from './cases/stdio.ts'
+import { tools } from './cases/tools.ts'
 import type { CaseName } from './options.ts'
 import { type CpuProfile, hottest, shares } from './measure/hotSpots.ts'
 import { writeRole } from './peers/role.ts'
 import { sourceOf } from './processes/build.ts'
 import { startChild } from './processes/child.ts'
 
-const PROFILED: Partial<Record<CaseName, ReturnType<typeof sideBySide>>> = { calls, elicitation, fetch, stdio }
+const PROFILED: Partial<Record<CaseName, ReturnType<typeof sideBySide>>> = { calls, elicitation, fetch, stdio, tools }
 const WARM_UP_MS = 4_000
 const PROFILE_MS = 4_000
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -23,11 +24,12 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 export async function profileOurs(only: readonly CaseName[], pinned: boolean): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-profile-'))
   for (const name of only) {
-    const entrant = PROFILED[name]?.entrants.find(({ program }) => program === 'pannier')
-    if (entrant === undefined) continue
-    const file = join(folder, `${name}.cpuprofile`)
-    await record(entrant, file, pinned)
-    print(name, file, JSON.parse(readFileSync(file, 'utf8')))
+    const ours = PROFILED[name]?.entrants.filter(({ program }) => program === 'pannier') ?? []
+    for (const [index, entrant] of ours.entries()) {
+      const file = join(folder, `${name}-${index + 1}.cpuprofile`)
+      await record(entrant, file, pinned)
+      print(`${name}, ${entrant.name}`, file, JSON.parse(readFileSync(file, 'utf8')))
+    }
   }
 }
 

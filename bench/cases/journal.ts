@@ -4,8 +4,8 @@ import type { Child } from '../processes/child.ts'
 import { type Bench, type Case, type CaseResult, withChild } from './case.ts'
 import { fine } from './lines.ts'
 
-/** The last two are beyond what was asked, for a better fit. */
-const ROUNDS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+/** The last is beyond what was asked, for a better fit. */
+const ROUNDS = [1, 2, 4, 8, 16, 32, 64, 128]
 /** Below this the fixed cost of a request, and the step where states begin to be deflated, hide what an answer costs. */
 const FIT_FROM = 16
 const WARM_UP_PASSES = 4
