@@ -45,7 +45,9 @@ export function askForm<S extends SchemaLike>(form: Form<S>): Question<InferSche
 export function elicitForm<S extends SchemaLike>(form: Form<S>): Question<Elicited<S>> {
   const request = formRequest(form)
   return {
-    ...fingerprinted(request, form.pin ?? true),
+    request,
+    pinned: form.pin ?? true,
+    fingerprint: formFingerprint(request),
     read: async (_, response) => {
       const action = response['action']
       if (action !== 'accept') return { ok: true, value: { action: action as 'decline' | 'cancel' } }
@@ -98,6 +100,19 @@ function asIs<T>(_: string, response: Json): Reading<T> {
 
 function fingerprinted(request: InputRequest, pinned: boolean) {
   return { request, pinned, fingerprint: digestOf(request) }
+}
+
+const schemaDigests = new WeakMap<object, string>()
+
+/** Messages change from call to call, fields hardly ever: their digest is made once. */
+function formFingerprint(request: InputRequest): string {
+  const { message, requestedSchema } = request.params as { message: string; requestedSchema: object }
+  let fields = schemaDigests.get(requestedSchema)
+  if (fields === undefined) {
+    fields = digestOf(requestedSchema)
+    schemaDigests.set(requestedSchema, fields)
+  }
+  return digestOf([message, fields])
 }
 
 const flattened = new WeakMap<object, Json>()
