@@ -82,33 +82,40 @@ export class Run {
   }
 
   /** Runs the handler for one round. Never rejects. */
-  async play<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
-    const outcome = await this.#untilDecided(handler)
-    this.#round.close()
-    return outcome
+  play<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
+    return new Promise((resolve) => {
+      const decide = (outcome: Outcome<T>): void => {
+        if (this.#round.ended) return
+        this.#round.close()
+        resolve(outcome)
+      }
+      const settled = start(handler)
+      this.#round.onEnd = () => void this.#endRound(settled).then(resolve)
+      // One reaction and no promise of our own in between: most calls pass here without ever asking.
+      settled.then(
+        (value) => decide({ kind: 'complete', value }),
+        (error: unknown) => decide({ kind: 'failed', error }),
+      )
+    })
   }
 
-  #untilDecided<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
-    return new Promise((resolve) => {
-      const settled = settle(handler)
-      this.#round.onEnd = () => {
-        this.#asks.forgetUnasked()
-        this.#options.watch?.ended()
-        const outcome = { kind: 'asked', requests: this.#asks.waiting } as const
-        void unwound(settled, this.#options).then(() => resolve(outcome))
-      }
-      void settled.then((outcome) => {
-        if (!this.#round.ended) resolve(outcome)
-      })
-    })
+  async #endRound(settled: Promise<unknown>): Promise<Outcome<never>> {
+    this.#asks.forgetUnasked()
+    this.#options.watch?.ended()
+    const requests = this.#asks.waiting
+    await unwound(settled, this.#options)
+    this.#round.close()
+    return { kind: 'asked', requests }
   }
 }
 
-async function settle<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
+/** The handler's promise, also when it throws at once or gives a plain value. */
+function start<T>(handler: () => T | Promise<T>): Promise<T> {
   try {
-    return { kind: 'complete', value: await handler() }
+    const value = handler()
+    return value instanceof Promise ? value : Promise.resolve(value)
   } catch (error) {
-    return { kind: 'failed', error }
+    return Promise.reject(error)
   }
 }
 
@@ -121,6 +128,6 @@ async function unwound(settled: Promise<unknown>, { unwindMs, onStuck }: RunOpti
       resolve()
     }, unwindMs)
   })
-  await Promise.race([settled, late])
+  await Promise.race([settled.catch(() => {}), late])
   clearTimeout(timer)
 }

@@ -1,7 +1,9 @@
 import { Declined, isRoundEnded, JournalError } from '../journal/index.ts'
 import { assertParamHeaders, isObject, type Json, ProtocolError } from '../protocol/index.ts'
 import { StateError } from '../state/index.ts'
+import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { Call } from './call.ts'
+import type { Schema } from './checkedSchema.ts'
 import { failure, text } from './content.ts'
 import type { ToolReturn } from './definitions.ts'
 import type { ToolEntry } from './entries.ts'
@@ -29,7 +31,8 @@ export function callTool(options: CallToolOptions) {
     const entry = registry.tools.get(name)
     if (entry === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name}".`)
     if (call.header !== undefined && call.peer.era === 'modern') assertParamHeaders(entry.mirrored, args, call.header)
-    const checked = entry.input === undefined ? { ok: true as const, value: args } : await entry.input.check(args)
+    const checking = entry.input === undefined ? { ok: true as const, value: args } : entry.input.check(args)
+    const checked = checking instanceof Promise ? await checking : checking
     // A model can mend its arguments only if it is told what was wrong, so this is a result and not a protocol error.
     if (!checked.ok)
       return results.complete(noted(call, failure(`The arguments do not fit: ${checked.issues}`)), call.peer)
@@ -49,24 +52,33 @@ function readToolCall(params: Json): { name: string; args: Json } {
   return { name, args }
 }
 
-async function finishTool(entry: ToolEntry, value: Exclude<ToolReturn, InputRequired>, call: Call): Promise<Json> {
+function finishTool(entry: ToolEntry, value: Exclude<ToolReturn, InputRequired>, call: Call): Json | Promise<Json> {
   const result = typeof value === 'string' ? text(value) : value
   if (!isObject(result) || !Array.isArray(result.content)) {
-    throw new ServerError(
-      'TOOL_OUTPUT_INVALID',
-      `The tool "${entry.name}" must return a string or a result with "content".`,
+    throw invalidOutput(`The tool "${entry.name}" must return a string or a result with "content".`)
+  }
+  if (entry.output === undefined || result.isError === true) return noted(call, result)
+  return checkedOutput(entry.name, entry.output, result).then(() => noted(call, result))
+}
+
+async function checkedOutput(name: string, output: Schema, { structuredContent }: CallToolResult): Promise<void> {
+  if (structuredContent === undefined) {
+    throw invalidOutput(
+      `The tool "${name}" has an output schema, so it must return structured content: structured({ … }).`,
     )
   }
-  if (entry.output !== undefined && result.isError !== true) {
-    const checked = await entry.output.check(result.structuredContent)
-    if (!checked.ok) {
-      throw new ServerError(
-        'TOOL_OUTPUT_INVALID',
-        `The tool "${entry.name}" returned structured content that its output schema does not allow.`,
-      )
-    }
-  }
-  return noted(call, result)
+  const checked = await output.check(structuredContent)
+  if (checked.ok) return
+  // What does not fit names fields of the author's own data: it is for the log, and stays out of the answer.
+  throw invalidOutput(
+    `The tool "${name}" returned structured content that its output schema does not allow.`,
+    checked.issues,
+  )
+}
+
+function invalidOutput(sentence: string, issues?: string): ServerError {
+  const cause = issues === undefined ? undefined : { cause: new TypeError(issues) }
+  return new ServerError('TOOL_OUTPUT_INVALID', sentence, cause)
 }
 
 /** Tells telemetry when a result says that the tool failed. */

@@ -48,6 +48,9 @@ export interface Round<T> {
   readonly rescue?: (error: unknown) => Json
 }
 
+/** Every outcome but a result. */
+type Unfinished = Exclude<Outcome<InputRequired>, { kind: 'complete' }> | { kind: 'complete'; value: InputRequired }
+
 export class MultiRound {
   readonly #options: MultiRoundOptions
 
@@ -63,25 +66,21 @@ export class MultiRound {
     const run = this.#newRun(call, journal, round.subject)
     const ctx = new Context(call, run, journal.own, state)
     const outcome = await run.play(() => round.invoke(ctx))
-    return this.#settle(call, round, journal, ctx, outcome)
+    if (outcome.kind !== 'complete') return this.#settle(call, round, journal, ctx, outcome)
+    const { value } = outcome
+    if (value instanceof InputRequired) return this.#settle(call, round, journal, ctx, { kind: 'complete', value })
+    const finished = round.finish(value)
+    const result = finished instanceof Promise ? await finished : finished
+    return this.#options.results.complete(result, call.peer, Context.stateMeta(ctx))
   }
 
-  async #settle<T>(
-    call: Call,
-    round: Round<T>,
-    journal: Journal,
-    ctx: Context,
-    outcome: Outcome<T | InputRequired>,
-  ): Promise<string> {
-    const { results } = this.#options
+  async #settle<T>(call: Call, round: Round<T>, journal: Journal, ctx: Context, outcome: Unfinished): Promise<string> {
     switch (outcome.kind) {
       case 'complete':
-        if (outcome.value instanceof InputRequired)
-          return this.#settleExplicit(call, round, journal, ctx, outcome.value)
-        return results.complete(await round.finish(outcome.value), call.peer, Context.stateMeta(ctx))
+        return this.#settleExplicit(call, round, journal, ctx, outcome.value)
       case 'failed':
         if (round.rescue === undefined) throw outcome.error
-        return results.complete(round.rescue(outcome.error), call.peer, Context.stateMeta(ctx))
+        return this.#options.results.complete(round.rescue(outcome.error), call.peer, Context.stateMeta(ctx))
       case 'asked':
         return this.#ask(call, round.subject, journal, ctx, outcome.requests)
       default:

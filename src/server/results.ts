@@ -7,12 +7,17 @@ import type { WireError } from './wireErrors.ts'
 
 export class Results {
   readonly #identity: ServerIdentity
+  readonly #plainEnd: string
 
   constructor(identity: ServerIdentity) {
     this.#identity = identity
+    this.#plainEnd = `,"_meta":${JSON.stringify({ [META.server]: identity })}}`
   }
 
   complete(result: Json, peer: Peer, extraMeta?: Json): string {
+    // The usual result has nothing of its own in `_meta`, so all that differs is the result itself.
+    const isPlain = extraMeta === undefined && !('_meta' in result) && !('resultType' in result)
+    if (isPlain && peer.era === 'modern') return plainText(JSON.stringify(result), this.#plainEnd)
     const meta = this.#meta(result['_meta'] as Json | undefined, peer, extraMeta)
     return JSON.stringify(
       meta === undefined ? { resultType: 'complete', ...result } : { resultType: 'complete', ...result, _meta: meta },
@@ -38,6 +43,10 @@ export class Results {
     if (era === 'modern') return { [META.server]: this.#identity, ...own, ...extra }
     return own === undefined && extra === undefined ? undefined : { ...own, ...extra }
   }
+}
+
+function plainText(result: string, end: string): string {
+  return result === '{}' ? `{"resultType":"complete"${end}` : `{"resultType":"complete",${result.slice(1, -1)}${end}`
 }
 
 /** A response around the text of its result. */
