@@ -29,6 +29,8 @@ export interface Journal {
   readonly open: Map<string, OpenQuestion>
   /** What a handler in explicit style chose to remember. */
   own: unknown
+  /** When its first round ended, in seconds; undefined before. */
+  readonly begunAt: number | undefined
 }
 
 export interface JournalBody {
@@ -36,6 +38,7 @@ export interface JournalBody {
   readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
   readonly o?: readonly [key: string, question: string | null, times: number][]
   readonly x?: unknown
+  readonly b?: number
 }
 
 /** An empty journal, by its name or by a function that makes one when it is needed. */
@@ -46,6 +49,7 @@ export function newJournal(name: string | (() => string)): Journal {
 /** Everything in it is made when first touched: most calls touch nothing. */
 class FreshJournal implements Journal {
   readonly round = 0
+  readonly begunAt = undefined
   own: unknown = undefined
   #name: string | (() => string)
   #answers: Journal['answers'] | undefined
@@ -78,8 +82,8 @@ class FreshJournal implements Journal {
 }
 
 /** The journal as the next round of the same process finds it. */
-export function nextRound({ id, round, answers, steps, open, own }: Journal): Journal {
-  return { id, round: round + 1, answers, steps, open, own }
+export function nextRound({ id, round, answers, steps, open, own, begunAt }: Journal): Journal {
+  return { id, round: round + 1, answers, steps, open, own, begunAt }
 }
 
 /** Nothing would be lost if this journal were forgotten. */
@@ -92,7 +96,7 @@ export function isBlank(journal: Journal): boolean {
 }
 
 export function writeJournal(journal: Journal): JournalBody {
-  const { answers, steps, open, own } = journal
+  const { answers, steps, open, own, begunAt } = journal
   return {
     ...(answers.size > 0 && {
       a: Array.from(answers, ([key, { question, response }]) => [key, question ?? null, response]),
@@ -100,24 +104,24 @@ export function writeJournal(journal: Journal): JournalBody {
     ...(steps.size > 0 && { s: Array.from(steps, ([key, step]) => ('value' in step ? [key, step.value] : [key])) }),
     ...(open.size > 0 && { o: Array.from(open, ([key, { question, times }]) => [key, question ?? null, times]) }),
     ...(own !== undefined && { x: own }),
+    ...(begunAt !== undefined && { b: begunAt }),
   }
 }
 
 /** Reads what `writeJournal` wrote. Only ever called on what a seal has proven to be ours. */
 export function readJournal(id: string, round: number, body: unknown): Journal {
-  const journal: Journal = { id, round, answers: new Map(), steps: new Map(), open: new Map(), own: undefined }
   try {
-    const { a = [], s = [], o = [], x } = body as JournalBody
+    const { a = [], s = [], o = [], x, b } = body as JournalBody
+    const journal = { id, round, answers: new Map(), steps: new Map(), open: new Map(), own: x, begunAt: b } as Journal
     for (const [key, question, response] of a) {
       journal.answers.set(key, { question: question ?? undefined, response: response as Answer['response'] })
     }
     for (const step of s) journal.steps.set(step[0], step.length === 2 ? { value: step[1] } : {})
     for (const [key, question, times] of o) journal.open.set(key, { question: question ?? undefined, times })
-    journal.own = x
+    return journal
   } catch (cause) {
     throw new JournalError('JOURNAL_UNREADABLE', 'The journal was written by a version that this one cannot read.', {
       cause,
     })
   }
-  return journal
 }

@@ -40,6 +40,7 @@ function runOver(journal: Journal, responses: Record<string, unknown> = {}, opti
     maxAsks: 3,
     unwindMs: 1000,
     onStuck: () => {},
+    onUnawaited: () => {},
     ...options,
   })
 }
@@ -139,6 +140,17 @@ describe('a round', () => {
     const error = await run.ask('late', about('Still there?')).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ScopeClosed)
     expect((error as Error).message).toContain('only while it handles that client')
+  })
+
+  test('an ask that the handler forgot to await is reported', async () => {
+    const forgotten: string[] = []
+    const run = runOver(newJournal('call'), {}, { onUnawaited: (keys) => forgotten.push(...keys) })
+    const outcome = await run.play(async () => {
+      void run.ask('sure', about('Sure?'))
+      await Promise.resolve()
+      return 'deleted'
+    })
+    expect([outcome.kind, forgotten]).toEqual(['complete', ['sure']])
   })
 
   test('an ask that nobody awaits does no harm', async () => {
@@ -319,15 +331,22 @@ describe('steps', () => {
     expect(outcome).toEqual({ kind: 'complete', value: { at: '1970-01-01T00:00:00.000Z' } })
   })
 
-  test.each([[() => {}], [1n], [Number.NaN], [Symbol('s')], [{ deep: 1n }]])(
-    'a result that JSON cannot hold is refused at once',
-    async (value) => {
-      const run = runOver(newJournal('call'))
-      expect(await run.play(() => run.step('s', () => value as unknown))).toMatchObject({
-        error: { code: 'STEP_NOT_STORABLE' },
-      })
-    },
-  )
+  test.each([
+    [() => {}],
+    [1n],
+    [Number.NaN],
+    [Symbol('s')],
+    [{ deep: 1n }],
+    [new Map()],
+    [{ list: [new Set([1])] }],
+    [{ fn: () => {} }],
+    [new Error('x')],
+  ])('a result that JSON cannot hold is refused at once', async (value) => {
+    const run = runOver(newJournal('call'))
+    expect(await run.play(() => run.step('s', () => value as unknown))).toMatchObject({
+      error: { code: 'STEP_NOT_STORABLE' },
+    })
+  })
 
   test('a step that fails is not recorded', async () => {
     const journal = newJournal('call')
@@ -369,10 +388,9 @@ describe('once', () => {
   test('it claims, hands over an idempotency key, and settles', async () => {
     const log: string[] = []
     const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('fresh', log) })
-    expect(await run.play(() => run.once('pay', (key) => `paid under ${key}`))).toMatchObject({
-      value: 'paid under call/pay',
-    })
-    expect(log).toEqual(['claim call/pay', 'settle call/pay paid under call/pay'])
+    const outcome = await run.play(() => run.once('pay', (key) => key))
+    expect(outcome).toMatchObject({ value: expect.stringMatching(/^[0-9a-f]{32}$/) })
+    expect(log).toEqual(['claim call/pay', `settle call/pay ${(outcome as { value: string }).value}`])
   })
 
   test('an attempt that finished elsewhere gives its result and is not repeated', async () => {

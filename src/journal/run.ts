@@ -8,6 +8,7 @@ import { type AskOptions, Asks } from './asks.ts'
 import type { Journal } from './journal.ts'
 import type { Question } from './question.ts'
 import { quiet, Round } from './round.ts'
+import type { Stored } from './storable.ts'
 import { type OnceOptions, type SingleUse, Steps, type Watch } from './steps.ts'
 
 export interface RunOptions extends AskOptions {
@@ -21,6 +22,8 @@ export interface RunOptions extends AskOptions {
   readonly unwindMs: number
   /** Told when a handler did not unwind in time. */
   readonly onStuck: () => void
+  /** Told when a handler returned a result while it still asked. */
+  readonly onUnawaited: (keys: readonly string[]) => void
   readonly watch?: Watch | undefined
 }
 
@@ -57,11 +60,11 @@ export class Run {
     return this.#asks.ask(key, question)
   }
 
-  step<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
+  step<T>(key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
     return quiet(this.#steps.step(key, fn))
   }
 
-  once<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options?: OnceOptions): Promise<T> {
+  once<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options?: OnceOptions): Promise<Stored<T>> {
     return quiet(this.#steps.once(key, fn, options))
   }
 
@@ -86,6 +89,7 @@ export class Run {
     return new Promise((resolve) => {
       const decide = (outcome: Outcome<T>): void => {
         if (this.#round.ended) return
+        if (outcome.kind === 'complete') this.#reportUnawaited()
         this.#round.close()
         resolve(outcome)
       }
@@ -97,6 +101,12 @@ export class Run {
         (error: unknown) => decide({ kind: 'failed', error }),
       )
     })
+  }
+
+  /** A handler that returns while it asks has forgotten an `await`; its question was never put to anybody. */
+  #reportUnawaited(): void {
+    if (this.#asksMade === undefined || this.#asksMade.waiting.size === 0) return
+    this.#options.onUnawaited([...this.#asksMade.waiting.keys()])
   }
 
   async #endRound(settled: Promise<unknown>): Promise<Outcome<never>> {

@@ -5,11 +5,12 @@
  *   response of a round is lost and the client sends that round again, the step runs again.
  * - `once` also claims an entry in a ledger, which a repeated round finds taken.
  */
+import { hash } from 'node:crypto'
 import { JournalError } from './errors.ts'
 import type { Journal } from './journal.ts'
 import { assertKey, reused } from './key.ts'
 import type { Round } from './round.ts'
-import { storable } from './storable.ts'
+import { type Stored, storable } from './storable.ts'
 
 /** The part of a ledger that a run needs. */
 export interface SingleUse {
@@ -29,9 +30,12 @@ export interface Watch {
 export interface OnceOptions {
   /** Run again when an earlier attempt began and never reported its end. Only right when `fn` honours its idempotency key. @default false */
   retryUnsettled?: boolean
-  /** How long the claim is remembered, in seconds. @default 86400 */
+  /** How long the claim is remembered, in seconds: longer than a call can live. @default 172800 */
   ttlSeconds?: number
 }
+
+// Twice as long as a call lives by default.
+const DEFAULT_CLAIM_SECONDS = 2 * 86_400
 
 export class Steps {
   readonly #journal: Journal
@@ -50,28 +54,40 @@ export class Steps {
     this.#watch = watch
   }
 
-  async step<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
+  async step<T>(key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
+    assertFunction(fn, 'step')
     this.#enter(key)
     const done = this.#journal.steps.get(key)
-    if (done !== undefined) return done.value as T
-    return this.#round.doing(async () => this.#record(key, storable(key, await this.#watched('step', key, fn))))
+    if (done !== undefined) return done.value as Stored<T>
+    return this.#round.doing(async () => this.#record(key, storable<T>(key, await this.#watched('step', key, fn))))
   }
 
-  async once<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options: OnceOptions = {}): Promise<T> {
+  async once<T>(
+    key: string,
+    fn: (idempotencyKey: string) => T | Promise<T>,
+    options: OnceOptions = {},
+  ): Promise<Stored<T>> {
+    assertFunction(fn, 'once')
     this.#enter(key)
     const done = this.#journal.steps.get(key)
-    if (done !== undefined) return done.value as T
+    if (done !== undefined) return done.value as Stored<T>
     return this.#round.doing(async () => this.#record(key, await this.#claimed(key, fn, options)))
   }
 
-  async #claimed<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options: OnceOptions): Promise<T> {
+  async #claimed<T>(
+    key: string,
+    fn: (idempotencyKey: string) => T | Promise<T>,
+    options: OnceOptions,
+  ): Promise<Stored<T>> {
     const id = `${this.#journal.id}/${key}`
-    const claim = await this.#ledger.claim(id, options.ttlSeconds ?? 86_400)
-    if (claim.state === 'done') return claim.value as T
+    // It goes to other services and their logs, so it must not tell the name of the call.
+    const idempotencyKey = hash('sha256', id, 'hex').slice(0, 32)
+    const claim = await this.#ledger.claim(id, options.ttlSeconds ?? DEFAULT_CLAIM_SECONDS)
+    if (claim.state === 'done') return claim.value as Stored<T>
     if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
     let done: T
     try {
-      done = await this.#watched('once', key, () => fn(id))
+      done = await this.#watched('once', key, () => fn(idempotencyKey))
     } catch (error) {
       await this.#ledger.release(id)
       throw error
@@ -99,6 +115,10 @@ export class Steps {
     if (this.#inRun.has(key)) throw reused('is used by two steps', key)
     this.#inRun.add(key)
   }
+}
+
+function assertFunction(fn: unknown, name: string): void {
+  if (typeof fn !== 'function') throw new TypeError(`ctx.${name}(key, fn): fn must be a function that does the work.`)
 }
 
 function unsettled(key: string): JournalError {

@@ -5,7 +5,8 @@ import { isObject, type Json } from './jsonRpc.ts'
 export type StateScope = 'session' | 'server'
 
 export const STATE_SCOPES: readonly StateScope[] = ['session', 'server']
-const CLIENT_STATE_EXTENSION = 'dev.pannier/client-state'
+/** Declared where capabilities are a closed set. */
+export const CLIENT_STATE_EXTENSION = 'dev.pannier/client-state'
 
 export function stateKey(scope: StateScope): string {
   return `modelcontextprotocol.io/state/${scope}`

@@ -2,10 +2,10 @@ import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import { isObject } from './jsonRpc.ts'
 
 /** Declared in a legacy `initialize`: this client understands `input_required` results (SEP-2322 inside a session). */
-const ROUNDS_CAPABILITY = 'dev.pannier/rounds'
+export const ROUNDS_CAPABILITY = 'dev.pannier/rounds'
 
 /** Declared in a legacy `initialize`: this client echoes `state` (SEP-1685). */
-const ECHO_CAPABILITY = 'dev.pannier/state-echo'
+export const ECHO_CAPABILITY = 'dev.pannier/state-echo'
 
 /** Where a state may stand in a host that cannot carry a top-level member. */
 export const ECHO_META_KEY = 'dev.pannier/state'

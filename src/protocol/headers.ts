@@ -4,14 +4,14 @@ import type { RequestMessage } from './jsonRpc.ts'
 /** Reads a header by its lower-case name. */
 export type HeaderReader = (name: string) => string | undefined
 
-const SENTINEL_START = '=?base64?'
-const SENTINEL_END = '?='
+export const SENTINEL_START = '=?base64?'
+export const SENTINEL_END = '?='
 const SAFE_VALUE = /^[\t\x20-\x7e]*$/
 const CANONICAL_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The parameter that `Mcp-Name` mirrors, by method. */
-const NAMED_BY: ReadonlyMap<string, string> = new Map([
+export const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],

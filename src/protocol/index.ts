@@ -1,4 +1,5 @@
 export {
+  CLIENT_STATE_EXTENSION,
   keepsState,
   readState,
   STATE_SCOPES,
@@ -8,9 +9,11 @@ export {
 export { hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.ts'
 export { type ProtocolCode, ProtocolError } from './errors.ts'
 export {
+  ECHO_CAPABILITY,
   ECHO_META_KEY,
   type EchoPlace,
   echoPlace,
+  ROUNDS_CAPABILITY,
   understandsRounds,
 } from './extensions.ts'
 export { assertHeadersAgree, decodeHeader, type HeaderReader } from './headers.ts'
@@ -26,6 +29,7 @@ export {
   readMessage,
 } from './jsonRpc.ts'
 export { isLogLevel, reaches } from './logLevel.ts'
+export { paramHeaderValues, requestHeaders } from './mirroredHeaders.ts'
 export { assertParamHeaders, findParamHeaders, type ParamHeader } from './paramHeaders.ts'
 export {
   type Era,

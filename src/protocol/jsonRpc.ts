@@ -27,6 +27,9 @@ export interface ResponseMessage {
 
 export type Message = RequestMessage | NotificationMessage | ResponseMessage
 
+// Ids come back in every message about their request, so a long one would be a way to make us send and keep much.
+const MAX_ID_CHARS = 1024
+
 const NO_PARAMS: Json = Object.freeze({})
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -59,12 +62,13 @@ function readParams(params: unknown): Json {
 }
 
 function readId(id: unknown): RequestId {
-  if (!isId(id)) throw invalid('"id" must be a string or an integer, and not null.')
+  if (!isId(id))
+    throw invalid(`"id" must be an integer or a string of at most ${MAX_ID_CHARS} characters, and not null.`)
   return id
 }
 
 function isId(id: unknown): id is RequestId {
-  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
+  return (typeof id === 'string' && id.length <= MAX_ID_CHARS) || (typeof id === 'number' && Number.isSafeInteger(id))
 }
 
 function readResponse(value: Record<string, unknown>): ResponseMessage {

@@ -48,7 +48,7 @@ function isSameValue(param: ParamHeader, value: unknown, sent: string): boolean 
   return String(value) === sent
 }
 
-function valueAt(args: Json, path: readonly string[]): unknown {
+export function valueAt(args: Json, path: readonly string[]): unknown {
   let value: unknown = args
   for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   return value

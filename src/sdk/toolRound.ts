@@ -72,6 +72,8 @@ function newRun({ tool, ctx }: ToolCall, journal: Journal, options: ToolRoundOpt
     assertAskable: () => {}, // the SDK checks what the client declared, in both eras
     shedding: () => (draining() ? 'draining' : 'no'),
     later: setImmediate,
+    onUnawaited: (keys) =>
+      logger?.warn({ tool, keys }, 'A handler returned without awaiting what it asked; nobody was asked.'),
     onStuck: () => logger?.warn({ tool }, 'A handler did not return after its round had ended; let RoundEnded pass.'),
   })
 }

@@ -2,14 +2,19 @@
 import type { Json, RequestId, ResponseMessage } from '../protocol/index.ts'
 import { ServerError } from './errors.ts'
 import type { Owner } from './legacyStreams.ts'
-import { bareResult } from './pushStates.ts'
+import { bareResult, type PushStream } from './pushStates.ts'
 
 interface Waiting {
   readonly owner: Owner
+  readonly stream: PushStream
   readonly key: string
   readonly resolve: (response: unknown) => void
   readonly reject: (error: Error) => void
   readonly timer: ReturnType<typeof setTimeout>
+}
+
+export interface WaitOptions extends Pick<Waiting, 'owner' | 'key' | 'stream'> {
+  readonly ttlSeconds: number
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -41,12 +46,25 @@ export class AskingCall {
     return this.#open.get(question)?.owner
   }
 
-  wait(question: string, owner: Owner, key: string, ttlSeconds: number): Promise<unknown> {
+  get waits(): boolean {
+    return this.#open.size > 0
+  }
+
+  waitsFor(session: string | undefined): boolean {
+    return [...this.#open.values()].some(({ owner }) => owner.peer.session === session)
+  }
+
+  /** Whether nobody is there to be asked. */
+  get abandoned(): boolean {
+    return [...this.#open.values()].every(({ stream }) => !stream.connected)
+  }
+
+  wait(question: string, { owner, key, stream, ttlSeconds }: WaitOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const late = (): void => this.#close(question)?.reject(unanswered('The client did not answer in time.'))
       const timer = setTimeout(late, Math.min(ttlSeconds * 1000, LONGEST_TIMER_MS))
       timer.unref()
-      this.#open.set(question, { owner, key, resolve, reject, timer })
+      this.#open.set(question, { owner, key, stream, resolve, reject, timer })
     })
   }
 
@@ -84,10 +102,10 @@ export class AskingCall {
   }
 
   /** Gives the questions that were still open. */
-  end(): readonly string[] {
+  end(why = 'The request has ended.'): readonly string[] {
     this.over = true
     const open = [...this.#open.keys()]
-    for (const question of open) this.#close(question)?.reject(unanswered('The request has ended.'))
+    for (const question of open) this.#close(question)?.reject(unanswered(why))
     return open
   }
 
@@ -99,6 +117,25 @@ export class AskingCall {
     this.#onClosed(question)
     return waiting
   }
+}
+
+export interface WaitingLimits {
+  readonly perProcess: number
+  readonly perSession: number
+}
+
+/**
+ * Makes room for one more call that waits, at the cost of the longest-waiting one whose client has gone; throws where
+ * all the clients are there. A lost connection ends no call in this era, so without a limit calls would pile up.
+ */
+export function makeRoom(calls: Iterable<AskingCall>, session: string | undefined, limits: WaitingLimits): void {
+  const waiting = [...calls].filter(({ waits }) => waits)
+  const ofSession = waiting.filter((call) => call.waitsFor(session))
+  const crowd = ofSession.length >= limits.perSession ? ofSession : waiting
+  if (crowd === waiting && waiting.length < limits.perProcess) return
+  const oldest = crowd.find(({ abandoned }) => abandoned)
+  if (oldest === undefined) throw unanswered('Too many calls wait for an answer already; answer or cancel one first.')
+  oldest.end('Too many calls wait for an answer, and the client of this one has gone.')
 }
 
 function couldNot(): ServerError {

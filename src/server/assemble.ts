@@ -50,7 +50,7 @@ export function assemble(options: ServerOptions) {
   const ledger = options.ledger ?? memoryLedger()
   const sealing = { keyring, audience, ttlSeconds, clock }
   const sealer = createSealer({ ...sealing, maxBytes: options.maxStateBytes ?? 65_536 })
-  const vault = createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES })
+  const vault = createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES, maxBodyBytes: MAX_STORED_BYTES })
   const sessionSealer = createSealer({
     ...sealing,
     ttlSeconds: options.sessionTtlSeconds ?? 86_400,
@@ -67,6 +67,7 @@ export function assemble(options: ServerOptions) {
     vault,
     store,
     ttlSeconds,
+    maxCallSeconds: options.maxCallSeconds ?? 86_400,
     clock,
     onDifference: options.onDifference,
     logger: log,

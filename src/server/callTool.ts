@@ -1,5 +1,12 @@
 import { Declined, isRoundEnded, JournalError } from '../journal/index.ts'
-import { assertParamHeaders, isObject, type Json, ProtocolError } from '../protocol/index.ts'
+import {
+  assertParamHeaders,
+  type HeaderReader,
+  isObject,
+  type Json,
+  type ParamHeader,
+  ProtocolError,
+} from '../protocol/index.ts'
 import { StateError } from '../state/index.ts'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { Call } from './call.ts'
@@ -30,7 +37,7 @@ export function callTool(options: CallToolOptions) {
     const { name, args } = readToolCall(call.params)
     const entry = registry.tools.get(name)
     if (entry === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name}".`)
-    if (call.header !== undefined && call.peer.era === 'modern') assertParamHeaders(entry.mirrored, args, call.header)
+    if (call.header !== undefined) assertParamHeaders(mirroredBy(call, entry, call.header), args, call.header)
     const checking = entry.input === undefined ? { ok: true as const, value: args } : entry.input.check(args)
     const checked = checking instanceof Promise ? await checking : checking
     // A model can mend its arguments only if it is told what was wrong, so this is a result and not a protocol error.
@@ -43,6 +50,11 @@ export function callTool(options: CallToolOptions) {
       rescue: (error) => noted(call, rescueTool(entry, error, call, options)),
     })
   }
+}
+
+/** Session-era clients know nothing of mirrored parameters; where one is sent all the same, it must not lie. */
+function mirroredBy({ peer }: Call, { mirrored }: ToolEntry, header: HeaderReader): readonly ParamHeader[] {
+  return peer.era === 'modern' ? mirrored : mirrored.filter(({ field }) => header(field) !== undefined)
 }
 
 function readToolCall(params: Json): { name: string; args: Json } {

@@ -9,7 +9,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { type Journal, newJournal, readJournal, writeJournal } from '../journal/index.ts'
+import { type Journal, newJournal, nextRound, readJournal, writeJournal } from '../journal/index.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import { type Binding, type CarryStore, digestOf, type Sealer, StateError } from '../state/index.ts'
 import type { Call } from './call.ts'
@@ -40,6 +40,8 @@ export interface CarrierOptions {
   readonly vault: Sealer
   readonly store: CarryStore | undefined
   readonly ttlSeconds: number
+  /** How long one call may live over all its rounds. */
+  readonly maxCallSeconds: number
   readonly clock: () => number
   readonly onDifference: ((difference: Difference) => void) | undefined
   readonly logger: () => Logger
@@ -64,7 +66,29 @@ export class Carrier {
     if (typeof state !== 'string') throw new ProtocolError('PARAMS_INVALID', '"requestState" must be a string.')
     const binding = bindingOf(call, subject)
     const nameEnd = state.indexOf(NAME_END)
-    const token = state.slice(nameEnd + 1)
+    const row = nameEnd < 0 ? undefined : state.slice(0, nameEnd)
+    return this.#checked(this.#openBy(call, subject, binding, state.slice(nameEnd + 1), row), row)
+  }
+
+  async #checked(opening: Journal | Promise<Journal>, row: string | undefined): Promise<Journal> {
+    const journal = await opening
+    const { clock, maxCallSeconds } = this.#options
+    if (row !== undefined && row !== rowName(journal))
+      throw new StateError('STATE_TAMPERED', 'State failed verification.')
+    // Each round renews the state, so without this a call could outlive what a ledger remembers of it.
+    if (clock() / 1000 > (journal.begunAt ?? 0) + maxCallSeconds) {
+      throw new StateError('STATE_EXPIRED', 'The call has lived too long; repeat it from its first round.')
+    }
+    return journal
+  }
+
+  #openBy(
+    call: Call,
+    subject: Subject,
+    binding: Binding,
+    token: string,
+    row: string | undefined,
+  ): Journal | Promise<Journal> {
     switch (this.#options.mode) {
       case 'client':
       case 'store':
@@ -72,7 +96,7 @@ export class Carrier {
       case 'both':
         return this.#openCompared(call, subject, binding, token)
       case 'client-first':
-        return this.#openClientFirst(binding, token, nameEnd < 1 ? undefined : state.slice(0, nameEnd))
+        return this.#openClientFirst(binding, token, row)
       default:
         return this.#options.mode satisfies never
     }
@@ -81,7 +105,9 @@ export class Carrier {
   /** Puts the journal where it waits, and gives what the client sends back. */
   async save(call: Call, subject: Subject, journal: Journal): Promise<string> {
     const binding = bindingOf(call, subject)
-    const next = { id: journal.id, round: journal.round + 1, body: writeJournal(journal) }
+    const begunAt = journal.begunAt ?? Math.floor(this.#options.clock() / 1000)
+    const { id, round, ...rest } = nextRound(journal)
+    const next = { id, round, body: writeJournal({ ...rest, id, round, begunAt }) }
     const { mode, sealer } = this.#options
     if (mode === 'store') return this.#saveInStore(binding, next)
     const sealed = sealedWithin(() => sealer.seal('request', binding, next))

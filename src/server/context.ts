@@ -33,7 +33,7 @@ export class Context extends Asking {
   progress(progress: number, total?: number, message?: string): void {
     this.#run.assertOpen('Progress')
     const { progressToken } = this.#call.meta
-    if (progressToken === undefined || !(progress > this.#progress)) return
+    if (!isProgressToken(progressToken) || !(progress > this.#progress)) return
     this.#progress = progress
     const details = {
       progressToken,
@@ -107,4 +107,9 @@ export class Context extends Asking {
   static stateMeta(context: Context): Json | undefined {
     return context.#state?.meta
   }
+}
+
+/** The token comes back in every notification, so a long one would be a way to make us send and keep much. */
+function isProgressToken(token: unknown): boolean {
+  return typeof token === 'number' || (typeof token === 'string' && token.length <= 256)
 }

@@ -121,12 +121,14 @@ export class Server {
   /** `fetch` with checks of its own. */
   fetchHandler(options: HandlerOptions = {}): FetchHandler {
     this.#assembly.open()
+    keepRoundsQuiet()
     return fetchHandler(this.#assembly, { ...this.#checks, ...options })
   }
 
   /** A handler for `node:http`, Express or Fastify. */
   nodeHandler(options: HandlerOptions = {}): NodeHandler {
     this.#assembly.open()
+    keepRoundsQuiet()
     return nodeHandler(this.#assembly, { ...this.#checks, ...options })
   }
 

@@ -60,7 +60,9 @@ export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handle
   const args = input === undefined ? undefined : compileSchema(input, 'input', `The input of ${what}`)
   const result = output === undefined ? undefined : compileSchema(output, 'output', `The output of ${what}`)
   const inputSchema = args?.json ?? NO_ARGUMENTS
-  if (inputSchema['type'] !== 'object') throw new TypeError(`The input of ${what} must be an object.`)
+  if (inputSchema['type'] !== 'object') {
+    throw new TypeError(`The input of ${what} must be the schema of an object, such as z.object({ … }).`)
+  }
   const listed = defined({
     name,
     title,

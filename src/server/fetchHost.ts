@@ -4,7 +4,7 @@ import { parseBytes } from './bodyText.ts'
 import { corsHeaders, preflightReply } from './cors.ts'
 import { documentReply } from './documents.ts'
 import { createGuard, isLocalHost } from './guard.ts'
-import type { HttpDoor } from './httpDoor.ts'
+import { type HttpDoor, readOnce } from './httpDoor.ts'
 import type { HandlerOptions, HostParts } from './nodeHost.ts'
 import { type Reply, refusal } from './reply.ts'
 import type { Sink } from './sink.ts'
@@ -39,7 +39,7 @@ async function serve(door: HttpDoor, request: Request, header: HeaderReader, max
   if (request.bodyUsed) return toResponse(refusal(500, BODY_USED))
   const bytes = method === 'POST' ? await readBody(request, maxBytes) : EMPTY
   if (bytes === undefined) return toResponse(refusal(413, `The body is larger than ${maxBytes} bytes.`))
-  return answer(door, { method, header, json: () => parseBytes(bytes) }, signal)
+  return answer(door, { method, header, json: readOnce(bytes, parseBytes) }, signal)
 }
 
 /** Requests mostly come for the same address, and reading one costs more than comparing it. */
@@ -58,9 +58,12 @@ const EMPTY = Buffer.alloc(0)
 function answer(door: HttpDoor, request: Parameters<HttpDoor['handle']>[0], signal: AbortSignal): Promise<Response> {
   return new Promise((resolve) => {
     const sink = new FetchSink(resolve, signal)
-    void door.handle(request, sink).then((reply) => {
-      if (reply !== undefined) resolve(toResponse(reply))
-    })
+    door
+      .handle(request, sink)
+      .then((reply) => {
+        if (reply !== undefined) resolve(toResponse(reply))
+      })
+      .catch((error: unknown) => resolve(toResponse(door.fail(error)))) // a header that `principal` wrote may be none
   })
 }
 
@@ -89,6 +92,9 @@ function toResponse({ status, headers, body }: Reply): Response {
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
+// A client that does not read must not make us keep what it leaves.
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+
 class FetchSink implements Sink {
   readonly #resolve: (response: Response) => void
   readonly #listeners: (() => void)[] = []
@@ -108,17 +114,22 @@ class FetchSink implements Sink {
   }
 
   open(headers: Readonly<Record<string, string>>): void {
-    const body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
+    const source = {
+      start: (controller: ReadableStreamDefaultController<Uint8Array>): void => {
         this.#controller = controller
       },
       cancel: () => this.#leave(),
-    })
+    }
+    const body = new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }))
     this.#resolve(new Response(body, { status: 200, headers }))
   }
 
   write(text: string): void {
-    if (!this.#gone && !this.#ended) this.#controller?.enqueue(this.#encoder.encode(text))
+    if (this.#controller === undefined || this.#gone || this.#ended) return
+    const isFull = (this.#controller.desiredSize ?? 0) <= 0
+    if (!isFull) return this.#controller.enqueue(this.#encoder.encode(text))
+    this.#controller.error(new Error('The stream was not read.'))
+    this.#leave()
   }
 
   end(): void {
@@ -128,6 +139,7 @@ class FetchSink implements Sink {
   }
 
   onGone(listener: () => void): void {
+    if (this.gone) return listener()
     if (this.#listeners.length === 0) this.#signal.addEventListener('abort', () => this.#leave(), { once: true })
     this.#listeners.push(listener)
   }

@@ -82,6 +82,10 @@ export function listRoots(): Question<ListRootsResult> {
 
 /** The wire form of a form, for handlers in explicit style. */
 export function formRequest(form: Form): InputRequest {
+  // A schema may be a function, as arktype's are.
+  if (typeof form?.message !== 'string' || !form.schema || typeof form.schema === 'string') {
+    throw new TypeError('A form needs a message and a schema: { message: "Sure?", schema: z.object({ … }) }.')
+  }
   const { json } = compileSchema(form.schema, 'input', `The form "${form.message}"`)
   return {
     method: 'elicitation/create',
@@ -115,6 +119,15 @@ function formFingerprint(request: InputRequest): string {
   return digestOf([message, fields])
 }
 
+const SIMPLE_TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean'])
+
+/** A primitive, or a list of choices (`PrimitiveSchemaDefinition` of the specification). */
+function isField(property: unknown): boolean {
+  if (!isObject(property)) return false
+  const { type, items } = property
+  return SIMPLE_TYPES.has(type) || (type === 'array' && isObject(items) && ('enum' in items || 'anyOf' in items))
+}
+
 const flattened = new WeakMap<object, Json>()
 
 /** Forms are flat on the wire ("Only top-level properties are allowed, without nesting"). */
@@ -125,9 +138,11 @@ function flat(json: Json, message: string): Json {
   if (type !== 'object' || !isObject(properties))
     throw new TypeError(`The form "${message}" must be an object with properties.`)
   for (const [name, property] of Object.entries(properties)) {
-    if (!isObject(property) || property['type'] === 'object') {
-      throw new TypeError(`The form "${message}" has a nested field "${name}"; a form's fields must be simple values.`)
-    }
+    if (isField(property)) continue
+    throw new TypeError(
+      `The form "${message}" has a field "${name}" that a form cannot show; ` +
+        'its fields are texts, numbers, yes or no, one choice, or several choices of a list.',
+    )
   }
   const form = { type, properties, ...(required !== undefined && { required }) }
   flattened.set(json, form)

@@ -27,8 +27,18 @@ import { isExpected, toWireError } from './wireErrors.ts'
 export interface HttpRequest {
   readonly method: string
   readonly header: HeaderReader
-  /** Reads the body as JSON; throws a ProtocolError when it is not. */
+  /** Reads the body as JSON, once; throws a ProtocolError when it is not. */
   readonly json: () => unknown
+}
+
+/** A body's `json`: lets the body go once it is read, for a request lives as long as its call. */
+export function readOnce<T>(body: T, read: (body: T) => unknown): () => unknown {
+  let left: T | undefined = body
+  return () => {
+    const taken = left as T
+    left = undefined
+    return read(taken)
+  }
 }
 
 export interface HttpDoorOptions {
@@ -99,6 +109,11 @@ export class HttpDoor {
     } catch (error) {
       return this.#refuse(error, idOf(value))
     }
+  }
+
+  /** For a host that could not write a reply. */
+  fail(error: unknown): Reply {
+    return this.#refuse(error)
   }
 
   #assertModern(message: RequestMessage | ResponseMessage): asserts message is RequestMessage {

@@ -16,7 +16,12 @@ export function compileJsonSchema(json: Json, what: string): Schema {
   const validate = compile(json, what)
   return {
     json,
-    check: (value) => (validate(value) ? { ok: true, value } : { ok: false, issues: describe(validate.errors ?? []) }),
+    check: (value) => {
+      if (validate(value)) return { ok: true, value }
+      const issues = describe(validate.errors ?? [])
+      validate.errors = null // they hold on to the value
+      return { ok: false, issues }
+    },
   }
 }
 
@@ -36,10 +41,12 @@ function compilerFor(json: Json, what: string): Ajv {
   throw new TypeError(`${what} uses the dialect ${dialect}; 2020-12 and draft-07 are supported.`)
 }
 
-const OPTIONS = { strict: false, allErrors: true, useDefaults: false, addUsedSchema: false } as const
+// The first fault ends a check: to find them all would let `pattern` run on what `maxLength` has refused already.
+const OPTIONS = { strict: false, allErrors: false, useDefaults: false, addUsedSchema: false } as const
 
 function withFormats<A extends Ajv>(ajv: A): A {
   addFormats.default(ajv)
+  ajv.addFormat('url', (text) => URL.canParse(text)) // the package's own pattern is quadratic
   return ajv
 }
 

@@ -30,7 +30,7 @@ export class LegacyChannel implements Channel {
 
   constructor(options: LegacyChannelOptions) {
     this.#options = options
-    if (!('open' in options.way)) this.#stream = options.way
+    if (!('open' in options.way)) this.#use(options.way)
   }
 
   /** The call this channel answers; it is made with the channel in hand. */
@@ -99,11 +99,17 @@ export class LegacyChannel implements Channel {
   }
 
   #open(): LegacyStream {
-    if (this.#stream === undefined) {
-      const { streams, owner, way } = this.#options
-      this.#stream = streams.begin(owner, 'call')
-      this.#stream.connect(way as Sink, 0)
-    }
-    return this.#stream
+    if (this.#stream !== undefined) return this.#stream
+    const { streams, owner, way } = this.#options
+    const stream = this.#use(streams.begin(owner, 'call'))
+    stream.connect(way as Sink, 0)
+    return stream
+  }
+
+  /** A call whose stream was given up could answer nobody. */
+  #use(stream: LegacyStream): LegacyStream {
+    stream.onGivenUp = () => this.cancel()
+    this.#stream = stream
+    return stream
   }
 }

@@ -8,6 +8,7 @@ import {
   type ResponseMessage,
 } from '../protocol/index.ts'
 import type { Principal } from './authenticator.ts'
+import { errorDetails } from './errorDetails.ts'
 import { ServerError } from './errors.ts'
 import type { EventBus } from './eventBus.ts'
 import { LegacyChannel } from './legacyChannel.ts'
@@ -17,10 +18,12 @@ import type { Logger } from './logger.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Pushes, RevivedCall } from './pushes.ts'
 import { type Reply, refusal } from './reply.ts'
+import { errorMessage } from './results.ts'
 import { legacyPeer, type OpenSession, readHandshake, type Sessions, strangerPeer } from './session.ts'
 import type { SessionNotes } from './sessionNotes.ts'
 import type { Sink } from './sink.ts'
 import type { StandaloneStreams } from './standaloneStreams.ts'
+import { toWireError } from './wireErrors.ts'
 
 export interface LegacyHttpOptions {
   readonly pipeline: Pipeline
@@ -138,6 +141,10 @@ export class LegacyHttp {
     const leave = this.#live.enter(owner.peer.session, id, channel)
     try {
       return await this.#options.pipeline.answer(call)
+    } catch (error) {
+      // Nobody waits for a revived call here, and a stream that is open must end.
+      this.#options.logger().error({ method, err: errorDetails(error) }, 'A request failed.')
+      return { status: 500, body: errorMessage(id, toWireError(error)) }
     } finally {
       leave()
     }

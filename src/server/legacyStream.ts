@@ -10,6 +10,9 @@ import type { Sink } from './sink.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from './sse.ts'
 
 const MAX_KEPT = 1000
+const MAX_KEPT_CHARS = 1024 * 1024
+// What a message costs beside its text, so that many short ones count too.
+const CHARS_EACH = 100
 const NUMBERS_EACH = 1_000_000
 
 export interface LegacyStreamOptions {
@@ -19,21 +22,28 @@ export interface LegacyStreamOptions {
   readonly primes: boolean
   /** The number of the last event that was sent elsewhere. */
   readonly after?: number
+  /** Told by how many characters more, or fewer, the stream now keeps. */
+  readonly onKept?: (chars: number) => void
 }
 
 export class LegacyStream {
   readonly name: string
   readonly #primes: boolean
   readonly #kept: { readonly number: number; readonly message: string }[] = []
+  readonly #onKept: (chars: number) => void
+  #keptChars = 0
   #number: number
   #sink: Sink | undefined
   #keepAlive: ReturnType<typeof setInterval> | undefined
   #finished = false
+  /** Told when the stream is given up although its call goes on. */
+  onGivenUp: () => void = () => {}
 
-  constructor({ name, primes, after = 0 }: LegacyStreamOptions) {
+  constructor({ name, primes, after = 0, onKept = () => {} }: LegacyStreamOptions) {
     this.name = name
     this.#primes = primes
     this.#number = after
+    this.#onKept = onKept
   }
 
   /** The number of the last event. */
@@ -57,6 +67,7 @@ export class LegacyStream {
 
   /** Sends what came after event `after` on this connection, and from now on everything. */
   connect(sink: Sink, after: number): void {
+    if (sink.gone) return
     this.#disconnect()
     this.#sink = sink
     sink.open(SSE_HEADERS)
@@ -75,15 +86,29 @@ export class LegacyStream {
   send(message: string): void {
     if (this.#finished) return
     this.#number++
-    this.#kept.push({ number: this.#number, message })
-    if (this.#kept.length > MAX_KEPT) this.#kept.shift()
     this.#sink?.write(sseEventWithId(this.#eventId(this.#number), message))
+    this.#keep(message)
   }
 
   finish(message?: string): void {
     if (message !== undefined) this.send(message)
     this.#finished = true
+    this.onGivenUp = () => {} // what is kept after the end must not keep the call too
     this.#disconnect()
+  }
+
+  /** Nobody can come back for what was sent; what is yet to come is kept again. */
+  forgetKept(): void {
+    this.#kept.length = 0
+    this.#count(-this.#keptChars)
+  }
+
+  /** There is no room for the stream any more, so there is none for what it would still carry. */
+  giveUp(): void {
+    const tell = this.onGivenUp
+    this.finish()
+    this.forgetKept()
+    tell()
   }
 
   /** Lets the connection go; the stream goes on, and the client comes back for it. Older clients would not know how. */
@@ -91,6 +116,20 @@ export class LegacyStream {
     if (!this.#primes) return
     this.#sink?.write(sseRetry(retryMs))
     this.#disconnect()
+  }
+
+  #keep(message: string): void {
+    this.#kept.push({ number: this.#number, message })
+    let chars = message.length + CHARS_EACH
+    while (this.#kept.length > MAX_KEPT || (this.#keptChars + chars > MAX_KEPT_CHARS && this.#kept.length > 1)) {
+      chars -= (this.#kept.shift()?.message.length ?? 0) + CHARS_EACH
+    }
+    this.#count(chars)
+  }
+
+  #count(chars: number): void {
+    this.#keptChars += chars
+    this.#onKept(chars)
   }
 
   #disconnect(): void {

@@ -24,10 +24,12 @@ export interface Place {
 const PRIMED_SINCE = '2025-11-25'
 const KEPT_WHEN_GONE_MS = 60_000
 const MAX_STREAMS = 10_000
+const MAX_KEPT_CHARS = 64 * 1024 * 1024
 
 export class LegacyStreams {
   readonly #sealer: Sealer
   readonly #streams = new Map<string, LegacyStream>()
+  #keptChars = 0
 
   constructor(sealer: Sealer) {
     this.#sealer = sealer
@@ -55,6 +57,7 @@ export class LegacyStreams {
     const forget = (): void => {
       if (stream.connected) return
       this.#streams.delete(stream.name)
+      stream.forgetKept()
       forgotten?.()
     }
     setTimeout(forget, KEPT_WHEN_GONE_MS).unref()
@@ -69,13 +72,30 @@ export class LegacyStreams {
   }
 
   #add(name: string, { peer }: Owner, after: number): LegacyStream {
-    const stream = new LegacyStream({ name, primes: peer.version >= PRIMED_SINCE, after })
+    const primes = peer.version >= PRIMED_SINCE
+    const stream = new LegacyStream({ name, primes, after, onKept: (chars) => this.#count(chars) })
+    this.#makeRoom()
     this.#streams.set(name, stream)
-    for (const [oldest, { connected }] of this.#streams) {
-      if (this.#streams.size <= MAX_STREAMS) break
-      if (!connected) this.#streams.delete(oldest)
-    }
     return stream
+  }
+
+  #makeRoom(): void {
+    for (const [name, oldest] of this.#streams) {
+      if (this.#streams.size < MAX_STREAMS) break
+      if (oldest.connected) continue
+      this.#streams.delete(name)
+      oldest.giveUp()
+    }
+  }
+
+  /** Over the limit the oldest streams forget, down to three quarters of it, so that they are seldom looked through. */
+  #count(chars: number): void {
+    this.#keptChars += chars
+    if (chars <= 0 || this.#keptChars <= MAX_KEPT_CHARS) return
+    for (const oldest of this.#streams.values()) {
+      if (this.#keptChars <= MAX_KEPT_CHARS * 0.75) break
+      oldest.forgetKept()
+    }
   }
 
   #kindOf(name: string, owner: Owner): StreamKind | undefined {

@@ -35,7 +35,8 @@ export interface Listening {
 
 export async function listen(parts: HostParts, options: ListenOptions): Promise<Listening & { server: HttpServer }> {
   const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
-  const handler = nodeHandler(parts, options, isLocalHost(host))
+  // A server on all addresses is reached over loopback too, so there each request is looked at.
+  const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)
   const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
     if (!server.listening) res.setHeader('connection', 'close')
     if (req.url === path) return handler(req, res) // the usual case, at the cost of one comparison
@@ -43,13 +44,21 @@ export async function listen(parts: HostParts, options: ListenOptions): Promise<
     if (asked === path || parts.documents.has(asked)) return handler(req, res)
     send(res, refusal(404, `The endpoint is at ${path}.`))
   })
+  server.maxHeadersCount = 0 // the size of the head is limited anyway, and a header that is dropped is not checked
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? portTaken(port, host, error) : error),
+    )
     server.listen(port, host, resolve)
   })
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
   return { server, port: address.port, url: `http://${name}:${address.port}${path}`, close: () => closeServer(server) }
+}
+
+function portTaken(port: number, host: string, cause: NodeJS.ErrnoException): Error {
+  const sentence = `Port ${port} of ${host} is taken. Stop what listens there, or choose another port.`
+  return Object.assign(new Error(sentence, { cause }), { code: cause.code })
 }
 
 /** Node looks for late requests only now and then, so "now and then" follows the limit. */

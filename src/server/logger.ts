@@ -24,9 +24,14 @@ export class LoggerSlot {
   async defaultToPino(destination: 1 | 2): Promise<void> {
     if (this.#logger !== undefined) return
     const { pino } = await import('pino')
-    this.#logger = pino(
-      { name: 'pannier', level: process.env['PANNIER_LOG_LEVEL'] ?? 'info' },
-      pino.destination(destination),
-    )
+    const level = process.env['PANNIER_LOG_LEVEL'] ?? 'info'
+    const out = pino.destination(destination)
+    // Whoever read the log may be gone; that is no reason to fail, or to wait for them when the process ends.
+    out.on('error', () => {
+      this.#logger = silent
+      out.destroy()
+    })
+    // Errors come as details already (errorDetails.ts); pino's own reading would see an object and say so.
+    this.#logger = pino({ name: 'pannier', level, serializers: { err: (details: unknown) => details } }, out)
   }
 }

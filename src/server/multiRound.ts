@@ -129,6 +129,11 @@ export class MultiRound {
       assertAskable: (request) => assertAskable(call, request),
       shedding: () => load.shedding(),
       later: setImmediate,
+      onUnawaited: (keys) =>
+        logger().warn(
+          { method: call.method, name, keys },
+          'A handler returned without awaiting what it asked; nobody was asked.',
+        ),
       onStuck: () =>
         logger().warn(
           { method: call.method, name },

@@ -5,9 +5,9 @@ import { parseBody, parseBytes } from './bodyText.ts'
 import { corsHeaders, preflightReply } from './cors.ts'
 import { type Documents, documentReply } from './documents.ts'
 import { createGuard, type GuardOptions, isLocalHost } from './guard.ts'
-import type { HttpDoor } from './httpDoor.ts'
+import { type HttpDoor, readOnce } from './httpDoor.ts'
 import { NodeSink } from './nodeSink.ts'
-import { rawHeaderReader } from './rawHeaders.ts'
+import { MAX_RAW_HEADERS, rawHeaderReader } from './rawHeaders.ts'
 import { type Reply, refusal } from './reply.ts'
 
 export interface HandlerOptions extends GuardOptions {
@@ -34,6 +34,7 @@ export function nodeHandler(parts: HostParts, options: HandlerOptions, loopback?
   const { maxBodyBytes = MAX_BODY_BYTES } = options
   const guard = createGuard(options)
   return (req, res) => {
+    if (req.rawHeaders.length >= MAX_RAW_HEADERS) return send(res, refusal(431, 'Send fewer headers.'))
     const header = rawHeaderReader(req.rawHeaders)
     const document = documents.size > 0 ? documentReply(documents, req.method, pathOf(req)) : undefined
     if (document !== undefined) return send(res, document)
@@ -42,9 +43,9 @@ export function nodeHandler(parts: HostParts, options: HandlerOptions, loopback?
     const cors = corsHeaders(header)
     if (cors !== undefined) res.setHeaders(new Map(Object.entries(cors)))
     if (req.method !== 'POST') return serveOther(door, req, res, header)
-    if (req.body !== undefined) return serve(door, req, res, header, () => parseBody(req.body))
+    if (req.body !== undefined) return serve(door, req, res, header, readOnce(req.body, parseBody))
     if (req.readableEnded) return send(res, refusal(500, BODY_READ))
-    collect(req, res, maxBodyBytes, (bytes) => serve(door, req, res, header, () => parseBytes(bytes)))
+    collect(req, res, maxBodyBytes, (bytes) => serve(door, req, res, header, readOnce(bytes, parseBytes)))
   }
 }
 
@@ -63,13 +64,16 @@ function serve(
   header: HeaderReader,
   json: () => unknown,
 ): void {
-  void door.handle({ method: req.method ?? '', header, json }, new NodeSink(res)).then((reply) => {
-    if (reply !== undefined) send(res, reply)
-  })
+  door
+    .handle({ method: req.method ?? '', header, json }, new NodeSink(res))
+    .then((reply) => {
+      if (reply !== undefined) send(res, reply)
+    })
+    .catch((error: unknown) => send(res, door.fail(error))) // a header that `principal` wrote may be none
 }
 
 function collect(req: IncomingMessage, res: ServerResponse, maxBytes: number, done: (bytes: Buffer) => void): void {
-  const chunks: Buffer[] = []
+  let chunks: Buffer[] = []
   let size = 0
   req.on('data', (chunk: Buffer) => {
     size += chunk.length
@@ -78,7 +82,10 @@ function collect(req: IncomingMessage, res: ServerResponse, maxBytes: number, do
       send(res, { ...refusal(413, `The body is larger than ${maxBytes} bytes.`), headers: { connection: 'close' } })
   })
   req.on('end', () => {
-    if (size <= maxBytes) done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))
+    if (size > maxBytes) return
+    const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+    chunks = [] // the request lives as long as its call, and this listener with it
+    done(bytes)
   })
 }
 

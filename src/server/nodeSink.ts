@@ -33,6 +33,7 @@ export class NodeSink implements Sink {
   }
 
   onGone(listener: () => void): void {
+    if (this.gone) return listener()
     this.#res.once('close', () => {
       if (!this.#res.writableFinished) listener()
     })

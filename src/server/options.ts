@@ -27,11 +27,13 @@ export interface ServerOptions extends GuardOptions {
   instructions?: string
 
   /** The ring that seals what travels with clients. @default the variable PANNIER_KEYS, else a ring of this process alone */
-  keys?: string | Keyring
+  keys?: string | Keyring | undefined
   /** Who these seals are for: instances with the same keys and audience open each other's. @default `name` */
   audience?: string
   /** How long a client may take between two rounds, in seconds. @default 3600 */
   ttlSeconds?: number
+  /** How long one call may live over all its rounds, in seconds. @default 86400 */
+  maxCallSeconds?: number
   /** The largest state that travels with a client, in bytes; above it a store is needed. @default 65536 */
   maxStateBytes?: number
   /** Where a call's journal waits between rounds. @default 'client' */

@@ -1,5 +1,6 @@
 /** The whole story of one request once its host has turned it into a call: find the method, run it, answer. */
 import { type Json, MODERN_VERSION, LEGACY_VERSIONS, ProtocolError } from '../protocol/index.ts'
+import { StateError } from '../state/index.ts'
 import type { Call } from './call.ts'
 import { serverCapabilities } from './capabilities.ts'
 import { errorDetails } from './errorDetails.ts'
@@ -68,9 +69,12 @@ export class Pipeline {
 
   fail(call: Pick<Call, 'id' | 'method' | 'peer'>, error: unknown): Answer {
     const wire = toWireError(error)
-    const code = (error as { code?: unknown }).code
-    if (isExpected(error)) this.#options.logger().debug({ method: call.method, code }, 'A request was refused.')
-    else this.#options.logger().error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
+    const code = (error as { code?: unknown } | undefined)?.code
+    const logger = this.#options.logger()
+    // To the peer all bad states read alike; the operator is told which it was (an unknown key: a forgotten instance).
+    if (!isExpected(error)) logger.error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
+    else if (error instanceof StateError) logger.warn({ method: call.method, code }, 'A state was refused.')
+    else logger.debug({ method: call.method, code }, 'A request was refused.')
     return { status: call.peer.era === 'modern' ? wire.status : 200, body: errorMessage(call.id, wire) }
   }
 

@@ -13,6 +13,8 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 export const MAX_DEPTH = 128
+// Validators make an issue of each wrong value; this keeps the worst body affordable.
+const MAX_VALUES = 200_000
 
 /** The keys of one open object; `undefined` stands for an array. */
 type Keys = string[] | undefined
@@ -21,6 +23,7 @@ export function assertPlainJson(text: string): void {
   const stack: Keys[] = []
   let keys: Keys
   let expectsKey = false
+  let values = 1
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
@@ -33,6 +36,8 @@ export function assertPlainJson(text: string): void {
         break
       }
       case COMMA:
+        if (++values > MAX_VALUES)
+          throw new ProtocolError('PARSE_FAILED', `The body holds more than ${MAX_VALUES} values.`)
         expectsKey = keys !== undefined
         break
       case OPEN_OBJECT:

@@ -45,6 +45,8 @@ export interface PushStatesOptions {
 export interface PushStream {
   readonly name: string
   readonly position: number
+  /** Whether its client is there. */
+  readonly connected: boolean
 }
 
 export class PushStates {

@@ -13,7 +13,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, readJournal, ScopeClosed } from '../journal/index.ts'
 import type { Json, RequestId, ResponseMessage } from '../protocol/index.ts'
 import type { Ledger } from '../state/index.ts'
-import { AskingCall } from './askingCall.ts'
+import { AskingCall, makeRoom } from './askingCall.ts'
 import type { Call, CarriedCall } from './call.ts'
 import { newId } from './carrier.ts'
 import { errorDetails } from './errorDetails.ts'
@@ -27,7 +27,7 @@ export interface RevivedCall {
   readonly id: RequestId
   readonly method: string
   readonly params: Json
-  readonly stream: PushStream
+  readonly stream: Pick<PushStream, 'name' | 'position'>
   readonly journal: Journal
 }
 
@@ -35,7 +35,15 @@ export interface PushesOptions extends PushStatesOptions {
   /** A bus that reaches other instances, where there is one. */
   readonly bus: EventBus | undefined
   readonly ledger: Ledger
+  /** How many calls may wait for an answer at once. @default 1000 */
+  readonly maxWaiting?: number
+  /** How many of them may be of one session. @default 100 */
+  readonly maxWaitingPerSession?: number
 }
+
+// A state may open up to a second longer than `ttlSeconds`, and clocks differ: what guards it must outlive it.
+const CLAIM_LONGER_SECONDS = 60
+const QUESTION_ID = /^[\da-f]{32}$/
 
 export class Pushes {
   readonly #options: PushesOptions
@@ -64,13 +72,16 @@ export class Pushes {
     const asking = this.#calls.get(name) ?? this.#enter(name, 0)
     const early = asking.takeEarly(key)
     if (early !== undefined) return early
+    if (asking.over) throw new ScopeClosed(`The question "${key}"`)
+    this.#makeRoomFor(asking, call)
     asking.carried ||= this.#states.carries(call)
     const question = newId()
     const { generation } = asking
     const message = await this.#states.write(question, request, call, { ...carried, generation }, stream)
     if (asking.over) throw new ScopeClosed(`The question "${key}"`)
+    this.#makeRoomFor(asking, call) // again, for others may have come meanwhile
     this.#askedBy.set(question, asking)
-    const answer = asking.wait(question, call, key, this.#options.ttlSeconds)
+    const answer = asking.wait(question, { owner: call, key, stream, ttlSeconds: this.#options.ttlSeconds })
     send(message)
     return answer
   }
@@ -79,6 +90,7 @@ export class Pushes {
   async take(response: ResponseMessage, owner: Owner): Promise<RevivedCall | undefined> {
     // ST-8: a state is validated wherever it comes back, also where its question still waits.
     const echo = this.#states.readEcho(response, owner)
+    if (!isOurs(response, owner)) return this.#ignore('An answer came to a question that was never asked.')
     if (this.#settleHere(response, owner)) return undefined
     const state = echo ?? (await this.#states.readStored(response, owner))
     const isHere = state !== undefined && this.#calls.has(state.call)
@@ -95,6 +107,12 @@ export class Pushes {
     this.#calls.delete(name)
     if (asking.carried) void this.#claim(name, asking.generation)
     return asking.end()
+  }
+
+  #makeRoomFor(asking: AskingCall, { peer: { session } }: Call): void {
+    if (asking.waits) return // it has its place
+    const { maxWaiting = 1000, maxWaitingPerSession = 100 } = this.#options
+    makeRoom(this.#calls.values(), session, { perProcess: maxWaiting, perSession: maxWaitingPerSession })
   }
 
   #enter(name: string, generation: number): AskingCall {
@@ -150,7 +168,7 @@ export class Pushes {
   async #claim(call: string, generation: number): Promise<boolean> {
     const { ledger, ttlSeconds, logger } = this.#options
     try {
-      const { state } = await ledger.claim(`push/${call}/${generation}`, ttlSeconds)
+      const { state } = await ledger.claim(`push/${call}/${generation}`, ttlSeconds + CLAIM_LONGER_SECONDS)
       return state === 'fresh'
     } catch (error) {
       logger().error({ err: errorDetails(error) }, 'The ledger could not be asked about a call.')
@@ -168,6 +186,11 @@ export class Pushes {
   #ignore(why: string): undefined {
     this.#options.logger().debug({}, `${why} It was ignored.`)
   }
+}
+
+/** Only sessions are asked, and by ids of one form; anything else need not be looked for elsewhere. */
+function isOurs({ id }: ResponseMessage, { peer }: Owner): boolean {
+  return peer.session !== undefined && typeof id === 'string' && QUESTION_ID.test(id)
 }
 
 function isSameOwner(a: Owner, b: Owner): boolean {

@@ -5,6 +5,12 @@ const lowerCase = new Map<string, string>()
 const MAX_SPELLINGS = 500
 
 /**
+ * Names and values together. Node drops what comes after this many without a word, an Origin for instance, so a request
+ * with as many cannot be judged.
+ */
+export const MAX_RAW_HEADERS = 2000
+
+/**
  * Reads the headers of a `node:http` request. Its own `headers` object costs more than all our checks of them together,
  * and of a header sent twice it keeps only the first; here both show, so that nobody reads one and somebody the other.
  */

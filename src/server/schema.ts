@@ -55,9 +55,15 @@ function toChecked(result: ReturnType<StandardSchemaV1.Props['validate']>): Chec
     : { ok: false, issues: describe(result.issues) }
 }
 
+const MAX_ISSUES = 10
+const MAX_ISSUE_CHARS = 300
+
+/** The first few, each cut: a large wrong value must not make a larger answer. */
 function describe(issues: readonly StandardSchemaV1.Issue[]): string {
   return issues
+    .slice(0, MAX_ISSUES)
     .map(({ path, message }) => (path === undefined || path.length === 0 ? message : `${dotted(path)}: ${message}`))
+    .map((issue) => (issue.length > MAX_ISSUE_CHARS ? `${issue.slice(0, MAX_ISSUE_CHARS)}…` : issue))
     .join('; ')
 }
 

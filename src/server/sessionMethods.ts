@@ -8,6 +8,7 @@ import type { Registry } from './registry.ts'
 import type { Results } from './results.ts'
 import { readHandshake } from './session.ts'
 import type { SessionNotes } from './sessionNotes.ts'
+import { MAX_URI_CHARS } from './subscriptions.ts'
 
 export interface SessionMethodsOptions {
   readonly registry: Registry
@@ -49,22 +50,29 @@ export function sessionMethods({
     [
       'resources/subscribe',
       (call) => {
-        if (call.peer.session !== undefined) notes.watch(call.peer.session, uriOf(call))
+        const uri = watchedUri(call, registry)
+        if (call.peer.session !== undefined && !notes.watch(call.peer.session, uri)) throw tooManyWatched()
         return EMPTY
       },
     ],
     [
       'resources/unsubscribe',
       (call) => {
-        if (call.peer.session !== undefined) notes.unwatch(call.peer.session, uriOf(call))
+        const uri = watchedUri(call, registry)
+        if (call.peer.session !== undefined) notes.unwatch(call.peer.session, uri)
         return EMPTY
       },
     ],
   ])
 }
 
-function uriOf({ params }: Call): string {
+function watchedUri({ method, params }: Call, registry: Registry): string {
+  if (!registry.hasResources) throw new ProtocolError('METHOD_UNKNOWN', `This server has no method "${method}".`)
   const { uri } = params
-  if (typeof uri !== 'string') throw new ProtocolError('PARAMS_INVALID', '"params.uri" must be a string.')
-  return uri
+  if (typeof uri === 'string' && uri.length <= MAX_URI_CHARS) return uri
+  throw new ProtocolError('PARAMS_INVALID', `"params.uri" must be a string of at most ${MAX_URI_CHARS} characters.`)
+}
+
+function tooManyWatched(): ProtocolError {
+  return new ProtocolError('PARAMS_INVALID', 'This session watches as much as it may; unsubscribe from something first.')
 }

@@ -1,4 +1,5 @@
-import { isRoundEnded } from '../journal/index.ts'
+import { isRoundEnded, JournalError } from '../journal/index.ts'
+import { ServerError } from './errors.ts'
 
 const draining = new Set<() => Promise<void>>()
 
@@ -19,14 +20,23 @@ function drainAll(): void {
 let quiet = false
 
 /**
- * A handler may leave a chained ask unawaited (`ctx.ask(…).then(…)`). When its round ends, that promise rejects with
- * nobody to hear it, which must not take the process down. Every other unheard rejection keeps its usual consequence.
+ * A handler may leave a chained ask unawaited (`ctx.ask(…).then(…)`). When its round ends, or when the client declines,
+ * cancels or leaves, that promise rejects with nobody to hear it. What a client does must not take the process down, so
+ * these pass in silence; every other unheard rejection keeps its usual consequence.
  */
 export function keepRoundsQuiet(): void {
   if (quiet) return
   quiet = true
   process.on('unhandledRejection', (reason) => {
-    if (isRoundEnded(reason) || process.listenerCount('unhandledRejection') > 1) return
+    if (isOfAsking(reason) || process.listenerCount('unhandledRejection') > 1) return
     throw reason
   })
+}
+
+function isOfAsking(reason: unknown): boolean {
+  return (
+    isRoundEnded(reason) ||
+    reason instanceof JournalError ||
+    (reason instanceof ServerError && reason.code === 'PUSH_UNANSWERED')
+  )
 }

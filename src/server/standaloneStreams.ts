@@ -20,12 +20,12 @@ export class StandaloneStreams {
   }
 
   open(owner: Owner, sink: Sink): void {
-    this.#connect(owner, this.#streams.begin(owner, 'standalone'), sink, 0)
+    if (!sink.gone) this.#connect(owner, this.#streams.begin(owner, 'standalone'), sink, 0)
   }
 
   /** A client comes back for what it missed and for what follows. */
   resume(place: Place, owner: Owner, sink: Sink): void {
-    this.#connect(owner, this.#streams.at(place, owner), sink, place.after)
+    if (!sink.gone) this.#connect(owner, this.#streams.at(place, owner), sink, place.after)
   }
 
   close(session: string): void {
@@ -44,6 +44,7 @@ export class StandaloneStreams {
     const forget = (): void => {
       if (this.#bySession.get(session) === stream) this.#bySession.delete(session)
     }
+    stream.onGivenUp = forget
     sink.onGone(() => this.#streams.retire(stream, forget))
   }
 

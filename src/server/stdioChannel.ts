@@ -7,7 +7,7 @@ import type { Pushes } from './pushes.ts'
 import { notificationMessage } from './results.ts'
 
 // There is one stream here, and it cannot be resumed elsewhere.
-const STREAM = { name: 'stdio', position: 0 }
+const STREAM = { name: 'stdio', position: 0, connected: true }
 
 export class StdioChannel implements Channel {
   readonly #send: (message: string) => void

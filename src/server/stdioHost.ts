@@ -145,7 +145,9 @@ class Connection implements Host {
       return this.send(errorMessage(message.id, toWireError(error)))
     }
     this.#live.set(message.id, channel)
-    const { body } = await pipeline.answer(call)
+    const { body } = await pipeline.answer(call).catch((error: unknown) => ({
+      body: errorMessage(message.id, toWireError(error)),
+    }))
     if (this.#live.get(message.id) === channel) this.#live.delete(message.id)
     channel.finish(body)
   }

@@ -17,6 +17,8 @@ const LIST_FIELD = {
   resources: 'resourcesListChanged',
 } as const
 const MAX_URIS = 1000
+/** The longest address somebody may watch: it is kept for as long as they do. */
+export const MAX_URI_CHARS = 2048
 
 export class Subscriptions {
   readonly #bus: EventBus
@@ -32,6 +34,8 @@ export class Subscriptions {
   listen(call: Call): Promise<string> {
     const filter = readFilter(call.params['notifications'])
     const mark = { _meta: { [META.subscription]: call.id } }
+    const ended = (): string => this.#results.complete({ _meta: mark._meta }, call.peer)
+    if (call.channel.cancelled) return Promise.resolve(ended())
     call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications: filter })
     return new Promise((resolve) => {
       const stop = this.#bus.subscribe((event) => {
@@ -41,7 +45,7 @@ export class Subscriptions {
       const close = (): void => {
         stop()
         this.#closers.delete(close)
-        resolve(this.#results.complete({ _meta: mark._meta }, call.peer))
+        resolve(ended())
       }
       this.#closers.add(close)
       call.channel.onCancel(close)
@@ -75,10 +79,11 @@ function readFilter(notifications: unknown): Filter {
   const lists = Object.fromEntries(wanted.map((field) => [field, true as const]))
   const uris = notifications['resourceSubscriptions']
   if (uris === undefined) return lists
-  if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every((uri) => typeof uri === 'string')) {
+  const isAddress = (uri: unknown): boolean => typeof uri === 'string' && uri.length <= MAX_URI_CHARS
+  if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every(isAddress)) {
     throw new ProtocolError(
       'PARAMS_INVALID',
-      `"resourceSubscriptions" must be a list of at most ${MAX_URIS} addresses.`,
+      `"resourceSubscriptions" must be a list of at most ${MAX_URIS} addresses of ${MAX_URI_CHARS} characters.`,
     )
   }
   return { ...lists, resourceSubscriptions: uris }

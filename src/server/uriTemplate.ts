@@ -1,4 +1,8 @@
-/** The part of RFC 6570 that resource templates use: `{name}` within a path segment, `{+name}` across segments. */
+/**
+ * The part of RFC 6570 that resource templates use: `{name}` within a path segment, and at most one `{+name}` across
+ * segments. Matching goes once through the address and never back: an address is the client's, and a template must not
+ * be a way to keep us busy.
+ */
 export interface UriTemplate {
   readonly source: string
   readonly variables: readonly string[]
@@ -6,38 +10,87 @@ export interface UriTemplate {
   match(uri: string): Record<string, string> | undefined
 }
 
-const EXPRESSION = /\{(\+?)([A-Za-z0-9_]+)\}/g
-
-export function parseUriTemplate(source: string): UriTemplate {
-  const variables: string[] = []
-  let pattern = ''
-  let end = 0
-  for (const { 0: whole, 1: reserved, 2: name, index } of source.matchAll(EXPRESSION)) {
-    if (name === undefined) continue
-    if (variables.includes(name)) throw new TypeError(`The template "${source}" names {${name}} twice.`)
-    pattern += literal(source.slice(end, index)) + (reserved === '+' ? '(.+)' : '([^/?#]+)')
-    variables.push(name)
-    end = index + whole.length
-  }
-  const rest = source.slice(end)
-  if (/[{}]/.test(pattern.replace(/\\[{}]/g, '') + rest)) {
-    throw new TypeError(`The template "${source}" has an expression other than {name} and {+name}.`)
-  }
-  const matcher = new RegExp(`^${pattern}${literal(rest)}$`)
-  return { source, variables, match: (uri) => decoded(matcher.exec(uri), variables) }
+interface Variable {
+  readonly name: string
+  readonly crosses: boolean
 }
 
-function decoded(found: RegExpExecArray | null, variables: readonly string[]): Record<string, string> | undefined {
-  if (found === null) return undefined
-  const values = Object.create(null) as Record<string, string>
-  try {
-    for (const [index, name] of variables.entries()) values[name] = decodeURIComponent(found[index + 1] ?? '')
-  } catch {
-    return undefined // broken percent-encoding names no resource
+const EXPRESSION = /\{(\+?)([A-Za-z0-9_]+)\}/g
+const MAX_URI_CHARS = 8192
+
+export function parseUriTemplate(source: string): UriTemplate {
+  const variables: Variable[] = []
+  const literals: string[] = []
+  let end = 0
+  for (const { 0: whole, 1: plus, 2: name = '', index } of source.matchAll(EXPRESSION)) {
+    literals.push(source.slice(end, index))
+    variables.push({ name, crosses: plus === '+' })
+    end = index + whole.length
   }
+  literals.push(source.slice(end))
+  assertMatchable(source, variables, literals)
+  const names = variables.map(({ name }) => name)
+  return { source, variables: names, match: (uri) => decoded(variables, split(uri, variables, literals)) }
+}
+
+function assertMatchable(source: string, variables: readonly Variable[], literals: readonly string[]): void {
+  const names = new Set(variables.map(({ name }) => name))
+  const wrong = (why: string): TypeError => new TypeError(`The template "${source}" ${why}.`)
+  if (names.size < variables.length) throw wrong('names a variable twice')
+  if (literals.some((literal) => /[{}]/.test(literal))) throw wrong('has an expression other than {name} and {+name}')
+  if (variables.filter(({ crosses }) => crosses).length > 1) throw wrong('has more than one {+name}')
+  if (literals.slice(1, -1).includes('')) throw wrong('has two variables with nothing between them')
+}
+
+/** The text of each variable, in order. Before `{+name}` a variable ends where its literal first comes, after it where it last does. */
+function split(uri: string, variables: readonly Variable[], literals: readonly string[]): string[] | undefined {
+  const first = literals[0] ?? ''
+  const last = literals.at(-1) ?? ''
+  if (uri.length > MAX_URI_CHARS || !uri.startsWith(first) || !uri.endsWith(last)) return undefined
+  if (variables.length === 0) return uri === first ? [] : undefined
+  let start = first.length
+  let end = uri.length - last.length
+  const values = Array.from(variables, () => '')
+  const crossing = variables.findIndex(({ crosses }) => crosses)
+  const middle = crossing < 0 ? variables.length - 1 : crossing
+  for (let index = 0; index < middle; index++) {
+    const literal = literals[index + 1] ?? ''
+    const at = uri.indexOf(literal, start)
+    if (at < 0) return undefined
+    values[index] = uri.slice(start, at)
+    start = at + literal.length
+  }
+  for (let index = variables.length - 1; index > middle; index--) {
+    const literal = literals[index] ?? ''
+    const at = uri.lastIndexOf(literal, end - literal.length)
+    if (at < start) return undefined
+    values[index] = uri.slice(at + literal.length, end)
+    end = at
+  }
+  if (start > end) return undefined
+  values[middle] = uri.slice(start, end)
   return values
 }
 
-function literal(text: string): string {
-  return text.replace(/[.*+?^$()|[\]\\/{}]/g, '\\$&')
+function decoded(variables: readonly Variable[], values: string[] | undefined): Record<string, string> | undefined {
+  if (values === undefined) return undefined
+  const found = Object.create(null) as Record<string, string>
+  for (const [index, { name, crosses }] of variables.entries()) {
+    const value = decode(values[index] ?? '', crosses)
+    if (value === undefined) return undefined
+    found[name] = value
+  }
+  return found
+}
+
+/** A variable is never empty; within a segment it stays one, also when decoded: `..%2F` leads nowhere. */
+function decode(text: string, crosses: boolean): string | undefined {
+  if (text === '' || (!crosses && /[/?#]/.test(text))) return undefined
+  let value: string
+  try {
+    value = decodeURIComponent(text)
+  } catch {
+    return undefined // broken percent-encoding names no resource
+  }
+  return !crosses && (/[/\\]/.test(value) || value === '.' || value === '..') ? undefined : value
 }

@@ -25,8 +25,8 @@ function canonicalText(value: unknown): string {
 
 /** Whether `JSON.stringify` already writes the canonical text of the value. */
 function isCanonical(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object')
-    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  if (typeof value === 'number') return isPlainNumber(value)
+  if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean'
   if (value === null) return true
   assertDepth(depth)
   if (hasToJson(value)) return false
@@ -42,6 +42,7 @@ function isCanonical(value: unknown, depth: number): boolean {
 
 /** `JSON.stringify` with sorted members: undefined where JSON leaves a member out. */
 function write(value: unknown, depth: number, key = ''): string | undefined {
+  if (typeof value === 'number') return isPlainNumber(value) ? JSON.stringify(value) : '-0'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   assertDepth(depth)
   if (hasToJson(value)) return write(value.toJSON(key), depth + 1, key)
@@ -54,6 +55,12 @@ function write(value: unknown, depth: number, key = ''): string | undefined {
     if (text !== undefined) members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${text}`
   }
   return `{${members}}`
+}
+
+/** JSON reads 1e400 as infinity and writes infinity as null: two values would share a digest. And -0 is not 0. */
+function isPlainNumber(value: number): boolean {
+  if (!Number.isFinite(value)) throw new TypeError('a number is too large for JSON')
+  return !Object.is(value, -0)
 }
 
 function hasToJson(value: object): value is { toJSON(key: string): unknown } {

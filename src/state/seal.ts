@@ -27,6 +27,8 @@ export interface SealOptions {
   deflateAboveBytes?: number
   /** The longest token made or opened, in bytes. @default 65536 */
   maxBytes?: number
+  /** The longest body before it is deflated, and after it is inflated, in bytes. @default 16 times maxBytes */
+  maxBodyBytes?: number
 }
 
 /** What goes into a seal. */
@@ -52,11 +54,11 @@ export function createSealer(options: SealOptions): Sealer {
 
 /** `createSealer` with the nonces passed in, so that test vectors can fix them. Private to this folder. */
 export function createSealerWith(options: SealOptions, nextNonce: NonceSource): Sealer {
-  const { keyring, audience, ttlSeconds, clock, deflateAboveBytes, maxBytes } = withDefaults(options)
+  const { keyring, audience, ttlSeconds, clock, deflateAboveBytes, maxBytes, maxBodyBytes } = withDefaults(options)
   const keys = keysOf(keyring)
   const sealing = makeTokenKey(keys[0])
   const opening = new Map(keys.map((key) => [key.tag, makeTokenKey(key)]))
-  const maxInflatedBytes = maxBytes * INFLATED_RATIO
+  const maxInflatedBytes = maxBodyBytes
 
   return {
     seal(purpose, binding, content) {
@@ -76,13 +78,13 @@ export function createSealerWith(options: SealOptions, nextNonce: NonceSource): 
 
 function withDefaults(options: SealOptions): Required<SealOptions> {
   const { keyring, audience, ttlSeconds = 3600, clock = Date.now } = options
-  const { deflateAboveBytes = 1024, maxBytes = 65_536 } = options
+  const { deflateAboveBytes = 1024, maxBytes = 65_536, maxBodyBytes = maxBytes * INFLATED_RATIO } = options
   if (typeof audience !== 'string' || audience === '') {
     throw new StateError('STATE_OPTION', 'Give the sealer an audience: the name all instances of this server share.')
   }
   if (!(maxBytes > 0)) throw new StateError('STATE_OPTION', 'maxBytes is a positive number of bytes.')
   assertTtl(ttlSeconds)
-  return { keyring, audience, ttlSeconds, clock, deflateAboveBytes, maxBytes }
+  return { keyring, audience, ttlSeconds, clock, deflateAboveBytes, maxBytes, maxBodyBytes }
 }
 
 /** Puts the times on a body. Issued at is rounded down and expires at up, to whole seconds. */
