@@ -1,3 +1,5 @@
+import { writeSync } from 'node:fs'
+
 /** The few calls we make; pino, console-like loggers and most others fit. Details first, then the sentence. */
 export interface Logger {
   debug(details: object, message: string): void
@@ -25,13 +27,17 @@ export class LoggerSlot {
     if (this.#logger !== undefined) return
     const { pino } = await import('pino')
     const level = process.env['PANNIER_LOG_LEVEL'] ?? 'info'
-    const out = pino.destination(destination)
-    // Whoever read the log may be gone; that is no reason to fail, or to wait for them when the process ends.
-    out.on('error', () => {
-      this.#logger = silent
-      out.destroy()
-    })
     // Errors come as details already (errorDetails.ts); pino's own reading would see an object and say so.
-    this.#logger = pino({ name: 'pannier', level, serializers: { err: (details: unknown) => details } }, out)
+    const serializers = { err: (details: unknown) => details }
+    this.#logger = pino({ name: 'pannier', level, serializers }, { write: (line) => writeLine(destination, line) })
+  }
+}
+
+/** Whoever read the log may be gone. That is no reason to fail, nor to wait for them when the process ends. */
+function writeLine(destination: 1 | 2, line: string): void {
+  try {
+    writeSync(destination, line)
+  } catch {
+    // There is nowhere left to say it.
   }
 }

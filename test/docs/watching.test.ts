@@ -17,7 +17,7 @@ describe('docs/snippets/watching.ts', () => {
     const requestState = 'not-a-state-of-ours'
     const { error } = await new Caller(logged.fetch).round('work', {}, { requestState })
     expect(error.message).toBe('The request state is not valid here (any more). Repeat the call from its first round.')
-    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ code: 'STATE_MALFORMED', msg: 'A request was refused.' })
+    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ code: 'STATE_MALFORMED', msg: 'A state was refused.' })
     expect(lines.join('')).not.toContain(requestState)
   })
 
