@@ -25,7 +25,7 @@ export const FULL: Plan = {
 export const QUICK: Plan = {
   rounds: { count: 3, turns: 3, turnMs: 150 },
   warmUpMs: { floor: 500, sdk: 1_500, pannier: 750 },
-  memory: { calls: 2_000, repeats: 1 },
+  memory: { calls: 1_500, repeats: 1 },
   microMs: 200,
   patienceMs: 3_000,
 }

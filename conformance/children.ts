@@ -1,5 +1,5 @@
 /** Child processes that do not outlive this one, however it ends. */
-import { type ChildProcess, execFile, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 
 const alive = new Set<ChildProcess>()
 
@@ -9,25 +9,45 @@ export function startProcess(file: string, env: Record<string, string>): ChildPr
   return tracked(child)
 }
 
-/** Runs a program of JavaScript to its end and gives what it wrote, also when it failed. */
-export function runProgram(file: string, args: readonly string[], timeLimitMs: number): Promise<string> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      process.execPath,
-      [file, ...args],
-      { timeout: timeLimitMs, maxBuffer: Number.POSITIVE_INFINITY },
-      (error, stdout, stderr) =>
-        resolve(error?.killed ? `${stdout}${stderr}\nstopped at its time limit` : stdout + stderr),
-    )
-    tracked(child)
+export interface Finished {
+  /** Undefined when it was stopped at its time limit. */
+  readonly exitCode: number | undefined
+  /** Standard output and standard error. */
+  readonly output: string
+}
+
+/** Runs a program of JavaScript to its end, in a group with whatever it starts. */
+export async function runProgram(file: string, args: readonly string[], timeLimitMs: number): Promise<Finished> {
+  const child = tracked(spawn(process.execPath, [file, ...args], { stdio: ['ignore', 'pipe', 'pipe'], detached: true }))
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    stop(child)
+  }, timeLimitMs)
+  const exitCode = await new Promise<number | undefined>((resolve) => {
+    child.once('close', (code) => resolve(code ?? undefined))
+    child.once('error', () => resolve(undefined))
   })
+  clearTimeout(timer)
+  const output = Buffer.concat(chunks).toString()
+  return isLate ? { exitCode: undefined, output: `${output}\nstopped at its time limit` } : { exitCode, output }
 }
 
-export function stopChildren(): void {
-  for (const child of alive) child.kill('SIGKILL')
+function stopChildren(): void {
+  for (const child of alive) stop(child)
 }
 
-function tracked(child: ChildProcess): ChildProcess {
+function stop(child: ChildProcess): void {
+  try {
+    process.kill(-(child.pid as number), 'SIGKILL')
+  } catch {
+    child.kill('SIGKILL') // it heads no group
+  }
+}
+
+function tracked<Child extends ChildProcess>(child: Child): Child {
   alive.add(child)
   child.once('exit', () => alive.delete(child))
   return child

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { runProgram } from './children.ts'
 
 export type Revision = '2026-07-28' | '2025-11-25'
+export type Side = 'server' | 'client'
 
 /** The part of the suite's `checks.json` that we read. */
 export interface Check {
@@ -17,37 +18,49 @@ export interface Check {
 export interface SuiteRun {
   /** The checks of each scenario that came to its end. */
   readonly checks: ReadonlyMap<string, readonly Check[]>
+  /** The suite's own verdict on all of it. */
+  readonly exitCode: number | undefined
   /** What the suite wrote. */
   readonly output: string
 }
 
 const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'))
 const timeLimitMs = 120_000
+const clientProgram = join(import.meta.dirname, 'client.ts')
 
-/** The server scenarios that a revision requires. */
-export async function requiredScenarios(revision: Revision): Promise<string[]> {
-  const output = await runProgram(program, ['list', '--server', '--requirements', revision], timeLimitMs)
-  const section = output.split(/^Server scenarios.*$/m)[1]?.split(/\n\s*\n/)[0] ?? ''
+/** The scenarios that a revision requires of one side. */
+export async function requiredScenarios(side: Side, revision: Revision): Promise<string[]> {
+  const { output } = await runProgram(program, ['list', `--${side}`, '--requirements', revision], timeLimitMs)
+  const section = output.split(new RegExp(`^${side} scenarios.*$`, 'im'))[1]?.split(/\n\s*\n/)[0] ?? ''
   const names = Array.from(section.matchAll(/^\s+- (\S+)/gm), ([, name = '']) => name)
-  if (names.length === 0) throw new Error(`The suite lists no server scenarios for ${revision}:\n${output}`)
+  if (names.length === 0) throw new Error(`The suite lists no ${side} scenarios for ${revision}:\n${output}`)
   return names
 }
 
-/** Runs what a revision requires, and what the suite runs beside it without scoring it. */
-export async function runSuite(url: string, revision: Revision, folder: string): Promise<SuiteRun> {
-  const args = ['server', '--url', url, '--requirements', revision, '--output-dir', folder]
-  const output = await runProgram(program, args, timeLimitMs)
-  return { checks: readChecks(folder), output }
+/** Runs what a revision requires of a server, and what the suite runs beside it without scoring it. */
+export function runServerSuite(url: string, revision: Revision, folder: string): Promise<SuiteRun> {
+  return runSuite(['server', '--url', url, '--requirements', revision], folder)
+}
+
+/** Runs one scenario against our client. Only so do its exit code and its time count for the suite. */
+export function runClientScenario(scenario: string, revision: Revision, folder: string): Promise<SuiteRun> {
+  const command = `${process.execPath} --conditions=pannier-source ${clientProgram}`
+  const named = ['--scenario', scenario, '--spec-version', revision, '--force']
+  return runSuite(['client', '--command', command, ...named], folder)
+}
+
+async function runSuite(args: readonly string[], folder: string): Promise<SuiteRun> {
+  const { exitCode, output } = await runProgram(program, [...args, '--output-dir', folder], timeLimitMs)
+  return { checks: readChecks(folder), exitCode, output }
 }
 
 /** The suite writes one folder for each scenario, named after it and the time; it is empty when the scenario broke. */
 function readChecks(folder: string): Map<string, Check[]> {
   const found = new Map<string, Check[]>()
-  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-    const scenario = /^server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/.exec(name)?.[1]
-    const file = join(folder, name, 'checks.json')
-    if (scenario !== undefined && existsSync(file))
-      found.set(scenario, JSON.parse(readFileSync(file, 'utf8')) as Check[])
+  const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
+  for (const file of files.filter((path) => path.endsWith('checks.json'))) {
+    const scenario = /^(?:server-)?(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z\/checks\.json$/.exec(file)?.[1]
+    if (scenario !== undefined) found.set(scenario, JSON.parse(readFileSync(join(folder, file), 'utf8')) as Check[])
   }
   return found
 }

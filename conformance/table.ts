@@ -2,16 +2,19 @@
 import type { Result } from './judge.ts'
 import type { Check } from './suite.ts'
 
-const WIDTHS = [46, 10, 6, 6, 6]
+const WIDTHS = [12, 46, 10, 6, 6, 6]
 
-export function heading(title: string): string {
-  return `\n${title}\n${columns(['scenario', 'revision', 'passed', 'failed', 'warned', 'verdict'])}`
+export function heading(): string {
+  return columns(['who', 'scenario', 'revision', 'passed', 'failed', 'warned', 'verdict'])
 }
 
-export function line(revision: string, { scenario, checks, verdict }: Result): string {
+export function line({ who, revision, scenario, checks, verdict, output }: Result): string {
   const count = (status: Check['status']): string => String(checks.filter((check) => check.status === status).length)
   const counts = [count('SUCCESS'), count('FAILURE'), count('WARNING')]
-  return [columns([scenario, revision, ...counts, verdict]), ...checks.filter(isNotable).map(note)].join('\n')
+  const more = output === undefined ? [] : [output.trimEnd().replace(/^/gm, '    | ')]
+  return [columns([who, scenario, revision, ...counts, verdict]), ...checks.filter(isNotable).map(note), ...more].join(
+    '\n',
+  )
 }
 
 function isNotable({ status }: Check): boolean {

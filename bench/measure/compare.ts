@@ -27,7 +27,7 @@ const LEVEL_WITHIN = 0.03
 /** However slowly a contender warms up, it gets no more than this many times its warm-up time of CPU time. */
 const MOST = 2.5
 /** And where others leave it little CPU time, no more slices than this. */
-const MOST_SLICES = SLICES * 6
+const MOST_SLICES = SLICES * 4
 
 /** Warms every contender up, then measures them in turns. */
 export async function compare(

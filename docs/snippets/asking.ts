@@ -1,8 +1,12 @@
 /** The tools of docs/guides/asking.md. */
+// #region imports
 import { createServer, Declined, failure, inputRequired } from 'pannier/server'
 import { z } from 'zod'
 
 export const server = createServer({ name: 'asking', version: '1.0.0' })
+
+const agreeForm = { message: 'Remove all drafts?', schema: z.object({ agree: z.boolean() }) }
+// #endregion imports
 
 // #region ask
 const restaurant = z.object({ restaurant: z.string() })
@@ -32,8 +36,6 @@ server.tool('order_shirts', { description: 'Orders two shirts.' }, async (_, ctx
 })
 // #endregion together
 
-const agreeForm = { message: 'Remove all drafts?', schema: z.object({ agree: z.boolean() }) }
-
 // #region declined
 server.tool('clean_up', { description: 'Removes drafts.' }, async (_, ctx) => {
   try {
@@ -60,10 +62,10 @@ server.tool('clean_up_or_not', { description: 'Removes drafts.' }, async (_, ctx
 })
 // #endregion elicit
 
+// #region visit
 const paid = new Set<string>()
 export const payments = { page: (order: string) => `https://pay.example.com/${order}`, paid }
 
-// #region visit
 const order = z.object({ order: z.string() })
 server.tool('pay', { description: 'Has an order paid.', input: order }, async ({ order }, ctx) => {
   await ctx.visit('payment', payments.page(order), 'Please pay on this page, then come back.')

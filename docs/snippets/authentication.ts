@@ -1,8 +1,10 @@
 /** The code of docs/guides/authentication.md. */
+// #region imports
 import { createHash } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
 import { AuthError, bearer, createServer, type Server } from 'pannier/server'
 import { z } from 'zod'
+// #endregion imports
 
 // #region hook
 const hashOf = (key: string) => createHash('sha256').update(key).digest('hex')

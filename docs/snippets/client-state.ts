@@ -1,9 +1,11 @@
 /** The code of docs/guides/client-state.md. */
+// #region imports
 import { createServer, failure } from 'pannier/server'
 import { createKeyring, createSealer, newKey, StateError } from 'pannier/state'
 import { z } from 'zod'
 
 export const server = createServer({ name: 'notes', version: '1.0.0' })
+// #endregion imports
 
 // #region preference
 const theme = z.enum(['light', 'dark'])

@@ -1,6 +1,8 @@
 /** The code of docs/guides/both-eras.md. */
+// #region imports
 import { createServer, type Server } from 'pannier/server'
 import { z } from 'zod'
+// #endregion imports
 
 // #region server
 export function deployServer(keys: string): Server {

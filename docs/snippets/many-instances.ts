@@ -1,7 +1,9 @@
 /** The code of docs/guides/many-instances.md. */
+// #region imports
 import { type CarryMode, createServer, type Difference, type EventBus, type Server } from 'pannier/server'
 import { type CarryStore, sqliteLedger } from 'pannier/state'
 import { z } from 'zod'
+// #endregion imports
 
 // #region instance
 /** The same on every machine: name, keys and tools. */

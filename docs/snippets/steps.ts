@@ -1,4 +1,5 @@
 /** The tools of docs/guides/steps-and-once.md. */
+// #region imports
 import { createServer, type Server } from 'pannier/server'
 import { type Ledger, sqliteLedger } from 'pannier/state'
 import { z } from 'zod'
@@ -11,10 +12,13 @@ export interface Shop {
 
 const addressForm = { message: 'Where shall we send it?', schema: z.object({ street: z.string(), city: z.string() }) }
 const agreeForm = { message: 'Shall we charge your card?', schema: z.object({ agree: z.boolean() }) }
+// #endregion imports
 
 export function shopServer(shop: Shop, keys: string, ledger: Ledger): Server {
+  // #region server
   const server = createServer({ name: 'shop', version: '1.0.0', keys, ledger })
   const item = z.object({ item: z.string() })
+  // #endregion server
 
   // #region step
   server.tool('reserve', { description: 'Reserves an item.', input: item }, async ({ item }, ctx) => {

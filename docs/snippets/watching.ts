@@ -1,6 +1,8 @@
 /** The code of docs/guides/watching.md. */
+// #region imports
 import { trace } from '@opentelemetry/api'
 import { createServer, type Logger, type Server } from 'pannier/server'
+// #endregion imports
 
 // #region logger
 export function loggedServer(logger: Logger): Server {

@@ -16,7 +16,10 @@ const MAX_ROUNDS = 20
 const REQUEST_MS = 10_000
 const CALL = { name: 'update_work_item', arguments: { workItemId: 4522, fields: { 'System.State': 'Resolved' } } }
 
-const asking = process.argv.includes('--ask')
+const USAGE = 'Usage: npm run demo, or npm run demo -- --ask to answer the questions yourself, in a terminal.'
+
+const asking = readArguments(process.argv.slice(2))
+const terminal = process.stdin.isTTY && process.stdout.isTTY
 let folder: string | undefined
 
 process.on('exit', () => {
@@ -41,6 +44,20 @@ try {
   process.exit(1)
 }
 
+/** Whether the person wants to answer. Anything but --ask ends the demo here with a line on what there is. */
+function readArguments(args: readonly string[]): boolean {
+  if (args.includes('--help') || args.includes('-h')) {
+    console.log(USAGE)
+    process.exit(0)
+  }
+  const unknown = args.find((arg) => arg !== '--ask')
+  if (unknown !== undefined) {
+    console.error(`The demo does not know ${unknown}. ${USAGE}`)
+    process.exit(2)
+  }
+  return args.includes('--ask')
+}
+
 async function demo(): Promise<void> {
   headline('Pannier demo: one tool call, each round on another process, one process killed on the way')
   aside('Messages are shortened: each line is a member under its name on the wire; a sealed state is cut to its start.')
@@ -50,9 +67,10 @@ async function demo(): Promise<void> {
   addBugs(items)
   aside('The work-item store holds Bug #4301 and Bug #4522; the call resolves the second.')
 
+  const person = choosePerson()
+
   say()
   const fleet = await startFleet(path)
-  const person = choosePerson()
   const story = await runCall(fleet, person)
   person.close()
   tellItem(items)
@@ -70,10 +88,8 @@ async function startFleet(path: string): Promise<Instance[]> {
 
 function choosePerson(): Person {
   if (!asking) return storyteller
-  if (process.stdin.isTTY && process.stdout.isTTY) {
-    return typist({ input: process.stdin, output: process.stdout, onInterrupt: () => stopped(130) })
-  }
-  say('\n--ask needs a terminal and this is none, so the fixed answers are used.')
+  if (terminal) return typist({ input: process.stdin, output: process.stdout, onInterrupt: () => stopped(130) })
+  say('\n--ask needs a terminal and this is none, so the fixed answers are used. The demo answers itself.')
   return storyteller
 }
 
@@ -184,6 +200,7 @@ function tellEnd({ rounds, servers, killed, refused }: Story): void {
   }
   say('Read next: examples/work-items/server.ts (the tool), then explicit.ts beside it (the same without ctx.ask).')
   if (!asking) say('Answer the questions yourself: npm run demo -- --ask')
+  else if (!terminal) say('Answer the questions yourself, in a terminal: npm run demo -- --ask')
 }
 
 function stopped(code: number): never {

@@ -4,6 +4,8 @@ import type { AnswerMessage, FormRequest, RequestMessage } from './wire.ts'
 
 const colourful = process.stdout.isTTY && !process.env['NO_COLOR'] && process.stdout.hasColors()
 
+const NO_STATE = 'none: this question is not pinned (pin: false), and there is nothing else to remember yet'
+
 type Style = Parameters<typeof styleText>[0]
 
 function paint(style: Style, text: string): string {
@@ -49,7 +51,7 @@ export function showAnswer({ id, result, error }: AnswerMessage, servedBy: strin
   for (const { text } of result.content ?? []) row('', `content         ${text}`)
   for (const [key, form] of Object.entries(result.inputRequests ?? {})) showForm(key, form)
   if (result.resultType === 'input_required') {
-    row('', `requestState    ${result.requestState === undefined ? 'none is needed' : shortState(result.requestState)}`)
+    row('', `requestState    ${result.requestState === undefined ? NO_STATE : shortState(result.requestState)}`)
   }
 }
 

@@ -1,33 +1,67 @@
 /** The program `pannier`. One file per command; this one puts them together. Bad input ends with exit code 2. */
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { ClientError } from '../client/index.ts'
 import { StateError } from '../state/index.ts'
+import { callCommand } from './call.ts'
+import { splitCommand } from './commandLine.ts'
+import { EXIT } from './exitCodes.ts'
 import { InputError } from './inputError.ts'
+import { jarCommand } from './jar.ts'
 import { keysCommand } from './keys.ts'
+import { promptCommand } from './prompt.ts'
+import { promptsCommand } from './prompts.ts'
+import { readCommand } from './read.ts'
+import { resourcesCommand } from './resources.ts'
+import { resumeCommand } from './resume.ts'
+import { toolsCommand } from './tools.ts'
+import { readVersion } from './version.ts'
 import { withoutSecrets } from './withoutSecrets.ts'
 
-const BAD_INPUT = 2
+const EXAMPLES = `
+Examples:
+  pannier tools https://example.com/mcp
+  pannier call https://example.com/mcp add --arg a=1 --arg b=2
+  pannier call .vscode/mcp.json#files search --arg query=todo
+  pannier call deploy --suspend deploy.json -- node server.js
+  pannier resume deploy.json --answers answers.json`
+
+const { own, command: server } = splitCommand(process.argv.slice(2))
 
 const program = new Command('pannier')
-  .description('Stateless MCP servers in which a tool can wait for a person, a model or long work.')
+  .description(
+    'Stateless MCP servers in which a tool can wait for a person, a model or long work; and a client for any.',
+  )
   .version(readVersion())
+  .helpCommand(false)
+  .usage('COMMAND …\n       pannier COMMAND --help')
+  .configureHelp({ subcommandTerm: (command) => `${command.name()} ${operandsOf(command)}`.trimEnd() })
+  .commandsGroup('Talk to a server:')
+  .addCommand(toolsCommand(server))
+  .addCommand(callCommand(server))
+  .addCommand(promptsCommand(server))
+  .addCommand(promptCommand(server))
+  .addCommand(resourcesCommand(server))
+  .addCommand(readCommand(server))
+  .addCommand(resumeCommand(server))
+  .commandsGroup('Look after what is kept:')
+  .addCommand(jarCommand())
   .addCommand(keysCommand())
+  .addHelpText('after', EXAMPLES)
 
 everyCommand(program).forEach((command) =>
   command.exitOverride().configureOutput({ outputError: (text, write) => write(withoutSecrets(text)) }),
 )
 
 try {
-  await program.parseAsync()
+  await program.parseAsync(own, { from: 'user' })
 } catch (error) {
   process.exitCode = exitCodeFor(error)
 }
 
-// From src/cli and from dist/cli alike, the manifest lies two folders up.
-function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  const version = typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : ''
-  return String(version)
+/** What stands behind the name in the list of commands. */
+function operandsOf(command: Command): string {
+  const [first = ''] = command.usage().split('\n')
+  return first.replace('[options]', '').replace('[command]', '').trim()
 }
 
 function everyCommand(command: Command): Command[] {
@@ -36,8 +70,8 @@ function everyCommand(command: Command): Command[] {
 
 /** Says what went wrong, unless commander has said it, and gives the exit code. */
 function exitCodeFor(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : BAD_INPUT
-  if (!(error instanceof InputError || error instanceof StateError)) throw error
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput
+  if (!(error instanceof InputError || error instanceof StateError || error instanceof ClientError)) throw error
   console.error(`error: ${error.message}`)
-  return BAD_INPUT
+  return EXIT.badInput
 }

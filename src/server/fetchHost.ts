@@ -62,6 +62,7 @@ function answer(door: HttpDoor, request: Parameters<HttpDoor['handle']>[0], sign
       .handle(request, sink)
       .then((reply) => {
         if (reply !== undefined) resolve(toResponse(reply))
+        else if (sink.gone) resolve(new Response(null, { status: 499 })) // nothing was opened for a client that had gone
       })
       .catch((error: unknown) => resolve(toResponse(door.fail(error)))) // a header that `principal` wrote may be none
   })
@@ -125,7 +126,7 @@ class FetchSink implements Sink {
   }
 
   write(text: string): void {
-    if (this.#controller === undefined || this.#gone || this.#ended) return
+    if (this.#controller === undefined || this.gone || this.#ended) return
     const isFull = (this.#controller.desiredSize ?? 0) <= 0
     if (!isFull) return this.#controller.enqueue(this.#encoder.encode(text))
     this.#controller.error(new Error('The stream was not read.'))

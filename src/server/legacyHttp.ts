@@ -1,5 +1,6 @@
 /** Streamable HTTP of the session revisions: sessions by sealed id, resumable streams, pushed questions, GET and DELETE. */
 import {
+  assertHeadersAgree,
   type HeaderReader,
   isLegacyVersion,
   type Message,
@@ -8,6 +9,7 @@ import {
   type ResponseMessage,
 } from '../protocol/index.ts'
 import type { Principal } from './authenticator.ts'
+import type { Call } from './call.ts'
 import { errorDetails } from './errorDetails.ts'
 import { ServerError } from './errors.ts'
 import type { EventBus } from './eventBus.ts'
@@ -55,12 +57,15 @@ export class LegacyHttp {
     principal: Principal | undefined,
     sink: Sink,
   ): Promise<Reply | undefined> {
-    if (message.kind === 'request' && message.method === 'initialize') return this.#initialize(message, principal, sink)
+    if (message.kind === 'request') assertPresentAgree(message, header)
+    if (message.kind === 'request' && message.method === 'initialize') {
+      return this.#initialize(message, header, principal, sink)
+    }
     const owner = this.#owner(header, principal)
     if ('status' in owner) return owner
     switch (message.kind) {
       case 'request':
-        return this.#request(message, owner, sink)
+        return this.#request(message, header, owner, sink)
       case 'response':
         return this.#response(message, owner)
       case 'notification':
@@ -106,17 +111,22 @@ export class LegacyHttp {
     return undefined
   }
 
-  async #initialize(message: RequestMessage, principal: Principal | undefined, sink: Sink): Promise<Reply | undefined> {
+  async #initialize(
+    message: RequestMessage,
+    header: HeaderReader,
+    principal: Principal | undefined,
+    sink: Sink,
+  ): Promise<Reply | undefined> {
     const handshake = readHandshake(message.params)
-    const reply = await this.#request(message, { peer: legacyPeer(handshake), principal }, sink)
+    const reply = await this.#request(message, header, { peer: legacyPeer(handshake), principal }, sink)
     if (reply === undefined) return undefined
     return { ...reply, headers: { 'mcp-session-id': this.#options.sessions.begin(handshake, principal) } }
   }
 
-  async #request(message: RequestMessage, owner: Owner, sink: Sink): Promise<Reply | undefined> {
+  async #request(message: RequestMessage, header: HeaderReader, owner: Owner, sink: Sink): Promise<Reply | undefined> {
     const { streams, pushes } = this.#options
     const channel = new LegacyChannel({ streams, pushes, owner, way: sink })
-    const { body, status } = await this.#answer(message, owner, channel)
+    const { body, status } = await this.#answer(message, owner, channel, { header })
     return channel.finish(body) ? undefined : { status, body }
   }
 
@@ -124,20 +134,10 @@ export class LegacyHttp {
     message: Pick<RevivedCall, 'id' | 'method' | 'params'>,
     owner: Owner,
     channel: LegacyChannel,
-    revived?: RevivedCall,
+    from: Pick<Call, 'header' | 'revived'>,
   ) {
     const { id, method, params } = message
-    const journal = revived && { revived: revived.journal }
-    const call = channel.serve({
-      id,
-      method,
-      params,
-      meta: metaOf(params),
-      ...owner,
-      channel,
-      header: undefined,
-      ...journal,
-    })
+    const call = channel.serve({ id, method, params, meta: metaOf(params), ...owner, channel, ...from })
     const leave = this.#live.enter(owner.peer.session, id, channel)
     try {
       return await this.#options.pipeline.answer(call)
@@ -157,7 +157,8 @@ export class LegacyHttp {
       const { name, position } = revived.stream
       const channel = new LegacyChannel({ streams, pushes, owner, way: streams.takeOver(name, owner, position) })
       logger().info({ method: revived.method }, 'A call that another process began goes on here.')
-      void this.#answer(revived, owner, channel, revived).then(({ body }) => channel.finish(body))
+      const from = { header: undefined, revived: revived.journal }
+      void this.#answer(revived, owner, channel, from).then(({ body }) => channel.finish(body))
     }
     return { status: 202 }
   }
@@ -181,4 +182,17 @@ export class LegacyHttp {
       throw error
     }
   }
+}
+
+/**
+ * The session era needs none of these headers. But where one is there, somebody on the way may have routed or allowed
+ * the request by it, so it must say what we run.
+ */
+function assertPresentAgree(message: RequestMessage, header: HeaderReader): void {
+  const params = header('mcp-name') === undefined ? {} : message.params
+  const present: HeaderReader = (name) => {
+    if (name === 'mcp-protocol-version') return '' // here the version is the session's
+    return header(name) ?? (name === 'mcp-method' ? message.method : undefined)
+  }
+  assertHeadersAgree({ ...message, params }, '', present)
 }

@@ -5,13 +5,14 @@ import { createSealer, ephemeralKeyring, memoryLedger } from '../state/index.ts'
 import type { Call } from './call.ts'
 import type { Logger } from './logger.ts'
 import { Pushes, type PushesOptions } from './pushes.ts'
-import { legacyPeer } from './session.ts'
+import type { PushStream } from './pushStates.ts'
+import { legacyPeer, strangerPeer } from './session.ts'
 
 const sealing = { keyring: ephemeralKeyring(), audience: 'test' }
 const sealer = createSealer(sealing)
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const request = { method: 'roots/list' } as const
-const stream = { name: 'stream', position: 0 }
+const stream = { name: 'stream', position: 0, connected: true }
 
 function process(options: Partial<PushesOptions> = {}): Pushes {
   const defaults = { bus: undefined, sealer, store: undefined, ledger: memoryLedger(), ttlSeconds: 60 }
@@ -85,4 +86,68 @@ test('what cannot travel or be stored is served by the process that asked', asyn
     await pushes.take(answerTo({ id: question['id'] }, 'A'), owner)
     expect(await answer).toEqual({ roots: ['A'] })
   }
+})
+
+describe('calls that wait', () => {
+  /** A call of its own that asks one question on a stream of its own. */
+  const asks = (
+    pushes: Pushes,
+    id: string,
+    { session = 's', ...on }: Partial<PushStream> & { session?: string } = {},
+  ) => {
+    const ofSession = { ...call, peer: { ...peer, session } }
+    const answer = pushes.push(ofSession, request, { id, key: 'a', body: () => ({}) }, { ...stream, ...on }, () => {})
+    answer.catch(() => {})
+    return answer
+  }
+  const settled = (answer: Promise<unknown>) =>
+    Promise.race([answer, new Promise((done) => setTimeout(done, 20, 'waits'))])
+
+  test.each([
+    ['of one session', { maxWaitingPerSession: 2 }],
+    ['of the process', { maxWaiting: 2 }],
+  ])('over the limit %s end with the oldest whose client has gone', async (_, limits) => {
+    const pushes = process(limits)
+    const here = asks(pushes, 'here')
+    const gone = asks(pushes, 'gone', { connected: false })
+    await settled(here)
+    const next = asks(pushes, 'next', { connected: false })
+    await expect(gone).rejects.toMatchObject({ code: 'PUSH_UNANSWERED' })
+    expect(await Promise.all([settled(here), settled(next)])).toEqual(['waits', 'waits'])
+  })
+
+  test('over the limit are refused where every client is there, also when they come together', async () => {
+    const pushes = process({ maxWaitingPerSession: 2 })
+    const answers = ['a', 'b', 'c'].map((id) => asks(pushes, id))
+    await expect(Promise.race(answers)).rejects.toThrow('Too many calls wait')
+    expect(await settled(asks(pushes, 'd', { session: 'other' }))).toBe('waits')
+  })
+
+  test('may ask more than one question each', async () => {
+    const pushes = process({ maxWaitingPerSession: 1 })
+    expect(await settled(asks(pushes, 'a'))).toBe('waits')
+    expect(await settled(asks(pushes, 'a'))).toBe('waits')
+  })
+})
+
+test('a claim on a call outlives the states it guards', async () => {
+  const { question } = await ask(process(), 'a')
+  const claimed: number[] = []
+  const inner = memoryLedger()
+  const ledger = { ...inner, claim: (id: string, seconds: number) => (claimed.push(seconds), inner.claim(id, seconds)) }
+  await process({ ledger, ttlSeconds: 60 }).take(answerTo(question, 'A'), owner)
+  expect(claimed).toEqual([120])
+})
+
+test.each([
+  ['from outside any session', 'a'.repeat(32), { peer: strangerPeer(undefined), principal: undefined }],
+  ['with a number for an id', 7, owner],
+  ['with an id that is none of ours', 'x'.repeat(100_000), owner],
+])('an answer %s troubles neither the store nor the bus', async (_, id, from) => {
+  const asked: string[] = []
+  const store = { put: async () => {}, get: async (name: string) => void asked.push(name), delete: async () => {} }
+  const bus = { publish: () => void asked.push('bus'), subscribe: () => () => {} }
+  const answer = { kind: 'response', id, state: undefined, result: {}, error: undefined } as const
+  expect(await process({ store, bus }).take(answer, from)).toBeUndefined()
+  expect(asked).toEqual([])
 })

@@ -1,9 +1,9 @@
 /** Sessions of the older revisions: negotiated versions, sealed ids, resumable streams, GET and DELETE. */
-import { localBus } from 'pannier/server'
+import { createServer, localBus } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { type Instance, startHere } from './instances.ts'
+import { type Instance, KEYS, quiet, startHere } from './instances.ts'
 import { README } from './offer.ts'
 import { post, RawSession } from './rawSession.ts'
 
@@ -181,6 +181,50 @@ describe('a cancelled call', () => {
     expect((await other.answer(question, named('Eve'))).status).toBe(202)
     await session.answer(question, named('Ann'))
     expect(await call.next()).toMatchObject(text('Hello Ann'))
+  })
+})
+
+describe('a subscription', () => {
+  test.each(['resources/subscribe', 'resources/unsubscribe'])(
+    'is refused for an endless address, and where there are no resources: %s',
+    async (method) => {
+      const session = await RawSession.begin(one.url)
+      const long = `test://${'x'.repeat(2048)}`
+      expect((await session.request(method, { uri: long })).error).toMatchObject({ code: -32602 })
+      expect(await session.request(method, { uri: long.slice(0, 2048) })).toMatchObject({ result: {} })
+      const bare = createServer({ name: 'interop', version: '1.0.0', keys: KEYS, logger: quiet })
+      const { url } = await bare.listen({ drainOnTerm: false })
+      session.url = url
+      expect((await session.request(method, { uri: README })).error).toMatchObject({ code: -32601 })
+      await bare.drain()
+    },
+  )
+
+  test('is refused when the session watches as much as it may', async () => {
+    const session = await RawSession.begin(one.url)
+    const addresses = Array.from({ length: 33 }, (_, number) => `test://${number}/`.padEnd(2048, '.'))
+    const answers = await Promise.all(addresses.map((uri) => session.request('resources/subscribe', { uri })))
+    expect(answers.filter(({ error }) => error !== undefined)).toMatchObject([{ error: { code: -32602 } }])
+  })
+})
+
+describe('a header that the session era does not need', () => {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { text: 'hi' } } }
+  test.each([
+    [{ 'mcp-method': 'tools/call', 'mcp-name': 'echo' }, 200],
+    [{ 'mcp-name': '=?base64?ZWNobw==?=' }, 200],
+    [{ 'mcp-method': 'tools/list' }, 400],
+    [{ 'mcp-name': 'harmless' }, 400],
+    [{ 'mcp-method': 'tools/call', 'mcp-name': 'echo, echo' }, 400],
+  ])('must agree with the body where it is there: %j', async (headers, status) => {
+    const session = await RawSession.begin(one.url)
+    for (const ofSession of [session.headers, {}]) {
+      const response = await post(one.url, { ...ofSession, ...headers }, call)
+      expect([response.status, await response.json()]).toMatchObject([
+        status,
+        status === 200 ? text('hi') : { id: 1, error: { code: -32020 } },
+      ])
+    }
   })
 })
 

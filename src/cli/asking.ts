@@ -1,0 +1,71 @@
+/** Commands in which the server may ask something back, from the answerers to the exit code. */
+import type { Client } from '@modelcontextprotocol/client'
+import { type Command } from 'commander'
+import { type SavedCall, type SavedFile, savedFile, storable, type Target } from '../client/index.ts'
+import { type AnswererHost, type AnswerFlags, type AnswerNotes, chooseAnswerers } from './answerOptions.ts'
+import { type AskingCall, sendCall, showOutcome } from './askingCall.ts'
+import type { ClientFlags } from './clientOptions.ts'
+import type { Desk } from './desk.ts'
+import { EXIT, type ExitCode } from './exitCodes.ts'
+import { failureOf } from './failure.ts'
+import { withServer } from './session.ts'
+
+export interface AskingFlags extends ClientFlags, AnswerFlags {
+  readonly save?: string
+}
+
+export function withSaveOption(command: Command): Command {
+  return command.optionsGroup('Showing:').option('--save <folder>', 'save images, sounds and blobs into this folder')
+}
+
+/** Connects, makes the request and shows what came of it. */
+export async function ask(
+  target: Target,
+  flags: AskingFlags,
+  desk: Desk,
+  prepare: (client: Client) => Promise<AskingCall> | AskingCall,
+): Promise<ExitCode> {
+  const notes: AnswerNotes = { declined: false }
+  const file = flags.suspend === undefined ? undefined : savedFile(flags.suspend)
+  const answerers = await chooseAnswerers(flags, hostOf(desk, notes, file && savingWith(file, target)))
+  return refusalCounts(desk, notes, async () => {
+    const { call, result } = await withServer(
+      target,
+      flags,
+      desk,
+      async (client, options) => {
+        const prepared = await prepare(client)
+        return { call: prepared, result: await sendCall(client, prepared, options) }
+      },
+      answerers,
+    )
+    const { output, save, suspend } = flags
+    return showOutcome(call, result, { display: desk.display, output, save, file: suspend, notes })
+  })
+}
+
+export function hostOf(desk: Desk, notes: AnswerNotes, saving: AnswererHost['saving']): AnswererHost {
+  const isTerminal = Boolean(process.stdin.isTTY && process.stderr.isTTY)
+  return { hold: desk.display.hold, notes, saving, isTerminal }
+}
+
+/** Saves a call with what it takes to find its server again, from wherever it is continued. */
+export function savingWith(file: SavedFile, target: Target): AnswererHost['saving'] {
+  return { save: (saved) => file.save({ ...saved, target: storable(target), cwd: process.cwd() } as SavedCall) }
+}
+
+/** A call that fails after somebody said no has failed because of that. */
+export async function refusalCounts(
+  { display, signal }: Desk,
+  notes: AnswerNotes,
+  run: () => Promise<ExitCode>,
+): Promise<ExitCode> {
+  try {
+    return await run()
+  } catch (error) {
+    const failure = failureOf(error)
+    if (!notes.declined || failure === undefined || signal.aborted) throw error
+    display.note(`error: ${failure.text}`)
+    return EXIT.declined
+  }
+}

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import type { Client, Tool } from '@modelcontextprotocol/client'
+import { Command } from 'commander'
+import { plainLine } from '../client/index.ts'
+import { isObject, type Json } from '../protocol/index.ts'
+import { ANSWER_HELP, withAnswerOptions } from './answerOptions.ts'
+import { type AskingFlags, ask, withSaveOption } from './asking.ts'
+import { added, TARGET_HELP, withClientOptions } from './clientOptions.ts'
+import { readOperands } from './commandLine.ts'
+import { atDesk } from './desk.ts'
+import { EXIT_HELP } from './exitCodes.ts'
+import { InputError } from './inputError.ts'
+import { logMeta } from './serverLog.ts'
+import { typedArguments } from './typedArguments.ts'
+
+interface CallFlags extends AskingFlags {
+  readonly arg?: readonly string[]
+  readonly json?: string
+}
+
+/** `pannier call`: calls a tool. */
+export function callCommand(server: readonly string[] | undefined): Command {
+  const command = new Command('call')
+    .description('Call a tool.')
+    .usage('[options] TARGET TOOL\n       pannier call [options] TOOL -- COMMAND …')
+    .argument('[operands...]')
+    .option('--arg <name=value>', "an argument, typed by the tool's schema (repeatable; lists, too)", added)
+    .option('--json <object>', 'all arguments as JSON; @FILE reads a file, - standard input')
+    .action((operands: string[], flags: CallFlags) =>
+      atDesk(async (desk) => {
+        const { target, values } = readOperands(operands, server, ['TOOL'])
+        const [name = ''] = values
+        const given = await readJson(flags)
+        return ask(target, flags, desk, async (client) => {
+          const tool = await findTool(client, name)
+          const args = { ...given, ...typedArguments(flags.arg ?? [], tool.inputSchema) }
+          return { method: 'tools/call', params: { name, arguments: args, ...logMeta(flags) } }
+        })
+      }),
+    )
+    .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
+  return withSaveOption(withAnswerOptions(withClientOptions(command)))
+}
+
+/** The list also tells the SDK which arguments go along as headers. */
+async function findTool(client: Client, name: string): Promise<Tool> {
+  const { tools } = await client.listTools()
+  const tool = tools.find((one) => one.name === name)
+  if (tool !== undefined) return tool
+  const names = tools.map((one) => plainLine(one.name, 60)).join(', ')
+  throw new InputError(`The server has no tool "${plainLine(name, 60)}"; it has ${names || 'none'}.`)
+}
+
+/** The arguments as JSON. They may be secret, so nothing of them is in an error. */
+async function readJson({ json, answers }: CallFlags): Promise<Json> {
+  if (json === undefined) return {}
+  if (json === '-' && answers === '-') throw new InputError('Standard input can give --json or --answers, not both.')
+  const content = json === '-' ? await text(process.stdin) : json.startsWith('@') ? await readText(json.slice(1)) : json
+  const value = parsed(content)
+  if (!isObject(value)) throw new InputError('--json takes a JSON object.')
+  return value
+}
+
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch {
+    return undefined
+  }
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+    throw new InputError(`Cannot read the file given with --json (${code}); check its path.`, { cause })
+  }
+}

@@ -1,0 +1,47 @@
+/** Which server, on the command line: TARGET is the first operand, or a command at the end of the line, after `--`. */
+import type { Target } from '../client/index.ts'
+import { InputError } from './inputError.ts'
+
+export interface CommandLine {
+  /** What is ours to read. */
+  readonly own: readonly string[]
+  /** The server's command and its arguments, where `--` stands before one. */
+  readonly command: readonly string[] | undefined
+}
+
+/** Cuts the line at the first `--`: what follows belongs to the server, also what looks like an option of ours. */
+export function splitCommand(line: readonly string[]): CommandLine {
+  const at = line.indexOf('--')
+  return at < 0 ? { own: line, command: undefined } : { own: line.slice(0, at), command: line.slice(at + 1) }
+}
+
+export interface Operands {
+  readonly target: Target
+  /** What follows TARGET: as many as were wanted. */
+  readonly values: readonly string[]
+}
+
+/** Reads TARGET and the operands with these names. */
+export function readOperands(
+  operands: readonly string[],
+  command: readonly string[] | undefined,
+  names: readonly string[] = [],
+): Operands {
+  const wanted = command === undefined ? ['TARGET', ...names] : names
+  const missing = wanted[operands.length]
+  if (missing !== undefined) throw new InputError(missingText(missing, command === undefined))
+  if (operands.length > wanted.length) throw new InputError(tooManyText(wanted))
+  if (command !== undefined) return { target: command, values: operands }
+  const [target = '', ...values] = operands
+  return { target, values }
+}
+
+function missingText(name: string, mayBeCommand: boolean): string {
+  if (name !== 'TARGET') return `${name} is missing; see --help.`
+  return mayBeCommand ? 'TARGET is missing: a URL, file#name, or -- and a command at the end of the line.' : ''
+}
+
+function tooManyText(wanted: readonly string[]): string {
+  const few = wanted.length === 0 ? 'no operands before --' : wanted.join(' and ')
+  return `There are too many operands; this command takes ${few}.`
+}

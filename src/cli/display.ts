@@ -1,0 +1,54 @@
+/** What the program says while it works: results on stdout, everything else on stderr, never both at once. */
+import type { LoggingMessageNotificationParams, Progress } from '@modelcontextprotocol/client'
+import { plainText } from '../client/index.ts'
+import { jsonText } from './jsonText.ts'
+import { progressBar } from './progressBar.ts'
+
+export interface Display {
+  /** A result. */
+  print(text: string): void
+  /** A line for people, beside the result. */
+  note(text: string): void
+  log(message: LoggingMessageNotificationParams): void
+  progress(progress: Progress): void
+  /** A question is on the screen: other lines wait until the function it gives is called. */
+  hold(): () => void
+  /** Nothing moves any more. */
+  end(): void
+}
+
+export function createDisplay(): Display {
+  const bar = progressBar(process.stderr)
+  let waiting: string[] | undefined
+  const note = (text: string): void => {
+    bar.clear()
+    if (waiting === undefined) process.stderr.write(`${text}\n`)
+    else waiting.push(text)
+  }
+  return {
+    note,
+    print(text) {
+      bar.clear()
+      process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+    },
+    log: (message) => note(logLine(message)),
+    progress: (progress) => bar.update(progress),
+    hold() {
+      bar.hold(true)
+      waiting ??= []
+      return () => {
+        bar.hold(false)
+        const lines = waiting ?? []
+        waiting = undefined
+        for (const line of lines) note(line)
+      }
+    },
+    end: () => bar.clear(),
+  }
+}
+
+export function logLine({ level, logger, data }: LoggingMessageNotificationParams): string {
+  const from = logger === undefined ? '' : ` ${plainText(logger)}:`
+  const text = typeof data === 'string' ? plainText(data) : jsonText(data)
+  return `[${level}]${from} ${text}`
+}

@@ -1,0 +1,36 @@
+/** What happens beside the calls: told at once with --verbose, else only when it explains why nothing works. */
+import { type Notice, plainLine, plainText } from '../client/index.ts'
+import type { Display } from './display.ts'
+
+const LAST_LINES = 20
+
+export function noticesOf(display: Display, verbose: boolean) {
+  const lines: string[] = []
+  return {
+    hear(notice: Notice): void {
+      if (verbose) display.note(noticeText(notice))
+      else if (notice.kind === 'stderr') lines.splice(0, lines.length, ...[...lines, notice.line].slice(-LAST_LINES))
+    },
+    /** The connection failed: now it matters what the server's process said last. */
+    tellLast(): void {
+      for (const line of lines) display.note(noticeText({ kind: 'stderr', line }))
+    },
+  }
+}
+
+function noticeText(notice: Notice): string {
+  switch (notice.kind) {
+    case 'stderr':
+      return `server: ${plainText(notice.line)}`
+    case 'error':
+      return `note: ${plainText(notice.error.message)}`
+    case 'refused':
+      return `note: refused "${plainLine(notice.refused.method)}" of the server. ${plainLine(notice.refused.reason)}`
+    case 'jar':
+      return `note: state ${plainLine(notice.news.name)} ${notice.news.kind}: ${plainLine(notice.news.reason)}`
+    case 'unkept':
+      return `note: ${plainLine(notice.reason)}`
+    default:
+      return notice satisfies never
+  }
+}

@@ -1,0 +1,31 @@
+import { Command } from 'commander'
+import { ANSWER_HELP, withAnswerOptions } from './answerOptions.ts'
+import { type AskingFlags, ask, withSaveOption } from './asking.ts'
+import { added, TARGET_HELP, withClientOptions } from './clientOptions.ts'
+import { readOperands } from './commandLine.ts'
+import { atDesk } from './desk.ts'
+import { EXIT_HELP } from './exitCodes.ts'
+import { logMeta } from './serverLog.ts'
+import { stringArguments } from './typedArguments.ts'
+
+interface PromptFlags extends AskingFlags {
+  readonly arg?: readonly string[]
+}
+
+/** `pannier prompt`: gets a prompt. */
+export function promptCommand(server: readonly string[] | undefined): Command {
+  const command = new Command('prompt')
+    .description('Get a prompt.')
+    .usage('[options] TARGET NAME\n       pannier prompt [options] NAME -- COMMAND …')
+    .argument('[operands...]')
+    .option('--arg <name=value>', 'an argument of the prompt (repeatable)', added)
+    .action((operands: string[], flags: PromptFlags) =>
+      atDesk((desk) => {
+        const { target, values } = readOperands(operands, server, ['NAME'])
+        const params = { name: values[0] ?? '', arguments: stringArguments(flags.arg ?? []), ...logMeta(flags) }
+        return ask(target, flags, desk, () => ({ method: 'prompts/get', params }))
+      }),
+    )
+    .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
+  return withSaveOption(withAnswerOptions(withClientOptions(command)))
+}

@@ -1,0 +1,87 @@
+import { Command } from 'commander'
+import {
+  type Answerer,
+  type Answerers,
+  ClientError,
+  resume,
+  type SavedCall,
+  savedFile,
+  type Target,
+} from '../client/index.ts'
+import { ANSWER_HELP, type AnswerNotes, chooseAnswerers, withAnswerOptions } from './answerOptions.ts'
+import { type AskingFlags, hostOf, refusalCounts, savingWith, withSaveOption } from './asking.ts'
+import { sendCall, showOutcome } from './askingCall.ts'
+import { withClientOptions } from './clientOptions.ts'
+import { atDesk, type Desk } from './desk.ts'
+import { EXIT, EXIT_HELP, type ExitCode } from './exitCodes.ts'
+import { InputError } from './inputError.ts'
+import { withServer } from './session.ts'
+
+/** `pannier resume`: goes on with a call that was put to sleep, in this process or another, now or days later. */
+export function resumeCommand(server: readonly string[] | undefined): Command {
+  const command = new Command('resume')
+    .description('Go on with a suspended call.')
+    .usage('[options] FILE')
+    .argument('<file>', 'where "--suspend FILE" saved the call')
+    .action((path: string, flags: AskingFlags) => {
+      if (server !== undefined) throw new InputError('The saved call knows its server; leave out the command after --.')
+      return atDesk((desk) => goOn(path, flags, desk))
+    })
+    .addHelpText('after', RESUME_HELP + ANSWER_HELP + EXIT_HELP)
+  return withSaveOption(withAnswerOptions(withClientOptions(command)))
+}
+
+const RESUME_HELP = `
+The file is removed when the call is done. Where a question stays open it is written anew, and the call can be resumed
+again. Headers and tokens are not saved: give them again.`
+
+async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitCode> {
+  const file = savedFile(path)
+  const saved = await file.load()
+  const target = targetOf(saved)
+  const next = savedFile(flags.suspend ?? path)
+  const notes: AnswerNotes = { declined: false }
+  const host = hostOf(desk, notes, savingWith(next, target))
+  // Without a terminal, what has no answer stays open.
+  const isOpenEnded = !host.isTerminal && !flags.yes && !flags.decline
+  const suspend = flags.suspend ?? (isOpenEnded ? path : undefined)
+  const answerers = await chooseAnswerers(suspend === undefined ? flags : { ...flags, suspend }, host)
+  return refusalCounts(desk, notes, async () => {
+    const through = { send: sender(target, flags, desk, answerers) }
+    const result = await resume(saved, anyKind(answerers), through, { signal: desk.signal })
+    const showing = {
+      display: desk.display,
+      output: flags.output,
+      save: flags.save,
+      file: flags.suspend ?? path,
+      notes,
+    }
+    const exitCode = await showOutcome(saved, result, showing)
+    if (exitCode !== EXIT.suspended) await file.remove()
+    return exitCode
+  })
+}
+
+function sender(target: Target, flags: AskingFlags, desk: Desk, answerers: Answerers) {
+  return (method: SavedCall['method'], params: SavedCall['params']): Promise<unknown> =>
+    withServer(target, flags, desk, (client, options) => sendCall(client, { method, params }, options), answerers)
+}
+
+/** Where the call was made, from the folder it was made in. */
+function targetOf({ target, ...saved }: SavedCall): Target {
+  if (target === null) throw new InputError('The saved call does not say which server it is for.')
+  if (typeof target === 'string') return target
+  const cwd = 'cwd' in saved && typeof saved.cwd === 'string' ? { cwd: saved.cwd } : {}
+  const [command = '', ...args] = target
+  return { command, args, ...cwd }
+}
+
+/** One answerer for every kind of question that a saved call may hold. */
+function anyKind({ form, sampling, roots }: Answerers): Answerer {
+  return (asked) => {
+    const { method } = asked.request
+    const answerer = method === 'roots/list' ? roots : method === 'sampling/createMessage' ? sampling : form
+    if (answerer !== undefined) return answerer(asked)
+    throw new ClientError('QUESTION_UNANSWERED', 'Nobody here answers a question of this kind; see --help.')
+  }
+}

@@ -1,0 +1,89 @@
+/** One command's time with a server: connect, work, leave. */
+import { dirname, join } from 'node:path'
+import type { Client, Progress } from '@modelcontextprotocol/client'
+import {
+  addressOf,
+  type Answerers,
+  ClientError,
+  type ConnectOptions,
+  connect,
+  expandVariables,
+  type Target,
+} from '../client/index.ts'
+import { defaultJarPath } from '../state/index.ts'
+import { type ClientFlags, readBearer, readHeaders, readLogLevel, readTimeout } from './clientOptions.ts'
+import type { Desk } from './desk.ts'
+import { browserLogin } from './login.ts'
+import { noticesOf } from './notices.ts'
+import { listenToLog } from './serverLog.ts'
+import { readVersion } from './version.ts'
+
+/** What a request is sent with. */
+export interface CallOptions {
+  readonly signal: AbortSignal
+  readonly onprogress?: (progress: Progress) => void
+}
+
+/** Connects, works and leaves. */
+export async function withServer<Result>(
+  target: Target,
+  flags: ClientFlags,
+  desk: Desk,
+  work: (client: Client, options: CallOptions) => Promise<Result>,
+  answerers: Answerers = {},
+): Promise<Result> {
+  const level = readLogLevel(flags.logLevel)
+  const notices = noticesOf(desk.display, flags.verbose ?? false)
+  const login = flags.oauth ? await loginFor(target, desk) : undefined
+  try {
+    const client = await connected(target, {
+      ...connectOptions(flags),
+      ...(login && { authorizer: login.authorizer }),
+      answerers,
+      signal: desk.signal,
+      onNotice: notices.hear,
+    }).catch((error: unknown) => {
+      notices.tellLast()
+      throw error
+    })
+    try {
+      await listenToLog(client, level, desk.display)
+      return await work(client, callOptions(desk))
+    } finally {
+      await client.close()
+    }
+  } finally {
+    login?.close()
+  }
+}
+
+function connected(target: Target, options: ConnectOptions): Promise<Client> {
+  return connect(target, { name: 'pannier', version: readVersion(), ...options })
+}
+
+function connectOptions(flags: ClientFlags): ConnectOptions {
+  const { header = [], bearerEnv, timeout, jar, principal, context, allowLocal } = flags
+  const variables = { env: process.env, places: {} }
+  const timeoutMs = readTimeout(timeout)
+  return {
+    headers: readHeaders(header, (value) => expandVariables(value, variables, '--header')),
+    ...(bearerEnv !== undefined && { bearer: readBearer(bearerEnv, process.env) }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    jar: jar === true ? defaultJarPath() : jar,
+    ...(principal !== undefined && { principal }),
+    ...(context !== undefined && { context }),
+    ...(allowLocal && { allowLocal }),
+  }
+}
+
+async function loginFor(target: Target, { display, signal }: Desk) {
+  const address = await addressOf(target)
+  if (!('url' in address)) throw new ClientError('TARGET_INVALID', '--oauth is for servers over HTTP.')
+  const path = join(dirname(defaultJarPath()), 'logins.json')
+  return browserLogin(address.url, path, { note: display.note, signal })
+}
+
+/** Progress is asked for only where it can be drawn. */
+function callOptions({ display, signal }: Desk): CallOptions {
+  return process.stderr.isTTY ? { signal, onprogress: display.progress } : { signal }
+}

@@ -1,0 +1,102 @@
+/**
+ * OAuth by the SDK, run to its end where requests leave: a 401, or a 403 that names missing scopes, starts the SDK's
+ * flow; the request is then sent again. So a call in progress can log in or step up without being lost. Requests that
+ * fail together share one flow.
+ */
+import {
+  auth,
+  computeScopeUnion,
+  extractWWWAuthenticateParams,
+  type FetchLike,
+  isStrictScopeSuperset,
+  type OAuthClientProvider,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+
+/** An OAuth provider of the SDK that can also tell how the visit to the authorization server ended. */
+export interface Authorizer extends OAuthClientProvider {
+  /**
+   * The query that came back to the redirect address; waits for it. An authorizer with a `state` has compared it here.
+   * Not needed where nobody is redirected, as with client credentials.
+   */
+  authorizationResponse?(): Promise<URLSearchParams>
+}
+
+/** A server that still refuses after so many flows will go on to. */
+const MAX_FLOWS = 2
+
+export function authorizedFetch(authorizer: Authorizer, serverUrl: string, fetch: FetchLike): FetchLike {
+  let flow: Promise<void> | undefined
+
+  const token = async (): Promise<string | undefined> => (await authorizer.tokens())?.access_token
+
+  return async (url, init) => {
+    for (let flows = 0; ; flows++) {
+      const used = await token()
+      const response = await fetch(url, withToken(init, used))
+      const challenge = challengeOf(response)
+      if (challenge === undefined) return response
+      await response.body?.cancel()
+      if (flows === MAX_FLOWS) throw new UnauthorizedError(`The server still answers ${response.status} after a login.`)
+      // Another request may have got a new token while this one was under way.
+      if ((await token()) !== used && challenge.status === 401) continue
+      flow ??= authorize(authorizer, serverUrl, challenge, fetch).finally(() => {
+        flow = undefined
+      })
+      await flow
+    }
+  }
+}
+
+interface Challenge {
+  readonly status: 401 | 403
+  readonly resourceMetadataUrl: URL | undefined
+  readonly scope: string | undefined
+}
+
+function challengeOf(response: Response): Challenge | undefined {
+  const { status } = response
+  if (status !== 401 && status !== 403) return undefined
+  const { resourceMetadataUrl, scope, error } = extractWWWAuthenticateParams(response)
+  return status === 403 && error !== 'insufficient_scope' ? undefined : { status, resourceMetadataUrl, scope }
+}
+
+async function authorize(
+  authorizer: Authorizer,
+  serverUrl: string,
+  { status, resourceMetadataUrl, scope: asked }: Challenge,
+  fetchFn: FetchLike,
+): Promise<void> {
+  const granted = (await authorizer.tokens())?.scope
+  const scope = status === 403 ? computeScopeUnion(granted, asked) : asked
+  // A token that is refused may come from an authorization server that the resource has left (SEP-2352).
+  if (status === 401) await authorizer.invalidateCredentials?.('discovery')
+  const options = {
+    serverUrl,
+    fetchFn,
+    ...(resourceMetadataUrl && { resourceMetadataUrl }),
+    ...(scope !== undefined && { scope }),
+  }
+  // Refreshing cannot widen a scope (RFC 6749, section 6).
+  const widens = status === 403 && isStrictScopeSuperset(scope, granted)
+  if ((await auth(authorizer, { ...options, forceReauthorization: widens })) === 'AUTHORIZED') return
+  const { code, iss } = await responseOf(authorizer)
+  if ((await auth(authorizer, { ...options, authorizationCode: code, ...iss })) !== 'AUTHORIZED') {
+    throw new UnauthorizedError('The authorization server gave no token for its code.')
+  }
+}
+
+/** What an error response says is not passed on: until the issuer is known to be the right one, anybody may say it. */
+async function responseOf(authorizer: Authorizer): Promise<{ code: string; iss: { iss?: string } }> {
+  const query = await authorizer.authorizationResponse?.()
+  const code = query?.get('code')
+  if (!code) throw new UnauthorizedError('The login was refused or did not come to its end.')
+  const iss = query?.get('iss')
+  return { code, iss: iss ? { iss } : {} }
+}
+
+function withToken(init: RequestInit | undefined, token: string | undefined): RequestInit {
+  const headers = new Headers(init?.headers)
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+  return { ...init, headers }
+}

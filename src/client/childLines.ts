@@ -1,0 +1,51 @@
+/**
+ * The lines of the child process that a transport starts, seen and changed. The SDK's transports offer no seam there; but
+ * Node says which process was started while `start` ran, and the process has its pipes.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { around } from './around.ts'
+import type { LineSeam } from './childTransport.ts'
+import { lineReader } from './lineReader.ts'
+import type { Layer } from './transport.ts'
+
+/** As the SDK does: a transport with a process has these two. */
+export function hasChild(transport: object): boolean {
+  return 'pid' in transport && 'stderr' in transport
+}
+
+/** `seam` is made for each start, because each has a process of its own. */
+export function childLines(seam: () => LineSeam): Layer {
+  return (transport) => around(transport, () => ({ start: (inner) => startWith(inner, seam) }))
+}
+
+function startWith(start: () => Promise<void>, seam: () => LineSeam): Promise<void> {
+  let child: ChildProcess | undefined
+  const onSpawn = (message: unknown): void => {
+    child ??= (message as { process: ChildProcess }).process
+  }
+  subscribe('child_process', onSpawn)
+  try {
+    return start()
+  } finally {
+    unsubscribe('child_process', onSpawn)
+    if (child !== undefined) seamIn(child, seam())
+  }
+}
+
+function seamIn({ stdin, stdout }: ChildProcess, { incoming, outgoing }: LineSeam): void {
+  if (stdin === null || stdout === null) return
+  const write = stdin.write.bind(stdin) as (chunk: unknown, ...rest: unknown[]) => boolean
+  const writeLine = (chunk: unknown, ...rest: unknown[]): boolean =>
+    write(typeof chunk === 'string' ? `${outgoing(chunk.trimEnd())}\n` : chunk, ...rest)
+  stdin.write = writeLine as typeof stdin.write
+  const readers = stdout.listeners('data')
+  stdout.removeAllListeners('data')
+  stdout.on(
+    'data',
+    lineReader((line) => {
+      const chunk = Buffer.from(`${incoming(line)}\n`)
+      for (const reader of readers) reader.call(stdout, chunk)
+    }),
+  )
+}

@@ -1,0 +1,131 @@
+/** The ready-made client: the SDK's own, connected in the era that the server speaks, with our layers on. */
+import {
+  type Client,
+  type ClientOptions,
+  type FetchLike,
+  type PriorDiscovery,
+  SdkError,
+  SdkErrorCode,
+} from '@modelcontextprotocol/client'
+import type { Answerers } from './answerer.ts'
+import type { Authorizer } from './authorizedFetch.ts'
+import { compose } from './compose.ts'
+import { connectFailure } from './connectFailure.ts'
+import { deadline } from './deadline.ts'
+import { goodbye } from './goodbye.ts'
+import { type JarChoice, openJar } from './keeping.ts'
+import type { Notice } from './notice.ts'
+import { PatientClient } from './patientClient.ts'
+import { rounds } from './rounds.ts'
+import { scope } from './scope.ts'
+import { addressOf, nameOf, type Target } from './target.ts'
+import { openWire, type Wire } from './wire.ts'
+
+export interface ConnectOptions {
+  /** Who answers what the server asks. A kind without an answerer is not declared. @default nobody */
+  answerers?: Answerers
+  /** How often one call may be sent again before it fails. @default 10 */
+  maxRounds?: number
+  /** Keeps what the server asks to keep: a store, the path of a file, or false. @default in memory, for this client */
+  jar?: JarChoice
+  /** Whose state that is. Two principals never see each other's. @default 'default' */
+  principal?: string
+  /** What its session state lives with; end it with `store.endContext`. @default this client, until it is closed */
+  context?: string
+  /** Also keeps state for localhost and IP addresses. For development. @default false */
+  allowLocal?: boolean
+  /**
+   * Also refuses what an older server asks on the stream of no request while one is under way (SEP-2260). Many servers
+   * of that era do ask there, and a revision before 2026-07-28 allows it. @default false
+   */
+  strictScope?: boolean
+  /** Sent with each HTTP request. */
+  headers?: Readonly<Record<string, string>>
+  /** A bearer token, or where to get the one for now. */
+  bearer?: string | (() => string | Promise<string>)
+  /** OAuth by the SDK: one of its providers, or one that can also wait for a person who logs in. */
+  authorizer?: Authorizer
+  /** What this client calls itself. @default 'pannier' */
+  name?: string
+  /** @default '0' */
+  version?: string
+  /** How long the server may be silent, in milliseconds. The time that answerers take does not count. @default 60000 */
+  timeoutMs?: number
+  /** The era that the server was found to have before (the SDK's form); nothing is asked then. */
+  prior?: PriorDiscovery
+  /** Gives up connecting. */
+  signal?: AbortSignal
+  /** Hears what is worth a line in a log: refused requests and state, errors beside calls, a process's stderr. */
+  onNotice?: (notice: Notice) => void
+  /** Options of the SDK's client, such as capabilities of your own, `listChanged` or a cache. */
+  client?: ClientOptions
+  /** @default the global fetch */
+  fetch?: FetchLike
+}
+
+/** A server on a local pipe that says nothing to the first question is of the older era; the SDK would wait a minute. */
+const STDIO_PROBE_MS = 5_000
+
+export async function connect(target: Target, options: ConnectOptions = {}): Promise<Client> {
+  options.signal?.throwIfAborted()
+  const address = await addressOf(target)
+  const name = nameOf(target)
+  const wire = openWire(address, options)
+  try {
+    return await connectBy(wire, name, options, options.prior)
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    if (!diedOfTheProbe(error, wire)) throw connectFailure(error, attempt(wire, name, options))
+  }
+  // Some older servers end when they are asked anything before `initialize`. Then they are asked that.
+  const again = openWire(address, options)
+  try {
+    return await connectBy(again, name, options, { kind: 'legacy' })
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    throw connectFailure(error, attempt(again, name, options))
+  }
+}
+
+async function connectBy(wire: Wire, name: string, options: ConnectOptions, prior?: PriorDiscovery): Promise<Client> {
+  const { answerers = {}, maxRounds, timeoutMs = 60_000, signal, onNotice } = options
+  const jar = openJar(wire.address, options)
+  const leaving = goodbye(wire.endSession)
+  const client = new PatientClient(
+    { name: options.name ?? 'pannier', version: options.version ?? '0' },
+    {
+      versionNegotiation: { mode: 'auto', ...(wire.isProcess && { probe: { timeoutMs: STDIO_PROBE_MS } }) },
+      ...options.client,
+    },
+    async () => {
+      await leaving.say()
+      await jar.end()
+    },
+  )
+  client.onerror = (error) => onNotice?.({ kind: 'error', error })
+  const layers = compose(
+    rounds({ answerers, server: { target: name }, ...(maxRounds !== undefined && { maxRounds }) }),
+    deadline(timeoutMs),
+    scope({ onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) }),
+    jar.layer,
+    leaving.layer,
+  )
+  try {
+    const more = { ...(signal && { signal }), ...(prior && { prior }) }
+    await client.connect(layers(wire.transport), { timeout: timeoutMs, ...more })
+    return client
+  } catch (error) {
+    await client.close()
+    await wire.transport.close()
+    throw error
+  }
+}
+
+function diedOfTheProbe(error: unknown, wire: Wire): boolean {
+  const isProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
+  return isProbe && wire.isProcess && wire.ended() !== undefined
+}
+
+function attempt(wire: Wire, name: string, { timeoutMs = 60_000 }: ConnectOptions) {
+  return { name, timeoutMs, ended: wire.ended() }
+}

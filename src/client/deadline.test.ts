@@ -1,0 +1,105 @@
+import { setTimeout } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { Above, FakeTransport, settled } from '../../test/client/fakeTransport.ts'
+import { deadline } from './deadline.ts'
+
+const SILENCE_MS = 150
+
+function open() {
+  const transport = new FakeTransport()
+  const above = new Above(deadline(SILENCE_MS)(transport))
+  return { transport, above }
+}
+
+const timeout = (id: number) => ({ id, error: { code: -32603, data: { code: 'REQUEST_TIMED_OUT' } } })
+
+test('a request that gets no answer ends with an error and is cancelled on the server', async () => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'tools/list' })
+  await setTimeout(SILENCE_MS * 2)
+  expect(above.heard).toMatchObject([timeout(1)])
+  expect(transport.sent[1]).toMatchObject({ method: 'notifications/cancelled', params: { requestId: 1 } })
+})
+
+test('a cancellation in the stateless revision says who sends it, as its request did', async () => {
+  const { transport, above } = open()
+  const envelope = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
+  await above.send({ id: 1, method: 'tools/list', params: { _meta: { ...envelope, progressToken: 1, other: 2 } } })
+  await setTimeout(SILENCE_MS * 2)
+  expect(transport.sent[1]?.params?.['_meta']).toEqual(envelope)
+})
+
+test('where a request has a stream of its own, ending that is the cancellation', async () => {
+  const { transport, above } = open()
+  const caller = new AbortController()
+  await above.send({ id: 1, method: 'tools/list' }, { requestSignal: caller.signal })
+  await setTimeout(SILENCE_MS * 2)
+  expect(above.heard).toMatchObject([timeout(1)])
+  expect(transport.options[0]?.['requestSignal']).toMatchObject({ aborted: true })
+  expect(transport.sent).toHaveLength(1)
+  expect(caller.signal.aborted).toBe(false)
+})
+
+test("the caller's own cancellation reaches the transport, and nothing is said afterwards", async () => {
+  const { transport, above } = open()
+  const caller = new AbortController()
+  await above.send({ id: 1, method: 'tools/list' }, { requestSignal: caller.signal })
+  caller.abort()
+  expect(transport.options[0]?.['requestSignal']).toMatchObject({ aborted: true })
+  await setTimeout(SILENCE_MS * 2)
+  expect(above.heard).toEqual([])
+})
+
+test.each([
+  ['its answer', { id: 1, result: {} }],
+  ['an error', { id: 1, error: { code: -32602, message: 'no' } }],
+])('a request is not late after %s', async (_, answer) => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'tools/list' })
+  transport.say(answer)
+  await setTimeout(SILENCE_MS * 2)
+  expect(above.heard).toMatchObject([answer])
+})
+
+test('progress of a request begins its time again, and only its own', async () => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'tools/call', params: { _meta: { progressToken: 'a' } } })
+  await above.send({ id: 2, method: 'tools/call', params: { _meta: { progressToken: 'b' } } })
+  for (let step = 0; step < 6; step++) {
+    await setTimeout(SILENCE_MS / 3)
+    transport.say({ method: 'notifications/progress', params: { progressToken: 'a', progress: step } })
+  }
+  const ended = above.heard.filter(({ error }) => error !== undefined)
+  expect(ended).toMatchObject([timeout(2)])
+})
+
+test('time stands still while the server waits for an answer of ours', async () => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'tools/call' })
+  transport.say({ id: 'q', method: 'elicitation/create', params: { message: 'Sure?' } })
+  await setTimeout(SILENCE_MS * 3)
+  expect(above.heard).toMatchObject([{ id: 'q' }])
+  await above.send({ id: 'q', result: { action: 'accept' } })
+  await setTimeout(SILENCE_MS * 2)
+  expect(above.heard).toMatchObject([{ id: 'q' }, timeout(1)])
+})
+
+test('a subscription may be silent for ever, and a closed connection has no time', async () => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'subscriptions/listen' })
+  await above.send({ id: 2, method: 'tools/list' })
+  await above.transport.close()
+  await setTimeout(SILENCE_MS * 2)
+  expect(above.heard).toEqual([])
+  expect(transport.sent).toHaveLength(2)
+})
+
+test('a request that cannot be sent fails as it would without a deadline', async () => {
+  const { transport, above } = open()
+  transport.react = () => {
+    throw new Error('cut')
+  }
+  await expect(above.send({ id: 1, method: 'tools/list' })).rejects.toThrow('cut')
+  await settled()
+  expect(above.heard).toEqual([])
+})

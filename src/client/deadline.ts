@@ -1,0 +1,133 @@
+/**
+ * How long a server may be silent. Each request has its own time, which begins again with its progress and stands still
+ * while the server waits for an answer of ours. People's time is not the server's: under `rounds` each round is a
+ * request of its own, so nobody is hurried over a form.
+ */
+import { isObject, META, type RequestId } from '../protocol/index.ts'
+import { around, type Ends, type Passage } from './around.ts'
+import type { Layer, SendOptions, WireMessage } from './transport.ts'
+import {
+  cancelledId,
+  errorMessage,
+  INTERNAL_ERROR,
+  isAnswer,
+  isRequest,
+  metaIn,
+  paramsOf,
+  type WireRequest,
+} from './wireMessage.ts'
+
+/** A request with `silenceMs` of silence ends with the code REQUEST_TIMED_OUT, and is cancelled on the server. */
+export function deadline(silenceMs: number): Layer {
+  return (transport) => around(transport, (ends) => new Deadline(ends, silenceMs))
+}
+
+interface Waiting {
+  readonly request: WireRequest
+  readonly token: unknown
+  readonly abort: AbortController
+  /** Whether to end the request's own stream is how it is cancelled. */
+  readonly hasStream: boolean
+  timer: NodeJS.Timeout
+}
+
+/** A subscription is silent by nature. */
+const TIMELESS: ReadonlySet<string> = new Set(['subscriptions/listen'])
+
+class Deadline implements Passage {
+  readonly #ends: Ends
+  readonly #silenceMs: number
+  readonly #waiting = new Map<RequestId, Waiting>()
+  /** The server's own questions that we have not answered yet. */
+  readonly #asked = new Set<RequestId>()
+
+  constructor(ends: Ends, silenceMs: number) {
+    this.#ends = ends
+    this.#silenceMs = silenceMs
+  }
+
+  async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+    if (isAnswer(message) && this.#asked.delete(message.id)) this.#beginAgain()
+    const cancelled = cancelledId(message)
+    if (cancelled !== undefined) this.#forget(cancelled)
+    if (!isRequest(message) || TIMELESS.has(message.method)) return this.#ends.send(message, options)
+    const signal = this.#begin(message, options)
+    try {
+      await this.#ends.send(message, { ...options, requestSignal: signal })
+    } catch (error) {
+      // What was given up here has had its answer.
+      if (!this.#forget(message.id)) return
+      throw error
+    }
+  }
+
+  receive(message: WireMessage, extra: unknown): void {
+    if (isRequest(message)) this.#asked.add(message.id)
+    else if (isAnswer(message)) this.#forget(message.id)
+    else if (message.method === 'notifications/progress') this.#beginAgain(paramsOf(message)['progressToken'])
+    this.#ends.deliver(message, extra)
+  }
+
+  closed(): void {
+    for (const id of this.#waiting.keys()) this.#forget(id)
+    this.#asked.clear()
+  }
+
+  #begin(request: WireRequest, options: SendOptions | undefined): AbortSignal {
+    const abort = new AbortController()
+    const given = options?.['requestSignal']
+    const hasStream = given instanceof AbortSignal
+    const token = metaIn(paramsOf(request))['progressToken']
+    this.#waiting.set(request.id, { request, token, abort, hasStream, timer: this.#timer(request.id) })
+    if (hasStream) {
+      const cancel = (): void => {
+        this.#forget(request.id)
+        abort.abort(given.reason)
+      }
+      given.addEventListener('abort', cancel, { once: true })
+    }
+    return abort.signal
+  }
+
+  /** For one request by its progress token, or for all. */
+  #beginAgain(token?: unknown): void {
+    for (const [id, waiting] of this.#waiting) {
+      if (token !== undefined && waiting.token !== token) continue
+      clearTimeout(waiting.timer)
+      waiting.timer = this.#timer(id)
+    }
+  }
+
+  #timer(id: RequestId): NodeJS.Timeout {
+    return setTimeout(() => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(id)), this.#silenceMs)
+  }
+
+  #giveUp(id: RequestId): void {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined) return
+    this.#forget(id)
+    const reason = `The server was silent for ${this.#silenceMs / 1000} s.`
+    this.#ends.deliver(errorMessage(id, INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
+    waiting.abort.abort()
+    if (!waiting.hasStream) this.#ends.send(cancellation(waiting.request, reason)).catch(() => undefined)
+  }
+
+  #forget(id: RequestId): boolean {
+    clearTimeout(this.#waiting.get(id)?.timer)
+    return this.#waiting.delete(id)
+  }
+}
+
+/** In the stateless revision a notification says who sends it, as its request did. */
+function cancellation(request: WireRequest, reason: string): WireMessage {
+  const envelope = Object.entries(metaIn(paramsOf(request))).filter(([key]) => ENVELOPE.has(key))
+  const meta = envelope.length > 0 && { _meta: Object.fromEntries(envelope) }
+  return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: request.id, reason, ...meta } }
+}
+
+const ENVELOPE: ReadonlySet<string> = new Set(Object.values(META))
+
+/** Whether an error, of the SDK or of JSON-RPC, is the end of a request by `deadline`. */
+export function isTimeout(error: unknown): boolean {
+  return isObject(error) && isObject(error['data']) && error['data']['code'] === 'REQUEST_TIMED_OUT'
+}

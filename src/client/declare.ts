@@ -1,0 +1,34 @@
+/** Saying more to servers than the client itself says: in a legacy `initialize`, or in the envelope of each request. */
+import { type Era, isObject, type Json, META } from '../protocol/index.ts'
+import type { WireMessage } from './transport.ts'
+import { metaIn, paramsOf, withMeta, withParams } from './wireMessage.ts'
+
+/** Adds to the capabilities of a message that declares any. Others are given back as they are. */
+export type Declare = (message: WireMessage) => WireMessage
+
+export function declaring(add: (capabilities: Json, era: Era) => Json): Declare {
+  // Clients declare the same object with each request.
+  const known = new WeakMap<object, Json>()
+  const inEnvelope = (capabilities: Json): Json => {
+    const added = known.get(capabilities) ?? add(capabilities, 'modern')
+    known.set(capabilities, added)
+    return added
+  }
+  return (message) => {
+    if (message.method === undefined) return message
+    const params = paramsOf(message)
+    if (message.method === 'initialize') {
+      const { capabilities } = params
+      return withParams(message, { ...params, capabilities: add(isObject(capabilities) ? capabilities : {}, 'legacy') })
+    }
+    const capabilities = metaIn(params)[META.capabilities]
+    const added = isObject(capabilities) ? inEnvelope(capabilities) : capabilities
+    return added === capabilities ? message : withMeta(message, { [META.capabilities]: added })
+  }
+}
+
+/** A capability area with more in it. */
+export function extended(capabilities: Json, area: string, details: Json): Json {
+  const declared = capabilities[area]
+  return { ...capabilities, [area]: { ...(isObject(declared) && declared), ...details } }
+}

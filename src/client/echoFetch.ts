@@ -1,0 +1,27 @@
+/**
+ * `state` beside the parameters, over HTTP. The SDK's transports refuse messages with members they do not know, before
+ * any layer sees them, so this works below: around `fetch`.
+ */
+import type { FetchLike } from '@modelcontextprotocol/client'
+import { declaredInText, EchoStates } from './echoStates.ts'
+import { isEventStream, isJson, mapEvents, withBody } from './eventStream.ts'
+
+/** Takes the state off what comes in, and puts it on the answer that goes out. The stateless revision passes. */
+export function echoFetch(inner: FetchLike = fetch): FetchLike {
+  const states = new EchoStates()
+
+  return async (url, init) => {
+    const headers = new Headers(init?.headers)
+    if (headers.has('mcp-method')) return inner(url, init)
+    const channel = `${String(url)} ${headers.get('mcp-session-id') ?? ''}`
+    const { body } = init ?? {}
+    const out = typeof body === 'string' ? states.outgoing(declaredInText(body), channel) : undefined
+    const response = await inner(url, out === undefined ? init : { ...init, body: out.text })
+    // An answer that was refused, say for its token, is sent again.
+    if (response.ok) out?.settle()
+    if (isEventStream(response)) return mapEvents(response, { each: (data) => states.incoming(data, channel) })
+    return response.ok && isJson(response)
+      ? withBody(response, states.incoming(await response.text(), channel))
+      : response
+  }
+}

@@ -1,0 +1,41 @@
+/** What can go wrong on the client's side. `docs/errors.md` says what to do about each. */
+export const CLIENT_CODES = [
+  'TARGET_INVALID',
+  'CONFIG_UNREADABLE',
+  'CONFIG_INVALID',
+  'CONFIG_VARIABLE_MISSING',
+  'CONNECT_FAILED',
+  'AUTHORIZATION_FAILED',
+  'REQUEST_TIMED_OUT',
+  'TERMINAL_MISSING',
+  'QUESTION_UNSUPPORTED',
+  'QUESTION_REFUSED',
+  'QUESTION_UNANSWERED',
+  'RESPONSE_INVALID',
+  'FOLDER_UNUSABLE',
+  'SAVED_INVALID',
+  'SAVED_NEWER',
+  'SAVED_UNUSABLE',
+  'INPUT_INVALID',
+  'INPUT_UNDECLARED',
+  'ANSWER_FAILED',
+  'ROUNDS_ENDLESS',
+  'ROUND_UNSENT',
+  'RESULT_UNKNOWN',
+  'REQUEST_UNRELATED',
+  'JAR_UNAVAILABLE',
+  'STREAM_ENDED',
+] as const
+
+export type ClientCode = (typeof CLIENT_CODES)[number]
+
+/** The one error of this folder. Its message says what to do and never holds a token, a state or an answer. */
+export class ClientError extends Error {
+  override readonly name: string = 'ClientError'
+  readonly code: ClientCode
+
+  constructor(code: ClientCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

@@ -1,0 +1,42 @@
+/** Leaving properly: messages that nobody waits for are still sent, and a session of the older era is ended. */
+import { around } from './around.ts'
+import type { Layer } from './transport.ts'
+import { isRequest } from './wireMessage.ts'
+
+const PATIENCE_MS = 1_000
+
+export interface Goodbye {
+  /** Sees what is on its way. The innermost layer. */
+  readonly layer: Layer
+  /** Comes back when it has arrived, or after a second. */
+  say(): Promise<void>
+}
+
+export function goodbye(endSession: () => Promise<void>): Goodbye {
+  const underWay = new Set<Promise<void>>()
+  return {
+    layer: (transport) =>
+      around(transport, (ends) => ({
+        // A request is under way until its answer comes, which may be never.
+        async send(message, options) {
+          const sending = ends.send(message, options)
+          if (isRequest(message)) return sending
+          underWay.add(sending)
+          return sending.finally(() => underWay.delete(sending))
+        },
+      })),
+    async say() {
+      await withinPatience(Promise.allSettled(underWay))
+      await withinPatience(endSession().catch(() => undefined))
+    },
+  }
+}
+
+async function withinPatience(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS)
+  })
+  await Promise.race([work, limit])
+  clearTimeout(timer)
+}

@@ -1,0 +1,93 @@
+/**
+ * Members of a JSON object by their text, so that a value can be taken out of a message and put into another without
+ * being read: nothing about it can change on the way.
+ */
+
+export interface Member {
+  readonly name: string
+  /** Where its name begins, its value begins, and its value ends. */
+  readonly from: number
+  readonly valueFrom: number
+  readonly to: number
+}
+
+const SPACE = /[\t\n\r ]*/y
+const SCALAR_END = /[,}\]\t\n\r ]/g
+
+/** The members of the object that a text is; undefined where it is none. */
+export function membersOf(text: string): readonly Member[] | undefined {
+  const members: Member[] = []
+  let at = skipSpace(text, 0)
+  if (text[at] !== '{') return undefined
+  at = skipSpace(text, at + 1)
+  while (text[at] === '"') {
+    const from = at
+    const nameTo = skipString(text, at)
+    const colon = skipSpace(text, nameTo)
+    const valueFrom = skipSpace(text, colon + 1)
+    const to = skipValue(text, valueFrom)
+    if (text[colon] !== ':' || to <= valueFrom) return undefined
+    members.push({ name: nameIn(text.slice(from, nameTo)), from, valueFrom, to })
+    at = skipSpace(text, to)
+    if (text[at] !== ',') break
+    at = skipSpace(text, at + 1)
+  }
+  return text[at] === '}' ? members : undefined
+}
+
+/** The text without one of its members. */
+export function without(text: string, members: readonly Member[], index: number): string {
+  const [before, member, next] = [members[index - 1], members[index], members[index + 1]]
+  if (member === undefined) return text
+  if (before !== undefined) return text.slice(0, before.to) + text.slice(member.to)
+  return text.slice(0, member.from) + text.slice(next?.from ?? member.to)
+}
+
+/** The text of an object, with one more member at its end. */
+export function withMember(text: string, name: string, value: string): string {
+  const end = text.lastIndexOf('}')
+  return `${text.slice(0, end)},${JSON.stringify(name)}:${value}${text.slice(end)}`
+}
+
+function nameIn(quoted: string): string {
+  return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1)
+}
+
+function skipSpace(text: string, at: number): number {
+  SPACE.lastIndex = at
+  SPACE.test(text)
+  return SPACE.lastIndex
+}
+
+/** From its opening quote to behind its closing one; -1 where there is none. */
+function skipString(text: string, at: number): number {
+  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text[end - 1 - backslashes] === '\\') backslashes++
+    if (backslashes % 2 === 0) return end + 1
+  }
+  return -1
+}
+
+function skipValue(text: string, at: number): number {
+  const first = text[at]
+  if (first === '"') return skipString(text, at)
+  if (first === '{' || first === '[') return skipNested(text, at)
+  SCALAR_END.lastIndex = at
+  return SCALAR_END.exec(text)?.index ?? -1
+}
+
+function skipNested(text: string, from: number): number {
+  let depth = 0
+  for (let at = from; at >= 0 && at < text.length; ) {
+    const char = text[at]
+    if (char === '"') {
+      at = skipString(text, at)
+      continue
+    }
+    at++
+    if (char === '{' || char === '[') depth++
+    else if ((char === '}' || char === ']') && --depth === 0) return at
+  }
+  return -1
+}

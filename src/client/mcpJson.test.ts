@@ -1,0 +1,128 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { readEntry } from './mcpJson.ts'
+import { addressOf } from './target.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pannier-mcp-json-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function fileWith(content: unknown, name = 'mcp.json'): string {
+  const path = join(folder, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+describe('the files of', () => {
+  test('Claude: mcpServers, with defaults for variables', async () => {
+    const files = { command: '${NODE:-node}', args: ['${FILE}', 'x${EMPTY:-y}${SET:-no}'], env: { TOKEN: '${TOKEN}' } }
+    const file = fileWith({ mcpServers: { files } }, '.mcp.json')
+    const env = { FILE: 'server.js', TOKEN: 't', EMPTY: '', SET: 'z' }
+    const expected = { command: 'node', args: ['server.js', 'xyz'], env: { TOKEN: 't' }, cwd: folder }
+    expect(await readEntry(file, 'files', env)).toEqual(expected)
+  })
+
+  test('VS Code: servers, comments, env:, its folders, an envFile', async () => {
+    writeFileSync(join(folder, 'more.env'), 'FROM_FILE=1\nBOTH=file\n')
+    const text = `{
+      // the servers of this project
+      "inputs": [],
+      "servers": {
+        "docs": {
+          "type": "stdio", "command": "\${workspaceFolder}/run", "args": ["\${userHome}", "\${env:WHO}"],
+          "env": { "BOTH": "entry", "PORT": 3000, "GONE": null }, "envFile": "\${workspaceFolder}/more.env", "cwd": "sub",
+        },
+      },
+    }`
+    expect(await readEntry(fileWith(text, '.vscode/mcp.json'), 'docs', { WHO: 'Ann' })).toEqual({
+      command: `${folder}/run`,
+      args: [homedir(), 'Ann'],
+      env: { FROM_FILE: '1', BOTH: 'entry', PORT: '3000' },
+      cwd: join(folder, 'sub'),
+    })
+  })
+
+  test("VS Code's settings: mcp.servers", async () => {
+    const file = fileWith({ 'editor.tabSize': 2, mcp: { servers: { a: { command: 'a' } } } })
+    expect(await readEntry(file, 'a', {})).toEqual({ command: 'a', args: [], env: {}, cwd: folder })
+  })
+
+  test('Copilot: headers over HTTP, and a local server', async () => {
+    const file = fileWith({
+      mcpServers: {
+        web: { type: 'http', url: 'https://${HOST}/mcp', headers: { Authorization: 'Bearer ${KEY}' }, tools: ['*'] },
+        here: { type: 'local', command: 'here', tools: ['*'] },
+      },
+    })
+    const expected = { url: 'https://example.com/mcp', headers: { Authorization: 'Bearer k' } }
+    expect(await readEntry(file, 'web', { HOST: 'example.com', KEY: 'k' })).toEqual(expected)
+    expect(await addressOf(`${file}#web`, { HOST: 'example.com', KEY: 'k' })).toEqual(expected)
+    expect(await readEntry(file, 'here', {})).toMatchObject({ command: 'here' })
+  })
+})
+
+describe('a file that cannot be used is refused with its place and no value', () => {
+  const secret = 'hunter2'
+  test.each<[string, unknown, string, RegExp]>([
+    [
+      'a missing variable',
+      { command: 'a', env: { K: '${ABSENT}' } },
+      'CONFIG_VARIABLE_MISSING',
+      /#a, env\.K: .*"ABSENT"/,
+    ],
+    [
+      'a missing env: variable',
+      { command: 'a', args: ['${env:ABSENT}'] },
+      'CONFIG_VARIABLE_MISSING',
+      /args\[0\]: .*"ABSENT"/,
+    ],
+    [
+      'an input',
+      { command: 'a', env: { K: '${input:key}' } },
+      'CONFIG_VARIABLE_MISSING',
+      /"input:key".*asked for by an editor/,
+    ],
+    ['no command', { env: { K: secret } }, 'CONFIG_INVALID', /needs a "command" or a "url"/],
+    ['a command that is no string', { command: [secret] }, 'CONFIG_INVALID', /"command" must be a string/],
+    ['arguments that are no list', { command: 'a', args: secret }, 'CONFIG_INVALID', /"args" must be a list/],
+    ['an argument that is no string', { command: 'a', args: [{}] }, 'CONFIG_INVALID', /"args\[0\]" must be a string/],
+    [
+      'headers that are no object',
+      { url: 'http://a', headers: [secret] },
+      'CONFIG_INVALID',
+      /"headers" must be an object/,
+    ],
+    ['an entry that is no object', secret, 'CONFIG_INVALID', /#a must be an object/],
+    ['the transport sse', { type: 'sse', url: 'http://a' }, 'CONFIG_INVALID', /which was replaced/],
+    ['a missing envFile', { command: 'a', envFile: 'none.env' }, 'CONFIG_UNREADABLE', /none\.env \(ENOENT\)/],
+  ])('%s', async (_, entry, code, sentence) => {
+    const error = await readEntry(fileWith({ mcpServers: { a: entry } }), 'a', { OTHER: secret }).catch((e: Error) => e)
+    expect(error).toMatchObject({ code, message: expect.stringMatching(sentence) })
+    expect((error as Error).message).not.toContain(secret)
+  })
+
+  test.each<[string, string, RegExp]>([
+    ['broken JSON', `{ "mcpServers": {\n "a": { "command" "${secret}" } } }`, /line 2: ColonExpected/],
+    ['no servers', `{ "servers": "${secret}" }`, /has no servers/],
+    ['a list', `["${secret}"]`, /has no servers/],
+    ['another name', '{ "servers": { "b": {}, "c": {} } }', /has no server "a"; it has b, c\./],
+    ['a name of every object', '{ "servers": { } }', /has no server "a"; it has none\./],
+  ])('%s', async (_, text, sentence) => {
+    const error = await readEntry(fileWith(text), 'a', {}).catch((e: Error) => e)
+    expect(error).toMatchObject({ message: expect.stringMatching(sentence) })
+    expect((error as Error).message).not.toContain(secret)
+  })
+
+  test('a name of every object is not a server', async () => {
+    await expect(readEntry(fileWith({ servers: {} }), 'constructor', {})).rejects.toThrow(/has no server/)
+    await expect(readEntry(fileWith({ servers: { a: { command: '${toString}' } } }), 'a', {})).rejects.toThrow(
+      /toString/,
+    )
+  })
+
+  test('a missing file', async () => {
+    await expect(addressOf(`${folder}/none.json#a`)).rejects.toMatchObject({ code: 'CONFIG_UNREADABLE' })
+  })
+})

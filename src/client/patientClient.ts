@@ -1,0 +1,44 @@
+/**
+ * The SDK's client, with two differences. Calls that may wait for people have no time limit of the SDK's; the layer
+ * `deadline` watches the server instead. And it says goodbye: what is on its way is sent, and a session is ended.
+ */
+import {
+  type CallToolRequest,
+  type CallToolRequestOptions,
+  Client,
+  type ClientOptions,
+  type GetPromptRequest,
+  type Implementation,
+  type ReadResourceRequest,
+  type RequestOptions,
+} from '@modelcontextprotocol/client'
+
+/** The longest time a timer takes: 24 days. */
+const NO_LIMIT_MS = 2 ** 31 - 1
+
+export class PatientClient extends Client {
+  readonly #goodbye: () => Promise<void>
+  #closing: Promise<void> | undefined
+
+  constructor(info: Implementation, options: ClientOptions, goodbye: () => Promise<void>) {
+    super(info, options)
+    this.#goodbye = goodbye
+  }
+
+  override callTool(params: CallToolRequest['params'], options?: CallToolRequestOptions) {
+    return super.callTool(params, { timeout: NO_LIMIT_MS, ...options })
+  }
+
+  override getPrompt(params: GetPromptRequest['params'], options?: RequestOptions) {
+    return super.getPrompt(params, { timeout: NO_LIMIT_MS, ...options })
+  }
+
+  override readResource(params: ReadResourceRequest['params'], options?: RequestOptions) {
+    return super.readResource(params, { timeout: NO_LIMIT_MS, ...options })
+  }
+
+  override close(): Promise<void> {
+    this.#closing ??= this.#goodbye().then(() => super.close())
+    return this.#closing
+  }
+}

@@ -1,0 +1,137 @@
+/** Continuing a call that was put to sleep: in any process, on a new connection, as often as it takes. */
+import { isObject, type Json } from '../protocol/index.ts'
+import type { Answerer, Asked } from './answerer.ts'
+import { ClientError } from './errors.ts'
+import { plainLine } from './plainText.ts'
+import { type Given, responseTo } from './response.ts'
+import { type AskingMethod, calledName, readSaved, type SavedCall } from './savedCall.ts'
+import { type OpenRound, Suspend, suspendCall } from './suspend.ts'
+
+/** A connected client of either SDK, with `rounds()` around its transport. */
+export interface CallingClient {
+  callTool(params: never): Promise<unknown>
+  getPrompt(params: never): Promise<unknown>
+  readResource(params: never): Promise<unknown>
+  close?(): Promise<void>
+}
+
+/** Sends one request, with whatever options its client has for it. */
+export interface Sender {
+  send(method: AskingMethod, params: Json): Promise<unknown>
+  close?(): Promise<void>
+}
+
+/** What to send with: something connected, or a function that connects, whose connection is closed afterwards. */
+export type Through = CallingClient | Sender | ((saved: SavedCall) => Promise<CallingClient | Sender>)
+
+export interface ResumeOptions {
+  /** Cancels the answering. What was sent is cancelled through the client. */
+  signal?: AbortSignal
+}
+
+/**
+ * Continues a saved call with the answers to its open questions: by their keys, or from an answerer. Gives the call's
+ * result, in which `suspendedOf` finds the next saved call where it was put to sleep again.
+ */
+export async function resume(
+  saved: unknown,
+  answers: Readonly<Record<string, Given>> | Answerer,
+  through: Through,
+  { signal = new AbortController().signal }: ResumeOptions = {},
+): Promise<Json> {
+  const call = readSaved(saved)
+  const round = typeof answers === 'function' ? await askAll(call, answers, signal) : matched(call, answers)
+  if (Object.keys(round.open).length > 0) return suspendCall(round)
+  signal.throwIfAborted()
+  return send(round, through, call)
+}
+
+/** Asks an answerer each open question, together. What it suspends again stays open. */
+async function askAll(call: SavedCall, answerer: Answerer, signal: AbortSignal): Promise<OpenRound> {
+  const questions = Object.entries(call.inputRequests)
+  const about = { call: { method: call.method, name: calledName(call) }, server: serverOf(call), signal }
+  const settled = await Promise.allSettled(
+    questions.map(async ([key, request]) => {
+      const asked: Asked = { key, request, ...about }
+      return responseTo(key, request, await answerer(asked))
+    }),
+  )
+  const outcomes = questions.map(([key, request], index) => ({ key, request, ...(settled[index] as Settled) }))
+  const failed = outcomes.find(({ reason }) => reason !== undefined && !(reason instanceof Suspend))
+  if (failed !== undefined) throw failed.reason
+  const given = outcomes.flatMap(({ key, value }) => (value === undefined ? [] : [[key, value] as const]))
+  const open = outcomes.flatMap(({ key, request, reason }) =>
+    reason instanceof Suspend ? [[key, { request, suspend: withTarget(reason, call) }] as const] : [],
+  )
+  return {
+    ...roundOf(call),
+    open: Object.fromEntries(open),
+    inputResponses: { ...call.inputResponses, ...Object.fromEntries(given) },
+  }
+}
+
+interface Settled {
+  readonly value?: Json
+  readonly reason?: unknown
+}
+
+/** Holds given answers against the questions: each has one, and there is none that nobody asked for. */
+function matched(call: SavedCall, answers: Readonly<Record<string, Given>>): OpenRound {
+  const asked = Object.keys(call.inputRequests)
+  const missing = asked.filter((key) => !Object.hasOwn(answers, key))
+  const strange = Object.keys(answers).filter((key) => !asked.includes(key))
+  if (missing.length > 0) throw unanswered(`The saved call waits for ${listed(missing)}; give an answer for each.`)
+  if (strange.length > 0) throw unanswered(`The saved call does not ask ${listed(strange)}; it asks ${listed(asked)}.`)
+  const given = Object.entries(call.inputRequests).map(
+    ([key, request]) => [key, responseTo(key, request, answers[key] as Given)] as const,
+  )
+  return { ...roundOf(call), open: {}, inputResponses: { ...call.inputResponses, ...Object.fromEntries(given) } }
+}
+
+async function send(round: OpenRound, through: Through, call: SavedCall): Promise<Json> {
+  const { method, params, inputResponses, requestState } = round
+  const retry = { ...params, inputResponses, ...(requestState !== undefined && { requestState }) }
+  const client = typeof through === 'function' ? await through(call) : through
+  try {
+    const result = 'send' in client ? await client.send(method, retry) : await callWith(client, method, retry)
+    return isObject(result) ? result : {}
+  } finally {
+    if (typeof through === 'function') await client.close?.()
+  }
+}
+
+function callWith(client: CallingClient, method: AskingMethod, params: Json): Promise<unknown> {
+  switch (method) {
+    case 'tools/call':
+      return client.callTool(params as never)
+    case 'prompts/get':
+      return client.getPrompt(params as never)
+    case 'resources/read':
+      return client.readResource(params as never)
+    default:
+      return method satisfies never
+  }
+}
+
+function roundOf({ method, params, requestState, ...call }: SavedCall) {
+  return { method, params, requestState, server: serverOf(call) }
+}
+
+// As people are told it: without a query or arguments, which may hold a secret.
+function serverOf({ server, target }: Pick<SavedCall, 'server' | 'target'>): Asked['server'] {
+  const reached = typeof target === 'string' ? target.replace(/[?#].*$/s, '') : target?.[0]
+  return { name: server ?? undefined, target: reached }
+}
+
+// What was saved knows where the server is; the answerer need not say it again.
+function withTarget({ options }: Suspend, { target, cwd }: SavedCall): Suspend {
+  return new Suspend({ ...(target !== null && { target }), ...(cwd !== undefined && { cwd }), ...options })
+}
+
+function listed(keys: readonly string[]): string {
+  return keys.map((key) => `"${plainLine(key, 60)}"`).join(', ')
+}
+
+function unanswered(sentence: string): ClientError {
+  return new ClientError('QUESTION_UNANSWERED', sentence)
+}

@@ -1,0 +1,97 @@
+/** One request of a caller, through all its rounds. Everything that belongs to it is here, and nothing of any other. */
+import type { Json, RequestId } from '../protocol/index.ts'
+import { hasEnvelope } from '../protocol/index.ts'
+import { hasProgressToken, paramsOfLeg } from './inputRequired.ts'
+import { ASKING_METHODS, type AskingMethod } from './savedCall.ts'
+import type { SendOptions, WireMessage } from './transport.ts'
+import { isObject } from '../protocol/index.ts'
+import { metaIn, mintId, paramsOf, uncacheable, type WireAnswer, type WireRequest } from './wireMessage.ts'
+
+export type AskingRequest = WireRequest & { readonly method: AskingMethod }
+
+const asking: ReadonlySet<string> = new Set(ASKING_METHODS)
+
+export function isAsking(message: WireRequest): message is AskingRequest {
+  return asking.has(message.method)
+}
+
+export class RoundCall {
+  /** As the caller sent it. */
+  readonly request: AskingRequest
+  readonly params: Json
+  readonly options: SendOptions | undefined
+  /** The id of the leg under way, or of the last one; the first leg has the caller's. */
+  wireId: RequestId
+  rounds = 0
+  /** How many rounds in a row asked nobody. */
+  idle = 0
+  /** The caller has its answer, or wants none any more. */
+  over = false
+  #cancelled: AbortController | undefined
+
+  constructor(request: AskingRequest, options: SendOptions | undefined) {
+    this.request = request
+    this.params = paramsOf(request)
+    this.options = options
+    this.wireId = request.id
+  }
+
+  get callerId(): RequestId {
+    return this.request.id
+  }
+
+  /** Whether its client speaks the stateless revision, and so knows rounds itself. */
+  get isModern(): boolean {
+    return hasEnvelope(this.params)
+  }
+
+  get about(): { readonly method: string; readonly name: string | undefined } {
+    const name = this.params['name'] ?? this.params['uri']
+    return { method: this.request.method, name: typeof name === 'string' ? name : undefined }
+  }
+
+  get signal(): AbortSignal {
+    this.#cancelled ??= new AbortController()
+    return this.#cancelled.signal
+  }
+
+  cancel(): void {
+    this.over = true
+    this.#cancelled?.abort()
+  }
+
+  /** The next leg, as it goes out. Its progress token is its id. */
+  next(answers: Readonly<Record<string, Json>> | undefined, requestState: string | undefined): WireMessage {
+    const id = mintId()
+    this.wireId = id
+    return {
+      ...this.request,
+      id,
+      params: paramsOfLeg({ first: this.params, answers, requestState, progressToken: id }),
+    }
+  }
+
+  /** What was said about the first leg alone does not hold for another: the stream to resume, and its end. */
+  get nextOptions(): SendOptions | undefined {
+    if (this.options === undefined) return undefined
+    return { ...this.options, resumptionToken: undefined, relatedRequestId: undefined, onRequestStreamEnd: undefined }
+  }
+
+  get wantsProgress(): boolean {
+    return hasProgressToken(this.params)
+  }
+
+  /** A progress notification of a later leg, with the token the caller knows. */
+  progress(message: WireMessage): WireMessage {
+    const { progressToken } = metaIn(this.params)
+    return { ...message, params: { ...paramsOf(message), progressToken } }
+  }
+
+  /** The answer of any leg, as the caller's. What came by a retry is not kept for another call. */
+  answer(message: WireAnswer): WireMessage {
+    const isRetry = this.rounds > 0 || 'inputResponses' in this.params || 'requestState' in this.params
+    if (!isRetry) return message
+    const { result } = message
+    return { ...message, id: this.callerId, ...(isObject(result) && { result: uncacheable(result) }) }
+  }
+}

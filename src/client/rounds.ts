@@ -1,0 +1,94 @@
+/**
+ * Multi round-trip requests for a client that need not know of them. The caller's request stays open while this layer
+ * answers what the server asks and sends the request again, until there is a result (`roundTrips.ts`). Questions that a
+ * session-era server pushes get the same answers.
+ */
+import { ROUNDS_CAPABILITY, type RequestId } from '../protocol/index.ts'
+import type { Answerers } from './answerer.ts'
+import { around, type Ends, type Passage } from './around.ts'
+import { type Declare, declaring, extended } from './declare.ts'
+import { readQuestion, withAnswerers } from './kinds.ts'
+import { PushedQuestions } from './pushedQuestions.ts'
+import { Questioner } from './questioner.ts'
+import { isAsking, RoundCall } from './roundCall.ts'
+import { RoundTrips } from './roundTrips.ts'
+import type { Layer, SendOptions, WireMessage } from './transport.ts'
+import { cancelledId, isAnswer, isRequest, paramsOf, type WireRequest } from './wireMessage.ts'
+
+export interface RoundsOptions {
+  /** Who answers what. Each kind is declared to the server, beside what the client declares itself. */
+  answerers: Answerers
+  /** How often one call is sent again before it fails. @default 10 */
+  maxRounds?: number
+  /** Who asks, for the answerers. @default the name the server gives itself, and no target */
+  server?: { readonly name?: string | undefined; readonly target?: string | undefined }
+}
+
+export function rounds(options: RoundsOptions): Layer {
+  return (transport) => around(transport, (ends) => new Rounds(ends, options))
+}
+
+const NO_CALL = { method: '', name: undefined }
+
+class Rounds implements Passage {
+  readonly #ends: Ends
+  readonly #declare: Declare
+  readonly #questioner: Questioner
+  readonly #trips: RoundTrips
+  readonly #pushed: PushedQuestions
+  /** The request whose result says who the server is. */
+  #greeting: RequestId | undefined
+
+  constructor(ends: Ends, { answerers, maxRounds = 10, server }: RoundsOptions) {
+    this.#ends = ends
+    this.#declare = declaring((capabilities, era) => {
+      const answering = withAnswerers(capabilities, answerers)
+      return era === 'modern' ? answering : extended(answering, 'experimental', { [ROUNDS_CAPABILITY]: {} })
+    })
+    this.#questioner = new Questioner(ends, answerers, server)
+    this.#trips = new RoundTrips(ends, this.#questioner, maxRounds)
+    this.#pushed = new PushedQuestions(ends, (question) =>
+      this.#questioner.ask({ ...question, call: this.#trips.onlyCall?.about ?? NO_CALL }),
+    )
+  }
+
+  async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+    if (isRequest(message)) return this.#request(message, options)
+    if (isAnswer(message) && this.#questioner.take(message)) return undefined
+    const cancelled = cancelledId(message)
+    if (cancelled === undefined) return this.#ends.send(message, options)
+    return this.#trips.cancel(cancelled, message, options)
+  }
+
+  receive(message: WireMessage, extra: unknown): void {
+    if (isAnswer(message)) {
+      if (message.id === this.#greeting) this.#questioner.heardServer(message['result'])
+      return this.#trips.answered(message, extra)
+    }
+    if (isRequest(message)) return this.#asked(message, extra)
+    if (message.method === 'notifications/progress') return this.#trips.progressed(message, extra)
+    const cancelled = cancelledId(message)
+    if (cancelled === undefined || !this.#pushed.cancel(cancelled)) this.#ends.deliver(message, extra)
+  }
+
+  closed(): void {
+    this.#trips.end()
+    this.#pushed.cancelAll()
+  }
+
+  async #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
+    const declared = this.#declare(message) as WireRequest
+    if (isAsking(declared)) return this.#trips.begin(new RoundCall(declared, options))
+    if (message.method === 'initialize' || message.method === 'server/discover') {
+      this.#greeting = message.id
+      this.#questioner.heardClient(paramsOf(message)['capabilities'])
+    }
+    return this.#ends.send(declared, options)
+  }
+
+  #asked(message: WireRequest, extra: unknown): void {
+    const request = readQuestion(message)
+    if (request === undefined || !this.#questioner.answers(request)) this.#ends.deliver(message, extra)
+    else void this.#pushed.answer(message, request)
+  }
+}

@@ -1,0 +1,32 @@
+/** What every question shows first: which server asks, for which call, and what it says. */
+import type { Asked } from './answerer.ts'
+import { plainLine, plainLines } from './plainText.ts'
+import type { Option, Screen } from './screen.ts'
+
+export const WAYS_OUT: readonly Option<'decline' | 'cancel'>[] = [
+  { value: 'decline', label: 'Decline', hint: 'tell the server no' },
+  { value: 'cancel', label: 'Cancel', hint: 'give no answer' },
+]
+
+/** What the server wrote, marked line by line, so that it cannot pass for our own words. */
+export function quoted({ width }: Screen, text: string, maxLines: number): string[] {
+  return plainLines(text, { width: width - 2, maxLines }).map((line) => `> ${line}`)
+}
+
+export function introduce(screen: Screen, { server, call }: Asked, message: unknown): void {
+  const said = typeof message === 'string' ? message : ''
+  const called = call.name === undefined ? '' : ` "${plainLine(call.name, 120)}"`
+  screen.say([
+    `Server: ${serverName(server)}`,
+    `For:    ${plainLine(call.method, 40)}${called}`,
+    '',
+    ...(said === '' ? ['The server gives no reason.'] : ['The server says:', ...quoted(screen, said, 20)]),
+  ])
+}
+
+// How it was reached comes first: that is known, while its name is what it says of itself.
+function serverName({ name, target }: Asked['server']): string {
+  const claimed = name === undefined ? undefined : `calls itself "${plainLine(name, 80)}"`
+  const reached = target === undefined ? undefined : plainLine(target, 200)
+  return [reached, claimed].filter((part) => part !== undefined).join(', ') || '(not known)'
+}

@@ -1,0 +1,79 @@
+/** Reading and making messages as they pass through layers. */
+import { isObject, type Json, type RequestId } from '../protocol/index.ts'
+import type { ClientCode } from './errors.ts'
+import type { WireMessage } from './transport.ts'
+
+export type WireRequest = WireMessage & { readonly id: RequestId; readonly method: string }
+export type WireAnswer = WireMessage & { readonly id: RequestId }
+
+export function isRequest(message: WireMessage): message is WireRequest {
+  return typeof message.method === 'string' && message.id !== undefined
+}
+
+export function isAnswer(message: WireMessage): message is WireAnswer {
+  return message.method === undefined && message.id !== undefined
+}
+
+export function paramsOf(message: WireMessage): Json {
+  const params = message['params']
+  return isObject(params) ? params : {}
+}
+
+/** The `_meta` of parameters or of a result, empty where there is none. */
+export function metaIn(holder: Json): Json {
+  const meta = holder['_meta']
+  return isObject(meta) ? meta : {}
+}
+
+export function withParams(message: WireMessage, params: Json): WireMessage {
+  return { ...message, params }
+}
+
+export function withMeta(message: WireMessage, added: Json): WireMessage {
+  const params = paramsOf(message)
+  return { ...message, params: { ...params, _meta: { ...metaIn(params), ...added } } }
+}
+
+/** The request that a `notifications/cancelled` ends. */
+export function cancelledId(message: WireMessage): RequestId | undefined {
+  if (message.method !== 'notifications/cancelled') return undefined
+  return paramsOf(message)['requestId'] as RequestId | undefined
+}
+
+export function resultMessage(id: RequestId, result: Json): WireMessage {
+  return { jsonrpc: '2.0', id, result }
+}
+
+/** An answer that a layer gives in a peer's place. `data.code` is one of ours. */
+export function errorMessage(
+  id: RequestId,
+  code: number,
+  message: string,
+  data?: { readonly code: ClientCode; readonly cause?: unknown },
+): WireMessage {
+  return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }
+}
+
+/** JSON-RPC: what failed is on this side. */
+export const INTERNAL_ERROR = -32603
+export const INVALID_PARAMS = -32602
+
+const OURS = 'pannier-'
+let minted = 0
+
+/** An id that no client counts up to, and no other layer of this process has. */
+export function mintId(): string {
+  return `${OURS}${++minted}`
+}
+
+/** Whether a layer made the id: when nobody knows it any more, it is of no use to the client either. */
+export function isMinted(id: unknown): id is string {
+  return typeof id === 'string' && id.startsWith(OURS)
+}
+
+/** A result that says it may be kept for later, made to say that it may not. */
+export function uncacheable(result: Json): Json {
+  return CACHEABLE.some((member) => member in result) ? { ...result, ttlMs: 0 } : result
+}
+
+const CACHEABLE = ['ttlMs', 'tools', 'prompts', 'resources', 'resourceTemplates', 'contents']

@@ -1,0 +1,23 @@
+/**
+ * For whom state is kept (SEP-1655, state scope). A refusal is a sentence for the host: no state is kept then, and calls
+ * go on without.
+ */
+import { domainServer } from './jarDomain.ts'
+import { type Machine, thisMachine } from './jarMachine.ts'
+import { programServer } from './jarProgram.ts'
+import type { JarProgram, JarServer } from './jarServer.ts'
+
+export interface JarScopeOptions {
+  /**
+   * Also keeps state for localhost, IP addresses and names that nobody registered. For development only: who is behind
+   * such a name today need not be who was behind it yesterday. @default false
+   */
+  allowLocal?: boolean
+  /** Files and programs. @default this machine's */
+  machine?: Machine
+}
+
+export function jarServerOf(target: { readonly url: string } | JarProgram, options: JarScopeOptions = {}): JarServer {
+  const { allowLocal = false, machine = thisMachine } = options
+  return 'url' in target ? domainServer(target.url, allowLocal) : programServer(target, machine)
+}
