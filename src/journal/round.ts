@@ -13,6 +13,11 @@ import { roundEnded } from './roundEnded.ts'
 /** The step that the running code belongs to. */
 const step = new AsyncLocalStorage<{ readonly round: Round; readonly key: string }>()
 
+/** Told when the round ends before its handler does. An object and not a function: see Run. */
+export interface RoundOwner {
+  roundEnded(): void
+}
+
 export class Round {
   readonly #later: (fn: () => void) => void
   readonly #waiters: ((error: Error) => void)[] = []
@@ -20,11 +25,11 @@ export class Round {
   #ended = false
   #closed = false
 
-  /** Called when the round ends before its handler does. */
-  onEnd: (() => void) | undefined
+  readonly #owner: RoundOwner
 
-  constructor(later: (fn: () => void) => void) {
+  constructor(later: (fn: () => void) => void, owner: RoundOwner) {
     this.#later = later
+    this.#owner = owner
   }
 
   get ended(): boolean {
@@ -79,7 +84,7 @@ export class Round {
       if (this.#ended || this.#closed || this.#underWay > 0) return
       this.#ended = true
       for (const reject of this.#waiters) reject(roundEnded)
-      this.onEnd?.()
+      this.#owner.roundEnded()
     })
   }
 }

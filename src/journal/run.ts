@@ -7,7 +7,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { type AskOptions, Asks } from './asks.ts'
 import type { Journal } from './journal.ts'
 import type { Question } from './question.ts'
-import { quiet, Round } from './round.ts'
+import { quiet, Round, type RoundOwner } from './round.ts'
 import type { Stored } from './storable.ts'
 import { type OnceOptions, type SingleUse, Steps, type Watch } from './steps.ts'
 
@@ -34,15 +34,22 @@ export type Outcome<T> =
   /** The round is over; `requests` is empty when another instance should simply go on. */
   | { readonly kind: 'asked'; readonly requests: ReadonlyMap<string, InputRequest> }
 
-export class Run {
+// Plain data and not closures over a request: V8 keeps those through several collections, and the heap grows fivefold.
+interface Playing {
+  readonly settled: Promise<unknown>
+  readonly resolve: (outcome: Outcome<never>) => void
+}
+
+export class Run implements RoundOwner {
   readonly #options: RunOptions
   readonly #round: Round
+  #playing: Playing | undefined
   #asksMade: Asks | undefined
   #stepsMade: Steps | undefined
 
   constructor(options: RunOptions) {
     this.#options = options
-    this.#round = new Round(options.later)
+    this.#round = new Round(options.later, this)
   }
 
   // Made when first used: a handler that neither asks nor steps pays for neither.
@@ -87,20 +94,21 @@ export class Run {
   /** Runs the handler for one round. Never rejects. */
   play<T>(handler: () => T | Promise<T>): Promise<Outcome<T>> {
     return new Promise((resolve) => {
-      const decide = (outcome: Outcome<T>): void => {
-        if (this.#round.ended) return
-        if (outcome.kind === 'complete') this.#reportUnawaited()
-        this.#round.close()
-        resolve(outcome)
-      }
       const settled = start(handler)
-      this.#round.onEnd = () => void this.#endRound(settled).then(resolve)
+      this.#playing = { settled, resolve }
       // One reaction and no promise of our own in between: most calls pass here without ever asking.
       settled.then(
-        (value) => decide({ kind: 'complete', value }),
-        (error: unknown) => decide({ kind: 'failed', error }),
+        (value) => this.#decide({ kind: 'complete', value }),
+        (error: unknown) => this.#decide({ kind: 'failed', error }),
       )
     })
+  }
+
+  #decide(outcome: Outcome<unknown>): void {
+    if (this.#round.ended) return
+    if (outcome.kind === 'complete') this.#reportUnawaited()
+    this.#round.close()
+    this.#playing?.resolve(outcome as Outcome<never>)
   }
 
   /** A handler that returns while it asks has forgotten an `await`; its question was never put to anybody. */
@@ -109,13 +117,17 @@ export class Run {
     this.#options.onUnawaited([...this.#asksMade.waiting.keys()])
   }
 
-  async #endRound(settled: Promise<unknown>): Promise<Outcome<never>> {
+  roundEnded(): void {
     this.#asks.forgetUnasked()
     this.#options.watch?.ended()
+    if (this.#playing !== undefined) void this.#endRound(this.#playing)
+  }
+
+  async #endRound({ settled, resolve }: Playing): Promise<void> {
     const requests = this.#asks.waiting
     await unwound(settled, this.#options)
     this.#round.close()
-    return { kind: 'asked', requests }
+    resolve({ kind: 'asked', requests })
   }
 }
 
