@@ -1,4 +1,4 @@
-/** What lies in a jar, as people and programs read it. Servers choose the names, so nothing of them reaches the terminal raw. */
+/** What lies in a jar, as people and programs read it. Servers choose the names, so no terminal gets them raw. */
 import type { JarEntry, JarItem } from '../state/index.ts'
 import { jsonText } from './jsonText.ts'
 

@@ -45,7 +45,7 @@ function rotationText(value: string): string {
     envLine(spread),
     '# 2. Promote: deploy this once every instance runs with step 1; the new key seals from here on.',
     `# ${envLine(promote)}`,
-    '# 3. Retire: deploy this once the last state of the old keys has expired (the longest ttlSeconds after step 2).',
+    '# 3. Retire: deploy this once the last state of the old keys has expired (the longest of ttlSeconds and sessionTtlSeconds after step 2).',
     `# ${envLine(retire)}`,
   ].join('\n')
 }

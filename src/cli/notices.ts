@@ -13,7 +13,8 @@ export function noticesOf(display: Display, verbose: boolean) {
     },
     /** The connection failed: now it matters what the server's process said last. */
     tellLast(): void {
-      for (const line of lines) display.note(noticeText({ kind: 'stderr', line }))
+      // A server that did not start is started twice, and says the same again.
+      for (const line of new Set(lines)) display.note(noticeText({ kind: 'stderr', line }))
     },
   }
 }

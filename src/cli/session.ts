@@ -68,7 +68,7 @@ function connectOptions(flags: ClientFlags): ConnectOptions {
   return {
     headers: readHeaders(header, (value) => expandVariables(value, variables, '--header')),
     ...(bearerEnv !== undefined && { bearer: readBearer(bearerEnv, process.env) }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(timeoutMs !== undefined && { timeoutMs, connectTimeoutMs: timeoutMs }),
     jar: jar === true ? defaultJarPath() : jar,
     ...(principal !== undefined && { principal }),
     ...(context !== undefined && { context }),

@@ -19,6 +19,7 @@ import { PatientClient } from './patientClient.ts'
 import { rounds } from './rounds.ts'
 import { scope } from './scope.ts'
 import { addressOf, nameOf, type Target } from './target.ts'
+import type { Layer } from './transport.ts'
 import { openWire, type Wire } from './wire.ts'
 
 export interface ConnectOptions {
@@ -51,6 +52,8 @@ export interface ConnectOptions {
   version?: string
   /** How long the server may be silent, in milliseconds. The time that answerers take does not count. @default 60000 */
   timeoutMs?: number
+  /** How long connecting may take, with the start of a process. @default 60000 */
+  connectTimeoutMs?: number
   /** The era that the server was found to have before (the SDK's form); nothing is asked then. */
   prior?: PriorDiscovery
   /** Gives up connecting. */
@@ -65,6 +68,7 @@ export interface ConnectOptions {
 
 /** A server on a local pipe that says nothing to the first question is of the older era; the SDK would wait a minute. */
 const STDIO_PROBE_MS = 5_000
+const MINUTE_MS = 60_000
 
 export async function connect(target: Target, options: ConnectOptions = {}): Promise<Client> {
   options.signal?.throwIfAborted()
@@ -88,37 +92,48 @@ export async function connect(target: Target, options: ConnectOptions = {}): Pro
 }
 
 async function connectBy(wire: Wire, name: string, options: ConnectOptions, prior?: PriorDiscovery): Promise<Client> {
-  const { answerers = {}, maxRounds, timeoutMs = 60_000, signal, onNotice } = options
+  const { connectTimeoutMs = MINUTE_MS, signal } = options
   const jar = openJar(wire.address, options)
   const leaving = goodbye(wire.endSession)
-  const client = new PatientClient(
-    { name: options.name ?? 'pannier', version: options.version ?? '0' },
-    {
-      versionNegotiation: { mode: 'auto', ...(wire.isProcess && { probe: { timeoutMs: STDIO_PROBE_MS } }) },
-      ...options.client,
-    },
-    async () => {
-      await leaving.say()
-      await jar.end()
-    },
-  )
-  client.onerror = (error) => onNotice?.({ kind: 'error', error })
-  const layers = compose(
-    rounds({ answerers, server: { target: name }, ...(maxRounds !== undefined && { maxRounds }) }),
-    deadline(timeoutMs),
-    scope({ onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) }),
-    jar.layer,
-    leaving.layer,
-  )
+  const client = clientFor(wire, options, async () => {
+    await leaving.say()
+    await jar.end()
+  })
+  const layers = compose(layersOf(name, options), jar.layer, leaving.layer)
+  // The SDK's first question to a server knows no signal.
+  const giveUp = (): void => void wire.transport.close()
+  signal?.addEventListener('abort', giveUp, { once: true })
   try {
     const more = { ...(signal && { signal }), ...(prior && { prior }) }
-    await client.connect(layers(wire.transport), { timeout: timeoutMs, ...more })
+    await client.connect(layers(wire.transport), { timeout: connectTimeoutMs, ...more })
     return client
   } catch (error) {
     await client.close()
     await wire.transport.close()
     throw error
+  } finally {
+    signal?.removeEventListener('abort', giveUp)
   }
+}
+
+function clientFor({ isProcess }: Wire, options: ConnectOptions, leave: () => Promise<void>): Client {
+  const { name = 'pannier', version = '0', connectTimeoutMs = MINUTE_MS, onNotice } = options
+  const probe = isProcess && { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, connectTimeoutMs) } }
+  const negotiated: ClientOptions = { versionNegotiation: { mode: 'auto', ...probe } }
+  const client = new PatientClient({ name, version }, { ...negotiated, ...options.client }, leave)
+  client.onerror = (error) => onNotice?.({ kind: 'error', error })
+  return client
+}
+
+function layersOf(
+  target: string,
+  { answerers = {}, maxRounds, timeoutMs = MINUTE_MS, onNotice }: ConnectOptions,
+): Layer {
+  return compose(
+    rounds({ answerers, server: { target }, ...(maxRounds !== undefined && { maxRounds }) }),
+    deadline(timeoutMs),
+    scope({ onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) }),
+  )
 }
 
 function diedOfTheProbe(error: unknown, wire: Wire): boolean {
@@ -126,6 +141,6 @@ function diedOfTheProbe(error: unknown, wire: Wire): boolean {
   return isProbe && wire.isProcess && wire.ended() !== undefined
 }
 
-function attempt(wire: Wire, name: string, { timeoutMs = 60_000 }: ConnectOptions) {
-  return { name, timeoutMs, ended: wire.ended() }
+function attempt(wire: Wire, name: string, { connectTimeoutMs = MINUTE_MS }: ConnectOptions) {
+  return { name, timeoutMs: connectTimeoutMs, ended: wire.ended() }
 }

@@ -31,8 +31,8 @@ interface Waiting {
   timer: NodeJS.Timeout
 }
 
-/** A subscription is silent by nature. */
-const TIMELESS: ReadonlySet<string> = new Set(['subscriptions/listen'])
+/** A subscription is silent by nature; how long connecting may take is for the client to say. */
+const TIMELESS: ReadonlySet<string> = new Set(['subscriptions/listen', 'initialize', 'server/discover'])
 
 class Deadline implements Passage {
   readonly #ends: Ends

@@ -23,7 +23,7 @@ export async function endGroup(child: ChildProcess, graceMs = 2_000): Promise<vo
   signalGroup(child, 'SIGTERM')
   await settled(() => isGone(child), graceMs)
   signalGroup(child, 'SIGKILL')
-  await settled(() => hasExited(child), graceMs)
+  await settled(() => isGone(child), graceMs)
   forget(child)
   // A program that left the group may still hold our pipes; they must not keep this process alive.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()

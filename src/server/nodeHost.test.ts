@@ -52,8 +52,24 @@ describe('an Origin behind more headers than Node counts', () => {
     const many = Array.from({ length: count }, () => 'x:')
     const port = await hosts[host](make())
     const answer = await exchange(port, post(call, 'host: localhost', ...many, 'origin: http://evil.example'))
+    // Some versions of Node refuse by themselves, others drop what is too much; with ours it does not depend on that.
+    if (count > 1000 && host === 'listen') expect(answer).toContain('Send fewer headers.')
     expect(answer.slice(9, 12)).toBe(count > 1000 ? '431' : '403')
   })
+})
+
+test('a request with as many headers as Node may have cut off is refused', async () => {
+  const handle = make().nodeHandler()
+  const mounted = createHttpServer((req, res) => {
+    handle(Object.assign(req, { rawHeaders: req.rawHeaders.slice(0, 2000) }), res)
+  })
+  mounted.maxHeadersCount = 0
+  closers.push(() => mounted.close())
+  await new Promise<void>((resolve) => mounted.listen(0, '127.0.0.1', resolve))
+  const many = Array.from({ length: 1500 }, () => 'x:')
+  const { port } = mounted.address() as AddressInfo
+  const answer = await exchange(port, post(call, 'host: localhost', ...many, 'origin: http://evil.example'))
+  expect(answer.slice(9, 12)).toBe('431')
 })
 
 test('a server on all addresses minds the Host where it is reached over loopback', async () => {

@@ -65,14 +65,16 @@ function readRunner(program: string, args: readonly string[], { word, options, f
 
 /** What a runner or a project runs may itself run something else: `npx tsx server.ts`. */
 function readInside(run: string, args: readonly string[]): CommandLine | undefined {
-  const line = readCommandLine(run.replace(/(?<=.)@[^/]*$/, ''), args)
-  return line.kind === 'program' ? undefined : line
+  const isScopedPackage = run.startsWith('@')
+  const line = isScopedPackage ? undefined : readCommandLine(run.replace(/@[^/]*$/, ''), args)
+  return line?.kind === 'program' ? undefined : line
 }
 
 function packageLine(named: { registry: 'npm' | 'pypi'; spec: string; program: string | undefined }): CommandLine {
   const { registry, spec, program } = named
   const name = registry === 'npm' ? npmName(spec) : pypiName(spec)
   if (name === undefined) return unclear('its package is not named as the registry names it')
+  if (WRAPPERS.has(name)) return unclear(`${name} starts another program`)
   const isOther = program !== undefined && program !== name
   return { kind: 'package', registry, name, ...(isOther && { program }) }
 }

@@ -84,7 +84,7 @@ function projectNamed({ run, folder }: { run: string; folder: string }, { cwd, m
 
 type Package = Extract<CommandLine, { kind: 'package' }>
 
-// npx prefers what is installed: a program of that name in the project, the package there, a program next to npx itself.
+// npx prefers what is installed: a program of that name in the project, the package there, a program next to itself.
 function packageNamed({ registry, name, program }: Package, { cwd, program: runner, machine }: Start): JarServer {
   const run = program ?? name
   if (!/^(-m )?[\w.@/+-]+$/.test(run)) return refused('its program has no plain name')

@@ -108,12 +108,14 @@ function leastUsedFirst(entries: readonly JarEntry[], owner: JarOwner, plan: Jar
     (context === undefined || context === owner.context) &&
     plan.sets.some((set) => set.scope === scope && set.name === name)
   const [others, written] = [entries.filter((entry) => !isWritten(entry)), entries.filter(isWritten)]
-  return [...others.toSorted(byUse), ...written]
+  return [...byUse(others), ...written]
 }
 
 // Where all is equal, session state goes first, and the rest is order for its own sake: every store decides alike.
-function byUse(a: JarEntry, b: JarEntry): number {
-  return a.usedAt - b.usedAt || a.updatedAt - b.updatedAt || (tieOf(a) < tieOf(b) ? -1 : 1)
+function byUse(entries: readonly JarEntry[]): JarEntry[] {
+  const ties = new Map(entries.map((entry) => [entry, tieOf(entry)]))
+  const compareTies = (a: JarEntry, b: JarEntry) => ((ties.get(a) ?? '') < (ties.get(b) ?? '') ? -1 : 1)
+  return entries.toSorted((a, b) => a.usedAt - b.usedAt || a.updatedAt - b.updatedAt || compareTies(a, b))
 }
 
 function tieOf({ scope, server, context, name }: JarEntry): string {

@@ -1,9 +1,9 @@
 /**
- * For whom state is kept (SEP-1655, state scope). A refusal is a sentence for the host: no state is kept then, and calls
- * go on without.
+ * For whom state is kept (SEP-1655, state scope). A refusal is a sentence for the host: no state is kept then, and
+ * calls go on without.
  */
 import { domainServer } from './jarDomain.ts'
-import { type Machine, thisMachine } from './jarMachine.ts'
+import { thisMachine } from './jarMachine.ts'
 import { programServer } from './jarProgram.ts'
 import type { JarProgram, JarServer } from './jarServer.ts'
 
@@ -13,11 +13,10 @@ export interface JarScopeOptions {
    * such a name today need not be who was behind it yesterday. @default false
    */
   allowLocal?: boolean
-  /** Files and programs. @default this machine's */
-  machine?: Machine
 }
 
+/** The name under which state is kept for a server. A URL is not fetched, and a program not started. */
 export function jarServerOf(target: { readonly url: string } | JarProgram, options: JarScopeOptions = {}): JarServer {
-  const { allowLocal = false, machine = thisMachine } = options
-  return 'url' in target ? domainServer(target.url, allowLocal) : programServer(target, machine)
+  const { allowLocal = false } = options
+  return 'url' in target ? domainServer(target.url, allowLocal) : programServer(target, thisMachine)
 }

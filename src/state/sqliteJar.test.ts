@@ -54,7 +54,7 @@ test('only the owner may read the file, its log, its index, and the folders that
   jar.close()
 })
 
-test('files that others may read are closed to them when the jar is opened; a folder that was there stays as it is', async () => {
+test('files that others may read are closed to them when the jar is opened; their folder stays as it is', async () => {
   const path = newPath()
   const jar = await filled(path)
   chmodSync(folder, 0o755)

@@ -17,7 +17,7 @@ export interface SqliteJarOptions extends JarOptions {
   survivesPowerLoss?: boolean
 }
 
-/** A jar in a file, for all processes of one user. Calls are synchronous inside and may wait up to 5 s for each other. */
+/** A jar in a file, for all processes of a user. Calls are synchronous inside and may wait up to 5 s for each other. */
 export function sqliteJar({ path, survivesPowerLoss = false, ...options }: SqliteJarOptions): Jar {
   const settings = jarSettings(options)
   return jarOn(sqliteShelf(openJarFile(path, survivesPowerLoss)), settings)

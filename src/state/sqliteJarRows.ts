@@ -1,4 +1,4 @@
-/** Between the table and what it means. Names and keys are JSON strings there; see `sqliteJarFile.ts` for the reason. */
+/** Between the table and what it means. Names and keys are JSON strings there, for the reason in `sqliteJarFile.ts`. */
 import type { SQLOutputValue } from 'node:sqlite'
 import { type JarRecord, parseKept, scopeOf } from './jarShelf.ts'
 import type { JarEntry, JarKey } from './jarStore.ts'

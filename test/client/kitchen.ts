@@ -6,8 +6,7 @@ import { z } from 'zod'
 /** Clears the screen, changes the title, colours, moves, rings, and turns the direction of writing. */
 export const NASTY = 'a\u001b[2J\u001b]0;title\u0007\u001b[31mred\r\n\ttab\u009b1mc1\u202eback\u0000end'
 
-export const PIXEL =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 const dish = { message: 'What shall it be?', schema: z.object({ dish: z.string().default('soup') }) }
 
@@ -18,7 +17,10 @@ export function makeKitchen(options: Partial<ServerOptions> = {}): Server {
     { description: 'Adds.', input: z.object({ a: z.number(), b: z.number() }) },
     ({ a, b }) => `${a + b}`,
   )
-  server.tool('fail', { description: 'Fails.' }, () => ({ content: [{ type: 'text', text: 'It burnt.' }], isError: true }))
+  server.tool('fail', { description: 'Fails.' }, () => ({
+    content: [{ type: 'text', text: 'It burnt.' }],
+    isError: true,
+  }))
   server.tool('nasty', { description: NASTY }, () => NASTY)
   server.tool('picture', { description: 'Draws.' }, () => ({
     content: [{ type: 'image', data: PIXEL, mimeType: 'image/png' }],
@@ -34,16 +36,21 @@ export function makeKitchen(options: Partial<ServerOptions> = {}): Server {
     appendFileSync(process.env['DONE'] ?? '/dev/null', 'cancelled\n')
     return 'off the stove'
   })
-  server.tool('who', { description: 'Says who calls.' }, (_, ctx) => String(ctx.principal))
+  server.tool('who', { description: 'Says who calls.' }, (_, ctx) => ctx.principal?.id ?? 'nobody')
   server.tool('visits', { description: 'Counts.' }, (_, ctx) => {
-    const count = Number(ctx.state.server.get('count') ?? 0) + 1
-    ctx.state.server.set('count', count)
-    return `visit ${count}`
+    const before = ctx.state.server.get('visits')
+    const visits = (typeof before === 'number' ? before : 0) + 1
+    ctx.state.server.set('visits', visits)
+    return `visit ${visits}`
   })
-  server.prompt('recipe', { description: 'How to cook.', arguments: z.object({ dish: z.string() }) }, (given) => {
+  server.prompt('recipe', { description: 'How to cook.', input: z.object({ dish: z.string() }) }, (given) => {
     return `Tell me how to cook ${given.dish}.`
   })
   server.resource('menu://today', { name: 'menu', mimeType: 'text/plain' }, () => 'Soup.')
-  server.resource('menu://photo.png', { name: 'photo', mimeType: 'image/png' }, () => Buffer.from(PIXEL, 'base64'))
+  server.resource(
+    'menu://photo.png',
+    { name: 'photo', mimeType: 'image/png' },
+    () => new Uint8Array(Buffer.from(PIXEL, 'base64')),
+  )
   return server
 }

@@ -36,6 +36,12 @@ export function offerAll(server: Server): Server {
     await ended.passed()
     return 'ended'
   })
+  server.tool('relay', { description: 'Asks twice.', input: z.object({ n: z.number() }) }, async ({ n }, ctx) => {
+    const ask = (key: string, message: string) => ctx.ask(key, { message, schema: z.object({ word: z.string() }) })
+    const first = await ask('first', `first of ${n}`)
+    const second = await ask('second', `second of ${n} after ${first.word}`)
+    return `${n}: ${first.word}, ${second.word}`
+  })
   return server
 }
 

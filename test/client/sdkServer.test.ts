@@ -78,7 +78,7 @@ describe.each([
   beforeAll(async () => {
     const form = (question: Asked) => {
       asked.push(question)
-      return accept({ name: 'elicitation/create' in question ? '' : asked.length % 2 === 1 ? 'Ann' : 'Bob' })
+      return accept({ name: asked.length === 1 ? 'Ann' : 'Bob' })
     }
     const layer = compose(
       rounds({ answerers: { form } }),
