@@ -1,11 +1,12 @@
 import type { CarryStore } from './carryStore.ts'
 import { assertId } from './ledger.ts'
-import { openSqliteFile, type SqliteFileOptions, saying } from './sqliteFile.ts'
+import { type SqliteFileOptions, saying } from './sqliteFile.ts'
+import { openStateFile } from './stateFile.ts'
 import { makeSweeper } from './sweeper.ts'
 
 /** A store for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
 export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions): CarryStore & { close(): void } {
-  const database = openSqliteFile(path)
+  const database = openStateFile(path)
   const statements = saying(() => ({
     put: database.prepare(
       `INSERT INTO tokens (id, expires_at, token) VALUES (:id, :expiresAt, :token)

@@ -1,32 +1,33 @@
 /**
- * Opens the one file format of this folder: a SQLite database with a table of claims and a table of tokens, so that a
- * ledger and a carry store may share a file or have one each.
+ * Opens a SQLite file of ours.
  *
  * Invariants:
- * - the file is readable by its owner only, from the moment it exists: claims hold results in clear;
+ * - the file is readable by its owner only, from the moment it exists, and so are its log and its index;
  * - a file of another program, of a newer version or with damage is refused, and never written to;
  * - several processes of one machine may use it at once (write-ahead log, 5 s of patience with each other).
  */
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { StateError } from './errors.ts'
 
-const APPLICATION_ID = 0x50_61_6e_6e // "Pann"
-const SCHEMA_VERSION = 1
-const BUSY_TIMEOUT_MS = 5000
+export const BUSY_TIMEOUT_MS = 5000
 
 // SQLite's primary result codes.
 const BUSY = new Set([5, 6])
 const DAMAGED = new Set([1, 11, 26]) // a missing table or column, a malformed image, not a database
 
-const SCHEMA = `
-  CREATE TABLE claims (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, done INTEGER NOT NULL, value TEXT) STRICT;
-  CREATE INDEX claims_by_expiry ON claims (expires_at);
-  CREATE TABLE tokens (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, token TEXT NOT NULL) STRICT;
-  CREATE INDEX tokens_by_expiry ON tokens (expires_at);
-  PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION};
-`
+/** What tells one kind of file from another. */
+export interface SqliteFormat {
+  readonly applicationId: number
+  readonly version: number
+  readonly schema: string
+  readonly pragmas: string
+  /** Whether a folder that is missing is made, or is taken for a mistake. */
+  readonly makesFolder: boolean
+  /** What the file is called in messages. */
+  readonly noun: string
+}
 
 export interface SqliteFileOptions {
   /** The file; it is made when there is none. `:memory:` is for tests. */
@@ -35,15 +36,15 @@ export interface SqliteFileOptions {
   clock?: () => number
 }
 
-export function openSqliteFile(path: string): DatabaseSync {
+export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync {
   return saying(() => {
-    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600))
+    if (path !== ':memory:') makeFile(path, format)
     const database = new (sqliteClass())(path, { timeout: BUSY_TIMEOUT_MS })
     try {
       // Reading comes first, so that a file of somebody else stays as it is.
-      if (!isEmpty(database)) assertOurs(database)
+      if (!isEmpty(database)) assertOurs(database, format)
       if (path !== ':memory:') makePrivate(path)
-      prepareFile(database)
+      prepareFile(database, format)
       return database
     } catch (error) {
       database.close()
@@ -84,19 +85,30 @@ function sqliteClass(): typeof DatabaseSync {
   )
 }
 
-function makePrivate(path: string): void {
-  const sharedWithOthers = (statSync(path).mode & 0o077) !== 0
-  if (sharedWithOthers) chmodSync(path, 0o600)
+function makeFile(path: string, { makesFolder }: SqliteFormat): void {
+  if (makesFolder) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  closeSync(openSync(path, 'a', 0o600))
 }
 
-function prepareFile(database: DatabaseSync): void {
-  patiently(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'))
+// SQLite gives the log and the index the mode of the file; those that lie there may have been made before.
+function makePrivate(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const stats = statSync(file, { throwIfNoEntry: false })
+    if (stats && (stats.mode & 0o077) !== 0) chmodSync(file, 0o600)
+  }
+}
+
+function prepareFile(database: DatabaseSync, format: SqliteFormat): void {
+  const { applicationId, version, schema, pragmas } = format
+  patiently(() => database.exec('PRAGMA journal_mode = WAL'))
+  database.exec(pragmas)
   if (isEmpty(database)) {
     inTransaction(database, () => {
-      if (isEmpty(database)) database.exec(SCHEMA)
+      if (!isEmpty(database)) return
+      database.exec(`${schema}; PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`)
     })
   }
-  assertOurs(database)
+  assertOurs(database, format)
 }
 
 // Changing the journal mode does not wait for other processes as statements do, so it is tried again.
@@ -116,20 +128,14 @@ function isEmpty(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
 }
 
-function assertOurs(database: DatabaseSync): void {
-  if (pragma(database, 'application_id') !== APPLICATION_ID) {
-    throw new StateError(
-      'STORE_CORRUPT',
-      'The file is a database of another program; give the store a path of its own.',
-    )
+function assertOurs(database: DatabaseSync, { applicationId, version, noun }: SqliteFormat): void {
+  if (pragma(database, 'application_id') !== applicationId) {
+    throw new StateError('STORE_CORRUPT', `The file is a database, but not ${noun}; give it a path of its own.`)
   }
-  const version = pragma(database, 'user_version')
-  if (version === SCHEMA_VERSION) return
-  const advice = 'upgrade this instance, or give it a path of its own'
-  throw new StateError(
-    'STORE_NEWER',
-    `The file has schema ${version}, this version knows ${SCHEMA_VERSION}; ${advice}.`,
-  )
+  const found = pragma(database, 'user_version')
+  if (found === version) return
+  const advice = 'upgrade this program, or give it a path of its own'
+  throw new StateError('STORE_NEWER', `The file has schema ${found}, this version knows ${version}; ${advice}.`)
 }
 
 function pragma(database: DatabaseSync, name: string): number {

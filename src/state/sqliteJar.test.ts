@@ -134,7 +134,7 @@ test('a file of another program, or of a ledger, is refused and left as it is', 
     chmodSync(path, 0o644)
     const before = readFileSync(path)
     expect(codeOf(() => sqliteJar({ path }))).toBe('STORE_CORRUPT')
-    expect(() => sqliteJar({ path })).toThrow(/no jar; give the jar a path of its own/)
+    expect(() => sqliteJar({ path })).toThrow(/but not a jar; give it a path of its own/)
     expect(readFileSync(path).equals(before)).toBe(true)
     expect(modeOf(path)).toBe(0o644)
   }

@@ -1,12 +1,13 @@
 import { StateError } from './errors.ts'
 import { jsonText } from './jsonText.ts'
 import { assertClaim, type Claim, claimGone, type Ledger } from './ledger.ts'
-import { inTransaction, openSqliteFile, type SqliteFileOptions, saying } from './sqliteFile.ts'
+import { inTransaction, type SqliteFileOptions, saying } from './sqliteFile.ts'
+import { openStateFile } from './stateFile.ts'
 import { makeSweeper } from './sweeper.ts'
 
 /** A ledger for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
 export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Ledger & { close(): void } {
-  const database = openSqliteFile(path)
+  const database = openStateFile(path)
   const statements = saying(() => ({
     // A claim whose time is over is taken over by the new one.
     claim: database.prepare(
