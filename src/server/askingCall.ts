@@ -26,6 +26,8 @@ export class AskingCall {
   /** Whether a state of it is out there from which another process could go on. */
   carried: boolean
   over = false
+  /** How much the call holds while it waits. */
+  chars = 0
   readonly #open = new Map<string, Waiting>()
   /** Answers to questions of an earlier process that this one has not come to ask yet, by key. */
   readonly #early = new Map<string, ResponseMessage>()
@@ -122,20 +124,32 @@ export class AskingCall {
 export interface WaitingLimits {
   readonly perProcess: number
   readonly perSession: number
+  /** Of what the calls hold while they wait. */
+  readonly chars: number
 }
 
 /**
- * Makes room for one more call that waits, at the cost of the longest-waiting one whose client has gone; throws where
+ * Makes room for one more call that waits, at the cost of the longest-waiting ones whose clients have gone; throws where
  * all the clients are there. A lost connection ends no call in this era, so without a limit calls would pile up.
  */
-export function makeRoom(calls: Iterable<AskingCall>, session: string | undefined, limits: WaitingLimits): void {
-  const waiting = [...calls].filter(({ waits }) => waits)
-  const ofSession = waiting.filter((call) => call.waitsFor(session))
-  const crowd = ofSession.length >= limits.perSession ? ofSession : waiting
-  if (crowd === waiting && waiting.length < limits.perProcess) return
-  const oldest = crowd.find(({ abandoned }) => abandoned)
-  if (oldest === undefined) throw unanswered('Too many calls wait for an answer already; answer or cancel one first.')
-  oldest.end('Too many calls wait for an answer, and the client of this one has gone.')
+export function makeRoom(
+  calls: Iterable<AskingCall>,
+  newcomer: AskingCall,
+  session: string | undefined,
+  limits: WaitingLimits,
+): void {
+  const all = [...calls]
+  for (;;) {
+    const waiting = all.filter(({ waits }) => waits)
+    const ofSession = waiting.filter((call) => call.waitsFor(session))
+    const chars = waiting.reduce((sum, call) => sum + call.chars, newcomer.chars)
+    const isFull = waiting.length >= limits.perProcess || (chars > limits.chars && waiting.length > 0)
+    const crowd = ofSession.length >= limits.perSession ? ofSession : isFull ? waiting : undefined
+    if (crowd === undefined) return
+    const oldest = crowd.find(({ abandoned }) => abandoned)
+    if (oldest === undefined) throw unanswered('Too many calls wait for an answer already; answer or cancel one first.')
+    oldest.end('Too many calls wait for an answer, and the client of this one has gone.')
+  }
 }
 
 function couldNot(): ServerError {

@@ -75,7 +75,9 @@ export class Pipeline {
     if (!isExpected(error)) logger.error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
     else if (error instanceof StateError) logger.warn({ method: call.method, code }, 'A state was refused.')
     else logger.debug({ method: call.method, code }, 'A request was refused.')
-    return { status: call.peer.era === 'modern' ? wire.status : 200, body: errorMessage(call.id, wire) }
+    // Sessions answer errors with 200, except where the stateless revision's headers lied: those come before the message.
+    const isPlain = call.peer.era === 'legacy' && code !== 'HEADER_MISMATCH'
+    return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
   }
 
   #method({ method, peer }: Call): Method | undefined {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { newJournal, writeJournal } from '../journal/index.ts'
 import type { Json, ResponseMessage } from '../protocol/index.ts'
 import { createSealer, ephemeralKeyring, memoryLedger } from '../state/index.ts'
@@ -89,14 +89,14 @@ test('what cannot travel or be stored is served by the process that asked', asyn
 })
 
 describe('calls that wait', () => {
+  interface Asks extends Partial<PushStream> {
+    session?: string
+    params?: Json
+  }
   /** A call of its own that asks one question on a stream of its own. */
-  const asks = (
-    pushes: Pushes,
-    id: string,
-    { session = 's', ...on }: Partial<PushStream> & { session?: string } = {},
-  ) => {
-    const ofSession = { ...call, peer: { ...peer, session } }
-    const answer = pushes.push(ofSession, request, { id, key: 'a', body: () => ({}) }, { ...stream, ...on }, () => {})
+  const asks = (pushes: Pushes, id: string, { session = 's', params = {}, ...on }: Asks = {}) => {
+    const own = { ...call, params, peer: { ...peer, session } }
+    const answer = pushes.push(own, request, { id, key: 'a', body: () => ({}) }, { ...stream, ...on }, () => {})
     answer.catch(() => {})
     return answer
   }
@@ -121,6 +121,17 @@ describe('calls that wait', () => {
     const answers = ['a', 'b', 'c'].map((id) => asks(pushes, id))
     await expect(Promise.race(answers)).rejects.toThrow('Too many calls wait')
     expect(await settled(asks(pushes, 'd', { session: 'other' }))).toBe('waits')
+  })
+
+  test('over the limit of what they hold end with the oldest whose clients have gone', async () => {
+    const pushes = process()
+    const ended: number[] = []
+    for (let count = 0; count < 20; count++) {
+      const answer = asks(pushes, `${count}`, { connected: false, params: { junk: 'x'.repeat(4_000_000) } })
+      answer.catch(() => ended.push(count))
+      await settled(answer)
+    }
+    await vi.waitFor(() => expect(ended).toEqual([0, 1, 2, 3]))
   })
 
   test('may ask more than one question each', async () => {

@@ -43,6 +43,7 @@ export interface PushesOptions extends PushStatesOptions {
 
 // A state may open up to a second longer than `ttlSeconds`, and clocks differ: what guards it must outlive it.
 const CLAIM_LONGER_SECONDS = 60
+const MAX_WAITING_CHARS = 64 * 1024 * 1024
 const QUESTION_ID = /^[\da-f]{32}$/
 
 export class Pushes {
@@ -109,10 +110,12 @@ export class Pushes {
     return asking.end()
   }
 
-  #makeRoomFor(asking: AskingCall, { peer: { session } }: Call): void {
+  #makeRoomFor(asking: AskingCall, { params, peer: { session } }: Call): void {
     if (asking.waits) return // it has its place
+    asking.chars ||= JSON.stringify(params).length
     const { maxWaiting = 1000, maxWaitingPerSession = 100 } = this.#options
-    makeRoom(this.#calls.values(), session, { perProcess: maxWaiting, perSession: maxWaitingPerSession })
+    const limits = { perProcess: maxWaiting, perSession: maxWaitingPerSession, chars: MAX_WAITING_CHARS }
+    makeRoom(this.#calls.values(), asking, session, limits)
   }
 
   #enter(name: string, generation: number): AskingCall {
