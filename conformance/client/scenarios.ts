@@ -6,7 +6,7 @@ import {
   PrivateKeyJwtProvider,
   requestJwtAuthorizationGrant,
 } from '@modelcontextprotocol/client'
-import { type Authorizer, type ConnectOptions, connect, defaults, fixed, folders, model } from 'pannier/client'
+import { type Authorizer, type ConnectOptions, connect, defaults, folders, model } from 'pannier/client'
 import { type Context, texts } from './context.ts'
 import { headlessLogin } from './headlessLogin.ts'
 

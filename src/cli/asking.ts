@@ -1,7 +1,7 @@
 /** Commands in which the server may ask something back, from the answerers to the exit code. */
 import type { Client } from '@modelcontextprotocol/client'
-import { type Command } from 'commander'
-import { type SavedCall, type SavedFile, savedFile, storable, type Target } from '../client/index.ts'
+import type { Command } from 'commander'
+import { type SavedFile, savedFile, storable, type Target } from '../client/index.ts'
 import { type AnswererHost, type AnswerFlags, type AnswerNotes, chooseAnswerers } from './answerOptions.ts'
 import { type AskingCall, sendCall, showOutcome } from './askingCall.ts'
 import type { ClientFlags } from './clientOptions.ts'
@@ -51,7 +51,8 @@ export function hostOf(desk: Desk, notes: AnswerNotes, saving: AnswererHost['sav
 
 /** Saves a call with what it takes to find its server again, from wherever it is continued. */
 export function savingWith(file: SavedFile, target: Target): AnswererHost['saving'] {
-  return { save: (saved) => file.save({ ...saved, target: storable(target), cwd: process.cwd() } as SavedCall) }
+  const place = { target: storable(target), cwd: process.cwd() }
+  return { save: (saved) => file.save({ ...saved, ...place }) }
 }
 
 /** A call that fails after somebody said no has failed because of that. */

@@ -55,7 +55,7 @@ export async function showOutcome(call: AskingCall, result: unknown, showing: Sh
 }
 
 function resultText({ method, params }: AskingCall, result: unknown, place: typeof describeMedium): Promise<string> {
-  const name = String(params['name'] ?? 'content')
+  const name = typeof params['name'] === 'string' ? params['name'] : 'content'
   switch (method) {
     case 'tools/call':
       return toolText(name, result as CallToolResult, place)

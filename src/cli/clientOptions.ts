@@ -10,8 +10,8 @@ export interface ClientFlags {
   readonly timeout?: string
   readonly logLevel?: string
   readonly output: 'text' | 'json'
-  /** The file of the jar; true for the usual one, false for none. */
-  readonly jar: string | boolean
+  /** The file of the jar, or false for none. @default the user's own */
+  readonly jar?: string | false
   readonly principal?: string
   readonly context?: string
   readonly allowLocal?: boolean

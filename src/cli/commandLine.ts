@@ -31,9 +31,14 @@ export function readOperands(
   const missing = wanted[operands.length]
   if (missing !== undefined) throw new InputError(missingText(missing, command === undefined))
   if (operands.length > wanted.length) throw new InputError(tooManyText(wanted))
-  if (command !== undefined) return { target: command, values: operands }
+  if (command !== undefined) return { target: typedCommand(command), values: operands }
   const [target = '', ...values] = operands
   return { target, values }
+}
+
+/** What somebody typed here runs as if they had typed it alone: with the whole environment. */
+export function typedCommand([command = '', ...args]: readonly string[], cwd?: string): Target {
+  return { command, args, env: process.env as Record<string, string>, ...(cwd !== undefined && { cwd }) }
 }
 
 function missingText(name: string, mayBeCommand: boolean): string {

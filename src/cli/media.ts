@@ -56,7 +56,7 @@ async function create(path: string) {
 function fileName(name: string, mimeType: string | undefined): { stem: string; extension: string } {
   const last = name.split(/[/\\]/).findLast((part) => part !== '') ?? ''
   const safe = last
-    .replace(/[^\w.-]+/g, '_')
+    .replace(/[^\p{L}\p{N}._-]+/gu, '_')
     .replace(/^[.-]+/, '')
     .slice(0, 100)
   const dot = safe.lastIndexOf('.')

@@ -12,6 +12,7 @@ import { ANSWER_HELP, type AnswerNotes, chooseAnswerers, withAnswerOptions } fro
 import { type AskingFlags, hostOf, refusalCounts, savingWith, withSaveOption } from './asking.ts'
 import { sendCall, showOutcome } from './askingCall.ts'
 import { withClientOptions } from './clientOptions.ts'
+import { typedCommand } from './commandLine.ts'
 import { atDesk, type Desk } from './desk.ts'
 import { EXIT, EXIT_HELP, type ExitCode } from './exitCodes.ts'
 import { InputError } from './inputError.ts'
@@ -71,9 +72,7 @@ function sender(target: Target, flags: AskingFlags, desk: Desk, answerers: Answe
 function targetOf({ target, ...saved }: SavedCall): Target {
   if (target === null) throw new InputError('The saved call does not say which server it is for.')
   if (typeof target === 'string') return target
-  const cwd = 'cwd' in saved && typeof saved.cwd === 'string' ? { cwd: saved.cwd } : {}
-  const [command = '', ...args] = target
-  return { command, args, ...cwd }
+  return typedCommand(target, 'cwd' in saved && typeof saved.cwd === 'string' ? saved.cwd : undefined)
 }
 
 /** One answerer for every kind of question that a saved call may hold. */

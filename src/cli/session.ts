@@ -62,14 +62,14 @@ function connected(target: Target, options: ConnectOptions): Promise<Client> {
 }
 
 function connectOptions(flags: ClientFlags): ConnectOptions {
-  const { header = [], bearerEnv, timeout, jar, principal, context, allowLocal } = flags
+  const { header = [], bearerEnv, timeout, jar = defaultJarPath(), principal, context, allowLocal } = flags
   const variables = { env: process.env, places: {} }
   const timeoutMs = readTimeout(timeout)
   return {
     headers: readHeaders(header, (value) => expandVariables(value, variables, '--header')),
     ...(bearerEnv !== undefined && { bearer: readBearer(bearerEnv, process.env) }),
     ...(timeoutMs !== undefined && { timeoutMs, connectTimeoutMs: timeoutMs }),
-    jar: jar === true ? defaultJarPath() : jar,
+    jar,
     ...(principal !== undefined && { principal }),
     ...(context !== undefined && { context }),
     ...(allowLocal && { allowLocal }),

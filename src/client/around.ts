@@ -44,8 +44,8 @@ export function around<T extends object>(inner: T, open: (ends: Ends) => Passage
 
   return new Proxy(inner, {
     get(_, member) {
-      if (outer.has(member)) return outer.get(member)
-      if (own.has(member)) return own.get(member)
+      const set = outer.get(member) ?? own.get(member)
+      if (set !== undefined || outer.has(member)) return set
       const value: unknown = Reflect.get(inner, member, inner)
       if (typeof value !== 'function' || member === 'constructor' || handlers.has(member)) return value
       // Private fields are reachable only through the inner transport itself; one function for each keeps identities.
@@ -79,7 +79,7 @@ function ownMethods(transport: Transport, passage: Passage): Map<Member, unknown
   const methods = new Map<Member, unknown>()
   if (send !== undefined) {
     // Several messages at once are no part of the revisions that have layers; they pass.
-    const one = async (message: WireMessage, options?: SendOptions): Promise<void> =>
+    const one = (message: WireMessage, options?: SendOptions): Promise<void> =>
       Array.isArray(message) ? transport.send(message, options) : send.call(passage, message, options)
     methods.set('send', one)
   }
@@ -121,5 +121,5 @@ function handlersFor(
 }
 
 function call(handler: unknown, ...args: unknown[]): void {
-  if (typeof handler === 'function') handler(...args)
+  if (typeof handler === 'function') Reflect.apply(handler, undefined, args)
 }

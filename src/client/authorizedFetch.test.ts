@@ -28,7 +28,7 @@ function world(accepts: (scope: string) => Response | undefined) {
     }
     if (url.pathname === '/register') return json({ client_id: 'me', redirect_uris: ['http://127.0.0.1/callback'] })
     if (url.pathname === '/token') {
-      const code = new URLSearchParams(String(init?.body)).get('code') ?? ''
+      const code = new URLSearchParams(init?.body as URLSearchParams).get('code') ?? ''
       return json({ access_token: `token-${code}`, token_type: 'Bearer', scope: code })
     }
     const token = new Headers(init?.headers).get('authorization')?.replace('Bearer token-', '')

@@ -5,9 +5,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { around } from './around.ts'
-import type { LineSeam } from './childTransport.ts'
+import type { SwiftSeam } from './echoLines.ts'
 import { lineReader } from './lineReader.ts'
 import type { Layer } from './transport.ts'
+
+const NEWLINE = 0x0a
 
 /** As the SDK does: a transport with a process has these two. */
 export function hasChild(transport: object): boolean {
@@ -15,11 +17,11 @@ export function hasChild(transport: object): boolean {
 }
 
 /** `seam` is made for each start, because each has a process of its own. */
-export function childLines(seam: () => LineSeam): Layer {
+export function childLines(seam: () => SwiftSeam): Layer {
   return (transport) => around(transport, () => ({ start: (inner) => startWith(inner, seam) }))
 }
 
-function startWith(start: () => Promise<void>, seam: () => LineSeam): Promise<void> {
+function startWith(start: () => Promise<void>, seam: () => SwiftSeam): Promise<void> {
   let child: ChildProcess | undefined
   const onSpawn = (message: unknown): void => {
     child ??= (message as { process: ChildProcess }).process
@@ -33,19 +35,23 @@ function startWith(start: () => Promise<void>, seam: () => LineSeam): Promise<vo
   }
 }
 
-function seamIn({ stdin, stdout }: ChildProcess, { incoming, outgoing }: LineSeam): void {
+function seamIn({ stdin, stdout }: ChildProcess, { passes, incoming, outgoing }: SwiftSeam): void {
   if (stdin === null || stdout === null) return
   const write = stdin.write.bind(stdin) as (chunk: unknown, ...rest: unknown[]) => boolean
   const writeLine = (chunk: unknown, ...rest: unknown[]): boolean =>
     write(typeof chunk === 'string' ? `${outgoing(chunk.trimEnd())}\n` : chunk, ...rest)
   stdin.write = writeLine as typeof stdin.write
   const readers = stdout.listeners('data')
+  const read = (chunk: Buffer): void => {
+    for (const reader of readers) reader.call(stdout, chunk)
+  }
+  const readLines = lineReader((line) => read(Buffer.from(`${incoming(line)}\n`)))
+  let isAtStart = true
   stdout.removeAllListeners('data')
-  stdout.on(
-    'data',
-    lineReader((line) => {
-      const chunk = Buffer.from(`${incoming(line)}\n`)
-      for (const reader of readers) reader.call(stdout, chunk)
-    }),
-  )
+  stdout.on('data', (chunk: Buffer) => {
+    const isWhole = isAtStart && chunk.at(-1) === NEWLINE
+    isAtStart = chunk.at(-1) === NEWLINE
+    if (isWhole && passes(chunk)) read(chunk)
+    else readLines(chunk)
+  })
 }

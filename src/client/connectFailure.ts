@@ -31,9 +31,8 @@ function* causesOf(error: unknown, depth = 0): Generator<Record<string, unknown>
   if (!isObject(error) || depth > 8) return
   yield error
   const { cause, data, errors } = error
-  for (const next of [cause, isObject(data) ? data['cause'] : undefined, ...(Array.isArray(errors) ? errors : [])]) {
-    yield* causesOf(next, depth + 1)
-  }
+  const several: readonly unknown[] = Array.isArray(errors) ? errors : []
+  for (const next of [cause, isObject(data) ? data['cause'] : undefined, ...several]) yield* causesOf(next, depth + 1)
 }
 
 function first<T>(chain: readonly Record<string, unknown>[], find: (cause: Record<string, unknown>) => T | undefined) {

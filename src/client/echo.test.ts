@@ -149,7 +149,7 @@ describe('around fetch', () => {
       if (body?.includes('tools/call')) return json(question('q', '"s"'))
       return new Response(null, { status: refuse ? 401 : 202 })
     })
-    await post('{"id":1,"method":"tools/call"}')
+    await (await post('{"id":1,"method":"tools/call"}')).json()
     await post(answer('q'))
     refuse = false
     await post(answer('q'))
@@ -169,7 +169,8 @@ describe('around fetch', () => {
       ['https://b.example/', 's1'],
     ] as const
     for (const [url, session] of callers) {
-      await post(`{"id":1,"method":"tools/call","x":"${session}"}`, { 'mcp-session-id': session }, url)
+      const called = await post(`{"id":1,"method":"tools/call","x":"${session}"}`, { 'mcp-session-id': session }, url)
+      await called.json()
     }
     for (const [url, session] of callers) {
       await post(answer('q'), { 'mcp-session-id': session }, url)

@@ -4,14 +4,14 @@
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { declaredInText, EchoStates } from './echoStates.ts'
-import { isEventStream, isJson, mapEvents, withBody } from './eventStream.ts'
+import { isEventStream, isJson, mapEvents, withText } from './eventStream.ts'
 
 /** Takes the state off what comes in, and puts it on the answer that goes out. The stateless revision passes. */
 export function echoFetch(inner: FetchLike = fetch): FetchLike {
   const states = new EchoStates()
 
   return async (url, init) => {
-    const headers = new Headers(init?.headers)
+    const headers = init?.headers instanceof Headers ? init.headers : new Headers(init?.headers)
     if (headers.has('mcp-method')) return inner(url, init)
     const channel = `${String(url)} ${headers.get('mcp-session-id') ?? ''}`
     const { body } = init ?? {}
@@ -20,8 +20,6 @@ export function echoFetch(inner: FetchLike = fetch): FetchLike {
     // An answer that was refused, say for its token, is sent again.
     if (response.ok) out?.settle()
     if (isEventStream(response)) return mapEvents(response, { each: (data) => states.incoming(data, channel) })
-    return response.ok && isJson(response)
-      ? withBody(response, states.incoming(await response.text(), channel))
-      : response
+    return response.ok && isJson(response) ? withText(response, (text) => states.incoming(text, channel)) : response
   }
 }

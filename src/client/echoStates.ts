@@ -16,6 +16,10 @@ export class EchoStates {
   readonly #states = new Map<string, string>()
   #chars = 0
 
+  get isEmpty(): boolean {
+    return this.#states.size === 0
+  }
+
   /** A message from the server, without its state. `channel` tells servers and sessions apart. */
   incoming(text: string, channel = ''): string {
     if (this.#states.size === 0 && !/"state"|\\u/.test(text)) return text

@@ -115,7 +115,7 @@ test('a store that fails is reported, and breaks no call', async () => {
     read: () => Promise.reject(new Error('disk')),
     write: () => Promise.reject(new Error('disk')),
   }
-  const { above, list, sets } = layered(broken as JarStore)
+  const { above, list, sets } = layered(broken)
   expect(await list(1)).toBeUndefined()
   await sets(1, { [SERVER]: { a: 1 } })
   expect(above.heard).toHaveLength(1)

@@ -5,13 +5,20 @@
  * Of calls in parallel the last result wins, name by name. A result waits for its state to be written, so that whoever
  * sees it and calls again sends what it set.
  */
-import { CLIENT_STATE_EXTENSION, isObject, type Json, STATE_SCOPES, stateKey } from '../protocol/index.ts'
+import {
+  CLIENT_STATE_EXTENSION,
+  isObject,
+  type Json,
+  STATE_SCOPES,
+  type StateScope,
+  stateKey,
+} from '../protocol/index.ts'
 import type { JarChange, JarNews, JarOwner, JarStore } from '../state/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { type Declare, declaring, extended } from './declare.ts'
 import { ClientError } from './errors.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
-import { isAnswer, isRequest, metaIn, uncacheable, withMeta } from './wireMessage.ts'
+import { isRequest, uncacheable, withMeta } from './wireMessage.ts'
 
 export interface JarLayerOptions extends JarOwner {
   /** Hears what was refused or evicted. @default nobody */
@@ -25,6 +32,8 @@ export function jar(store: JarStore, options: JarLayerOptions): Layer {
 const declare: Declare = declaring((capabilities) =>
   extended(extended(capabilities, 'state', {}), 'extensions', { [CLIENT_STATE_EXTENSION]: {} }),
 )
+
+type Kept = Awaited<ReturnType<JarStore['read']>>
 
 class JarLayer implements Passage {
   readonly #ends: Ends
@@ -43,19 +52,20 @@ class JarLayer implements Passage {
   }
 
   async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
-    const prepared = isRequest(message) ? this.#withState(declare(message)) : message
-    const turn = after(this.#sending, prepared)
+    const before = this.#sending
+    if (before === undefined && !isRequest(message)) return this.#ends.send(message, options)
+    const turn = this.#ready(message, before)
     this.#sending = turn
     const ready = await turn
     if (this.#sending === turn) this.#sending = undefined
-    await this.#ends.send(ready, options)
+    return this.#ends.send(ready, options)
   }
 
   receive(message: WireMessage, extra: unknown): void {
     const change = changeIn(message)
     const before = this.#receiving
     if (change === undefined && before === undefined) return this.#ends.deliver(message, extra)
-    const turn = after(before, change && this.#write(change)).then(() => {
+    const turn = this.#taken(change, before).then(() => {
       if (this.#receiving === turn) this.#receiving = undefined
       this.#ends.deliver(change === undefined ? message : uncached(message), extra)
     })
@@ -63,16 +73,26 @@ class JarLayer implements Passage {
     this.#receiving = turn
   }
 
-  async #withState(message: WireMessage): Promise<WireMessage> {
-    if (message.method === 'initialize') return message
+  /** The message as it goes out, when it is its turn. */
+  async #ready(message: WireMessage, before: Promise<unknown> | undefined): Promise<WireMessage> {
+    const kept = isRequest(message) && message.method !== 'initialize' ? await this.#read() : undefined
+    if (before !== undefined) await before
+    const declared = declare(message)
+    return kept === undefined ? declared : withState(declared, kept)
+  }
+
+  async #taken(change: JarChange | undefined, before: Promise<unknown> | undefined): Promise<void> {
+    const written = change && this.#write(change)
+    await before
+    await written
+  }
+
+  async #read(): Promise<Kept | undefined> {
     try {
-      const kept = await this.#store.read(this.#owner)
-      const filled = STATE_SCOPES.filter((scope) => Object.keys(kept[scope]).length > 0)
-      if (filled.length === 0) return message
-      return withMeta(message, Object.fromEntries(filled.map((scope) => [stateKey(scope), kept[scope]])))
+      return await this.#store.read(this.#owner)
     } catch (cause) {
       this.#ends.report(unavailable(cause))
-      return message
+      return undefined
     }
   }
 
@@ -86,23 +106,29 @@ class JarLayer implements Passage {
   }
 }
 
-/** A value that waits its turn. Nothing of what went before stays with it. */
-async function after<T>(before: Promise<unknown> | undefined, value: T): Promise<Awaited<T>> {
-  await before
-  return await value
+function withState(message: WireMessage, kept: Kept): WireMessage {
+  const filled = STATE_SCOPES.filter((scope) => Object.keys(kept[scope]).length > 0)
+  if (filled.length === 0) return message
+  return withMeta(message, Object.fromEntries(filled.map((scope) => [stateKey(scope), kept[scope]])))
 }
 
-/** What a result sets, as it came. The seed also spells the keys as http:// addresses. */
+/** What a result sets, as it came. */
 function changeIn(message: WireMessage): JarChange | undefined {
-  const result = isAnswer(message) ? message['result'] : undefined
+  const { result } = message
   if (!isObject(result) || !isObject(result['_meta'])) return undefined
-  const meta = metaIn(result)
-  const set = STATE_SCOPES.flatMap((scope) => {
-    const key = stateKey(scope)
-    const state = meta[key] ?? meta[`http://${key}`]
-    return state === undefined ? [] : [[scope, state] as const]
-  })
-  return set.length === 0 ? undefined : Object.fromEntries(set)
+  const session = stateIn(result['_meta'], SESSION_KEYS)
+  const server = stateIn(result['_meta'], SERVER_KEYS)
+  if (session === undefined && server === undefined) return undefined
+  return { ...(session !== undefined && { session }), ...(server !== undefined && { server }) }
+}
+
+/** The seed also spells the keys as http:// addresses. */
+const keysOf = (scope: StateScope): readonly [string, string] => [stateKey(scope), `http://${stateKey(scope)}`]
+const SESSION_KEYS = keysOf('session')
+const SERVER_KEYS = keysOf('server')
+
+function stateIn(meta: Json, [key, spelled]: readonly [string, string]): unknown {
+  return meta[key] ?? meta[spelled]
 }
 
 /** A result that sets state is of this moment: it must not be given again from a cache. */

@@ -98,7 +98,9 @@ describe('a file that cannot be used is refused with its place and no value', ()
     ['the transport sse', { type: 'sse', url: 'http://a' }, 'CONFIG_INVALID', /which was replaced/],
     ['a missing envFile', { command: 'a', envFile: 'none.env' }, 'CONFIG_UNREADABLE', /none\.env \(ENOENT\)/],
   ])('%s', async (_, entry, code, sentence) => {
-    const error = await readEntry(fileWith({ mcpServers: { a: entry } }), 'a', { OTHER: secret }).catch((e: Error) => e)
+    const error = await readEntry(fileWith({ mcpServers: { a: entry } }), 'a', { OTHER: secret }).catch(
+      (e: unknown) => e,
+    )
     expect(error).toMatchObject({ code, message: expect.stringMatching(sentence) })
     expect((error as Error).message).not.toContain(secret)
   })
@@ -110,7 +112,7 @@ describe('a file that cannot be used is refused with its place and no value', ()
     ['another name', '{ "servers": { "b": {}, "c": {} } }', /has no server "a"; it has b, c\./],
     ['a name of every object', '{ "servers": { } }', /has no server "a"; it has none\./],
   ])('%s', async (_, text, sentence) => {
-    const error = await readEntry(fileWith(text), 'a', {}).catch((e: Error) => e)
+    const error = await readEntry(fileWith(text), 'a', {}).catch((e: unknown) => e)
     expect(error).toMatchObject({ message: expect.stringMatching(sentence) })
     expect((error as Error).message).not.toContain(secret)
   })

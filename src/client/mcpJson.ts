@@ -79,7 +79,7 @@ function serversIn(file: unknown, path: string): Readonly<Record<string, unknown
   const settings = isObject(root['mcp']) ? root['mcp'] : {}
   const found = [settings['servers'], root['servers'], root['mcpServers']].filter(isObject)
   if (found.length === 0) throw invalid(`${path} has no servers: neither "mcpServers" nor "servers" is an object.`)
-  return Object.assign(Object.create(null) as Record<string, unknown>, ...found)
+  return Object.fromEntries(found.flatMap((servers) => Object.entries(servers)))
 }
 
 function listed(names: readonly string[]): string {

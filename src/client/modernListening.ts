@@ -2,10 +2,9 @@
  * The one `subscriptions/listen` of a client that knows only subscriptions to single resources and lists that change by
  * themselves. What is wanted changes; then a new stream is opened, and the old one closed once the new one is there.
  */
-import { isObject, type Json, type RequestId } from '../protocol/index.ts'
-import { errorMessage, INVALID_PARAMS, metaIn, mintId, paramsOf, resultMessage } from './wireMessage.ts'
+import { isObject, type Json, META, type RequestId } from '../protocol/index.ts'
 import type { WireMessage } from './transport.ts'
-import { META } from '../protocol/index.ts'
+import { errorMessage, INVALID_PARAMS, metaIn, mintId, paramsOf, resultMessage } from './wireMessage.ts'
 
 export interface ListeningEnds {
   /** Opens a stream for what is wanted. */

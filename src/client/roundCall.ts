@@ -1,10 +1,8 @@
 /** One request of a caller, through all its rounds. Everything that belongs to it is here, and nothing of any other. */
-import type { Json, RequestId } from '../protocol/index.ts'
-import { hasEnvelope } from '../protocol/index.ts'
+import { hasEnvelope, isObject, type Json, type RequestId } from '../protocol/index.ts'
 import { hasProgressToken, paramsOfLeg } from './inputRequired.ts'
 import { ASKING_METHODS, type AskingMethod } from './savedCall.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
-import { isObject } from '../protocol/index.ts'
 import { metaIn, mintId, paramsOf, uncacheable, type WireAnswer, type WireRequest } from './wireMessage.ts'
 
 export type AskingRequest = WireRequest & { readonly method: AskingMethod }

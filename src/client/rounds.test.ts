@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { Above, FakeTransport, settled } from '../../test/client/fakeTransport.ts'
+import { Above, FakeTransport, type Loose, settled } from '../../test/client/fakeTransport.ts'
 import { proves } from '../../test/proves.ts'
 import type { Answerers, Asked } from './answerer.ts'
 import { rounds, type RoundsOptions } from './rounds.ts'
@@ -87,7 +87,7 @@ proves('MRTR-27', 'a call that brings answers and a state of its own repeats nei
 })
 
 proves('MRTR-11', 'calls in parallel keep their own states and answers, in any order', async () => {
-  const { wire, above } = layered({ form: ({ request }) => accept({ said: (request as any).params.message }) })
+  const { wire, above } = layered({ form: ({ request }) => accept({ said: (request.params as Loose).message }) })
   const ids = Array.from({ length: 20 }, (_, id) => id)
   await Promise.all(ids.map((id) => above.send(call(id))))
   for (const id of ids.toReversed()) {
@@ -109,7 +109,7 @@ test('answerers are asked together, and told who asks and for which call', async
   const release: (() => void)[] = []
   const answer = (question: Asked) => {
     asked.push(question)
-    return new Promise<any>((resolve) => release.push(() => resolve(accept())))
+    return new Promise<Loose>((resolve) => release.push(() => resolve(accept())))
   }
   const { wire, above, last } = layered({ form: answer, url: answer }, { server: { target: 'https://a.example/' } })
   await above.send({ id: 0, method: 'initialize', params: { capabilities: {} } })
@@ -151,9 +151,9 @@ describe('what is declared', () => {
     [{ elicitation: { url: {} } }, { form: () => accept() }, { elicitation: { url: {}, form: {} } }],
     [{ roots: { listChanged: true } }, {}, { roots: { listChanged: true } }],
   ])('%j', async (own, answerers, expected) => {
-    const { above, last } = layered(answerers as Answerers)
+    const { above, last } = layered(answerers)
     await above.send({ id: 0, method: 'initialize', params: { capabilities: own } })
-    const { experimental: _, ...declared } = last().params?.['capabilities']
+    const { experimental: _, ...declared } = last().params?.['capabilities'] ?? {}
     expect(declared).toEqual(expected)
   })
 
@@ -376,7 +376,7 @@ describe('a server that does it wrong', () => {
     wire.say({ id: 1, result: JSON.parse(result) })
     await settled()
     expect(Object.keys(last().params?.['inputResponses'])).toEqual(['__proto__', 'toString'])
-    expect(({} as any).action).toBeUndefined()
+    expect(({} as Loose).action).toBeUndefined()
   })
 })
 

@@ -5,7 +5,7 @@ function serving(redirects: Record<string, [status: number, location: string]>) 
   const asked: string[] = []
   const fetch = sameOrigin(async (input, init) => {
     const url = String(input)
-    asked.push(`${init?.method} ${url} ${String(init?.body)}`)
+    asked.push(`${init?.method} ${url} ${init?.body as string}`)
     const [status, location] = redirects[url] ?? [200, '']
     return new Response(status === 200 ? url : null, { status, ...(location && { headers: { location } }) })
   })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { Above, FakeTransport, settled } from '../../test/client/fakeTransport.ts'
+import { Above, FakeTransport, type Loose, settled } from '../../test/client/fakeTransport.ts'
 import { proves } from '../../test/proves.ts'
+import type { ClientError } from './errors.ts'
 import { type Refused, scope } from './scope.ts'
 import { scopeFetch } from './scopeFetch.ts'
 
@@ -41,7 +42,7 @@ proves(
     await above.send({ method: 'notifications/cancelled', params: { requestId: 2 } })
     ask('after the cancellation')
     expect(above.heard.map(({ id }) => id)).toEqual(['inside', 1, 'inside again'])
-    expect(above.faults.map((fault) => (fault as any).code)).toEqual(['REQUEST_UNRELATED', 'REQUEST_UNRELATED'])
+    expect(above.faults.map((fault) => (fault as ClientError).code)).toEqual(['REQUEST_UNRELATED', 'REQUEST_UNRELATED'])
   },
 )
 
@@ -76,7 +77,7 @@ proves(
   'RA-13',
   'a request on the stream of no request is refused below the transport, also when the stream comes back',
   async () => {
-    const posted: any[] = []
+    const posted: Loose[] = []
     const refused: Refused[] = []
     const stream = (...events: object[]) =>
       new Response(
@@ -91,7 +92,7 @@ proves(
     const seam = scopeFetch(
       async (_, init) => {
         if (init?.method !== 'POST') return next
-        posted.push([JSON.parse(String(init.body)), new Headers(init.headers)])
+        posted.push([JSON.parse(init.body as string), new Headers(init.headers)])
         return new Response(null, { status: 202 })
       },
       { onRefused: (each) => void refused.push(each) },

@@ -9,8 +9,15 @@ import { hasEnvelope, type RequestId } from '../protocol/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { ClientError } from './errors.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
-import { cancelledId, isAnswer, isRequest, paramsOf, type WireRequest } from './wireMessage.ts'
-import { errorMessage, INVALID_PARAMS } from './wireMessage.ts'
+import {
+  cancelledId,
+  errorMessage,
+  INVALID_PARAMS,
+  isAnswer,
+  isRequest,
+  paramsOf,
+  type WireRequest,
+} from './wireMessage.ts'
 
 /** A request that was refused. */
 export interface Refused {

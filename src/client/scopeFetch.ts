@@ -16,8 +16,8 @@ export function scopeFetch(inner: FetchLike = fetch, { onRefused }: ScopeOptions
 
   return async (url, init) => {
     const response = await inner(url, init)
-    const headers = new Headers(init?.headers)
     if ((init?.method ?? 'GET') !== 'GET' || !isEventStream(response)) return response
+    const headers = new Headers(init?.headers)
     let last = headers.get('last-event-id') ?? undefined
     if (last !== undefined && !resumable.has(last)) return response
     return mapEvents(response, {

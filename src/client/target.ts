@@ -66,7 +66,7 @@ function adviceFor(text: string): string {
 }
 
 function commandOf(command: unknown, args: unknown = []): CommandAddress {
-  const all = [command, ...(Array.isArray(args) ? args : [undefined])]
+  const all: readonly unknown[] = [command, ...(Array.isArray(args) ? (args as readonly unknown[]) : [undefined])]
   if (command === '' || !all.every((part) => typeof part === 'string')) {
     throw invalid('A command is the name of a program and a list of arguments, all of them strings.')
   }

@@ -28,7 +28,8 @@ export function requestHeaders(method: string, params: Json, version: string): R
 export function paramHeaderValues(mirrored: readonly ParamHeader[], args: unknown): Record<string, string> {
   const values = mirrored.flatMap(({ field, path }) => {
     const value = isObject(args) ? valueAt(args, path) : undefined
-    return value === undefined || value === null ? [] : [[field, encodeHeader(String(value))] as const]
+    const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    return isScalar ? [[field, encodeHeader(String(value))] as const] : []
   })
   return Object.fromEntries(values)
 }

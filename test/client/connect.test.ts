@@ -142,13 +142,13 @@ describe('over HTTP', () => {
   test('where nothing listens, connecting fails and says so; so it does when it is cancelled', async () => {
     const gone = await startKitchen('kitchen')
     gone.close()
-    await expect.poll(() => connect(gone.url).catch((error: Error) => error.message)).toMatch('nothing listens there')
+    await expect.poll(() => connect(gone.url).catch(String)).toMatch('nothing listens there')
     await expect(connect(gone.url, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
   })
 
   test('an entry of a file is a target', async () => {
     const file = join(folder, 'mcp.json')
-    const kitchen = { command: process.execPath, args: [...commandOf('kitchen', 'stdio').slice(1)] }
+    const kitchen = { command: process.execPath, args: commandOf('kitchen', 'stdio').slice(1) }
     writeFileSync(file, JSON.stringify({ servers: { web: { url: kitchens.get('kitchen')?.url }, kitchen } }))
     const add = (client: Client) => client.callTool({ name: 'add', arguments: { a: 2, b: 2 } })
     expect(await using(`${file}#web`, {}, add)).toMatchObject(text('4'))

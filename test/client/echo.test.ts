@@ -53,9 +53,9 @@ const clients = {
   v1: async (at: () => string, place: 'top' | 'meta', answer: () => Promise<object>) => {
     const to = ((_: unknown, init: RequestInit) => fetch(at(), init)) as never
     const client = new ClientV1(me, { capabilities: { elicitation: {} } })
-    client.setRequestHandler(ElicitRequestSchema, (async () => accept((await answer()) as never)) as never)
+    client.setRequestHandler(ElicitRequestSchema, async () => accept((await answer()) as never))
     const options = { fetch: place === 'top' ? echoFetch(to) : to, reconnectionOptions }
-    await client.connect(echo()(new HttpV1(new URL(at()), options)) as never)
+    await client.connect(echo()(new HttpV1(new URL(at()), options)))
     return client as unknown as AnyClient
   },
   v2: async (at: () => string, place: 'top' | 'meta', answer: () => Promise<object>) => {

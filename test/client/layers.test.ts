@@ -4,6 +4,7 @@ import { type Answerers, type Asked, compose, echo, jar, type Refused, rounds, s
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Instance } from '../interop/instances.ts'
 import { proves } from '../proves.ts'
+import type { Loose } from './fakeTransport.ts'
 import { accept, type AnyClient, callTool, startLayersServer, text, ways } from './ways.ts'
 
 let instance: Instance
@@ -96,7 +97,7 @@ describe.each(ways)('$name', ({ connect, era, name }) => {
 
   test('progress of a later round reaches the caller', async () => {
     answer = () => accept({ name: 'Ann' })
-    const heard: any[] = []
+    const heard: Loose[] = []
     const onprogress = (progress: object): void => {
       if (heard.push(progress) === 3) void call('heard_count')
     }

@@ -13,6 +13,7 @@ import { modern, modernFetch } from 'pannier/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandOf, type Instance, STDIO_PROGRAM } from '../interop/instances.ts'
 import { README } from '../interop/offer.ts'
+import type { Loose } from './fakeTransport.ts'
 import { startLayersServer, text } from './ways.ts'
 
 const me = { name: 'old', version: '1' }
@@ -32,10 +33,10 @@ describe.each(['HTTP', 'stdio'])('over %s', (host) => {
       requests.push({ method: init?.method, mcp: headers.get('mcp-method'), version })
       return fetch(url, init)
     }
-    const http = new StreamableHTTPClientTransport(new URL(instance.url), { fetch: modernFetch(seen as never) })
+    const http = new StreamableHTTPClientTransport(new URL(instance.url), { fetch: modernFetch(seen) })
     client = new Client(me)
     client.onerror = (error) => void faults.push(error)
-    await client.connect(modern()(host === 'HTTP' ? http : new StdioClientTransport(commandOf(STDIO_PROGRAM))) as never)
+    await client.connect(modern()(host === 'HTTP' ? http : new StdioClientTransport(commandOf(STDIO_PROGRAM))))
   })
   afterAll(async () => {
     delete client.onerror
@@ -108,7 +109,7 @@ describe.each(['HTTP', 'stdio'])('over %s', (host) => {
 })
 
 describe('a server that is no good', () => {
-  type Reply = (message: any, res: ServerResponse, req: IncomingMessage) => void
+  type Reply = (message: Loose, res: ServerResponse, req: IncomingMessage) => void
   const open: (() => void)[] = []
 
   async function serving(reply: Reply): Promise<StreamableHTTPClientTransport> {
@@ -152,7 +153,7 @@ describe('a server that is no good', () => {
         setTimeout(() => res.destroy(), 20)
       }),
     )
-    await client.connect(modern()(transport) as never)
+    await client.connect(modern()(transport))
     await expect(client.callTool({ name: 'x' })).rejects.toMatchObject({ data: { code: 'STREAM_ENDED' } })
     await client.close()
   })
@@ -170,7 +171,7 @@ describe('a server that is no good', () => {
     ]
     const client = new Client(me)
     const result = { tools, resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
-    await client.connect(modern()(await serving(orElse(({ id }, res) => json(res, { id, result })))) as never)
+    await client.connect(modern()(await serving(orElse(({ id }, res) => json(res, { id, result })))))
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['good', 'plain'])
     await client.close()
   })
@@ -207,7 +208,7 @@ describe('a server that is no good', () => {
     const changed = new Promise<void>((resolve) =>
       client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
     )
-    await client.connect(modern()(transport) as never)
+    await client.connect(modern()(transport))
     await changed
     expect(listens).toBe(2)
     await client.close()

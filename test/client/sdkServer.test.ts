@@ -23,6 +23,7 @@ import {
 } from 'pannier/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type SdkHost, startSdkHost } from '../sdk/host.ts'
+import type { Loose } from './fakeTransport.ts'
 import { makeSdkServer } from './sdkServer.ts'
 import { accept, type AnyClient, callTool, text } from './ways.ts'
 
@@ -40,7 +41,7 @@ const v2 = (mode: 'legacy' | 'auto' | { pin: string }) => new ClientV2(me, { ver
 /** A server of the SDK at the other end of memory; each SDK has its own transport for it. */
 function inMemory(InMemory: typeof InMemoryV1 | typeof InMemoryV2, legacy: 'serve' | 'reject' = 'serve') {
   const [client, server] = InMemory.createLinkedPair()
-  serveStdio(makeSdkServer, { transport: server as InMemoryV2, legacy })
+  serveStdio(makeSdkServer, { transport: server, legacy })
   return client
 }
 
@@ -88,7 +89,7 @@ describe.each([
     )
     const connecting = makeClient()
     connecting.onerror = (error: Error) => void faults.push(error)
-    await connecting.connect(layer(makeTransport()) as never)
+    await connecting.connect(layer(makeTransport()))
     client = connecting as unknown as AnyClient
   })
   afterAll(async () => {
@@ -104,7 +105,7 @@ describe.each([
   test('a tool that asks nothing, and one that asks in three rounds', async () => {
     expect(await callTool(client, 'plain')).toMatchObject(text('plain'))
     expect(await callTool(client, 'greet')).toMatchObject(text(DONE))
-    expect(asked.map(({ request }) => (request as any).params.message)).toEqual(['Who is there?', 'And who else?'])
+    expect(asked.map(({ request }) => (request.params as Loose).message)).toEqual(['Who is there?', 'And who else?'])
   })
 
   test('nothing went wrong on the way', () => expect(faults).toEqual([]))

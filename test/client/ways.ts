@@ -8,6 +8,7 @@ import { compose, echoFetch, type Layer, modern, modernFetch } from 'pannier/cli
 import { createServer } from 'pannier/server'
 import { fileURLToPath } from 'node:url'
 import { commandOf, type Instance, KEYS, quiet } from '../interop/instances.ts'
+import type { Loose } from './fakeTransport.ts'
 import { offerAll } from './offer.ts'
 
 /** What the clients of both versions have in common, and these tests use. */
@@ -18,7 +19,7 @@ export type AnyClient = Pick<ClientV2, 'getServerVersion' | 'listTools' | 'getPr
 }
 
 /** Calls a tool. The clients have their options in different places. */
-export function callTool(client: AnyClient, name: string, args: object = {}, options: object = {}): Promise<any> {
+export function callTool(client: AnyClient, name: string, args: object = {}, options: object = {}): Promise<Loose> {
   const isV2 = client.getProtocolEra !== undefined
   return client.callTool({ name, arguments: args }, ...(isV2 ? [options] : [undefined, options]))
 }

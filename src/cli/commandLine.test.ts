@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest'
+import { readOperands, splitCommand } from './commandLine.ts'
+
+test('what follows the first -- is the command of the server, options and all', () => {
+  expect(splitCommand(['tools', 'URL'])).toEqual({ own: ['tools', 'URL'], command: undefined })
+  expect(splitCommand(['call', 'add', '--', 'node', '--arg', '--', 'x'])).toEqual({
+    own: ['call', 'add'],
+    command: ['node', '--arg', '--', 'x'],
+  })
+})
+
+describe('operands', () => {
+  test('begin with TARGET, unless there is a command', () => {
+    expect(readOperands(['URL', 'add'], undefined, ['TOOL'])).toEqual({ target: 'URL', values: ['add'] })
+    expect(readOperands(['add'], ['node', 'x'], ['TOOL'])).toEqual({
+      target: { command: 'node', args: ['x'], env: process.env },
+      values: ['add'],
+    })
+    expect(readOperands(['URL'], undefined)).toEqual({ target: 'URL', values: [] })
+    expect(readOperands([], ['node'])).toMatchObject({ target: { command: 'node', args: [] }, values: [] })
+  })
+
+  test.each<[string[], string[] | undefined, string[], RegExp]>([
+    [[], undefined, [], /TARGET is missing/],
+    [[], undefined, ['TOOL'], /TARGET is missing/],
+    [['URL'], undefined, ['TOOL'], /TOOL is missing/],
+    [[], ['node'], ['TOOL'], /TOOL is missing/],
+    [['URL', 'add', 'more'], undefined, ['TOOL'], /takes TARGET and TOOL/],
+    [['URL', 'add'], ['node'], ['TOOL'], /takes TOOL/],
+    [['URL'], ['node'], [], /no operands before --/],
+  ])('%j with the command %j for %j are refused', (operands, command, names, sentence) => {
+    expect(() => readOperands(operands, command, names)).toThrow(sentence)
+  })
+})

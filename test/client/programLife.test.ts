@@ -1,0 +1,197 @@
+/** The program over time and with secrets: suspended and resumed, logged in, with files, tokens and a jar. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { proves } from '../proves.ts'
+import { authorizationServer, type AuthorizationServer } from './authorizationServer.ts'
+import { commandOf, type Kitchen, startKitchen } from './kitchens.ts'
+import { type Given, type Ran, pannier as run, startPannier } from './program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pannier-life-'))
+const env = { XDG_DATA_HOME: folder }
+const pannier = (args: readonly string[], given: Given = {}): Promise<Ran> =>
+  run(args, { ...given, env: { ...env, ...given.env } })
+
+let kitchen: Kitchen
+
+beforeAll(async () => {
+  kitchen = await startKitchen('kitchen')
+})
+afterAll(() => {
+  kitchen.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function fileWith(name: string, content: unknown): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+describe('a suspended call', () => {
+  const saved = join(folder, 'saved.json')
+  const answers = () => fileWith('answers.json', { dish: { dish: 'pie' } })
+
+  proves(
+    'MRTR-9',
+    'lies in a private file, and another process goes on with it after its server was restarted',
+    async () => {
+      const before = await startKitchen('kitchen')
+      const asked = await pannier(['call', before.url, 'cook', '--suspend', saved])
+      expect(asked).toMatchObject({
+        status: 6,
+        stdout: '',
+        stderr: /dish: What shall it be\?\nGo on with: pannier resume/,
+      })
+      expect(statSync(saved).mode & 0o777).toBe(0o600)
+      before.close()
+      const moved = readFileSync(saved, 'utf8').replace(before.url, kitchen.url)
+      writeFileSync(saved, moved)
+
+      const still = await pannier(['resume', saved, '--output', 'json'])
+      expect(still.status).toBe(6)
+      expect(JSON.parse(still.stdout)).toMatchObject({ suspended: { file: saved, inputRequests: { dish: {} } } })
+      expect(await pannier(['resume', saved, '--answers', answers()])).toEqual({
+        status: 0,
+        stdout: 'Here is your pie.\n',
+        stderr: '',
+      })
+      expect(existsSync(saved)).toBe(false)
+    },
+  )
+
+  test('of a command is continued from another folder', async () => {
+    const here = fileWith('start.sh', `exec "${commandOf('kitchen', 'stdio').join('" "')}"`)
+    const there = mkdtempSync(join(folder, 'there-'))
+    const asked = await pannier(['call', 'cook', '--suspend', saved, '--', '/bin/sh', 'start.sh'], { cwd: folder })
+    expect({ here, ...asked }).toMatchObject({ status: 6 })
+    expect(await pannier(['resume', saved, '--yes'], { cwd: there })).toMatchObject({ stdout: 'Here is your soup.\n' })
+  })
+
+  test('that is declined when it goes on has failed because of that', async () => {
+    await pannier(['call', kitchen.url, 'cook', '--suspend', saved])
+    expect(await pannier(['resume', saved, '--decline'])).toMatchObject({ status: 5, stderr: /declined/ })
+  })
+
+  test.each<[string, string[], RegExp]>([
+    ['is not there', ['resume', join(folder, 'none.json')], /ENOENT/],
+    ['is no saved call', ['resume', fileWith('odd.json', { secret: 'hunter2' })], /not a saved call/],
+    ['has a command beside it', ['resume', 'x', '--', 'node'], /knows its server/],
+  ])('that %s is bad input', async (_, args, sentence) => {
+    const ran = await pannier(args)
+    expect(ran).toMatchObject({ status: 2, stdout: '', stderr: sentence })
+    expect(ran.stderr).not.toMatch(/hunter2|\n {4}at /)
+  })
+})
+
+describe('who calls', () => {
+  let guarded: Kitchen
+  beforeAll(async () => {
+    guarded = await startKitchen('kitchen', {}, 'token')
+  })
+  afterAll(() => guarded.close())
+
+  test('is said by a token from the environment, a header, or a file; without one there is no connection', async () => {
+    const file = fileWith('mcp.json', {
+      servers: { web: { url: guarded.url, headers: { Authorization: 'Bearer ${WHO}' } } },
+    })
+    const [bearer, header, entry, unset, nobody] = await Promise.all([
+      pannier(['call', guarded.url, 'who', '--bearer-env', 'TOKEN'], { env: { TOKEN: 'ann' } }),
+      pannier(['call', guarded.url, 'who', '--header', 'Authorization: Bearer ${WHO}'], { env: { WHO: 'bob' } }),
+      pannier(['call', `${file}#web`, 'who'], { env: { WHO: 'eve' } }),
+      pannier(['call', `${file}#web`, 'who']),
+      pannier(['call', guarded.url, 'who']),
+    ])
+    expect([bearer, header, entry].map((ran) => ran?.stdout)).toEqual(['ann\n', 'bob\n', 'eve\n'])
+    expect(unset).toMatchObject({ status: 2, stderr: /no value for the variable "WHO"/ })
+    expect(nobody).toMatchObject({ status: 3, stderr: /does not let us in/ })
+  })
+
+  test('a token that is refused is shown nowhere', async () => {
+    const ran = await pannier(['call', guarded.url, 'who', '--bearer-env', 'TOKEN', '--verbose'], {
+      env: { TOKEN: 'not-a-name' },
+    })
+    expect(ran.status).toBe(3)
+    expect(ran.stdout + ran.stderr).not.toMatch('not-a-name')
+  })
+})
+
+describe('a login with the browser', () => {
+  let provider: AuthorizationServer
+  beforeAll(async () => {
+    provider = await authorizationServer()
+  })
+  afterAll(() => provider.close())
+
+  test('happens once; what it gave is kept in a private file, and used by the next call', async () => {
+    const args = ['call', provider.mcpUrl, 'who', '--oauth']
+    // The person follows the address that the program shows; there is no browser here.
+    const { child, ended } = startPannier(args, { env: { ...env, PATH: '' } })
+    const shown = new Promise<string>((resolve) => child.stderr?.once('data', (text) => resolve(String(text))))
+    const address = /^http\S+$/m.exec(await shown)?.[0] ?? ''
+    expect(await provider.visit(address)).toMatch(/You can close this window/)
+    expect(await ended).toMatchObject({ status: 0, stdout: 'ann\n' })
+
+    const logins = join(folder, 'pannier', 'logins.json')
+    expect(statSync(logins).mode & 0o777).toBe(0o600)
+    expect(await pannier(args)).toEqual({ status: 0, stdout: 'ann\n', stderr: '' })
+    expect(provider.visits).toBe(1)
+  })
+
+  test('that is refused leaves no connection', async () => {
+    rmSync(join(folder, 'pannier', 'logins.json'), { force: true })
+    const { child, ended } = startPannier(['tools', provider.mcpUrl, '--oauth'], { env: { ...env, PATH: '' } })
+    const shown = new Promise<string>((resolve) => child.stderr?.once('data', (text) => resolve(String(text))))
+    const address = new URL(/^http\S+$/m.exec(await shown)?.[0] ?? '')
+    await provider.refuse(address)
+    expect(await ended).toMatchObject({ status: 3, stderr: /does not let us in/ })
+  })
+})
+
+describe('what a server asks to keep', () => {
+  const visits = (...options: string[]) =>
+    pannier(['call', 'visits', ...options, '--', ...commandOf('kitchen', 'stdio')])
+
+  test('is kept from call to call, for each principal, and can be switched off', async () => {
+    expect((await visits()).stdout).toBe('visit 1\n')
+    expect((await visits()).stdout).toBe('visit 2\n')
+    expect((await visits('--principal', 'bob')).stdout).toBe('visit 1\n')
+    expect((await visits('--no-jar')).stdout).toBe('visit 1\n')
+    expect((await visits('--jar', join(folder, 'other.db'))).stdout).toBe('visit 1\n')
+    expect((await pannier(['jar', 'list'])).stdout).toMatch(/kitchen\.ts/)
+  })
+})
+
+describe('no connection', () => {
+  test.each<[string, string[], RegExp]>([
+    ['to a closed port', ['tools', 'http://127.0.0.1:9/mcp'], /Cannot connect to http:\/\/127\.0\.0\.1:9\/mcp: /],
+    ['to a program that is not there', ['tools', '--', '/nowhere/server'], /no such program/],
+    ['to one that ends at once', ['tools', '--', ...commandOf('oddServer', 'broken')], /exit code 3/],
+  ])('%s is said in a line, with exit code 3', async (_, args, sentence) => {
+    const ran = await pannier(args)
+    expect(ran).toMatchObject({ status: 3, stdout: '', stderr: sentence })
+    expect(ran.stderr).not.toMatch(/\n {4}at |\p{Cc}\[/u)
+  })
+
+  test('to one that ends at once shows its last words', async () => {
+    const ran = await pannier(['tools', '--', ...commandOf('oddServer', 'broken')])
+    expect(ran.stderr).toMatch(/^server: .*The oven is missing\.\nerror: /)
+  })
+})
+
+test.each<[string, string[], RegExp]>([
+  ['no target', ['tools'], /TARGET is missing/],
+  ['a host for a URL', ['tools', 'localhost:3000'], /Write the whole address/],
+  ['a file without a name', ['tools', 'mcp.json'], /Name the server of the file/],
+  ['bad JSON', ['call', 'http://a.example', 'x', '--json', 'hunter2'], /--json takes a JSON object/],
+  ['a bad header', ['tools', 'http://a.example', '--header', 'hunter2'], /--header takes/],
+  ['an unset token', ['tools', 'http://a.example', '--bearer-env', 'NONE'], /variable is not set/],
+  ['a bad form', ['tools', 'http://a.example', '--output', 'xml'], /Allowed choices are text, json/],
+  ['two ways to answer', ['call', 'http://a.example', 'x', '--yes', '--decline'], /not both/],
+  ['a missing file of answers', ['call', 'http://a.example', 'x', '--answers', '/none'], /ENOENT/],
+])('%s is bad input', async (_, args, sentence) => {
+  const ran = await pannier(args)
+  expect(ran).toMatchObject({ status: 2, stdout: '', stderr: sentence })
+  expect(ran.stderr).not.toMatch(/hunter2|\n {4}at /)
+})
