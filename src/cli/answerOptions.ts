@@ -29,7 +29,8 @@ export interface AnswerFlags {
 export const ANSWER_HELP = `
 
 When the server asks something, you are asked at the terminal. For scripts, in this order:
-  --answers FILE   answers by their keys: { "confirm": { "sure": true }, "address": "decline" }
+  --answers FILE   answers by their keys: { "confirm": { "sure": true }, "address": "decline" };
+                   "*" answers the rest, and servers of the older era, whose questions have no keys
   --yes, --decline for whatever is left
   --suspend FILE   for whatever is left: the call is saved, and "pannier resume FILE" goes on with it`
 
@@ -63,7 +64,7 @@ export async function chooseAnswerers(flags: AnswerFlags, host: AnswererHost): P
   if (flags.yes && flags.decline) throw new InputError('Give --yes or --decline, not both.')
   const known = flags.answers === undefined ? undefined : await readAnswers(flags.answers)
   const person = lastResort(flags, host)
-  const form = known === undefined ? person : fixed(known, person && { otherwise: person })
+  const form = known === undefined ? person : knownAnswers(known, person)
   const noted = form && noting(form, host.notes)
   const roots = flags.folder === undefined ? undefined : folders(flags.folder)
   return {
@@ -71,6 +72,13 @@ export async function chooseAnswerers(flags: AnswerFlags, host: AnswererHost): P
     ...((known || flags.suspend !== undefined) && noted && { sampling: noted }),
     ...(roots && { roots }),
   }
+}
+
+/** Answers by their keys, then by "*", then by whoever is there. */
+function knownAnswers(known: Readonly<Record<string, Given>>, person: Answerer | undefined): Answerer {
+  const { '*': any, ...keyed } = known
+  const rest: Answerer | undefined = any === undefined ? person : (asked) => fixed({ [asked.key]: any })(asked)
+  return fixed(keyed, rest && { otherwise: rest })
 }
 
 function lastResort({ yes, decline, suspend: file }: AnswerFlags, host: AnswererHost): Answerer | undefined {
@@ -89,7 +97,7 @@ function noting(answerer: Answerer, notes: AnswerNotes): Answerer {
 }
 
 /** Answers by their keys. The file may hold what people would not say aloud, so no part of it is in an error. */
-export async function readAnswers(file: string): Promise<Readonly<Record<string, Given>>> {
+async function readAnswers(file: string): Promise<Readonly<Record<string, Given>>> {
   const answers = parsed(file === '-' ? await text(process.stdin) : await readText(file))
   if (!isObject(answers)) throw new InputError('--answers: the file must hold a JSON object of answers by their keys.')
   const odd = Object.entries(answers).find(([, answer]) => !isGiven(answer))

@@ -47,7 +47,7 @@ export function createDisplay(): Display {
   }
 }
 
-export function logLine({ level, logger, data }: LoggingMessageNotificationParams): string {
+function logLine({ level, logger, data }: LoggingMessageNotificationParams): string {
   const from = logger === undefined ? '' : ` ${plainText(logger)}:`
   const text = typeof data === 'string' ? plainText(data) : jsonText(data)
   return `[${level}]${from} ${text}`

@@ -52,6 +52,9 @@ everyCommand(program).forEach((command) =>
   command.exitOverride().configureOutput({ outputError: (text, write) => write(withoutSecrets(text)) }),
 )
 
+// Whoever reads the output may stop, as `head` does.
+process.stdout.on('error', () => process.exit())
+
 try {
   await program.parseAsync(own, { from: 'user' })
 } catch (error) {

@@ -3,11 +3,13 @@ import { type Notice, plainLine, plainText } from '../client/index.ts'
 import type { Display } from './display.ts'
 
 const LAST_LINES = 20
+const HELD_OPEN = 'note: A server of the older era holds its call open while it asks, so this one cannot be suspended.'
 
 export function noticesOf(display: Display, verbose: boolean) {
   const lines: string[] = []
   return {
     hear(notice: Notice): void {
+      if (notice.kind === 'error' && notice.error.name === 'Suspend') display.note(HELD_OPEN)
       if (verbose) display.note(noticeText(notice))
       else if (notice.kind === 'stderr') lines.splice(0, lines.length, ...[...lines, notice.line].slice(-LAST_LINES))
     },

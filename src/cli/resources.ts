@@ -1,6 +1,14 @@
+import { ProtocolError, ProtocolErrorCode, type ResourceTemplateType } from '@modelcontextprotocol/client'
 import type { Command } from 'commander'
 import { listingCommand } from './listing.ts'
 import { resourcesText } from './listText.ts'
+
+/** A server need not have templates, and many that have none do not know the question. */
+function noTemplates(error: unknown): { resourceTemplates: ResourceTemplateType[] } {
+  if (error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound)
+    return { resourceTemplates: [] }
+  throw error
+}
 
 /** `pannier resources`: lists the resources of a server, and the templates of resources. */
 export function resourcesCommand(server: readonly string[] | undefined): Command {
@@ -10,7 +18,7 @@ export function resourcesCommand(server: readonly string[] | undefined): Command
       description: 'List the resources of a server, and its templates for resources.',
       list: async (client, options) => {
         const { resources } = await client.listResources(undefined, options)
-        const { resourceTemplates } = await client.listResourceTemplates(undefined, options)
+        const { resourceTemplates } = await client.listResourceTemplates(undefined, options).catch(noTemplates)
         return { resources, resourceTemplates }
       },
       text: ({ resources, resourceTemplates }) => resourcesText(resources, resourceTemplates),

@@ -18,6 +18,9 @@ import { noticesOf } from './notices.ts'
 import { listenToLog } from './serverLog.ts'
 import { readVersion } from './version.ts'
 
+/** The longest time a timer takes: 24 days. */
+const NO_LIMIT_MS = 2 ** 31 - 1
+
 /** What a request is sent with. */
 export interface CallOptions {
   readonly signal: AbortSignal
@@ -68,7 +71,8 @@ function connectOptions(flags: ClientFlags): ConnectOptions {
   return {
     headers: readHeaders(header, (value) => expandVariables(value, variables, '--header')),
     ...(bearerEnv !== undefined && { bearer: readBearer(bearerEnv, process.env) }),
-    ...(timeoutMs !== undefined && { timeoutMs, connectTimeoutMs: timeoutMs }),
+    // Who sits in front of it knows best how long to wait; there is Ctrl-C.
+    ...(timeoutMs === undefined ? { timeoutMs: NO_LIMIT_MS } : { timeoutMs, connectTimeoutMs: timeoutMs }),
     jar,
     ...(principal !== undefined && { principal }),
     ...(context !== undefined && { context }),

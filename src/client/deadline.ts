@@ -3,7 +3,7 @@
  * while the server waits for an answer of ours. People's time is not the server's: under `rounds` each round is a
  * request of its own, so nobody is hurried over a form.
  */
-import { isObject, META, type RequestId } from '../protocol/index.ts'
+import { META, type RequestId } from '../protocol/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import {
@@ -126,8 +126,3 @@ function cancellation(request: WireRequest, reason: string): WireMessage {
 }
 
 const ENVELOPE: ReadonlySet<string> = new Set(Object.values(META))
-
-/** Whether an error, of the SDK or of JSON-RPC, is the end of a request by `deadline`. */
-export function isTimeout(error: unknown): boolean {
-  return isObject(error) && isObject(error['data']) && error['data']['code'] === 'REQUEST_TIMED_OUT'
-}

@@ -20,7 +20,7 @@ export function readQuestion(value: unknown): InputRequest | undefined {
   }
 }
 
-export function kindOf(request: InputRequest): keyof Answerers {
+function kindOf(request: InputRequest): keyof Answerers {
   switch (request.method) {
     case 'elicitation/create':
       return request.params.mode === 'url' ? 'url' : 'form'

@@ -26,7 +26,7 @@ export async function readEntry(file: string, name: string, env: Env = process.e
   return { ...address, env: { ...fromFile, ...address.env } }
 }
 
-export interface EntryPlace {
+interface EntryPlace {
   readonly file: string
   readonly name: string
   /** The folder that relative paths start from. */
@@ -34,14 +34,14 @@ export interface EntryPlace {
   readonly variables: Variables
 }
 
-export interface Entry {
+interface Entry {
   readonly address: Address
   /** A file with more of the environment (VS Code). */
   readonly envFile?: string
 }
 
 /** The entry of a file's text, with its variables put in. */
-export function entryIn(text: string, place: EntryPlace): Entry {
+function entryIn(text: string, place: EntryPlace): Entry {
   const servers = serversIn(parseText(text, place.file), place.file)
   const entry = Object.hasOwn(servers, place.name) ? servers[place.name] : undefined
   if (entry === undefined) throw invalid(`${place.file} has no server "${place.name}"; ${listed(Object.keys(servers))}`)

@@ -504,6 +504,15 @@ describe('a question that is pushed', () => {
     expect(above.heard).toEqual([])
   })
 
+  test('is left to the client where the revision has none', async () => {
+    const { wire, above } = layered()
+    await above.send(call(1, { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }))
+    wire.say({ id: 'q1', ...form() })
+    await settled()
+    expect(wire.sent).toHaveLength(1)
+    expect(above.heard).toMatchObject([{ id: 'q1' }])
+  })
+
   test('that is taken back gets no answer', async () => {
     const { wire, above } = layered({ form: () => new Promise((resolve) => setTimeout(resolve, 20, accept())) })
     wire.say({ id: 'q1', ...form() })

@@ -3,7 +3,7 @@
  * answers what the server asks and sends the request again, until there is a result (`roundTrips.ts`). Questions that a
  * session-era server pushes get the same answers.
  */
-import { ROUNDS_CAPABILITY, type RequestId } from '../protocol/index.ts'
+import { hasEnvelope, ROUNDS_CAPABILITY, type RequestId } from '../protocol/index.ts'
 import type { Answerers } from './answerer.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { type Declare, declaring, extended } from './declare.ts'
@@ -28,7 +28,8 @@ export function rounds(options: RoundsOptions): Layer {
   return (transport) => around(transport, (ends) => new Rounds(ends, options))
 }
 
-const NO_CALL = { method: '', name: undefined }
+/** Several calls are under way, and a pushed question does not say whose it is. */
+const SOME_CALL = { method: 'unknown', name: undefined }
 
 class Rounds implements Passage {
   readonly #ends: Ends
@@ -38,6 +39,8 @@ class Rounds implements Passage {
   readonly #pushed: PushedQuestions
   /** The request whose result says who the server is. */
   #greeting: RequestId | undefined
+  /** The stateless revision has no pushed questions, and clients must not answer any. */
+  #isModern = false
 
   constructor(ends: Ends, { answerers, maxRounds = 10, server }: RoundsOptions) {
     this.#ends = ends
@@ -48,7 +51,7 @@ class Rounds implements Passage {
     this.#questioner = new Questioner(ends, answerers, server)
     this.#trips = new RoundTrips(ends, this.#questioner, maxRounds)
     this.#pushed = new PushedQuestions(ends, (question) =>
-      this.#questioner.ask({ ...question, call: this.#trips.onlyCall?.about ?? NO_CALL }),
+      this.#questioner.ask({ ...question, call: this.#trips.onlyCall?.about ?? SOME_CALL }),
     )
   }
 
@@ -77,6 +80,7 @@ class Rounds implements Passage {
   }
 
   async #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
+    this.#isModern = hasEnvelope(paramsOf(message))
     const declared = this.#declare(message) as WireRequest
     if (isAsking(declared)) return this.#trips.begin(new RoundCall(declared, options))
     if (message.method === 'initialize' || message.method === 'server/discover') {
@@ -87,7 +91,7 @@ class Rounds implements Passage {
   }
 
   #asked(message: WireRequest, extra: unknown): void {
-    const request = readQuestion(message)
+    const request = this.#isModern ? undefined : readQuestion(message)
     if (request === undefined || !this.#questioner.answers(request)) this.#ends.deliver(message, extra)
     else void this.#pushed.answer(message, request)
   }

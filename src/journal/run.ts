@@ -137,7 +137,7 @@ function start<T>(handler: () => T | Promise<T>): Promise<T> {
     const value = handler()
     return value instanceof Promise ? value : Promise.resolve(value)
   } catch (error) {
-    return Promise.reject(error)
+    return new Promise((_, reject) => reject(error))
   }
 }
 

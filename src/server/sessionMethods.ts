@@ -74,5 +74,8 @@ function watchedUri({ method, params }: Call, registry: Registry): string {
 }
 
 function tooManyWatched(): ProtocolError {
-  return new ProtocolError('PARAMS_INVALID', 'This session watches as much as it may; unsubscribe from something first.')
+  return new ProtocolError(
+    'PARAMS_INVALID',
+    'This session watches as much as it may; unsubscribe from something first.',
+  )
 }

@@ -78,7 +78,8 @@ export class SessionNotes {
     const { note } = event
     if ('level' in note) notes.level = note.level as LoggingLevel
     else if ('subscribe' in note) this.#add(notes, note.subscribe)
-    else if ('unsubscribe' in note && notes.watched.delete(note.unsubscribe)) this.#count(notes, -note.unsubscribe.length)
+    else if ('unsubscribe' in note && notes.watched.delete(note.unsubscribe))
+      this.#count(notes, -note.unsubscribe.length)
   }
 
   #add(notes: Notes, uri: string): void {

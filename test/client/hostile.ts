@@ -9,7 +9,7 @@ type Message = { id?: unknown; method?: string; params?: Loose; error?: Loose; s
 export type Say = (message: object) => void
 
 export const SERVER_STATE = 'modelcontextprotocol.io/state/server'
-export const SESSION_STATE = 'modelcontextprotocol.io/state/session'
+const SESSION_STATE = 'modelcontextprotocol.io/state/session'
 const TEN_MB = 10_000_000
 const form = {
   method: 'elicitation/create',

@@ -22,7 +22,7 @@ export const places: readonly Place[] = [
   { name: 'the SDK v1 over stdio', maker: 'kitchenV1', host: 'stdio', era: 'legacy' },
 ]
 
-export function programPath(name: string): string {
+function programPath(name: string): string {
   return fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url))
 }
 

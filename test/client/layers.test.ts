@@ -1,6 +1,6 @@
 /** All layers at once under each official client, over each transport and in each era, against our server. */
 import { memoryJar } from 'pannier/state'
-import { type Answerers, type Asked, compose, echo, jar, type Refused, rounds, scope } from 'pannier/client'
+import { type Answerers, type Asked, compose, echo, jar, type Layer, type Refused, rounds, scope } from 'pannier/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Instance } from '../interop/instances.ts'
 import { proves } from '../proves.ts'
@@ -13,6 +13,25 @@ beforeAll(async () => {
   instance = await startLayersServer()
 })
 afterAll(() => instance.close())
+
+test.each([['rounds scope echo'], ['scope rounds echo'], ['scope echo rounds'], ['echo rounds scope']])(
+  'the layers work in the order %s',
+  async (order) => {
+    const all: Record<string, Layer> = {
+      rounds: rounds({ answerers: { form: () => accept({ name: 'Ann' }) } }),
+      scope: scope(),
+      echo: echo(),
+    }
+    for (const { connect } of ways.filter(({ name }) => name.includes('HTTP'))) {
+      const kept = jar(memoryJar(), { server: 'layers.example', principal: 'ann', context: order })
+      const client = await connect(instance.url, compose(...order.split(' ').map((name) => all[name]!), kept))
+      expect(await callTool(client, 'greet')).toMatchObject(text('Hello Ann'))
+      await callTool(client, 'visits')
+      expect(await callTool(client, 'visits')).toMatchObject(text('visit 2'))
+      await client.close()
+    }
+  },
+)
 
 describe.each(ways)('$name', ({ connect, era, name }) => {
   const asked: Asked[] = []

@@ -101,9 +101,12 @@ describe.each(['kitchen', 'kitchenV1'] as const)('with %s', (maker) => {
   })
 
   test('questions are answered by a file, declined, or not to be asked at all', async () => {
-    // A pushed question has no key of its own, so it goes by the id of its request.
+    // A question that an older server pushes has no key.
     const answers = join(folder, `${maker}.json`)
-    writeFileSync(answers, JSON.stringify({ [maker === 'kitchenV1' ? '0' : 'dish']: { dish: 'stew' } }))
+    writeFileSync(
+      answers,
+      JSON.stringify({ other: 'decline', [maker === 'kitchenV1' ? '*' : 'dish']: { dish: 'stew' } }),
+    )
     const [fixed, declined, unasked] = await Promise.all([
       pannier(line('call', 'cook', '--answers', answers)),
       pannier(line('call', 'cook', '--decline')),

@@ -1,5 +1,8 @@
 /** The program over time and with secrets: suspended and resumed, logged in, with files, tokens and a jar. */
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -67,6 +70,13 @@ describe('a suspended call', () => {
     const asked = await pannier(['call', 'cook', '--suspend', saved, '--', '/bin/sh', 'start.sh'], { cwd: folder })
     expect({ here, ...asked }).toMatchObject({ status: 6 })
     expect(await pannier(['resume', saved, '--yes'], { cwd: there })).toMatchObject({ stdout: 'Here is your soup.\n' })
+  })
+
+  test('of a server of the older era cannot be, and that is said', async () => {
+    const command = commandOf('kitchenV1', 'stdio')
+    const ran = await pannier(['call', 'cook', '--suspend', saved, '--', ...command])
+    expect(ran).toMatchObject({ status: 1, stdout: '', stderr: /cannot be suspended/ })
+    expect(existsSync(saved)).toBe(false)
   })
 
   test('that is declined when it goes on has failed because of that', async () => {
@@ -164,6 +174,26 @@ describe('what a server asks to keep', () => {
 })
 
 describe('no connection', () => {
+  test('yet: Ctrl-C ends the waiting', async () => {
+    const deaf = createServer(() => undefined)
+    await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
+    const asked = new Promise((resolve) => deaf.once('request', resolve))
+    const url = `http://127.0.0.1:${(deaf.address() as AddressInfo).port}/mcp`
+    const { child, ended } = startPannier(['tools', url], { env })
+    await asked
+    child.kill('SIGINT')
+    expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'Cancelled.\n' })
+    deaf.closeAllConnections()
+    deaf.close()
+  })
+
+  test('any more: a reader that stops is no error', async () => {
+    const { child, ended } = startPannier(['tools', kitchen.url], { env })
+    ended.catch(() => undefined) // there is nothing to collect
+    child.stdout?.destroy()
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
   test.each<[string, string[], RegExp]>([
     ['to a closed port', ['tools', 'http://127.0.0.1:9/mcp'], /Cannot connect to http:\/\/127\.0\.0\.1:9\/mcp: /],
     ['to a program that is not there', ['tools', '--', '/nowhere/server'], /no such program/],

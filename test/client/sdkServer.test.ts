@@ -68,6 +68,12 @@ describe.each([
   ['v2, HTTP, negotiated to a session', 'legacy', () => v2('auto'), () => new HttpV2(host.legacy)],
   ['v2, HTTP, negotiated', 'modern', () => v2('auto'), () => new HttpV2(host.modern)],
   ['v2, HTTP, pinned', 'modern', () => v2({ pin: '2026-07-28' }), () => new HttpV2(host.modern)],
+  [
+    'v2, HTTP, modern() under a client of sessions',
+    'legacy',
+    () => v2('legacy'),
+    () => modern()(new HttpV2(host.modern)),
+  ],
   ['v2, memory, session', 'legacy', () => v2('legacy'), () => inMemory(InMemoryV2)],
   ['v2, memory, negotiated', 'modern', () => v2('auto'), () => inMemory(InMemoryV2)],
   ['v2, memory of v1, negotiated', 'modern', () => v2('auto'), () => inMemory(InMemoryV1)],
