@@ -133,12 +133,14 @@ export class Run implements RoundOwner {
 
 /** The handler's promise, also when it throws at once or gives a plain value. */
 function start<T>(handler: () => T | Promise<T>): Promise<T> {
+  let value: T | Promise<T>
   try {
-    const value = handler()
-    return value instanceof Promise ? value : Promise.resolve(value)
+    value = handler()
   } catch (error) {
-    return new Promise((_, reject) => reject(error))
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- what a handler throws is passed on as it is
+    return Promise.reject(error)
   }
+  return value instanceof Promise ? value : Promise.resolve(value)
 }
 
 /** Lets `finally` blocks finish before the answer goes out, so that the next round finds their resources released. */
