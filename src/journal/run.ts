@@ -9,9 +9,9 @@ import type { Journal } from './journal.ts'
 import type { Question } from './question.ts'
 import { quiet, Round, type RoundOwner } from './round.ts'
 import type { Stored } from './storable.ts'
-import { type OnceOptions, type SingleUse, Steps, type Watch } from './steps.ts'
+import { type OnceOptions, type SingleUse, type StepOptions, Steps } from './steps.ts'
 
-export interface RunOptions extends AskOptions {
+export interface RunOptions extends AskOptions, StepOptions {
   readonly journal: Journal
   readonly ledger: SingleUse
   /** Whether the process would rather hand this call to another one. */
@@ -24,7 +24,6 @@ export interface RunOptions extends AskOptions {
   readonly onStuck: () => void
   /** Told when a handler returned a result while it still asked. */
   readonly onUnawaited: (keys: readonly string[]) => void
-  readonly watch?: Watch | undefined
 }
 
 /** How a round ended. */
@@ -59,7 +58,7 @@ export class Run implements RoundOwner {
   }
 
   get #steps(): Steps {
-    this.#stepsMade ??= new Steps(this.#options.journal, this.#round, this.#options.ledger, this.#options.watch)
+    this.#stepsMade ??= new Steps(this.#options.journal, this.#round, this.#options.ledger, this.#options)
     return this.#stepsMade
   }
 

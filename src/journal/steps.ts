@@ -27,10 +27,16 @@ export interface Watch {
   ended(): void
 }
 
+export interface StepOptions {
+  /** How long a claim of `once` is remembered, in seconds: longer than a call can live. @default 172800 */
+  readonly claimSeconds?: number | undefined
+  readonly watch?: Watch | undefined
+}
+
 export interface OnceOptions {
   /** Run again when an earlier attempt began and never reported its end. Only right when `fn` honours its idempotency key. @default false */
   retryUnsettled?: boolean
-  /** How long the claim is remembered, in seconds: longer than a call can live. @default 172800 */
+  /** How long the claim is remembered, in seconds: longer than a call can live. @default twice `maxCallSeconds` */
   ttlSeconds?: number
 }
 
@@ -42,16 +48,18 @@ export class Steps {
   readonly #round: Round
   readonly #ledger: SingleUse
   readonly #watch: Watch | undefined
+  readonly #claimSeconds: number
   readonly #inRun = new Set<string>()
 
   /** How many results this run added to the journal. */
   gained = 0
 
-  constructor(journal: Journal, round: Round, ledger: SingleUse, watch?: Watch) {
+  constructor(journal: Journal, round: Round, ledger: SingleUse, options: StepOptions) {
     this.#journal = journal
     this.#round = round
     this.#ledger = ledger
-    this.#watch = watch
+    this.#watch = options.watch
+    this.#claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   }
 
   async step<T>(key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
@@ -82,7 +90,7 @@ export class Steps {
     const id = `${this.#journal.id}/${key}`
     // It goes to other services and their logs, so it must not tell the name of the call.
     const idempotencyKey = hash('sha256', id, 'hex').slice(0, 32)
-    const claim = await this.#ledger.claim(id, options.ttlSeconds ?? DEFAULT_CLAIM_SECONDS)
+    const claim = await this.#ledger.claim(id, options.ttlSeconds ?? this.#claimSeconds)
     if (claim.state === 'done') return claim.value as Stored<T>
     if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
     let done: T

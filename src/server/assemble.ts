@@ -34,6 +34,7 @@ export type Assembly = ReturnType<typeof assemble>
 
 export function assemble(options: ServerOptions) {
   const { instructions, store, legacy = true, clock = Date.now, ttlSeconds = 3600, exposeErrors = true } = options
+  const { maxCallSeconds = Math.max(86_400, 4 * ttlSeconds) } = options
   const identity = identityOf(options)
   const caching = {
     ttlMs: 0,
@@ -67,7 +68,7 @@ export function assemble(options: ServerOptions) {
     vault,
     store,
     ttlSeconds,
-    maxCallSeconds: options.maxCallSeconds ?? 86_400,
+    maxCallSeconds,
     clock,
     onDifference: options.onDifference,
     logger: log,
@@ -79,6 +80,7 @@ export function assemble(options: ServerOptions) {
     results,
     maxAsks: options.maxAsks ?? 5,
     maxRounds: options.maxRounds ?? 256,
+    claimSeconds: 2 * maxCallSeconds,
     unwindMs: options.unwindMs ?? 5000,
     watch: options.watch,
     logger: log,

@@ -33,6 +33,7 @@ export interface MultiRoundOptions {
   readonly results: Results
   readonly maxAsks: number
   readonly maxRounds: number
+  readonly claimSeconds: number
   readonly unwindMs: number
   readonly watch: Watch | undefined
   readonly logger: () => Logger
@@ -120,6 +121,7 @@ export class MultiRound {
     const { ledger, load, maxAsks, unwindMs, watch, logger } = this.#options
     return new Run({
       journal,
+      claimSeconds: this.#options.claimSeconds,
       ledger,
       maxAsks,
       unwindMs,

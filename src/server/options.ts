@@ -32,7 +32,7 @@ export interface ServerOptions extends GuardOptions {
   audience?: string
   /** How long a client may take between two rounds, in seconds. @default 3600 */
   ttlSeconds?: number
-  /** How long one call may live over all its rounds, in seconds. @default 86400 */
+  /** How long one call may live over all its rounds, in seconds. @default 86400, or four times ttlSeconds if that is more */
   maxCallSeconds?: number
   /** The largest state that travels with a client, in bytes; above it a store is needed. @default 65536 */
   maxStateBytes?: number

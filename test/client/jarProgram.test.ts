@@ -156,8 +156,8 @@ test('a jar that cannot be used ends with exit code 2 and a sentence that names 
     [['--file', at('nowhere.db')], /There is no file .*nowhere\.db\./],
     [['--file', at('notes.db')], /notes\.db: .*damaged/],
     [['--file', folder], /The file cannot be used/],
-    [['--file', at('other.db')], /other\.db: The file is a database, but no jar/],
-    [['--file', at('newer.db')], /newer\.db: The jar has schema 9, this version knows 1; upgrade/],
+    [['--file', at('other.db')], /other\.db: The file is a database, but not a jar/],
+    [['--file', at('newer.db')], /newer\.db: The file has schema/],
     [['--server', 'http://a b/'], /--server: The address is not a valid/],
   ]
   const ended = await Promise.all(cases.map(([args]) => pannier('list', ...args)))
