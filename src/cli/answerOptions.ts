@@ -1,5 +1,4 @@
 /** Who answers when a server asks something: the person at the terminal, or what the command line says for them. */
-import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import {
@@ -17,6 +16,7 @@ import {
 import { isObject, type Json } from '../protocol/index.ts'
 import { added } from './clientOptions.ts'
 import { InputError } from './inputError.ts'
+import { readInputFile } from './inputFile.ts'
 
 export interface AnswerFlags {
   readonly answers?: string
@@ -98,7 +98,7 @@ function noting(answerer: Answerer, notes: AnswerNotes): Answerer {
 
 /** Answers by their keys. The file may hold what people would not say aloud, so no part of it is in an error. */
 async function readAnswers(file: string): Promise<Readonly<Record<string, Given>>> {
-  const answers = parsed(file === '-' ? await text(process.stdin) : await readText(file))
+  const answers = parsed(file === '-' ? await text(process.stdin) : await readInputFile(file, '--answers'))
   if (!isObject(answers)) throw new InputError('--answers: the file must hold a JSON object of answers by their keys.')
   const odd = Object.entries(answers).find(([, answer]) => !isGiven(answer))
   if (odd === undefined) return answers as Readonly<Record<string, Given>>
@@ -114,14 +114,5 @@ function parsed(content: string): Json | undefined {
     return JSON.parse(content) as Json
   } catch {
     return undefined
-  }
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-    throw new InputError(`Cannot read the file given with --answers (${code}); check its path.`, { cause })
   }
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { Client, Tool } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
@@ -11,6 +10,7 @@ import { readOperands } from './commandLine.ts'
 import { atDesk } from './desk.ts'
 import { EXIT_HELP } from './exitCodes.ts'
 import { InputError } from './inputError.ts'
+import { readInputFile } from './inputFile.ts'
 import { logMeta } from './serverLog.ts'
 import { typedArguments } from './typedArguments.ts'
 
@@ -56,7 +56,12 @@ async function findTool(client: Client, name: string): Promise<Tool> {
 async function readJson({ json, answers }: CallFlags): Promise<Json> {
   if (json === undefined) return {}
   if (json === '-' && answers === '-') throw new InputError('Standard input can give --json or --answers, not both.')
-  const content = json === '-' ? await text(process.stdin) : json.startsWith('@') ? await readText(json.slice(1)) : json
+  const content =
+    json === '-'
+      ? await text(process.stdin)
+      : json.startsWith('@')
+        ? await readInputFile(json.slice(1), '--json')
+        : json
   const value = parsed(content)
   if (!isObject(value)) throw new InputError('--json takes a JSON object.')
   return value
@@ -67,14 +72,5 @@ function parsed(content: string): unknown {
     return JSON.parse(content)
   } catch {
     return undefined
-  }
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-    throw new InputError(`Cannot read the file given with --json (${code}); check its path.`, { cause })
   }
 }
