@@ -1,6 +1,17 @@
 import { parseArgs } from 'node:util'
 
-export const CASE_NAMES = ['calls', 'elicitation', 'fetch', 'stdio', 'memory', 'tools', 'seal', 'journal'] as const
+export const CASE_NAMES = [
+  'calls',
+  'elicitation',
+  'fetch',
+  'stdio',
+  'memory',
+  'tools',
+  'seal',
+  'journal',
+  'layers',
+  'jar',
+] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 
 export interface Options {

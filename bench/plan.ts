@@ -6,6 +6,10 @@ export interface Plan {
   /** Load before the rate counts. The SDK is still getting faster after seven seconds. */
   warmUpMs: { floor: number; sdk: number; pannier: number }
   memory: { calls: number; repeats: number }
+  /** For each outfit of each client, of which there are many. */
+  clients: { rounds: Rounds; warmUpMs: number }
+  /** For each store of a jar, and for reads and writes alike. */
+  jar: { rounds: Rounds; warmUpMs: number }
   /** How long each size of a seal, and each pass over a long journal, is timed. */
   microMs: number
   /** Time that may go on waiting for others who use the machine. */
@@ -18,6 +22,8 @@ export const FULL: Plan = {
   rounds: { count: 7, turns: 10, turnMs: 200 },
   warmUpMs: { floor: 3_000, sdk: 10_000, pannier: 5_000 },
   memory: { calls: 15_000, repeats: 3 },
+  clients: { rounds: { count: 7, turns: 10, turnMs: 50 }, warmUpMs: 1_500 },
+  jar: { rounds: { count: 7, turns: 5, turnMs: 50 }, warmUpMs: 300 },
   microMs: 1_500,
   patienceMs: 60_000,
 }
@@ -26,6 +32,8 @@ export const QUICK: Plan = {
   rounds: { count: 3, turns: 3, turnMs: 150 },
   warmUpMs: { floor: 500, sdk: 1_500, pannier: 750 },
   memory: { calls: 1_500, repeats: 1 },
+  clients: { rounds: { count: 3, turns: 3, turnMs: 25 }, warmUpMs: 200 },
+  jar: { rounds: { count: 3, turns: 2, turnMs: 30 }, warmUpMs: 50 },
   microMs: 200,
   patienceMs: 3_000,
 }

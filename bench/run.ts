@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs'
-import type { Bench, Case, CaseResult } from './cases/case.ts'
+import type { Bench, Case, CaseResult, Serving } from './cases/case.ts'
 import { calls } from './cases/calls.ts'
 import { elicitation } from './cases/elicitation.ts'
 import { fetch } from './cases/fetch.ts'
+import { jar } from './cases/jar.ts'
 import { journal } from './cases/journal.ts'
+import { layers } from './cases/layers.ts'
 import { figureLine } from './cases/lines.ts'
 import { memory } from './cases/memory.ts'
 import { seal } from './cases/seal.ts'
@@ -17,11 +19,11 @@ import { FULL, type Plan, QUICK } from './plan.ts'
 import { type Built, buildPrograms } from './processes/build.ts'
 import { killChildrenAtExit, startChild } from './processes/child.ts'
 import { coresBusyMs } from './processes/coreBusy.ts'
-import { LOAD_CORE, pinLoadGenerator, SERVER_CORE } from './processes/pin.ts'
+import { LOAD_CORE, onCore, pinLoadGenerator, SERVER_CORE } from './processes/pin.ts'
 import { watched } from './processes/usage.ts'
 import { profileOurs } from './profile.ts'
 
-const CASES: Record<CaseName, Case> = { calls, elicitation, fetch, stdio, memory, tools, seal, journal }
+const CASES: Record<CaseName, Case> = { calls, elicitation, fetch, stdio, memory, tools, seal, journal, layers, jar }
 
 const REPEATED = 'measurements were made again because other processes used the machine meanwhile.'
 
@@ -73,14 +75,18 @@ function planFor({ quick, patienceSeconds }: Options): Plan {
 }
 
 function openBench(plan: Plan, patience: Patience, built: Built, pinned: boolean): Bench {
+  const roleArgv = (role: Serving): string[] => writeRole({ tool: 'echo', registered: 1, ...role })
   return {
     plan,
     undisturbed: (children, work) => patience.undisturbed(() => watched(children, work)),
-    startServer(program, role) {
-      const argv = writeRole({ tool: 'echo', registered: 1, ...role })
-      return startChild({ file: built.file(program), argv, pinned, pipes: role.door === 'stdio' })
+    startServer(program, role, core = SERVER_CORE) {
+      const argv = roleArgv(role)
+      return startChild({ file: built.file(program), argv, pinned, core, pipes: role.door === 'stdio' })
     },
-    startProgram: (program) => startChild({ file: built.file(program), argv: [], pinned }),
+    startProgram: (program, argv = [], core = SERVER_CORE) =>
+      startChild({ file: built.file(program), argv, pinned, core }),
+    serverCommand: (program, role) =>
+      onCore(LOAD_CORE, pinned, [process.execPath, built.file(program), ...roleArgv(role)]),
   }
 }
 

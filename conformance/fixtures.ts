@@ -12,8 +12,8 @@ export interface Fixtures {
 
 const program = join(import.meta.dirname, 'serve.ts')
 
-export async function startFixtures(count: number): Promise<Fixtures> {
-  const env = { PANNIER_KEYS: newKey(), PANNIER_LOG_LEVEL: 'warn' }
+export async function startFixtures(count: number, more: Record<string, string> = {}): Promise<Fixtures> {
+  const env = { PANNIER_KEYS: newKey(), PANNIER_LOG_LEVEL: 'warn', ...more }
   const siblings = Array.from({ length: count }, () => startProcess(program, env))
   const urls = await Promise.all(siblings.map(listening))
   for (const sender of siblings) {

@@ -1,17 +1,18 @@
-// `npm run conformance`: the official suite against our server and our client. `-- server` or `-- client` runs one side.
+// `npm run conformance`: the official suite against our server, its tasks and our client. `-- server`, `-- tasks` or
+// `-- client` runs one part.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import '../scripts/compileCache.ts'
 import { runClientLegs } from './clientLegs.ts'
 import type { Result } from './judge.ts'
 import { runServerLegs } from './serverLegs.ts'
 import { heading, line } from './table.ts'
+import { runTaskLegs } from './taskLegs.ts'
 
 const sides = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'pannier-conformance-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-// A hundred short processes load the same modules; what was compiled once need not be again.
-process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled')
 
 const results: Result[] = []
 function report(result: Result): void {
@@ -21,6 +22,7 @@ function report(result: Result): void {
 
 console.log(heading())
 if (sides.length === 0 || sides.includes('server')) await runServerLegs(folder, report)
+if (sides.length === 0 || sides.includes('tasks')) await runTaskLegs(folder, report)
 if (sides.length === 0 || sides.includes('client')) await runClientLegs(folder, report)
 
 const passed = results.filter(({ verdict }) => verdict === 'passed').length

@@ -4,11 +4,12 @@
  */
 import { type EventBus, localBus, type ServerEvent } from 'pannier/server'
 import { createFixture } from './fixture/fixture.ts'
+import { tasksAt } from './fixture/taskPlace.ts'
 
 const parent = process.send?.bind(process)
-const { url } = await createFixture(parent === undefined ? localBus() : siblingBus(parent)).listen({
-  port: Number(process.argv[2] ?? 0),
-})
+const bus = parent === undefined ? localBus() : siblingBus(parent)
+const fixture = createFixture(bus, tasksAt(process.env['PANNIER_TASKS']))
+const { url } = await fixture.listen({ port: Number(process.argv[2] ?? 0) })
 parent?.({ kind: 'listening', url })
 process.once('disconnect', () => process.exit(0))
 

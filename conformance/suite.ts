@@ -42,6 +42,11 @@ export function runServerSuite(url: string, revision: Revision, folder: string):
   return runSuite(['server', '--url', url, '--requirements', revision], folder)
 }
 
+/** Runs one scenario against a server, also one that no revision requires. */
+export function runServerScenario(url: string, scenario: string, folder: string): Promise<SuiteRun> {
+  return runSuite(['server', '--url', url, '--scenario', scenario], folder)
+}
+
 /** Runs one scenario against our client. Only so do its exit code and its time count for the suite. */
 export function runClientScenario(scenario: string, revision: Revision, folder: string): Promise<SuiteRun> {
   const command = `${process.execPath} --conditions=pannier-source ${clientProgram}`

@@ -1,4 +1,5 @@
 // `npm test` runs every stage; `npm test -- unit types` runs only those. The last line is `N passed, N failed`.
+import './compileCache.ts'
 import { stopAll } from './stages/command.ts'
 import { type Outcome, type Stage, stages } from './stages/stages.ts'
 

@@ -4,15 +4,21 @@ import type { Role } from '../peers/role.ts'
 import type { Plan } from '../plan.ts'
 import type { Program } from '../processes/build.ts'
 import type { Child } from '../processes/child.ts'
+import type { Used } from '../processes/usage.ts'
 
 /** What a case may use. */
 export interface Bench {
   plan: Plan
   /** Measures again what others on the machine disturbed. */
-  undisturbed<T extends object>(children: readonly Child[], work: () => Promise<T>): Promise<T & Disturbed>
-  startServer(program: Program, role: Partial<Role> & Pick<Role, 'door'>): Promise<Child>
-  startProgram(program: Program): Promise<Child>
+  undisturbed<T extends object>(children: readonly Used[], work: () => Promise<T>): Promise<T & Disturbed>
+  startServer(program: Program, role: Serving, core?: number): Promise<Child>
+  startProgram(program: Program, argv?: string[], core?: number): Promise<Child>
+  /** The command line by which a measured client starts its server, on the core that is not its own. */
+  serverCommand(program: Program, role: Serving): string[]
 }
+
+/** A role, as far as it is not the usual one. */
+export type Serving = Partial<Role> & Pick<Role, 'door'>
 
 export interface CaseResult {
   /** What is printed. */

@@ -44,7 +44,7 @@ export function spreadText({ median, low, high }: Spread): string {
   return `${fine(median)} (${fine(low)} … ${fine(high)})`
 }
 
-function whole(value: number): string {
+export function whole(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }
 

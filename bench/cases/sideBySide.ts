@@ -4,7 +4,6 @@ import type { Contender, Sample } from '../measure/contender.ts'
 import type { Figure } from '../measure/figure.ts'
 import { wrongIn } from '../measure/series.ts'
 import type { Role } from '../peers/role.ts'
-import type { Plan } from '../plan.ts'
 import type { Child } from '../processes/child.ts'
 import { ownCpuMs } from '../processes/usage.ts'
 import { type Bench, type Case, type CaseResult, withChildren } from './case.ts'
@@ -34,7 +33,10 @@ export function sideBySide(comparison: Comparison): Case & { entrants: readonly 
   const run = (bench: Bench): Promise<CaseResult> => {
     const starting = entrants.map(({ program, role }) => bench.startServer(program, role))
     return withChildren(starting, async (children) => {
-      const contenders = entrants.map((entrant, index) => contender(entrant, children[index], bench.plan))
+      const contenders = entrants.map((entrant, index) => {
+        const warmUpMs = bench.plan.warmUpMs[entrant.program]
+        return contender({ ...entrant, warmUpMs }, children[index])
+      })
       return settle(
         comparison,
         await compare(contenders, bench.plan.rounds, (work) => bench.undisturbed(children, work)),
@@ -44,20 +46,24 @@ export function sideBySide(comparison: Comparison): Case & { entrants: readonly 
   return { title, programs, entrants, run }
 }
 
-function contender(entrant: Entrant, child: Child | undefined, plan: Plan): Contender {
-  if (child === undefined) throw new Error(`${entrant.name} was not started.`)
+/** A process as one of those compared. */
+export function contender(
+  { name, warmUpMs, load }: Pick<Contender, 'name' | 'warmUpMs'> & { load: Load },
+  child: Child | undefined,
+): Contender {
+  if (child === undefined) throw new Error(`${name} was not started.`)
   return {
-    name: entrant.name,
-    warmUpMs: plan.warmUpMs[entrant.program],
+    name,
+    warmUpMs,
     async open() {
-      const session = await entrant.load(child)
+      const session = await load(child)
       return { run: (ms) => timedTurn(child, session, ms), close: () => session.close() }
     },
   }
 }
 
 /** One turn, with the CPU time that both sides spent on it. */
-async function timedTurn(child: Child, session: Session, ms: number): Promise<Sample> {
+export async function timedTurn(child: Child, session: Session, ms: number): Promise<Sample> {
   const serverBefore = await child.ask<number>('cpu')
   const loadBefore = ownCpuMs()
   const outcome = await session.run({ ms })

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { onServerCore } from './pin.ts'
+import { onCore, SERVER_CORE } from './pin.ts'
 
 const STARTUP_MS = 20_000
 const ANSWER_MS = 120_000
@@ -10,6 +10,8 @@ export interface Launch {
   file: string
   argv: string[]
   pinned: boolean
+  /** @default the server's */
+  core?: number
   /** Its stdin and stdout are the measured pipe. @default false */
   pipes?: boolean
   nodeFlags?: string[]
@@ -47,7 +49,7 @@ export function killChildrenAtExit(): void {
 }
 
 export async function startChild(launch: Launch): Promise<Child> {
-  const [command = '', ...args] = onServerCore(launch.pinned, commandLine(launch))
+  const [command = '', ...args] = onCore(launch.core ?? SERVER_CORE, launch.pinned, commandLine(launch))
   const pipe = launch.pipes === true ? 'pipe' : 'ignore'
   const child = spawn(command, args, { stdio: [pipe, pipe, 'pipe', 'ipc'] })
   alive.add(child)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { LOAD_CORE, SERVER_CORE } from './pin.ts'
 
 /** A tick of /proc/stat, on every Linux that Node runs on. */
-const TICK_MS = 10
+export const TICK_MS = 10
 
 /** How long our two cores have been busy since the machine started, in milliseconds; undefined where /proc is not. */
 export function coresBusyMs(): number | undefined {

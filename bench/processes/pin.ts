@@ -27,7 +27,7 @@ export function pinLoadGenerator(): boolean {
   }
 }
 
-/** The command line that runs a program on the server's core. */
-export function onServerCore(pinned: boolean, command: string[]): string[] {
-  return pinned ? ['taskset', '-c', String(SERVER_CORE), ...command] : command
+/** The command line that runs a program on a core. */
+export function onCore(core: number, pinned: boolean, command: string[]): string[] {
+  return pinned ? ['taskset', '-c', String(core), ...command] : command
 }

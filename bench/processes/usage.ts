@@ -1,6 +1,10 @@
 import type { Disturbed } from '../measure/patience.ts'
-import type { Child } from './child.ts'
 import { coresBusyMs } from './coreBusy.ts'
+
+/** A process that says how much CPU time it has used. */
+export interface Used {
+  ask(topic: 'cpu'): Promise<number>
+}
 
 /** CPU time so far, in milliseconds. */
 interface Usage {
@@ -13,7 +17,7 @@ interface Usage {
 
 /** Does the work, and notes what others used of the cores meanwhile. */
 export async function watched<T extends object>(
-  children: readonly Child[],
+  children: readonly Used[],
   work: () => Promise<T>,
 ): Promise<T & Disturbed> {
   const before = await readUsage(children)
@@ -29,8 +33,8 @@ export function ownCpuMs(): number {
   return (user + system) / 1000
 }
 
-async function readUsage(children: readonly Child[]): Promise<Usage> {
-  const servers = await Promise.all(children.map((child) => child.ask<number>('cpu')))
+async function readUsage(children: readonly Used[]): Promise<Usage> {
+  const servers = await Promise.all(children.map((child) => child.ask('cpu')))
   const used = servers.reduce((sum, ms) => sum + ms, ownCpuMs())
   return { wall: performance.now(), used, cores: coresBusyMs() }
 }

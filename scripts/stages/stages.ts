@@ -18,8 +18,9 @@ export interface Stage {
 
 const source = '--conditions=pannier-source'
 
-/** Everything `npm test` checks, the quick first. */
+/** Everything `npm test` checks: the longest first, so that all others fit beside it, then the quick. */
 export const stages: readonly Stage[] = [
+  { name: 'e2e', run: () => runVitest('e2e') },
   checks('format', [['biome', 'format', '.']]),
   checks('lint', [['oxlint']]),
   checks('types', [['tsc', '--noEmit']]),
@@ -34,7 +35,6 @@ export const stages: readonly Stage[] = [
     ['node', 'scripts/builtPackage.ts'],
   ]),
   { name: 'unit', run: () => runVitest('unit') },
-  { name: 'e2e', run: () => runVitest('e2e') },
   ...(existsSync(join(root, 'conformance/run.ts'))
     ? [checks('conformance', [['node', source, 'conformance/run.ts']])]
     : []),

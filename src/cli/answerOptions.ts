@@ -1,5 +1,4 @@
 /** Who answers when a server asks something: the person at the terminal, or what the command line says for them. */
-import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import {
   type Answerer,
@@ -57,12 +56,13 @@ export interface AnswererHost {
   /** Where a call goes that waits. */
   readonly saving: SavedStore | undefined
   readonly isTerminal: boolean
+  readonly signal: AbortSignal
 }
 
 /** The answerers that the options name. A kind that nobody could answer is left out, so servers are not told of it. */
 export async function chooseAnswerers(flags: AnswerFlags, host: AnswererHost): Promise<Answerers> {
   if (flags.yes && flags.decline) throw new InputError('Give --yes or --decline, not both.')
-  const known = flags.answers === undefined ? undefined : await readAnswers(flags.answers)
+  const known = flags.answers === undefined ? undefined : await readAnswers(flags.answers, host.signal)
   const person = lastResort(flags, host)
   const form = known === undefined ? person : knownAnswers(known, person)
   const noted = form && noting(form, host.notes)
@@ -97,8 +97,8 @@ function noting(answerer: Answerer, notes: AnswerNotes): Answerer {
 }
 
 /** Answers by their keys. The file may hold what people would not say aloud, so no part of it is in an error. */
-async function readAnswers(file: string): Promise<Readonly<Record<string, Given>>> {
-  const answers = parsed(file === '-' ? await text(process.stdin) : await readInputFile(file, '--answers'))
+async function readAnswers(file: string, signal: AbortSignal): Promise<Readonly<Record<string, Given>>> {
+  const answers = parsed(await readInputFile(file, '--answers', signal))
   if (!isObject(answers)) throw new InputError('--answers: the file must hold a JSON object of answers by their keys.')
   const odd = Object.entries(answers).find(([, answer]) => !isGiven(answer))
   if (odd === undefined) return answers as Readonly<Record<string, Given>>

@@ -1,17 +1,20 @@
 /** Commands in which the server may ask something back, from the answerers to the exit code. */
 import type { Client } from '@modelcontextprotocol/client'
 import type { Command } from 'commander'
-import { type SavedFile, savedFile, storable, type Target } from '../client/index.ts'
+import { savedFile, type Target, taskOf } from '../client/index.ts'
 import { type AnswererHost, type AnswerFlags, type AnswerNotes, chooseAnswerers } from './answerOptions.ts'
 import { type AskingCall, sendCall, showOutcome } from './askingCall.ts'
 import type { ClientFlags } from './clientOptions.ts'
 import type { Desk } from './desk.ts'
+import { answeredLater, showDetached } from './detached.ts'
 import { EXIT, type ExitCode } from './exitCodes.ts'
 import { failureOf } from './failure.ts'
-import { withServer } from './session.ts'
+import { type CallOptions, withServer } from './session.ts'
 
 export interface AskingFlags extends ClientFlags, AnswerFlags {
   readonly save?: string
+  /** Leaves a call that becomes a task to the server. */
+  readonly detach?: boolean
 }
 
 export function withSaveOption(command: Command): Command {
@@ -23,36 +26,35 @@ export async function ask(
   target: Target,
   flags: AskingFlags,
   desk: Desk,
-  prepare: (client: Client) => Promise<AskingCall> | AskingCall,
+  prepare: (client: Client, options: CallOptions) => Promise<AskingCall> | AskingCall,
 ): Promise<ExitCode> {
   const notes: AnswerNotes = { declined: false }
   const file = flags.suspend === undefined ? undefined : savedFile(flags.suspend)
-  const answerers = await chooseAnswerers(flags, hostOf(desk, notes, file && savingWith(file, target)))
+  await file?.assertUsable()
+  const chosen = await chooseAnswerers(flags, hostOf(desk, notes, file))
+  const answerers = flags.detach ? { ...answeredLater(), ...chosen } : chosen
   return refusalCounts(desk, notes, async () => {
     const { call, result } = await withServer(
       target,
       flags,
       desk,
       async (client, options) => {
-        const prepared = await prepare(client)
+        const prepared = await prepare(client, options)
         return { call: prepared, result: await sendCall(client, prepared, options) }
       },
       answerers,
+      flags.detach ? { handle: true, optional: true } : {},
     )
     const { output, save, suspend } = flags
+    const task = flags.detach ? taskOf(result) : undefined
+    if (task !== undefined) return showDetached(task, desk, output)
     return showOutcome(call, result, { display: desk.display, output, save, file: suspend, notes })
   })
 }
 
 export function hostOf(desk: Desk, notes: AnswerNotes, saving: AnswererHost['saving']): AnswererHost {
   const isTerminal = Boolean(process.stdin.isTTY && process.stderr.isTTY)
-  return { hold: desk.display.hold, notes, saving, isTerminal }
-}
-
-/** Saves a call with what it takes to find its server again, from wherever it is continued. */
-export function savingWith(file: SavedFile, target: Target): AnswererHost['saving'] {
-  const place = { target: storable(target), cwd: process.cwd() }
-  return { save: (saved) => file.save({ ...saved, ...place }) }
+  return { hold: desk.display.hold, notes, saving, isTerminal, signal: desk.signal }
 }
 
 /** A call that fails after somebody said no has failed because of that. */

@@ -1,6 +1,6 @@
 /** The three requests in which a server may ask something back: sent, and shown when they are over. */
 import type { CallToolResult, Client, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/client'
-import { type AskingMethod, type SavedCall, plainLine, suspendedOf } from '../client/index.ts'
+import { type AskingMethod, type SavedCall, suspendedOf } from '../client/index.ts'
 import type { Json } from '../protocol/index.ts'
 import { isObject } from '../protocol/index.ts'
 import type { AnswerNotes } from './answerOptions.ts'
@@ -10,6 +10,7 @@ import { jsonText } from './jsonText.ts'
 import { describeMedium, saveMedium } from './media.ts'
 import { promptText, resourceText, toolText } from './resultText.ts'
 import type { CallOptions } from './session.ts'
+import { questionLines } from './taskText.ts'
 
 export interface AskingCall {
   readonly method: AskingMethod
@@ -70,10 +71,7 @@ function resultText({ method, params }: AskingCall, result: unknown, place: type
 
 function showSuspended({ inputRequests }: SavedCall, { display, output, file }: Showing): ExitCode {
   if (output === 'json') display.print(jsonText({ suspended: { file, inputRequests } }))
-  const questions = Object.entries(inputRequests).map(([key, { params }]) => {
-    const message = params !== undefined && 'message' in params ? String(params.message) : ''
-    return `  ${plainLine(key, 60)}: ${plainLine(message)}`
-  })
+  const questions = questionLines(inputRequests)
   const wait = questions.length === 1 ? '1 question waits' : `${questions.length} questions wait`
   display.note([`Suspended; ${wait}:`, ...questions, `Go on with: pannier resume ${file ?? 'FILE'}`].join('\n'))
   return EXIT.suspended

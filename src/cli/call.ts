@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import type { Client, Tool } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
 import { plainLine } from '../client/index.ts'
@@ -12,6 +11,7 @@ import { EXIT_HELP } from './exitCodes.ts'
 import { InputError } from './inputError.ts'
 import { readInputFile } from './inputFile.ts'
 import { logMeta } from './serverLog.ts'
+import type { CallOptions } from './session.ts'
 import { typedArguments } from './typedArguments.ts'
 
 interface CallFlags extends AskingFlags {
@@ -27,13 +27,14 @@ export function callCommand(server: readonly string[] | undefined): Command {
     .argument('[operands...]')
     .option('--arg <name=value>', "an argument, typed by the tool's schema (repeatable; lists, too)", added)
     .option('--json <object>', 'all arguments as JSON; @FILE reads a file, - standard input')
+    .option('--detach', 'print the id of the task that the call becomes, and end; see "pannier task"')
     .action((operands: string[], flags: CallFlags) =>
       atDesk(async (desk) => {
         const { target, values } = readOperands(operands, server, ['TOOL'])
         const [name = ''] = values
-        const given = await readJson(flags)
-        return ask(target, flags, desk, async (client) => {
-          const tool = await findTool(client, name)
+        const given = await readJson(flags, desk.signal)
+        return ask(target, flags, desk, async (client, options) => {
+          const tool = await findTool(client, name, options)
           const args = { ...given, ...typedArguments(flags.arg ?? [], tool.inputSchema) }
           return { method: 'tools/call', params: { name, arguments: args, ...logMeta(flags) } }
         })
@@ -44,8 +45,8 @@ export function callCommand(server: readonly string[] | undefined): Command {
 }
 
 /** The list also tells the SDK which arguments go along as headers. */
-async function findTool(client: Client, name: string): Promise<Tool> {
-  const { tools } = await client.listTools()
+async function findTool(client: Client, name: string, options: CallOptions): Promise<Tool> {
+  const { tools } = await client.listTools(undefined, options)
   const tool = tools.find((one) => one.name === name)
   if (tool !== undefined) return tool
   const names = tools.map((one) => plainLine(one.name, 60)).join(', ')
@@ -53,16 +54,11 @@ async function findTool(client: Client, name: string): Promise<Tool> {
 }
 
 /** The arguments as JSON. They may be secret, so nothing of them is in an error. */
-async function readJson({ json, answers }: CallFlags): Promise<Json> {
+async function readJson({ json, answers }: CallFlags, signal: AbortSignal): Promise<Json> {
   if (json === undefined) return {}
   if (json === '-' && answers === '-') throw new InputError('Standard input can give --json or --answers, not both.')
-  const content =
-    json === '-'
-      ? await text(process.stdin)
-      : json.startsWith('@')
-        ? await readInputFile(json.slice(1), '--json')
-        : json
-  const value = parsed(content)
+  const isFile = json === '-' || json.startsWith('@')
+  const value = parsed(isFile ? await readInputFile(json.replace(/^@/, ''), '--json', signal) : json)
   if (!isObject(value)) throw new InputError('--json takes a JSON object.')
   return value
 }

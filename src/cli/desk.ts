@@ -2,7 +2,7 @@
 import { createDisplay, type Display } from './display.ts'
 import type { ExitCode } from './exitCodes.ts'
 import { failureOf } from './failure.ts'
-import { type Interrupt, watchInterrupt } from './interrupt.ts'
+import { watchInterrupt } from './interrupt.ts'
 
 /** What every command has before there is a connection. */
 export interface Desk {
@@ -10,25 +10,30 @@ export interface Desk {
   readonly signal: AbortSignal
 }
 
+export interface DeskOptions {
+  /** What is said when the user interrupts it. @default 'Cancelled.' */
+  interrupted?: string
+}
+
 /** Runs a command to its end, and sets the exit code. */
-export async function atDesk(work: (desk: Desk) => Promise<ExitCode>): Promise<void> {
+export async function atDesk(
+  work: (desk: Desk) => Promise<ExitCode>,
+  { interrupted = 'Cancelled.' }: DeskOptions = {},
+): Promise<void> {
   const display = createDisplay()
   const interrupt = watchInterrupt()
   try {
     process.exitCode = await work({ display, signal: interrupt.signal })
   } catch (error) {
-    process.exitCode = saidFailure(error, display, interrupt)
+    if (interrupt.exitCode !== undefined) display.note(interrupted)
+    process.exitCode = interrupt.exitCode ?? saidFailure(error, display)
   } finally {
     interrupt.release()
     display.end()
   }
 }
 
-function saidFailure(error: unknown, display: Display, interrupt: Interrupt): ExitCode {
-  if (interrupt.exitCode !== undefined) {
-    display.note('Cancelled.')
-    return interrupt.exitCode
-  }
+function saidFailure(error: unknown, display: Display): ExitCode {
   const failure = failureOf(error)
   if (failure === undefined) throw error
   display.note(`error: ${failure.text}`)

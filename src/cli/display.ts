@@ -1,8 +1,11 @@
 /** What the program says while it works: results on stdout, everything else on stderr, never both at once. */
 import type { LoggingMessageNotificationParams, Progress } from '@modelcontextprotocol/client'
-import { plainText } from '../client/index.ts'
+import { plainLine, type Task, taskOf } from '../client/index.ts'
+import { hasEnded } from '../protocol/index.ts'
 import { jsonText } from './jsonText.ts'
 import { progressBar } from './progressBar.ts'
+import { serverWords } from './serverWords.ts'
+import { statusText } from './taskText.ts'
 
 export interface Display {
   /** A result. */
@@ -11,6 +14,8 @@ export interface Display {
   note(text: string): void
   log(message: LoggingMessageNotificationParams): void
   progress(progress: Progress): void
+  /** How a task is: on a terminal one line that changes, elsewhere a line for each change. */
+  status(task: Task): void
   /** A question is on the screen: other lines wait until the function it gives is called. */
   hold(): () => void
   /** Nothing moves any more. */
@@ -32,7 +37,15 @@ export function createDisplay(): Display {
       process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
     },
     log: (message) => note(logLine(message)),
-    progress: (progress) => bar.update(progress),
+    progress: (progress) => {
+      // The status of a task comes by this way, too.
+      if (taskOf(progress) === undefined) bar.update(progress)
+    },
+    status(task) {
+      if (hasEnded(task.status)) bar.clear()
+      else if (process.stderr.isTTY) bar.show(statusText(task))
+      else note(statusText(task))
+    },
     hold() {
       bar.hold(true)
       waiting ??= []
@@ -48,7 +61,7 @@ export function createDisplay(): Display {
 }
 
 function logLine({ level, logger, data }: LoggingMessageNotificationParams): string {
-  const from = logger === undefined ? '' : ` ${plainText(logger)}:`
-  const text = typeof data === 'string' ? plainText(data) : jsonText(data)
+  const from = logger === undefined ? '' : ` ${plainLine(logger)}:`
+  const text = serverWords(typeof data === 'string' ? data : jsonText(data))
   return `[${level}]${from} ${text}`
 }

@@ -1,10 +1,11 @@
 /** What went wrong with a server, as a line for people and an exit code for scripts. */
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
-import { type ClientCode, ClientError, plainText } from '../client/index.ts'
-import { isObject } from '../protocol/index.ts'
+import { type ClientCode, clientCode, ClientError, failureReason } from '../client/index.ts'
+import { ProbeError } from '../probe/index.ts'
 import { StateError } from '../state/index.ts'
 import { EXIT, type ExitCode } from './exitCodes.ts'
 import { InputError } from './inputError.ts'
+import { serverWords } from './serverWords.ts'
 
 export interface Failure {
   readonly exitCode: ExitCode
@@ -13,20 +14,35 @@ export interface Failure {
 
 /** Undefined for what is no failure of a call but a fault of this program. */
 export function failureOf(error: unknown): Failure | undefined {
-  if (error instanceof InputError || error instanceof StateError)
-    return { exitCode: EXIT.badInput, text: error.message }
-  if (error instanceof ClientError) return { exitCode: exitCodeOf(error.code), text: plainText(error.message) }
-  if (error instanceof ProtocolError) return protocolFailure(error)
-  if (!(error instanceof SdkError)) return undefined
-  return { exitCode: sdkExitCode(error.code), text: plainText(error.message) }
+  if (!(error instanceof Error)) return undefined
+  const exitCode = exitCodeOf(error)
+  if (exitCode !== undefined) return { exitCode, text: textOf(error) }
+  return error instanceof ProtocolError ? serverFailure(error) : undefined
 }
 
-/** An error of JSON-RPC: the server's own, or one that a layer of ours gave in its place. */
-function protocolFailure({ code, message, data }: ProtocolError): Failure {
-  const ours = isObject(data) ? EXITS.get(data['code'] as ClientCode) : undefined
-  if (ours !== undefined) return { exitCode: ours, text: plainText(ownMessage(message)) }
+/** Where a server answers with a page, its status says more. */
+function textOf(error: Error): string {
+  const { status } = failureReason(error)
+  const isPage = status !== undefined && !(error instanceof ClientError)
+  return isPage ? `The server answered HTTP ${status}.` : serverWords(ownMessage(error.message))
+}
+
+function exitCodeOf(error: Error): ExitCode | undefined {
+  const code = clientCode(error)
+  if (code !== undefined) return EXITS.get(code) ?? EXIT.protocolError
+  if (error instanceof InputError || error instanceof StateError || error instanceof ProbeError) return EXIT.badInput
+  if (error instanceof SdkError) return sdkExitCode(error.code)
+  // The SDK has no class for this one.
+  return error.message === 'Not connected' ? EXIT.noConnection : undefined
+}
+
+/** An error of JSON-RPC that is the server's own. */
+function serverFailure({ code, message }: ProtocolError): Failure {
   const hint = code === CAPABILITY_MISSING ? `\n${UNASKED}` : ''
-  return { exitCode: EXIT.protocolError, text: `The server answered with error ${code}: ${plainText(message)}${hint}` }
+  return {
+    exitCode: EXIT.protocolError,
+    text: `The server answered with error ${code}: ${serverWords(message)}${hint}`,
+  }
 }
 
 const CAPABILITY_MISSING = -32021
@@ -52,19 +68,28 @@ const CODES: Readonly<Record<'badInput' | 'noConnection' | 'timedOut' | 'protoco
     'SAVED_INVALID',
     'SAVED_NEWER',
     'SAVED_UNUSABLE',
+    'TASK_UNANSWERABLE',
   ],
-  noConnection: ['CONNECT_FAILED', 'AUTHORIZATION_FAILED', 'ROUND_UNSENT'],
-  timedOut: ['REQUEST_TIMED_OUT'],
-  protocolError: ['INPUT_INVALID', 'INPUT_UNDECLARED', 'ANSWER_FAILED', 'ROUNDS_ENDLESS', 'RESULT_UNKNOWN'],
+  noConnection: ['CONNECT_FAILED', 'AUTHORIZATION_FAILED', 'ROUND_UNSENT', 'STREAM_ENDED', 'TASK_UNREACHABLE'],
+  timedOut: ['REQUEST_TIMED_OUT', 'TASK_UNFINISHED'],
+  protocolError: [
+    'INPUT_INVALID',
+    'INPUT_UNDECLARED',
+    'INPUT_TOO_LARGE',
+    'ANSWER_FAILED',
+    'ROUNDS_ENDLESS',
+    'RESULT_UNKNOWN',
+    'MESSAGE_UNREADABLE',
+    'TASK_INVALID',
+    'TASK_CANCELLED',
+    'TASK_EXPIRED',
+    'TASKS_MISSING',
+  ],
 }
 
 const EXITS: ReadonlyMap<ClientCode, ExitCode> = new Map(
   Object.entries(CODES).flatMap(([exit, codes]) => codes.map((code) => [code, EXIT[exit as keyof typeof CODES]])),
 )
-
-function exitCodeOf(code: ClientCode): ExitCode {
-  return EXITS.get(code) ?? EXIT.protocolError
-}
 
 function sdkExitCode(code: SdkErrorCode): ExitCode {
   switch (code) {

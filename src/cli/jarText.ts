@@ -1,5 +1,6 @@
 /** What lies in a jar, as people and programs read it. Servers choose the names, so no terminal gets them raw. */
 import type { JarEntry, JarItem } from '../state/index.ts'
+import { columns } from './columns.ts'
 import { jsonText } from './jsonText.ts'
 
 const MAX_COLUMN = 60
@@ -10,7 +11,7 @@ export function jarTable(entries: readonly JarEntry[], now: number): string {
   const rows = entries.map(({ server, principal, scope, context, name, bytes, updatedAt }) =>
     [shown(server), shown(principal), scope, shown(context), shown(name), String(bytes), age(now - updatedAt)].map(cut),
   )
-  return aligned([HEADINGS, ...rows])
+  return columns([HEADINGS, ...rows])
 }
 
 /** A paragraph for each entry, with nothing cut. */
@@ -24,7 +25,7 @@ export function itemsText(items: readonly JarItem[], { values, now }: { values: 
       ['  used', moment(usedAt, now)],
       ['  value', values ? jsonText(value).replaceAll('\n', '\n             ') : 'hidden; --values prints it'],
     ]
-    return `${shown(server)}: ${shown(name)}\n${aligned(facts)}`
+    return `${shown(server)}: ${shown(name)}\n${columns(facts)}`
   })
   return texts.join('\n\n')
 }
@@ -55,18 +56,6 @@ function shown(text: string | undefined): string {
 function cut(text: string): string {
   const characters = Array.from(text)
   return characters.length <= MAX_COLUMN ? text : `${characters.slice(0, MAX_COLUMN - 1).join('')}…`
-}
-
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => lengthOf(row[column]))))
-  return rows
-    .map((row) => row.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - lengthOf(cell))).join('  '))
-    .map((line) => line.trimEnd())
-    .join('\n')
-}
-
-function lengthOf(text = ''): number {
-  return Array.from(text).length
 }
 
 function moment(time: number, now: number): string {

@@ -18,3 +18,8 @@ test('words in any language stay readable, and nothing is null', () => {
   expect(jsonText('Grüße, 世界 👋')).toBe('"Grüße, 世界 👋"')
   expect(jsonText(undefined)).toBe('null')
 })
+
+test('what nests deeper than it can be written is an error with a sentence', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`)
+  expect(() => jsonText(deep)).toThrow(expect.objectContaining({ code: 'MESSAGE_UNREADABLE' }))
+})

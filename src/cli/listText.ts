@@ -61,11 +61,11 @@ function argumentLine({ name, type, required, description }: Argument): string {
 
 function toolArguments(schema: Json): Argument[] {
   const properties = isObject(schema['properties']) ? schema['properties'] : {}
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : [])
   return Object.entries(properties).map(([name, property]) => {
     const { description } = isObject(property) ? property : {}
     const about = typeof description === 'string' ? description : undefined
-    return { name, type: typeName(property), required: required.includes(name), description: about }
+    return { name, type: typeName(property), required: required.has(name), description: about }
   })
 }
 

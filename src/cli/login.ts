@@ -3,8 +3,13 @@
  * so that the next call needs no login.
  */
 import { randomBytes } from 'node:crypto'
-import type { OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
-import { type Authorizer, openPage, plainLine } from '../client/index.ts'
+import {
+  type OAuthDiscoveryState,
+  type StoredOAuthClientInformation,
+  type StoredOAuthTokens,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+import { type Authorizer, openPage, plainLine, readVisitAddress } from '../client/index.ts'
 import { openLoopback } from './loopback.ts'
 import { type Login, loginFile } from './loginFile.ts'
 
@@ -92,12 +97,15 @@ function authorizerOf({ redirectUrl, read, change, visit, show }: Parts): Author
   }
 }
 
-/** The server named this address, so the person sees its host before a browser opens it. */
-async function show(url: URL, { note, open = openPage }: LoginHost): Promise<void> {
-  note(
-    `The server asks you to log in at ${plainLine(url.origin)}. If no browser opens, visit:\n${plainLine(url.href, 4_000)}`,
-  )
-  if (url.protocol === 'https:' || url.hostname === 'localhost' || url.hostname === '127.0.0.1') {
-    await open(url.href).catch(() => undefined)
+/** The server named this address, so the person sees its host before a browser opens it, and not every one is opened. */
+async function show({ href }: URL, { note, open = openPage }: LoginHost): Promise<void> {
+  const address = readVisitAddress(href)
+  if (address.kind === 'refused') {
+    note(`The server asks you to log in at an address that is not opened. ${address.reason}`)
+    throw new UnauthorizedError('The address of the login is not opened.')
   }
+  const { host, warnings } = address
+  const sentences = [`The server asks you to log in at ${host}.`, ...warnings, 'If no browser opens, visit:']
+  note(`${plainLine(sentences.join(' '), 1_000)}\n${address.href}`)
+  await open(address.href).catch(() => undefined)
 }

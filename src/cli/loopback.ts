@@ -1,6 +1,7 @@
 /** The end of a login: a page on this machine to which the authorization server sends the browser back (RFC 8252). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { UnauthorizedError } from '@modelcontextprotocol/client'
 
 export interface Loopback {
   readonly redirectUrl: string
@@ -26,7 +27,7 @@ export async function openLoopback(earlier: string | undefined): Promise<Loopbac
       new Promise((resolve, reject) => {
         server.ref()
         const limit = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_MS)])
-        limit.addEventListener('abort', () => reject(new Error('Nobody logged in.')), { once: true })
+        limit.addEventListener('abort', () => reject(new UnauthorizedError('Nobody logged in.')), { once: true })
         visits.set(state, (query) => {
           visits.delete(state)
           server.unref()

@@ -1,6 +1,6 @@
 /** The program `pannier`. One file per command; this one puts them together. Bad input ends with exit code 2. */
 import { Command, CommanderError } from 'commander'
-import { ClientError } from '../client/index.ts'
+import { ClientError, plainText } from '../client/index.ts'
 import { StateError } from '../state/index.ts'
 import { callCommand } from './call.ts'
 import { splitCommand } from './commandLine.ts'
@@ -8,11 +8,13 @@ import { EXIT } from './exitCodes.ts'
 import { InputError } from './inputError.ts'
 import { jarCommand } from './jar.ts'
 import { keysCommand } from './keys.ts'
+import { probeCommand } from './probe.ts'
 import { promptCommand } from './prompt.ts'
 import { promptsCommand } from './prompts.ts'
 import { readCommand } from './read.ts'
 import { resourcesCommand } from './resources.ts'
 import { resumeCommand } from './resume.ts'
+import { taskCommand } from './task.ts'
 import { toolsCommand } from './tools.ts'
 import { readVersion } from './version.ts'
 import { withoutSecrets } from './withoutSecrets.ts'
@@ -23,7 +25,9 @@ Examples:
   pannier call https://example.com/mcp add --arg a=1 --arg b=2
   pannier call .vscode/mcp.json#files search --arg query=todo
   pannier call deploy --suspend deploy.json -- node server.js
-  pannier resume deploy.json --answers answers.json`
+  pannier resume deploy.json --answers answers.json
+  pannier task watch https://example.com/mcp "$(pannier call https://example.com/mcp report --detach)"
+  pannier probe .vscode/mcp.json`
 
 const { own, command: server } = splitCommand(process.argv.slice(2))
 
@@ -43,6 +47,9 @@ const program = new Command('pannier')
   .addCommand(resourcesCommand(server))
   .addCommand(readCommand(server))
   .addCommand(resumeCommand(server))
+  .addCommand(taskCommand(server))
+  .commandsGroup('Find out about servers:')
+  .addCommand(probeCommand(server))
   .commandsGroup('Look after what is kept:')
   .addCommand(jarCommand())
   .addCommand(keysCommand())
@@ -54,6 +61,8 @@ everyCommand(program).forEach((command) =>
 
 // Whoever reads the output may stop, as `head` does.
 process.stdout.on('error', () => process.exit())
+// Without it, what is said beside the result gets lost, and the work goes on.
+process.stderr.on('error', () => undefined)
 
 try {
   await program.parseAsync(own, { from: 'user' })
@@ -75,6 +84,6 @@ function everyCommand(command: Command): Command[] {
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput
   if (!(error instanceof InputError || error instanceof StateError || error instanceof ClientError)) throw error
-  console.error(`error: ${error.message}`)
+  console.error(`error: ${plainText(error.message)}`)
   return EXIT.badInput
 }

@@ -1,6 +1,7 @@
 /** What happens beside the calls: told at once with --verbose, else only when it explains why nothing works. */
-import { type Notice, plainLine, plainText } from '../client/index.ts'
+import { type Notice, plainLine } from '../client/index.ts'
 import type { Display } from './display.ts'
+import { serverWords } from './serverWords.ts'
 
 const LAST_LINES = 20
 const HELD_OPEN = 'note: A server of the older era holds its call open while it asks, so this one cannot be suspended.'
@@ -24,9 +25,9 @@ export function noticesOf(display: Display, verbose: boolean) {
 function noticeText(notice: Notice): string {
   switch (notice.kind) {
     case 'stderr':
-      return `server: ${plainText(notice.line)}`
+      return `server: ${serverWords(notice.line)}`
     case 'error':
-      return `note: ${plainText(notice.error.message)}`
+      return `note: ${serverWords(notice.error.message)}`
     case 'refused':
       return `note: refused "${plainLine(notice.refused.method)}" of the server. ${plainLine(notice.refused.reason)}`
     case 'jar':

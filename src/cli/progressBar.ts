@@ -4,6 +4,8 @@ import { plainLine } from '../client/index.ts'
 
 export interface ProgressBar {
   update(progress: Progress): void
+  /** The same with any other line. */
+  show(line: string): void
   /** Takes the bar away; the next update draws it again, unless it is held. */
   clear(): void
   /** Draws nothing until it is called again with false. */
@@ -27,18 +29,20 @@ export function progressBar(screen: Screen): ProgressBar {
     if (drawn) screen.write(CLEAR_LINE)
     drawn = false
   }
+  // One column stays free: a full line would wrap, and could not be taken back.
+  const draw = (line: (columns: number) => string): void => {
+    if (!screen.isTTY || held) return
+    screen.write(CLEAR_LINE + line((screen.columns ?? 80) - 1))
+    drawn = true
+  }
   return {
     clear,
     hold(now) {
       clear()
       held = now
     },
-    update(progress) {
-      if (!screen.isTTY || held) return
-      // One column stays free: a full line would wrap, and could not be taken back.
-      screen.write(CLEAR_LINE + progressLine(progress, (screen.columns ?? 80) - 1))
-      drawn = true
-    },
+    update: (progress) => draw((columns) => progressLine(progress, columns)),
+    show: (line) => draw((columns) => plainLine(line, columns)),
   }
 }
 

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
 import { InputError } from './inputError.ts'
+import { readInputFile } from './inputFile.ts'
 
 /** Where the user says that the keys are. Nothing but an exact `-` may stand as an argument. */
 export interface KeysSource {
@@ -14,22 +13,12 @@ export async function readKeysValue({ argument, file, environment }: KeysSource)
   if (argument !== undefined && argument !== '-') {
     throw new InputError('Keys are not given as arguments, where others can see them; use PANNIER_KEYS or --keys-file.')
   }
-  if (argument === '-' || file === '-') return valueIn(await text(process.stdin))
-  if (file !== undefined) return valueIn(await readText(file))
+  const path = argument ?? file
+  if (path !== undefined) return valueIn(await readInputFile(path, '--keys-file'))
   if (environment !== undefined) return environment
   throw new InputError(
     'No keys given: set PANNIER_KEYS, or name a file with --keys-file, or pass - for standard input.',
   )
-}
-
-// The path is not shown: it may be a key that was meant for elsewhere.
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-    throw new InputError(`Cannot read the file given with --keys-file (${code}); check its path.`, { cause })
-  }
 }
 
 /** The value of the last `PANNIER_KEYS=` line, as a .env reader takes it; without one, all lines but comments. */

@@ -13,9 +13,10 @@ import type { PlaceMedium } from './media.ts'
 export async function toolText(name: string, result: CallToolResult, place: PlaceMedium): Promise<string> {
   const { content, structuredContent } = result
   if (structuredContent === undefined) return joined(await blockTexts(name, content, place))
+  const structured = jsonText(structuredContent)
   // Most tools repeat their structured content as a text, for older clients.
-  const others = content.filter((block) => block.type !== 'text' || !isSameJson(block.text, structuredContent))
-  return joined([...(await blockTexts(name, others, place)), jsonText(structuredContent)])
+  const others = content.filter((block) => block.type !== 'text' || jsonIn(block.text) !== structured)
+  return joined([...(await blockTexts(name, others, place)), structured])
 }
 
 export async function promptText(
@@ -70,10 +71,11 @@ function joined(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join('\n')
 }
 
-function isSameJson(text: string, value: unknown): boolean {
+/** The JSON that a text is, written as we write it; undefined where it is none. */
+function jsonIn(text: string): string | undefined {
   try {
-    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value)
+    return jsonText(JSON.parse(text))
   } catch {
-    return false
+    return undefined
   }
 }

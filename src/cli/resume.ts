@@ -1,20 +1,21 @@
 import { Command } from 'commander'
 import {
-  type Answerer,
   type Answerers,
-  ClientError,
+  byKind,
   resume,
   type SavedCall,
   savedFile,
+  suspendedOf,
   type Target,
+  targetOf,
 } from '../client/index.ts'
 import { ANSWER_HELP, type AnswerNotes, chooseAnswerers, withAnswerOptions } from './answerOptions.ts'
-import { type AskingFlags, hostOf, refusalCounts, savingWith, withSaveOption } from './asking.ts'
+import { type AskingFlags, hostOf, refusalCounts, withSaveOption } from './asking.ts'
 import { sendCall, showOutcome } from './askingCall.ts'
 import { withClientOptions } from './clientOptions.ts'
 import { typedCommand } from './commandLine.ts'
 import { atDesk, type Desk } from './desk.ts'
-import { EXIT, EXIT_HELP, type ExitCode } from './exitCodes.ts'
+import { EXIT_HELP, type ExitCode } from './exitCodes.ts'
 import { InputError } from './inputError.ts'
 import { withServer } from './session.ts'
 
@@ -39,17 +40,18 @@ again. Headers and tokens are not saved: give them again.`
 async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitCode> {
   const file = savedFile(path)
   const saved = await file.load()
-  const target = targetOf(saved)
+  const target = targetOfCall(saved)
   const next = savedFile(flags.suspend ?? path)
+  await next.assertUsable()
   const notes: AnswerNotes = { declined: false }
-  const host = hostOf(desk, notes, savingWith(next, target))
+  const host = hostOf(desk, notes, next)
   // Without a terminal, what has no answer stays open.
   const isOpenEnded = !host.isTerminal && !flags.yes && !flags.decline
   const suspend = flags.suspend ?? (isOpenEnded ? path : undefined)
   const answerers = await chooseAnswerers(suspend === undefined ? flags : { ...flags, suspend }, host)
   return refusalCounts(desk, notes, async () => {
     const through = { send: sender(target, flags, desk, answerers) }
-    const result = await resume(saved, anyKind(answerers), through, { signal: desk.signal })
+    const result = await resume(saved, byKind(answerers), through, { signal: desk.signal })
     const showing = {
       display: desk.display,
       output: flags.output,
@@ -57,9 +59,9 @@ async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitC
       file: flags.suspend ?? path,
       notes,
     }
-    const exitCode = await showOutcome(saved, result, showing)
-    if (exitCode !== EXIT.suspended) await file.remove()
-    return exitCode
+    // The call is done, whether or not its result can be shown: it must not be sent again.
+    if (suspendedOf(result) === undefined) await file.remove()
+    return showOutcome(saved, result, showing)
   })
 }
 
@@ -68,19 +70,7 @@ function sender(target: Target, flags: AskingFlags, desk: Desk, answerers: Answe
     withServer(target, flags, desk, (client, options) => sendCall(client, { method, params }, options), answerers)
 }
 
-/** Where the call was made, from the folder it was made in. */
-function targetOf({ target, ...saved }: SavedCall): Target {
-  if (target === null) throw new InputError('The saved call does not say which server it is for.')
-  if (typeof target === 'string') return target
-  return typedCommand(target, 'cwd' in saved && typeof saved.cwd === 'string' ? saved.cwd : undefined)
-}
-
-/** One answerer for every kind of question that a saved call may hold. */
-function anyKind({ form, sampling, roots }: Answerers): Answerer {
-  return (asked) => {
-    const { method } = asked.request
-    const answerer = method === 'roots/list' ? roots : method === 'sampling/createMessage' ? sampling : form
-    if (answerer !== undefined) return answerer(asked)
-    throw new ClientError('QUESTION_UNANSWERED', 'Nobody here answers a question of this kind; see --help.')
-  }
+/** A command was typed here, so it runs as it would when it is typed again. */
+function targetOfCall(saved: SavedCall): Target {
+  return Array.isArray(saved.target) ? typedCommand(saved.target as string[], saved.cwd) : targetOf(saved)
 }

@@ -9,6 +9,7 @@ import {
   connect,
   expandVariables,
   type Target,
+  type TasksOptions,
 } from '../client/index.ts'
 import { defaultJarPath } from '../state/index.ts'
 import { type ClientFlags, readBearer, readHeaders, readLogLevel, readTimeout } from './clientOptions.ts'
@@ -24,6 +25,8 @@ const NO_LIMIT_MS = 2 ** 31 - 1
 /** What a request is sent with. */
 export interface CallOptions {
   readonly signal: AbortSignal
+  /** None but --timeout, which the connection watches. */
+  readonly timeout: number
   readonly onprogress?: (progress: Progress) => void
 }
 
@@ -34,6 +37,7 @@ export async function withServer<Result>(
   desk: Desk,
   work: (client: Client, options: CallOptions) => Promise<Result>,
   answerers: Answerers = {},
+  tasks: TasksOptions = {},
 ): Promise<Result> {
   const level = readLogLevel(flags.logLevel)
   const notices = noticesOf(desk.display, flags.verbose ?? false)
@@ -43,6 +47,7 @@ export async function withServer<Result>(
       ...connectOptions(flags),
       ...(login && { authorizer: login.authorizer }),
       answerers,
+      tasks: { patienceMs: NO_LIMIT_MS, onStatus: desk.display.status, ...tasks },
       signal: desk.signal,
       onNotice: notices.hear,
     }).catch((error: unknown) => {
@@ -50,7 +55,7 @@ export async function withServer<Result>(
       throw error
     })
     try {
-      await listenToLog(client, level, desk.display)
+      await listenToLog(client, level, desk)
       return await work(client, callOptions(desk))
     } finally {
       await client.close()
@@ -89,5 +94,6 @@ async function loginFor(target: Target, { display, signal }: Desk) {
 
 /** Progress is asked for only where it can be drawn. */
 function callOptions({ display, signal }: Desk): CallOptions {
-  return process.stderr.isTTY ? { signal, onprogress: display.progress } : { signal }
+  const options = { signal, timeout: NO_LIMIT_MS }
+  return process.stderr.isTTY ? { ...options, onprogress: display.progress } : options
 }

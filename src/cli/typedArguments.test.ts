@@ -62,6 +62,19 @@ describe('an argument gets the type that the schema names', () => {
   })
 })
 
+test('a schema that names itself again and again is read once', () => {
+  const again = { anyOf: Array.from({ length: 1_000 }, () => ({ $ref: '#/$defs/again' })) }
+  const bomb = { properties: { a: { $ref: '#/$defs/again' } }, $defs: { again, number: { type: 'integer' } } }
+  expect(typedArguments(['a=1'], bomb)).toEqual({ a: 1 })
+})
+
+test.each(['#/%zz', '#/%2Fdefs', '#/constructor/name', 'https://example.com/schema'])(
+  'a reference that leads nowhere allows anything: %s',
+  ($ref) => {
+    expect(typedArguments(['a=x'], { type: 'object', properties: { a: { $ref } } })).toEqual({ a: 'x' })
+  },
+)
+
 describe('an argument that does not fit is refused, without its value', () => {
   test.each<[string[], RegExp]>([
     [['text'], /--arg takes name=value/],

@@ -2,16 +2,22 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json } from '../protocol/index.ts'
 
+/** A call in which a server may ask: its method, and the tool, prompt or resource. */
+export interface AskedCall {
+  readonly method: string
+  readonly name: string | undefined
+}
+
 /** One question, and where it comes from. */
 export interface Asked {
   /** The key it stands under, or the id of a pushed request. */
   readonly key: string
   readonly request: InputRequest
-  /** The call that needs the answer. */
-  readonly call: { readonly method: string; readonly name: string | undefined }
+  /** The call that needs the answer; undefined where a server of the session era asks while several are under way. */
+  readonly call: AskedCall | undefined
   /** Who asks, as far as the client knows: what the server calls itself, and how it was reached. */
   readonly server: { readonly name: string | undefined; readonly target: string | undefined }
-  /** Aborted when the call is cancelled: nobody needs the answer any more. */
+  /** Aborted when the call is over before the answer came: nobody needs it any more. */
   readonly signal: AbortSignal
 }
 

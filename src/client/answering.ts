@@ -20,9 +20,17 @@ export type Ask = (question: Question) => Promise<Json>
  * Asks everything at once. One that fails ends the others; one that is suspended does not, so that what they answer is
  * not asked again.
  */
-export async function answerAll({ questions }: InputRequired, cancelled: AbortSignal, ask: Ask): Promise<Answered> {
-  const failed = new AbortController()
-  const signal = AbortSignal.any([cancelled, failed.signal])
+export async function answerAll(
+  questions: InputRequired['questions'],
+  cancelled: AbortSignal,
+  ask: Ask,
+): Promise<Answered> {
+  cancelled.throwIfAborted()
+  // Who has answered hears nothing of what happens to the call after that.
+  const ended = new AbortController()
+  const end = (): void => ended.abort(cancelled.reason)
+  cancelled.addEventListener('abort', end, { once: true })
+  const { signal } = ended
   const answers: [string, Json][] = []
   const open: [string, { request: InputRequest; suspend: Suspend }][] = []
   const one = async ([key, request]: readonly [string, InputRequest]): Promise<void> => {
@@ -30,13 +38,13 @@ export async function answerAll({ questions }: InputRequired, cancelled: AbortSi
       answers.push([key, await ask({ key, request, signal })])
     } catch (error) {
       if (!(error instanceof Suspend)) {
-        failed.abort()
+        ended.abort()
         throw error
       }
       open.push([key, { request, suspend: error }])
     }
   }
-  await Promise.all(questions.map(one))
+  await Promise.all(questions.map(one)).finally(() => cancelled.removeEventListener('abort', end))
   return { answers: Object.fromEntries(answers), open: Object.fromEntries(open) }
 }
 

@@ -2,6 +2,8 @@
  * The one way a layer is made: a transport around a transport. The outer one is the inner one in everything but what
  * the layer does with messages: session id, protocol version, pid, stderr, private fields and class stay what they are,
  * because every other member is the inner one's own.
+ *
+ * Messages pass from layer to layer by plain calls; a proxy stands only where somebody else reads or sets a member.
  */
 import type { SendOptions, Transport, WireMessage } from './transport.ts'
 
@@ -26,100 +28,144 @@ export interface Passage {
   closed?(): void
 }
 
-type Member = string | symbol
-
 export function around<T extends object>(inner: T, open: (ends: Ends) => Passage): T {
-  const transport = inner as T & Transport
-  /** What the client has put on the outer transport: its handlers, and methods it replaced. */
-  const outer = new Map<Member, unknown>()
-  const passage = open({
-    send: (message, options) => transport.send(message, options),
-    deliver: (message, extra) => call(outer.get('onmessage'), message, extra),
-    report: (error) => call(outer.get('onerror'), error),
+  const shell = new Shell(inner as T & Transport, open)
+  const outer = new Proxy(inner, {
+    get: (_, member) => shell.read(member),
+    set: (_, member, value: unknown) => shell.write(member, value),
   })
-  const own = ownMethods(transport, passage)
-  const handlers = handlersFor(transport, passage, outer)
-  const bound = new WeakMap<object, unknown>()
-  const original = new WeakMap<object, unknown>()
-
-  return new Proxy(inner, {
-    get(_, member) {
-      const set = outer.get(member) ?? own.get(member)
-      if (set !== undefined || outer.has(member)) return set
-      const value: unknown = Reflect.get(inner, member, inner)
-      if (typeof value !== 'function' || member === 'constructor' || handlers.has(member)) return value
-      // Private fields are reachable only through the inner transport itself; one function for each keeps identities.
-      if (!bound.has(value)) {
-        const method: unknown = value.bind(inner)
-        bound.set(value, method)
-        original.set(method as object, value)
-      }
-      return bound.get(value)
-    },
-    set(_, member, value: unknown) {
-      const install = handlers.get(member)
-      if (install !== undefined) {
-        outer.set(member, value)
-        install(typeof value === 'function')
-        return true
-      }
-      if (own.has(member)) {
-        if (value === own.get(member)) outer.delete(member)
-        else outer.set(member, value)
-        return true
-      }
-      const plain = typeof value === 'function' ? (original.get(value) ?? value) : value
-      return Reflect.set(inner, member, plain, inner)
-    },
-  })
+  shells.set(outer, shell)
+  return outer
 }
 
-function ownMethods(transport: Transport, passage: Passage): Map<Member, unknown> {
+/** What is inside each transport made here. */
+const shells = new WeakMap<object, Shell>()
+
+type Member = string | symbol
+type Handlers = Pick<Transport, 'onmessage' | 'onclose' | 'onerror'>
+
+/** A transport as the layer around it uses it. */
+interface Inside {
+  readonly send: Transport['send']
+  read(member: Member): unknown
+  write(member: Member, value: unknown): boolean
+}
+
+/** The transport that all layers are around. */
+class Core implements Inside {
+  readonly #transport: Transport
+  // Private fields are reachable only through the transport itself; one function for each method keeps identities.
+  readonly #bound = new WeakMap<object, unknown>()
+  readonly #original = new WeakMap<object, unknown>()
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  send(message: WireMessage, options?: SendOptions): Promise<void> {
+    return this.#transport.send(message, options)
+  }
+
+  read(member: Member): unknown {
+    const value: unknown = Reflect.get(this.#transport, member, this.#transport)
+    if (typeof value !== 'function' || member === 'constructor' || isHandler(member)) return value
+    if (!this.#bound.has(value)) {
+      const method: unknown = value.bind(this.#transport)
+      this.#bound.set(value, method)
+      this.#original.set(method as object, value)
+    }
+    return this.#bound.get(value)
+  }
+
+  write(member: Member, value: unknown): boolean {
+    const plain = typeof value === 'function' ? (this.#original.get(value) ?? value) : value
+    return Reflect.set(this.#transport, member, plain, this.#transport)
+  }
+}
+
+/** A transport with one layer around it. */
+class Shell implements Inside {
+  send: Transport['send']
+  readonly #inside: Inside
+  /** The methods that the layer has in place of the inner transport's. */
+  readonly #own: ReadonlySet<Member>
+  /** These, and what the client has put here: its handlers, and methods it replaced. */
+  readonly #seen: Map<Member, unknown>
+  readonly #handlers: Handlers = {}
+  /** What stands in the way to these. It is put in only while there are any: transports keep early messages for them. */
+  readonly #ours: Handlers
+
+  constructor(inner: Transport, open: (ends: Ends) => Passage) {
+    const inside = shells.get(inner) ?? new Core(inner)
+    const ends: Ends = {
+      send: (message, options) => inside.send(message, options),
+      deliver: (message, extra) => this.#handlers.onmessage?.(message, extra),
+      report: (error) => this.#handlers.onerror?.(error),
+    }
+    const passage = open(ends)
+    const own = ownMethods(inner, ends, passage)
+    this.send = own.send ?? ends.send
+    this.#inside = inside
+    this.#own = new Set(Object.keys(own))
+    this.#seen = new Map(Object.entries(own))
+    this.#ours = handlersFor(passage, this.#handlers)
+  }
+
+  read(member: Member): unknown {
+    const value = this.#seen.get(member)
+    return value !== undefined || this.#seen.has(member) ? value : this.#inside.read(member)
+  }
+
+  write(member: Member, value: unknown): boolean {
+    if (isHandler(member)) {
+      this.#seen.set(member, value)
+      const isThere = typeof value === 'function'
+      Reflect.set(this.#handlers, member, isThere ? value : undefined)
+      return this.#inside.write(member, isThere ? (this.#ours[member] ?? value) : undefined)
+    }
+    if (!this.#own.has(member)) return this.#inside.write(member, value)
+    this.#seen.set(member, value)
+    if (member === 'send') this.send = value as Transport['send']
+    return true
+  }
+}
+
+function isHandler(member: Member): member is keyof Handlers {
+  return member === 'onmessage' || member === 'onclose' || member === 'onerror'
+}
+
+function ownMethods(transport: Transport, ends: Ends, passage: Passage): Partial<Transport> {
   const { send, start, setProtocolVersion, closed } = passage
-  const methods = new Map<Member, unknown>()
+  const methods: Partial<Transport> = {}
   if (send !== undefined) {
     // Several messages at once are no part of the revisions that have layers; they pass.
-    const one = (message: WireMessage, options?: SendOptions): Promise<void> =>
-      Array.isArray(message) ? transport.send(message, options) : send.call(passage, message, options)
-    methods.set('send', one)
+    methods.send = (message, options) =>
+      Array.isArray(message) ? ends.send(message, options) : send.call(passage, message, options)
   }
-  if (start !== undefined) methods.set('start', () => start.call(passage, () => transport.start()))
+  if (start !== undefined) methods.start = () => start.call(passage, () => transport.start())
   if (setProtocolVersion !== undefined && transport.setProtocolVersion !== undefined) {
     const inner = (version: string): void => transport.setProtocolVersion?.(version)
-    methods.set('setProtocolVersion', (version: string) => setProtocolVersion.call(passage, version, inner))
+    methods.setProtocolVersion = (version) => setProtocolVersion.call(passage, version, inner)
   }
   if (closed !== undefined) {
-    methods.set('close', async () => {
+    methods.close = async () => {
       closed.call(passage)
       await transport.close()
-    })
+    }
   }
   return methods
 }
 
-/**
- * For each handler of the client, how to put ours in its place. Ours is there only while the client has one: transports
- * keep early messages for whoever sets the handler.
- */
-function handlersFor(
-  transport: Transport,
-  passage: Passage,
-  outer: ReadonlyMap<Member, unknown>,
-): Map<Member, (wanted: boolean) => void> {
-  const onmessage = (message: WireMessage, extra?: unknown): void =>
-    passage.receive === undefined ? call(outer.get('onmessage'), message, extra) : passage.receive(message, extra)
-  const onclose = (): void => {
-    passage.closed?.()
-    call(outer.get('onclose'))
+/** Ours, which hand on to the client's. */
+function handlersFor(passage: Passage, handlers: Handlers): Handlers {
+  const { receive, closed } = passage
+  return {
+    ...(receive !== undefined && { onmessage: receive.bind(passage) }),
+    ...(closed !== undefined && {
+      onclose: () => {
+        closed.call(passage)
+        handlers.onclose?.()
+      },
+    }),
   }
-  const onerror = (error: Error): void => call(outer.get('onerror'), error)
-  return new Map<Member, (wanted: boolean) => void>([
-    ['onmessage', (wanted) => (transport.onmessage = wanted ? onmessage : undefined)],
-    ['onclose', (wanted) => (transport.onclose = wanted ? onclose : undefined)],
-    ['onerror', (wanted) => (transport.onerror = wanted ? onerror : undefined)],
-  ])
-}
-
-function call(handler: unknown, ...args: unknown[]): void {
-  if (typeof handler === 'function') Reflect.apply(handler, undefined, args)
 }

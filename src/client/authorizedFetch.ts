@@ -12,6 +12,7 @@ import {
   type OAuthClientProvider,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
+import { setHeader } from './givenHeader.ts'
 
 /** An OAuth provider of the SDK that can also tell how the visit to the authorization server ended. */
 export interface Authorizer extends OAuthClientProvider {
@@ -97,6 +98,6 @@ async function responseOf(authorizer: Authorizer): Promise<{ code: string; iss: 
 
 function withToken(init: RequestInit | undefined, token: string | undefined): RequestInit {
   const headers = new Headers(init?.headers)
-  if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+  if (token !== undefined) setHeader(headers, 'authorization', `Bearer ${token}`)
   return { ...init, headers }
 }

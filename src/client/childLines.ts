@@ -4,10 +4,9 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { around } from './around.ts'
+import type { Passage } from './around.ts'
 import type { SwiftSeam } from './echoLines.ts'
 import { lineReader } from './lineReader.ts'
-import type { Layer } from './transport.ts'
 
 const NEWLINE = 0x0a
 
@@ -16,9 +15,9 @@ export function hasChild(transport: object): boolean {
   return 'pid' in transport && 'stderr' in transport
 }
 
-/** `seam` is made for each start, because each has a process of its own. */
-export function childLines(seam: () => SwiftSeam): Layer {
-  return (transport) => around(transport, () => ({ start: (inner) => startWith(inner, seam) }))
+/** How to start such a transport. A seam is made for each start, because each has a process of its own. */
+export function childLines(seam: () => SwiftSeam): NonNullable<Passage['start']> {
+  return (start) => startWith(start, seam)
 }
 
 function startWith(start: () => Promise<void>, seam: () => SwiftSeam): Promise<void> {
@@ -35,23 +34,23 @@ function startWith(start: () => Promise<void>, seam: () => SwiftSeam): Promise<v
   }
 }
 
-function seamIn({ stdin, stdout }: ChildProcess, { passes, incoming, outgoing }: SwiftSeam): void {
+function seamIn({ stdin, stdout }: ChildProcess, seam: SwiftSeam): void {
   if (stdin === null || stdout === null) return
   const write = stdin.write.bind(stdin) as (chunk: unknown, ...rest: unknown[]) => boolean
   const writeLine = (chunk: unknown, ...rest: unknown[]): boolean =>
-    write(typeof chunk === 'string' ? `${outgoing(chunk.trimEnd())}\n` : chunk, ...rest)
+    write(typeof chunk === 'string' && !seam.passesOut(chunk) ? `${seam.outgoing(chunk.trimEnd())}\n` : chunk, ...rest)
   stdin.write = writeLine as typeof stdin.write
   const readers = stdout.listeners('data')
   const read = (chunk: Buffer): void => {
     for (const reader of readers) reader.call(stdout, chunk)
   }
-  const readLines = lineReader((line) => read(Buffer.from(`${incoming(line)}\n`)))
+  const readLines = lineReader((line) => read(Buffer.from(`${seam.incoming(line)}\n`)))
   let isAtStart = true
   stdout.removeAllListeners('data')
   stdout.on('data', (chunk: Buffer) => {
     const isWhole = isAtStart && chunk.at(-1) === NEWLINE
     isAtStart = chunk.at(-1) === NEWLINE
-    if (isWhole && passes(chunk)) read(chunk)
+    if (isWhole && seam.passesIn(chunk)) read(chunk)
     else readLines(chunk)
   })
 }

@@ -10,7 +10,6 @@ import {
   type JSONRPCMessage,
   SdkError,
   SdkErrorCode,
-  serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/client'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
@@ -77,8 +76,10 @@ export class ChildTransport implements Transport {
   send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin
     if (!stdin?.writable) return Promise.reject(new SdkError(SdkErrorCode.NotConnected, 'The server has ended.'))
-    const line = this.#seam.outgoing(serializeMessage(message).trimEnd())
-    return new Promise((resolve) => (stdin.write(`${line}\n`) ? resolve() : stdin.once('drain', resolve)))
+    const line = this.#seam.outgoing(JSON.stringify(message))
+    return new Promise((resolve, reject) => {
+      stdin.write(`${line}\n`, (error) => (error ? reject(error) : resolve()))
+    })
   }
 
   async close(): Promise<void> {

@@ -7,18 +7,22 @@ import {
   SdkError,
   SdkErrorCode,
 } from '@modelcontextprotocol/client'
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 import type { Answerers } from './answerer.ts'
 import type { Authorizer } from './authorizedFetch.ts'
 import { compose } from './compose.ts'
 import { connectFailure } from './connectFailure.ts'
 import { deadline } from './deadline.ts'
-import { goodbye } from './goodbye.ts'
+import { type Goodbye, goodbye } from './goodbye.ts'
 import { type JarChoice, openJar } from './keeping.ts'
+import { limitedValidator } from './limitedValidator.ts'
 import type { Notice } from './notice.ts'
 import { PatientClient } from './patientClient.ts'
+import { placeOf } from './place.ts'
 import { rounds } from './rounds.ts'
 import { scope } from './scope.ts'
 import { addressOf, nameOf, type Target } from './target.ts'
+import { tasks, type TasksOptions } from './tasks.ts'
 import type { Layer } from './transport.ts'
 import { openWire, type Wire } from './wire.ts'
 
@@ -27,6 +31,10 @@ export interface ConnectOptions {
   answerers?: Answerers
   /** How often one call may be sent again before it fails. @default 10 */
   maxRounds?: number
+  /** The largest state that the server may have sent back with a call. @default 4194304 */
+  maxStateBytes?: number
+  /** How calls that become tasks are followed; false tells the server to make none. @default they are */
+  tasks?: false | Omit<TasksOptions, 'answerers' | 'server' | 'place'>
   /** Keeps what the server asks to keep: a store, the path of a file, or false. @default in memory, for this client */
   jar?: JarChoice
   /** Whose state that is. Two principals never see each other's. @default 'default' */
@@ -76,7 +84,7 @@ export async function connect(target: Target, options: ConnectOptions = {}): Pro
   const name = nameOf(target)
   const wire = openWire(address, options)
   try {
-    return await connectBy(wire, name, options, options.prior)
+    return await connectBy(wire, target, options, options.prior)
   } catch (error) {
     options.signal?.throwIfAborted()
     if (!diedOfTheProbe(error, wire)) throw connectFailure(error, attempt(wire, name, options))
@@ -84,22 +92,22 @@ export async function connect(target: Target, options: ConnectOptions = {}): Pro
   // Some older servers end when they are asked anything before `initialize`. Then they are asked that.
   const again = openWire(address, options)
   try {
-    return await connectBy(again, name, options, { kind: 'legacy' })
+    return await connectBy(again, target, options, { kind: 'legacy' })
   } catch (error) {
     options.signal?.throwIfAborted()
     throw connectFailure(error, attempt(again, name, options))
   }
 }
 
-async function connectBy(wire: Wire, name: string, options: ConnectOptions, prior?: PriorDiscovery): Promise<Client> {
-  const { connectTimeoutMs = MINUTE_MS, signal } = options
+async function connectBy(wire: Wire, target: Target, options: ConnectOptions, prior?: PriorDiscovery): Promise<Client> {
+  const { connectTimeoutMs = MINUTE_MS, timeoutMs = MINUTE_MS, signal } = options
   const jar = openJar(wire.address, options)
   const leaving = goodbye(wire.endSession)
   const client = clientFor(wire, options, async () => {
     await leaving.say()
     await jar.end()
   })
-  const layers = compose(layersOf(name, options), jar.layer, leaving.layer)
+  const layers = compose(upperLayers(target, options, leaving), jar.layer, deadline(timeoutMs), leaving.layer)
   // The SDK's first question to a server knows no signal.
   const giveUp = (): void => void wire.transport.close()
   signal?.addEventListener('abort', giveUp, { once: true })
@@ -119,19 +127,25 @@ async function connectBy(wire: Wire, name: string, options: ConnectOptions, prio
 function clientFor({ isProcess }: Wire, options: ConnectOptions, leave: () => Promise<void>): Client {
   const { name = 'pannier', version = '0', connectTimeoutMs = MINUTE_MS, onNotice } = options
   const probe = isProcess && { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, connectTimeoutMs) } }
-  const negotiated: ClientOptions = { versionNegotiation: { mode: 'auto', ...probe } }
-  const client = new PatientClient({ name, version }, { ...negotiated, ...options.client }, leave)
+  const ours: ClientOptions = {
+    versionNegotiation: { mode: 'auto', ...probe },
+    jsonSchemaValidator: limitedValidator(new AjvJsonSchemaValidator()),
+  }
+  const client = new PatientClient({ name, version }, { ...ours, ...options.client }, leave)
   client.onerror = (error) => onNotice?.({ kind: 'error', error })
   return client
 }
 
-function layersOf(
-  target: string,
-  { answerers = {}, maxRounds, timeoutMs = MINUTE_MS, onNotice }: ConnectOptions,
-): Layer {
+function upperLayers(target: Target, options: ConnectOptions, leaving: Goodbye): Layer {
+  const { answerers = {}, maxRounds, maxStateBytes, onNotice } = options
+  const limits = {
+    ...(maxRounds !== undefined && { maxRounds }),
+    ...(maxStateBytes !== undefined && { maxStateBytes }),
+  }
+  const asking = { answerers, server: { target: nameOf(target) }, place: placeOf(target) }
   return compose(
-    rounds({ answerers, server: { target }, ...(maxRounds !== undefined && { maxRounds }) }),
-    deadline(timeoutMs),
+    rounds({ ...asking, ...limits }),
+    options.tasks === false ? compose() : compose(tasks({ ...options.tasks, ...asking }), leaving.layer),
     scope({ onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) }),
   )
 }

@@ -84,6 +84,42 @@ test('time stands still while the server waits for an answer of ours', async () 
   expect(above.heard).toMatchObject([{ id: 'q' }, timeout(1)])
 })
 
+test.each([
+  ['a question that the server took back', {}, { method: 'notifications/cancelled', params: { requestId: 'q' } }],
+  [
+    'a request of a server in a revision that has none',
+    { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' },
+    {},
+  ],
+])('%s does not make time stand still', async (_, _meta, next) => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'tools/call', params: { _meta } })
+  transport.say({ id: 'q', method: 'elicitation/create', params: { message: 'Sure?' } })
+  transport.say(next)
+  await setTimeout(SILENCE_MS * 3)
+  expect(above.heard.at(-1)).toMatchObject(timeout(1))
+})
+
+test('an answer under another spelling of the id is one', async () => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'tools/list' })
+  transport.say({ id: '1', result: {} })
+  await setTimeout(SILENCE_MS * 2)
+  expect(above.heard).toMatchObject([{ id: '1' }])
+})
+
+test('a request whose stream ends without its answer fails at once, and one that was answered does not', async () => {
+  const { transport, above } = open()
+  const ends: unknown[] = []
+  for (const id of [1, 2]) {
+    await above.send({ id, method: 'tools/call' }, { onRequestStreamEnd: () => ends.push(id) })
+  }
+  transport.say({ id: 2, result: {} })
+  for (const options of transport.options) Reflect.apply(options?.['onRequestStreamEnd'] as () => void, undefined, [])
+  expect(ends).toEqual([1, 2])
+  expect(above.heard).toMatchObject([{ id: 2 }, { id: 1, error: { data: { code: 'STREAM_ENDED' } } }])
+})
+
 test('a subscription may be silent for ever, and a closed connection has no time', async () => {
   const { transport, above } = open()
   await above.send({ id: 1, method: 'subscriptions/listen' })

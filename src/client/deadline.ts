@@ -1,14 +1,18 @@
 /**
- * How long a server may be silent. Each request has its own time, which begins again with its progress and stands still
- * while the server waits for an answer of ours. People's time is not the server's: under `rounds` each round is a
- * request of its own, so nobody is hurried over a form.
+ * Every request comes to an end. How long a server may be silent is said here: each request has its own time, which
+ * begins again with its progress and stands still while the server waits for an answer of ours. People's time is not the
+ * server's: under `rounds` each round is a request of its own, so nobody is hurried over a form. And where a request's
+ * stream ends, or it cannot be sent, it fails at once.
  */
-import { META, type RequestId } from '../protocol/index.ts'
+import { hasEnvelope, type RequestId } from '../protocol/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
+import { sendFailure } from './sendFailure.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import {
   cancelledId,
+  envelopeIn,
   errorMessage,
+  idKey,
   INTERNAL_ERROR,
   isAnswer,
   isRequest,
@@ -40,6 +44,8 @@ class Deadline implements Passage {
   readonly #waiting = new Map<RequestId, Waiting>()
   /** The server's own questions that we have not answered yet. */
   readonly #asked = new Set<RequestId>()
+  /** The stateless revision has no questions of servers: nobody answers them, so nobody waits for that. */
+  #isModern = false
 
   constructor(ends: Ends, silenceMs: number) {
     this.#ends = ends
@@ -50,21 +56,25 @@ class Deadline implements Passage {
     if (isAnswer(message) && this.#asked.delete(message.id)) this.#beginAgain()
     const cancelled = cancelledId(message)
     if (cancelled !== undefined) this.#forget(cancelled)
-    if (!isRequest(message) || TIMELESS.has(message.method)) return this.#ends.send(message, options)
-    const signal = this.#begin(message, options)
+    if (!isRequest(message)) return this.#ends.send(message, options)
+    this.#isModern = hasEnvelope(paramsOf(message))
+    if (TIMELESS.has(message.method)) return this.#ends.send(message, options)
+    const requestSignal = this.#begin(message, options)
+    const onRequestStreamEnd = (): void => this.#streamEnded(message.id, options)
     try {
-      await this.#ends.send(message, { ...options, requestSignal: signal })
+      await this.#ends.send(message, { ...options, requestSignal, onRequestStreamEnd })
     } catch (error) {
       // What was given up here has had its answer.
       if (!this.#forget(message.id)) return
-      throw error
+      throw sendFailure(error)
     }
   }
 
   receive(message: WireMessage, extra: unknown): void {
-    if (isRequest(message)) this.#asked.add(message.id)
-    else if (isAnswer(message)) this.#forget(message.id)
+    if (isAnswer(message)) this.#forget(message.id)
+    else if (isRequest(message)) this.#heard(message)
     else if (message.method === 'notifications/progress') this.#beginAgain(paramsOf(message)['progressToken'])
+    else this.#tookBack(cancelledId(message))
     this.#ends.deliver(message, extra)
   }
 
@@ -78,7 +88,7 @@ class Deadline implements Passage {
     const given = options?.['requestSignal']
     const hasStream = given instanceof AbortSignal
     const token = metaIn(paramsOf(request))['progressToken']
-    this.#waiting.set(request.id, { request, token, abort, hasStream, timer: this.#timer(request.id) })
+    this.#waiting.set(idKey(request.id), { request, token, abort, hasStream, timer: this.#timer(request.id) })
     if (hasStream) {
       const cancel = (): void => {
         this.#forget(request.id)
@@ -87,6 +97,14 @@ class Deadline implements Passage {
       given.addEventListener('abort', cancel, { once: true })
     }
     return abort.signal
+  }
+
+  #heard({ id }: WireRequest): void {
+    if (!this.#isModern) this.#asked.add(id)
+  }
+
+  #tookBack(id: RequestId | undefined): void {
+    if (id !== undefined && this.#asked.delete(id)) this.#beginAgain()
   }
 
   /** For one request by its progress token, or for all. */
@@ -103,26 +121,34 @@ class Deadline implements Passage {
   }
 
   #giveUp(id: RequestId): void {
-    const waiting = this.#waiting.get(id)
+    const waiting = this.#waiting.get(idKey(id))
     if (waiting === undefined) return
     this.#forget(id)
     const reason = `The server was silent for ${this.#silenceMs / 1000} s.`
-    this.#ends.deliver(errorMessage(id, INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
+    this.#ends.deliver(errorMessage(waiting.request.id, INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
     waiting.abort.abort()
     if (!waiting.hasStream) this.#ends.send(cancellation(waiting.request, reason)).catch(() => undefined)
   }
 
+  /** Its answer can come by its stream alone. The server may have done what was asked. */
+  #streamEnded(id: RequestId, options: SendOptions | undefined): void {
+    const { onRequestStreamEnd } = options ?? {}
+    if (typeof onRequestStreamEnd === 'function') Reflect.apply(onRequestStreamEnd, undefined, [])
+    if (!this.#forget(id)) return
+    const sentence = 'The connection ended before the answer came; the request may have had effects.'
+    this.#ends.deliver(errorMessage(id, INTERNAL_ERROR, sentence, { code: 'STREAM_ENDED' }))
+  }
+
   #forget(id: RequestId): boolean {
-    clearTimeout(this.#waiting.get(id)?.timer)
-    return this.#waiting.delete(id)
+    const key = idKey(id)
+    clearTimeout(this.#waiting.get(key)?.timer)
+    return this.#waiting.delete(key)
   }
 }
 
 /** In the stateless revision a notification says who sends it, as its request did. */
 function cancellation(request: WireRequest, reason: string): WireMessage {
-  const envelope = Object.entries(metaIn(paramsOf(request))).filter(([key]) => ENVELOPE.has(key))
-  const meta = envelope.length > 0 && { _meta: Object.fromEntries(envelope) }
+  const envelope = envelopeIn(paramsOf(request))
+  const meta = envelope !== undefined && { _meta: envelope }
   return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: request.id, reason, ...meta } }
 }
-
-const ENVELOPE: ReadonlySet<string> = new Set(Object.values(META))

@@ -66,6 +66,22 @@ describe('on lines', () => {
     expect(stateIn(lines.outgoing(answer('a')))).toBe('"s"')
   })
 
+  test('however often a server writes "state", it is taken out in one go, and the last one counts', () => {
+    const lines = echoLines()
+    const line = `{"jsonrpc":"2.0","id":1,"method":"ping"${',"state":0'.repeat(100_000)},"state":1}`
+    expect(lines.incoming(line)).toBe('{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    expect(stateIn(lines.outgoing(answer(1)))).toBe('1')
+  })
+
+  test.each([
+    '{"\\q":1,"state":1}',
+    '{"method":"notifications/cancelled","params":{x},"state":1}',
+    '{"id":1,"method":"ping","state":',
+    '{"id":nonsense,"method":"ping","state":1}',
+  ])('a line that is no JSON passes as it is: %s', (line) => {
+    expect(echoLines().incoming(line)).toBe(line)
+  })
+
   test('an error takes its state along', () => {
     const lines = echoLines()
     lines.incoming(question(1, '"s"'))

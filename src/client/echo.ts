@@ -15,8 +15,9 @@ import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import { cancelledId, isAnswer, isRequest, metaIn, paramsOf } from './wireMessage.ts'
 
 export function echo(): Layer {
-  const onLines = childLines(echoLines)
-  return (transport) => around(hasChild(transport) ? onLines(transport) : transport, (ends) => new EchoInMeta(ends))
+  const onLines = { start: childLines(echoLines) }
+  return (transport) =>
+    around(transport, (ends) => Object.assign(new EchoInMeta(ends), hasChild(transport) ? onLines : {}))
 }
 
 const declare = declaringEcho('meta')
@@ -32,8 +33,8 @@ class EchoInMeta implements Passage {
     this.#ends = ends
   }
 
-  async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
-    await this.#ends.send(isAnswer(message) ? this.#withState(message) : declare(message), options)
+  send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+    return this.#ends.send(isAnswer(message) ? this.#withState(message) : declare(message), options)
   }
 
   receive(message: WireMessage, extra: unknown): void {

@@ -1,10 +1,11 @@
 /**
  * The `state` that a server puts on its requests beside their parameters (SEP-1685), from the moment one comes to the
- * moment its answer goes. It is kept as the text it came as, and never read (ST-2, ST-5).
+ * moment its answer goes. It is kept as the text it came as, and never read (ST-2, ST-5). A message that cannot be read
+ * passes as it is: nothing here throws for what a server wrote.
  */
 import { ECHO_CAPABILITY, type EchoPlace, isObject } from '../protocol/index.ts'
 import { type Declare, declaring, extended } from './declare.ts'
-import { type Member, membersOf, withMember, without } from './jsonMember.ts'
+import { type Member, membersOf, withMember, withoutMember } from './jsonMember.ts'
 import type { WireMessage } from './transport.ts'
 import { cancelledId } from './wireMessage.ts'
 
@@ -38,18 +39,17 @@ export class EchoStates {
     const isAnswer = members !== undefined && jsonOf(text, members, 'method') === undefined
     const key = isAnswer ? `${channel} ${jsonOf(text, members, 'id')}` : ''
     const state = this.#states.get(key)
-    if (state === undefined) return { text, settle: () => undefined }
+    if (state === undefined) return { text, settle: nothing }
     return { text: withMember(text, 'state', state), settle: () => this.#drop(key) }
   }
 
   /** A request that comes without a state ends what an earlier one under its id had (ST-6). */
   #take(text: string, members: readonly Member[], key: string): string {
     this.#drop(key)
-    const index = members.findLastIndex(({ name }) => name === 'state')
-    const state = members[index]
+    const state = members.findLast(({ name }) => name === 'state')
     if (state === undefined) return text
     this.#keep(key, text.slice(state.valueFrom, state.to))
-    return withoutState(text)
+    return withoutMember(text, members, 'state')
   }
 
   #keep(key: string, state: string): void {
@@ -66,6 +66,8 @@ export class EchoStates {
     this.#states.delete(key)
   }
 }
+
+function nothing(): void {}
 
 /** Says in a legacy `initialize` that a state may stand here, beside the places that were said before. */
 export function declaringEcho(place: EchoPlace): Declare {
@@ -92,12 +94,6 @@ export function declaredInText(text: string): string {
   }
 }
 
-function withoutState(text: string): string {
-  const members = membersOf(text) ?? []
-  const index = members.findLastIndex(({ name }) => name === 'state')
-  return index < 0 ? text : withoutState(without(text, members, index))
-}
-
 /** A member's value as canonical JSON text, so that ids written in two ways are the same. */
 function jsonOf(text: string, members: readonly Member[], wanted: string): string | undefined {
   const member = members.findLast(({ name }) => name === wanted)
@@ -109,6 +105,11 @@ function jsonOf(text: string, members: readonly Member[], wanted: string): strin
   }
 }
 
+/** The id, written as `jsonOf` writes it. What is no JSON cancels nothing: the transport says what is wrong with it. */
 function cancelledIn(text: string): string | undefined {
-  return JSON.stringify(cancelledId(JSON.parse(text) as WireMessage))
+  try {
+    return JSON.stringify(cancelledId(JSON.parse(text) as WireMessage))
+  } catch {
+    return undefined
+  }
 }

@@ -1,8 +1,9 @@
 /** The events of an HTTP answer, seen and changed on their way to the transport. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
 
-/** What is larger is no message that anybody could use; the stream ends with an error. */
-const MAX_EVENT_CHARS = 16 * 1024 * 1024
+/** A server that wants us back without a pause gets one, all the same. */
+const LEAST_RETRY_MS = 100
 
 export interface EventPassage {
   /** The data to hand on in place of the event's; undefined hands on its id alone. */
@@ -57,12 +58,12 @@ function rewriting({ each, last }: EventPassage): TransformStream<Uint8Array, Ui
   const encoder = new TextEncoder()
   let out = ''
   const parser = createParser({
-    maxBufferSize: MAX_EVENT_CHARS,
+    maxBufferSize: MAX_MESSAGE_BYTES,
     onEvent: (event) => {
       out += eventText({ ...event, data: each(event.data, event.id) ?? '' })
     },
     onRetry: (ms) => {
-      out += `retry: ${ms}\n\n`
+      out += `retry: ${Math.max(ms, LEAST_RETRY_MS)}\n\n`
     },
     onComment: (comment) => {
       out += `:${comment}\n\n`

@@ -21,7 +21,7 @@ export function problemOf(field: Field, value: unknown): string | undefined {
     case 'boolean':
       return typeof value === 'boolean' ? undefined : 'It must be yes or no.'
     case 'choice':
-      return isChoice(field.choices, value) ? undefined : 'It must be one of the choices.'
+      return valuesOf(field.choices).has(value) ? undefined : 'It must be one of the choices.'
     case 'choices':
       return choicesProblem(field, value)
     case 'unknown':
@@ -107,15 +107,17 @@ function numberProblem({ integer, minimum, maximum }: NumberField, value: number
 
 function choicesProblem({ choices, minItems = 0, maxItems = Infinity }: ChoicesField, value: unknown) {
   if (!Array.isArray(value)) return 'It must be a list of choices.'
-  if (!value.every((item) => isChoice(choices, item))) return 'Each must be one of the choices.'
+  const known = valuesOf(choices)
+  if (!value.every((item) => known.has(item))) return 'Each must be one of the choices.'
   if (new Set(value).size < value.length) return 'Each choice counts once.'
   if (value.length < minItems) return `Choose at least ${minItems}.`
   if (value.length > maxItems) return `Choose at most ${maxItems}.`
   return undefined
 }
 
-function isChoice(choices: ChoicesField['choices'], value: unknown): boolean {
-  return choices.some((choice) => choice.value === value)
+// A server may name very many, so they are not gone through again for each.
+function valuesOf(choices: ChoicesField['choices']): ReadonlySet<unknown> {
+  return new Set(choices.map(({ value }) => value))
 }
 
 function counted(count: number, noun: string): string {

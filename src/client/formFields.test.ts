@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { defaultOf } from './fieldCheck.ts'
 import { type Field, readFields } from './formFields.ts'
 
 function fieldOf(property: unknown, required = false): Field {
@@ -116,6 +117,15 @@ test('fields keep their order, their names and whether they are required', () =>
     // written in source, __proto__ in brackets is a property of its own, as JSON makes it
     ['__proto__', '__proto__', false],
   ])
+})
+
+// To go through them all for each of them would take minutes.
+test('a form with very many fields and choices is read in one go', { timeout: 20_000 }, () => {
+  const names = Array.from({ length: 60_000 }, (_, index) => `a name of some length ${index}`)
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  const choices = { type: 'array', items: { enum: names }, default: names.toReversed() }
+  const fields = readFields({ properties: { ...properties, choices }, required: names })
+  expect(defaultOf(fields.at(-1)!)).toHaveLength(names.length)
 })
 
 describe('a form that cannot be shown is refused, with plain words', () => {

@@ -63,13 +63,13 @@ export type FieldValue = string | number | boolean | readonly string[]
 /** Reads the schema of a form; throws where a required field is of a kind that forms do not have. */
 export function readFields(schema: unknown): readonly Field[] {
   if (!isObject(schema) || !isObject(schema['properties'])) throw unsupported('has no properties')
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : [])
   for (const name of required) {
     if (typeof name !== 'string' || !Object.hasOwn(schema['properties'], name)) {
       throw unsupported('requires a field that it does not describe')
     }
   }
-  return Object.entries(schema['properties']).map(([key, property]) => readField(key, property, required.includes(key)))
+  return Object.entries(schema['properties']).map(([key, property]) => readField(key, property, required.has(key)))
 }
 
 function readField(key: string, property: unknown, required: boolean): Field {

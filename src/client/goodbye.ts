@@ -6,7 +6,7 @@ import { isRequest } from './wireMessage.ts'
 const PATIENCE_MS = 1_000
 
 export interface Goodbye {
-  /** Sees what is on its way. The innermost layer. */
+  /** Sees what is on its way. The innermost layer, and below each that sends by itself. */
   readonly layer: Layer
   /** Comes back when it has arrived, or after a second. */
   say(): Promise<void>
@@ -17,10 +17,10 @@ export function goodbye(endSession: () => Promise<void>): Goodbye {
   return {
     layer: (transport) =>
       around(transport, (ends) => ({
-        // A request is under way until its answer comes, which may be never.
+        // A request is under way until its answer comes, which may be never. To cancel a task is one that has to go.
         async send(message, options) {
           const sending = ends.send(message, options)
-          if (isRequest(message)) return sending
+          if (isRequest(message) && message.method !== 'tasks/cancel') return sending
           underWay.add(sending)
           return sending.finally(() => underWay.delete(sending))
         },

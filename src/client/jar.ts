@@ -5,19 +5,13 @@
  * Of calls in parallel the last result wins, name by name. A result waits for its state to be written, so that whoever
  * sees it and calls again sends what it set.
  */
-import {
-  CLIENT_STATE_EXTENSION,
-  isObject,
-  type Json,
-  STATE_SCOPES,
-  type StateScope,
-  stateKey,
-} from '../protocol/index.ts'
+import { CLIENT_STATE_EXTENSION, isObject, type Json, type StateScope, stateKey } from '../protocol/index.ts'
 import type { JarChange, JarNews, JarOwner, JarStore } from '../state/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { type Declare, declaring, extended } from './declare.ts'
 import { ClientError } from './errors.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
+import { Turns } from './turns.ts'
 import { isRequest, uncacheable, withMeta } from './wireMessage.ts'
 
 export interface JarLayerOptions extends JarOwner {
@@ -41,8 +35,8 @@ class JarLayer implements Passage {
   readonly #owner: JarOwner
   readonly #onNews: JarLayerOptions['onNews']
   /** Messages keep their order although some of them wait for the store. */
-  #sending: Promise<unknown> | undefined
-  #receiving: Promise<unknown> | undefined
+  readonly #sending = new Turns()
+  readonly #receiving = new Turns()
 
   constructor(ends: Ends, store: JarStore, { server, principal, context, onNews }: JarLayerOptions) {
     this.#ends = ends
@@ -51,49 +45,37 @@ class JarLayer implements Passage {
     this.#onNews = onNews
   }
 
-  async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
-    const before = this.#sending
-    if (before === undefined && !isRequest(message)) return this.#ends.send(message, options)
-    const turn = this.#ready(message, before)
-    this.#sending = turn
-    const ready = await turn
-    if (this.#sending === turn) this.#sending = undefined
-    return this.#ends.send(ready, options)
+  send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+    const isAtOnce = this.#sending.areFree && !isRequest(message)
+    return isAtOnce ? this.#ends.send(message, options) : this.#sendInTurn(message, options)
   }
 
   receive(message: WireMessage, extra: unknown): void {
     const change = changeIn(message)
-    const before = this.#receiving
-    if (change === undefined && before === undefined) return this.#ends.deliver(message, extra)
-    const turn = this.#taken(change, before).then(() => {
-      if (this.#receiving === turn) this.#receiving = undefined
-      this.#ends.deliver(change === undefined ? message : uncached(message), extra)
-    })
-    turn.catch((error: unknown) => this.#ends.report(error as Error))
-    this.#receiving = turn
+    if (change === undefined && this.#receiving.areFree) return this.#ends.deliver(message, extra)
+    this.#deliverInTurn(message, extra, change).catch((error: unknown) => this.#ends.report(error as Error))
   }
 
-  /** The message as it goes out, when it is its turn. */
-  async #ready(message: WireMessage, before: Promise<unknown> | undefined): Promise<WireMessage> {
-    const kept = isRequest(message) && message.method !== 'initialize' ? await this.#read() : undefined
-    if (before !== undefined) await before
-    const declared = declare(message)
-    return kept === undefined ? declared : withState(declared, kept)
-  }
-
-  async #taken(change: JarChange | undefined, before: Promise<unknown> | undefined): Promise<void> {
-    const written = change && this.#write(change)
-    await before
-    await written
-  }
-
-  async #read(): Promise<Kept | undefined> {
+  async #sendInTurn(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+    const turn = this.#sending.take()
+    let kept: Kept | undefined
     try {
-      return await this.#store.read(this.#owner)
+      if (isRequest(message) && message.method !== 'initialize') kept = await this.#store.read(this.#owner)
     } catch (cause) {
       this.#ends.report(unavailable(cause))
-      return undefined
     }
+    if (!this.#sending.has(turn)) await this.#sending.comes(turn)
+    this.#sending.pass()
+    const declared = declare(message)
+    await this.#ends.send(kept === undefined ? declared : withState(declared, kept), options)
+  }
+
+  async #deliverInTurn(message: WireMessage, extra: unknown, change: JarChange | undefined): Promise<void> {
+    const turn = this.#receiving.take()
+    if (change !== undefined) await this.#write(change)
+    if (!this.#receiving.has(turn)) await this.#receiving.comes(turn)
+    this.#receiving.pass()
+    this.#ends.deliver(change === undefined ? message : uncached(message), extra)
   }
 
   async #write(change: JarChange): Promise<void> {
@@ -106,20 +88,30 @@ class JarLayer implements Passage {
   }
 }
 
-function withState(message: WireMessage, kept: Kept): WireMessage {
-  const filled = STATE_SCOPES.filter((scope) => Object.keys(kept[scope]).length > 0)
-  if (filled.length === 0) return message
-  return withMeta(message, Object.fromEntries(filled.map((scope) => [stateKey(scope), kept[scope]])))
+function withState(message: WireMessage, { session, server }: Kept): WireMessage {
+  const hasSession = Object.keys(session).length > 0
+  const hasServer = Object.keys(server).length > 0
+  if (!hasSession && !hasServer) return message
+  return withMeta(message, {
+    ...(hasSession && { [stateKey('session')]: session }),
+    ...(hasServer && { [stateKey('server')]: server }),
+  })
 }
 
 /** What a result sets, as it came. */
 function changeIn(message: WireMessage): JarChange | undefined {
-  const { result } = message
+  const result = resultIn(message)
   if (!isObject(result) || !isObject(result['_meta'])) return undefined
   const session = stateIn(result['_meta'], SESSION_KEYS)
   const server = stateIn(result['_meta'], SERVER_KEYS)
   if (session === undefined && server === undefined) return undefined
   return { ...(session !== undefined && { session }), ...(server !== undefined && { server }) }
+}
+
+/** The result of a task stands in what is told about the task, as an answer or by itself. */
+function resultIn({ method, result, params }: WireMessage): unknown {
+  const told = method === 'notifications/tasks' ? params : result
+  return isObject(told) && told['status'] === 'completed' && isObject(told['result']) ? told['result'] : result
 }
 
 /** The seed also spells the keys as http:// addresses. */
@@ -133,7 +125,8 @@ function stateIn(meta: Json, [key, spelled]: readonly [string, string]): unknown
 
 /** A result that sets state is of this moment: it must not be given again from a cache. */
 function uncached(message: WireMessage): WireMessage {
-  return { ...message, result: uncacheable(message['result'] as Json) }
+  const { result } = message
+  return isObject(result) ? { ...message, result: uncacheable(result) } : message
 }
 
 function unavailable(cause: unknown): ClientError {

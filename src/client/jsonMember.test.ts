@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { membersOf, withMember, without } from './jsonMember.ts'
+import { membersOf, withMember, withoutMember } from './jsonMember.ts'
 
 const value = (text: string, name: string): string | undefined => {
   const member = membersOf(text)?.findLast((each) => each.name === name)
@@ -31,6 +31,8 @@ test.each([
   '{"a":}',
   '{"a":"b',
   '{"a":[1}',
+  '{"a":1}}',
+  '{"\\q":1}',
   'null',
 ])('what is no whole object has no members: %s', (text) => expect(membersOf(text)).toBeUndefined())
 
@@ -55,7 +57,7 @@ describe('for any object', () => {
         const index = pick % Math.max(members.length, 1)
         const member = members[index]
         if (member === undefined) return
-        const rest = without(text, members, index)
+        const rest = withoutMember(text, members, member.name)
         const { [member.name]: _, ...others } = JSON.parse(text) as Record<string, unknown>
         expect(JSON.parse(rest)).toEqual(others)
         if (members.length < 2) return

@@ -26,21 +26,20 @@ export function membersOf(text: string): readonly Member[] | undefined {
     const colon = skipSpace(text, nameTo)
     const valueFrom = skipSpace(text, colon + 1)
     const to = skipValue(text, valueFrom)
-    if (text[colon] !== ':' || to <= valueFrom) return undefined
-    members.push({ name: nameIn(text.slice(from, nameTo)), from, valueFrom, to })
+    const name = nameIn(text.slice(from, nameTo))
+    if (name === undefined || text[colon] !== ':' || to <= valueFrom) return undefined
+    members.push({ name, from, valueFrom, to })
     at = skipSpace(text, to)
     if (text[at] !== ',') break
     at = skipSpace(text, at + 1)
   }
-  return text[at] === '}' ? members : undefined
+  return text[at] === '}' && skipSpace(text, at + 1) === text.length ? members : undefined
 }
 
-/** The text without one of its members. */
-export function without(text: string, members: readonly Member[], index: number): string {
-  const [before, member, next] = [members[index - 1], members[index], members[index + 1]]
-  if (member === undefined) return text
-  if (before !== undefined) return text.slice(0, before.to) + text.slice(member.to)
-  return text.slice(0, member.from) + text.slice(next?.from ?? member.to)
+/** The text of an object, without the members of one name. */
+export function withoutMember(text: string, members: readonly Member[], name: string): string {
+  const others = members.filter((member) => member.name !== name)
+  return `{${others.map(({ from, to }) => text.slice(from, to)).join(',')}}`
 }
 
 /** The text of an object, with one more member at its end. */
@@ -49,8 +48,13 @@ export function withMember(text: string, name: string, value: string): string {
   return `${text.slice(0, end)},${JSON.stringify(name)}:${value}${text.slice(end)}`
 }
 
-function nameIn(quoted: string): string {
-  return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1)
+function nameIn(quoted: string): string | undefined {
+  if (!quoted.includes('\\')) return quoted.slice(1, -1)
+  try {
+    return JSON.parse(quoted) as string
+  } catch {
+    return undefined
+  }
 }
 
 function skipSpace(text: string, at: number): number {

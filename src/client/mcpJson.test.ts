@@ -109,6 +109,7 @@ describe('a file that cannot be used is refused with its place and no value', ()
     ['broken JSON', `{ "mcpServers": {\n "a": { "command" "${secret}" } } }`, /line 2: ColonExpected/],
     ['no servers', `{ "servers": "${secret}" }`, /has no servers/],
     ['a list', `["${secret}"]`, /has no servers/],
+    ['brackets without an end', '['.repeat(200_000), /nests too deep/],
     ['another name', '{ "servers": { "b": {}, "c": {} } }', /has no server "a"; it has b, c\./],
     ['a name of every object', '{ "servers": { } }', /has no server "a"; it has none\./],
   ])('%s', async (_, text, sentence) => {

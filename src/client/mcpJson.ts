@@ -16,14 +16,29 @@ import type { Variables } from './variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
+/** The names of the servers in a file, in its order. */
+export async function entryNames(file: string): Promise<readonly string[]> {
+  return Object.keys(serversIn(parseText(await readText(file), file), file))
+}
+
 /** Reads the entry `name` of a file. Relative folders are those of the project the file belongs to. */
-export async function readEntry(file: string, name: string, env: Env = process.env): Promise<Address> {
+export async function readEntry(
+  file: string,
+  name: string,
+  env: Env = process.env,
+  { sse = false }: EntryOptions = {},
+): Promise<Address> {
   const project = projectOf(file)
   const variables = { env, places: placesOf(project) }
-  const { address, envFile } = entryIn(await readText(file), { file, name, project, variables })
+  const { address, envFile } = entryIn(await readText(file), { file, name, project, variables, sse })
   if (envFile === undefined || 'url' in address) return address
   const fromFile = parseEnv(await readText(envFile)) as Record<string, string>
   return { ...address, env: { ...fromFile, ...address.env } }
+}
+
+export interface EntryOptions {
+  /** Also reads entries of the type "sse", the transport of the first revision. @default false */
+  readonly sse?: boolean
 }
 
 interface EntryPlace {
@@ -32,6 +47,7 @@ interface EntryPlace {
   /** The folder that relative paths start from. */
   readonly project: string
   readonly variables: Variables
+  readonly sse: boolean
 }
 
 interface Entry {
@@ -49,7 +65,7 @@ function entryIn(text: string, place: EntryPlace): Entry {
   if (!isObject(entry)) throw invalid(`${where} must be an object.`)
   const fields = fieldsOf(entry, where, place.variables)
   const type = entry['type']
-  if (type === 'sse')
+  if (type === 'sse' && !place.sse)
     throw invalid(`${where} has the type "sse", which was replaced; give its Streamable HTTP address.`)
   if (entry['command'] !== undefined && type !== 'http') return commandOf(fields, place.project)
   if (entry['url'] !== undefined) {
@@ -65,12 +81,20 @@ function commandOf(fields: Fields, project: string): Entry {
 }
 
 function parseText(text: string, file: string): unknown {
-  const errors: ParseError[] = []
-  const value: unknown = parse(text.replace(/^\ufeff/, ''), errors, { allowTrailingComma: true })
+  const { value, errors } = parsed(text, file)
   const [first] = errors
   if (first === undefined) return value
   const line = text.slice(0, first.offset).split('\n').length
   throw new ClientError('CONFIG_UNREADABLE', `${file}, line ${line}: ${printParseErrorCode(first.error)}.`)
+}
+
+function parsed(text: string, file: string): { value: unknown; errors: readonly ParseError[] } {
+  const errors: ParseError[] = []
+  try {
+    return { value: parse(text.replace(/^\ufeff/, ''), errors, { allowTrailingComma: true }), errors }
+  } catch {
+    throw new ClientError('CONFIG_UNREADABLE', `${file} nests too deep to be read.`)
+  }
 }
 
 /** `mcpServers` (Claude, Copilot, Cursor), `servers` (VS Code's mcp.json), `mcp.servers` (VS Code's settings). */

@@ -63,6 +63,8 @@ export class ModernListening {
   takes(message: WireMessage): boolean {
     const stream = metaIn(paramsOf(message))[META.subscription]
     if (message.method === 'notifications/subscriptions/acknowledged') return this.#opened(stream, paramsOf(message))
+    // Tasks are listened to by the layer above that follows them.
+    if (message.method === 'notifications/tasks') return false
     if (message.method !== undefined) return stream !== undefined && stream !== this.#acknowledged
     return this.#ended(message)
   }

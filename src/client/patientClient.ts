@@ -26,15 +26,15 @@ export class PatientClient extends Client {
   }
 
   override callTool(params: CallToolRequest['params'], options?: CallToolRequestOptions) {
-    return super.callTool(params, { timeout: NO_LIMIT_MS, ...options })
+    return super.callTool(params, { ...options, timeout: options?.timeout ?? NO_LIMIT_MS })
   }
 
   override getPrompt(params: GetPromptRequest['params'], options?: RequestOptions) {
-    return super.getPrompt(params, { timeout: NO_LIMIT_MS, ...options })
+    return super.getPrompt(params, { ...options, timeout: options?.timeout ?? NO_LIMIT_MS })
   }
 
   override readResource(params: ReadResourceRequest['params'], options?: RequestOptions) {
-    return super.readResource(params, { timeout: NO_LIMIT_MS, ...options })
+    return super.readResource(params, { ...options, timeout: options?.timeout ?? NO_LIMIT_MS })
   }
 
   override close(): Promise<void> {

@@ -1,53 +1,103 @@
-/** Questions that a session-era server pushes as requests, answered by the answerers that were declared to it. */
+/**
+ * Questions that a session-era server pushes as requests, answered by the answerers that were declared to it.
+ *
+ * - A server may have so many open at once, and no more.
+ * - A question does not say which call it belongs to. It is withdrawn when every call is over that was under way when it
+ *   came: what a server asks outside of a call is not answered.
+ */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json, RequestId } from '../protocol/index.ts'
-import type { Ask } from './answering.ts'
+import type { Asked } from './answerer.ts'
 import type { Ends } from './around.ts'
-import type { WireRequest } from './wireMessage.ts'
-import { errorMessage, resultMessage } from './wireMessage.ts'
+import { ClientError } from './errors.ts'
+import { MAX_QUESTIONS, tooMany } from './inputRequired.ts'
+import type { Questioner } from './questioner.ts'
+import type { RoundCall } from './roundCall.ts'
+import type { WireMessage } from './transport.ts'
+import { errorMessage, resultMessage, type WireRequest } from './wireMessage.ts'
 
 /** JSON-RPC leaves this number to applications; the session revisions show it for a refusal. */
 const REFUSED = -1
 
+/** A call, as far as a question needs to know it. */
+type UnderWay = Pick<RoundCall, 'about' | 'signal'>
+
 export class PushedQuestions {
   readonly #ends: Ends
-  readonly #ask: Ask
-  readonly #running = new Map<RequestId, AbortController>()
+  readonly #questioner: Questioner
+  readonly #open = new Map<RequestId, AbortController>()
 
-  constructor(ends: Ends, ask: Ask) {
+  constructor(ends: Ends, questioner: Questioner) {
     this.#ends = ends
-    this.#ask = ask
+    this.#questioner = questioner
   }
 
-  async answer({ id }: WireRequest, request: InputRequest): Promise<void> {
-    const running = new AbortController()
-    this.#running.set(id, running)
-    const reply = await this.#reply(id, request, running.signal)
-    if (running.signal.aborted) return
-    this.#running.delete(id)
-    // The transport reports what it cannot send.
-    await this.#ends.send(reply).catch(() => undefined)
+  /** `calls` are those under way. */
+  async answer({ id }: WireRequest, request: InputRequest, calls: readonly UnderWay[]): Promise<void> {
+    // A second question under an id takes the place of the first.
+    this.cancel(id)
+    if (this.#open.size >= MAX_QUESTIONS) return this.#send(this.#refusal(id, tooMany(this.#open.size + 1)))
+    const asked = new AbortController()
+    this.#open.set(id, asked)
+    // Folders are also asked for when a session begins, and bother nobody.
+    if (request.method !== 'roots/list') whenAllOver(calls, () => asked.abort())
+    const call = calls.length === 1 ? calls[0]?.about : undefined
+    const reply = await this.#reply(id, { key: String(id), request, call, signal: asked.signal })
+    if (this.#open.get(id) !== asked) return
+    this.#open.delete(id)
+    await this.#send(reply)
   }
 
   /** The server takes a question back. */
   cancel(id: RequestId): boolean {
-    const running = this.#running.get(id)
-    this.#running.delete(id)
-    running?.abort()
-    return running !== undefined
+    const asked = this.#open.get(id)
+    this.#open.delete(id)
+    asked?.abort()
+    return asked !== undefined
   }
 
   cancelAll(): void {
-    for (const id of this.#running.keys()) this.cancel(id)
+    for (const id of this.#open.keys()) this.cancel(id)
   }
 
-  async #reply(id: RequestId, request: InputRequest, signal: AbortSignal): Promise<Json> {
+  async #reply(id: RequestId, asked: Omit<Asked, 'server'>): Promise<WireMessage> {
     try {
-      return resultMessage(id, await this.#ask({ key: String(id), request, signal }))
+      return resultMessage(id, await orAborted(asked.signal, this.#questioner.ask(asked)))
     } catch (error) {
-      // Why is for the host. A suspended question is one of these: its server holds the call open and cannot wait.
-      if (!signal.aborted) this.#ends.report(error instanceof Error ? error : new Error(String(error)))
-      return errorMessage(id, REFUSED, 'The client did not answer.')
+      return asked.signal.aborted ? refusalOf(id) : this.#refusal(id, error)
     }
   }
+
+  /** Why is for the host. A suspended question is one of these: its server holds the call open and cannot wait. */
+  #refusal(id: RequestId, error: unknown): WireMessage {
+    this.#ends.report(error instanceof Error ? error : new Error(String(error)))
+    return refusalOf(id)
+  }
+
+  // The transport reports what it cannot send.
+  #send(reply: Json): Promise<void> {
+    return this.#ends.send(reply).catch(() => undefined)
+  }
+}
+
+function refusalOf(id: RequestId): WireMessage {
+  return errorMessage(id, REFUSED, 'The client did not answer.')
+}
+
+function whenAllOver(calls: readonly UnderWay[], then: () => void): void {
+  let left = calls.length
+  const over = (): void => {
+    left--
+    if (left === 0) then()
+  }
+  for (const { signal } of calls) signal.addEventListener('abort', over, { once: true })
+}
+
+/** An answerer need not look at its signal. */
+function orAborted<Result>(signal: AbortSignal, answer: Promise<Result>): Promise<Result> {
+  const aborted = new Promise<never>((_, reject) => {
+    const stop = (): void => reject(new ClientError('ANSWER_FAILED', 'The question was taken back.'))
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  return Promise.race([answer, aborted])
 }

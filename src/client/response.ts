@@ -29,9 +29,19 @@ export function questionName(key: string): string {
 
 /** An answerer was given a question of a kind that is not its own. */
 export function wrongKind(key: string, answerer: string, request: InputRequest): ClientError {
-  const kind =
-    request.method === 'elicitation/create' && request.params.mode === 'url' ? 'a page to visit' : KINDS[request.method]
-  return new ClientError('QUESTION_UNSUPPORTED', `${questionName(key)} is ${kind}; ${answerer} does not answer those.`)
+  const sentence = `${questionName(key)} is ${kindName(request)}; ${answerer} does not answer those.`
+  return new ClientError('QUESTION_UNSUPPORTED', sentence)
+}
+
+/** There is no answerer for a kind. */
+export function noneFor(key: string, request: InputRequest): ClientError {
+  const sentence = `${questionName(key)} is ${kindName(request)}, and nobody here answers those; give an answerer.`
+  return new ClientError('QUESTION_UNANSWERED', sentence)
+}
+
+function kindName({ method, params }: InputRequest): string {
+  const isPage = method === 'elicitation/create' && params?.mode === 'url'
+  return isPage ? 'a page to visit' : KINDS[method]
 }
 
 const KINDS: Readonly<Record<InputRequest['method'], string>> = {

@@ -1,11 +1,13 @@
 /** Continuing a call that was put to sleep: in any process, on a new connection, as often as it takes. */
 import { isObject, type Json } from '../protocol/index.ts'
 import type { Answerer, Asked } from './answerer.ts'
+import { answerAll } from './answering.ts'
 import { ClientError } from './errors.ts'
+import { placeName } from './place.ts'
 import { plainLine } from './plainText.ts'
 import { type Given, responseTo } from './response.ts'
 import { type AskingMethod, calledName, readSaved, type SavedCall } from './savedCall.ts'
-import { type OpenRound, Suspend, suspendCall } from './suspend.ts'
+import { type OpenRound, suspendCall } from './suspend.ts'
 
 /** A connected client of either SDK, with `rounds()` around its transport. */
 export interface CallingClient {
@@ -48,31 +50,11 @@ export async function resume(
 
 /** Asks an answerer each open question, together. What it suspends again stays open. */
 async function askAll(call: SavedCall, answerer: Answerer, signal: AbortSignal): Promise<OpenRound> {
-  const questions = Object.entries(call.inputRequests)
-  const about = { call: { method: call.method, name: calledName(call) }, server: serverOf(call), signal }
-  const settled = await Promise.allSettled(
-    questions.map(async ([key, request]) => {
-      const asked: Asked = { key, request, ...about }
-      return responseTo(key, request, await answerer(asked))
-    }),
+  const about = { call: { method: call.method, name: calledName(call) }, server: serverOf(call) }
+  const { answers, open } = await answerAll(Object.entries(call.inputRequests), signal, async (question) =>
+    responseTo(question.key, question.request, await answerer({ ...question, ...about })),
   )
-  const outcomes = questions.map(([key, request], index) => ({ key, request, ...(settled[index] as Settled) }))
-  const failed = outcomes.find(({ reason }) => reason !== undefined && !(reason instanceof Suspend))
-  if (failed !== undefined) throw failed.reason
-  const given = outcomes.flatMap(({ key, value }) => (value === undefined ? [] : [[key, value] as const]))
-  const open = outcomes.flatMap(({ key, request, reason }) =>
-    reason instanceof Suspend ? [[key, { request, suspend: withTarget(reason, call) }] as const] : [],
-  )
-  return {
-    ...roundOf(call),
-    open: Object.fromEntries(open),
-    inputResponses: { ...call.inputResponses, ...Object.fromEntries(given) },
-  }
-}
-
-interface Settled {
-  readonly value?: Json
-  readonly reason?: unknown
+  return { ...roundOf(call), open, inputResponses: { ...call.inputResponses, ...answers } }
 }
 
 /** Holds given answers against the questions: each has one, and there is none that nobody asked for. */
@@ -113,19 +95,13 @@ function callWith(client: CallingClient, method: AskingMethod, params: Json): Pr
   }
 }
 
-function roundOf({ method, params, requestState, ...call }: SavedCall) {
-  return { method, params, requestState, server: serverOf(call) }
+function roundOf({ method, params, requestState, target, cwd, server }: SavedCall) {
+  const place = { target, ...(cwd !== undefined && { cwd }) }
+  return { method, params, requestState, server: serverOf({ server, target }), place }
 }
 
-// As people are told it: without a query or arguments, which may hold a secret.
 function serverOf({ server, target }: Pick<SavedCall, 'server' | 'target'>): Asked['server'] {
-  const reached = typeof target === 'string' ? target.replace(/[?#].*$/s, '') : target?.[0]
-  return { name: server ?? undefined, target: reached }
-}
-
-// What was saved knows where the server is; the answerer need not say it again.
-function withTarget({ options }: Suspend, { target, cwd }: SavedCall): Suspend {
-  return new Suspend({ ...(target !== null && { target }), ...(cwd !== undefined && { cwd }), ...options })
+  return { name: server ?? undefined, target: placeName({ target }) }
 }
 
 function listed(keys: readonly string[]): string {

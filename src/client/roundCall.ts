@@ -1,9 +1,10 @@
 /** One request of a caller, through all its rounds. Everything that belongs to it is here, and nothing of any other. */
 import { hasEnvelope, isObject, type Json, type RequestId } from '../protocol/index.ts'
+import type { AskedCall } from './answerer.ts'
 import { hasProgressToken, paramsOfLeg } from './inputRequired.ts'
 import { ASKING_METHODS, type AskingMethod } from './savedCall.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
-import { metaIn, mintId, paramsOf, uncacheable, type WireAnswer, type WireRequest } from './wireMessage.ts'
+import { idKey, metaIn, mintId, paramsOf, uncacheable, type WireAnswer, type WireRequest } from './wireMessage.ts'
 
 export type AskingRequest = WireRequest & { readonly method: AskingMethod }
 
@@ -25,7 +26,7 @@ export class RoundCall {
   idle = 0
   /** The caller has its answer, or wants none any more. */
   over = false
-  #cancelled: AbortController | undefined
+  #ended: AbortController | undefined
 
   constructor(request: AskingRequest, options: SendOptions | undefined) {
     this.request = request
@@ -38,28 +39,38 @@ export class RoundCall {
     return this.request.id
   }
 
+  /** What the leg and the caller's request are found by. */
+  get wireKey(): RequestId {
+    return idKey(this.wireId)
+  }
+
+  get callerKey(): RequestId {
+    return idKey(this.callerId)
+  }
+
   /** Whether its client speaks the stateless revision, and so knows rounds itself. */
   get isModern(): boolean {
     return hasEnvelope(this.params)
   }
 
-  get about(): { readonly method: string; readonly name: string | undefined } {
+  get about(): AskedCall {
     const name = this.params['name'] ?? this.params['uri']
     return { method: this.request.method, name: typeof name === 'string' ? name : undefined }
   }
 
+  /** Aborted when the call is over, in whatever way. */
   get signal(): AbortSignal {
-    this.#cancelled ??= new AbortController()
-    return this.#cancelled.signal
+    this.#ended ??= new AbortController()
+    return this.#ended.signal
   }
 
-  cancel(): void {
+  end(): void {
     this.over = true
-    this.#cancelled?.abort()
+    this.#ended?.abort()
   }
 
   /** The next leg, as it goes out. Its progress token is its id. */
-  next(answers: Readonly<Record<string, Json>> | undefined, requestState: string | undefined): WireMessage {
+  next(answers: Readonly<Record<string, Json>> | undefined, requestState: string | undefined): WireRequest {
     const id = mintId()
     this.wireId = id
     return {

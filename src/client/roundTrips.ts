@@ -13,6 +13,8 @@ import { ClientError } from './errors.ts'
 import { type InputRequired, pauseMs, readInputRequired } from './inputRequired.ts'
 import type { Questioner } from './questioner.ts'
 import type { RoundCall } from './roundCall.ts'
+import { RoundCalls } from './roundCalls.ts'
+import type { SavedPlace } from './savedCall.ts'
 import { suspendCall } from './suspend.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
 import {
@@ -22,80 +24,77 @@ import {
   paramsOf,
   resultMessage,
   type WireAnswer,
+  type WireRequest,
   withParams,
 } from './wireMessage.ts'
+
+export interface RoundSettings {
+  readonly maxRounds: number
+  readonly maxStateBytes: number
+  readonly place: SavedPlace | undefined
+}
 
 export class RoundTrips {
   readonly #ends: Ends
   readonly #questioner: Questioner
-  readonly #maxRounds: number
-  /** Calls with a leg under way, by its id. */
-  readonly #legs = new Map<unknown, RoundCall>()
-  /** Calls past their first leg, by the caller's id. */
-  readonly #later = new Map<unknown, RoundCall>()
+  readonly #settings: RoundSettings
+  readonly #calls = new RoundCalls()
 
-  constructor(ends: Ends, questioner: Questioner, maxRounds: number) {
+  constructor(ends: Ends, questioner: Questioner, settings: RoundSettings) {
     this.#ends = ends
     this.#questioner = questioner
-    this.#maxRounds = maxRounds
+    this.#settings = settings
   }
 
-  /** A pushed question does not say which call it belongs to; with one under way there is no doubt. */
-  get onlyCall(): RoundCall | undefined {
-    return this.#legs.size === 1 ? this.#legs.values().next().value : undefined
+  /** Those the server works on. */
+  get underWay(): readonly RoundCall[] {
+    return this.#calls.underWay
   }
 
   async begin(call: RoundCall): Promise<void> {
-    this.#legs.set(call.wireId, call)
-    const { requestSignal } = call.options ?? {}
-    if (requestSignal instanceof AbortSignal) {
-      requestSignal.addEventListener('abort', () => this.#forget(call), { once: true })
-    }
+    this.#calls.legSent(call)
     try {
       await this.#ends.send(call.request, call.options)
     } catch (error) {
-      this.#forget(call)
+      this.#calls.forget(call)
       throw error
     }
+    if (!call.over) this.#watch(call)
   }
 
   answered(message: WireAnswer, extra: unknown): void {
-    const { id } = message
-    // The SDKs take "7" for 7.
-    const call = this.#legs.get(id) ?? this.#legs.get(Number(id))
-    if (call !== undefined) return this.#settle(call, message, extra)
-    // A leg is answered once, and then means nothing to the client any more.
-    const isSpent = isMinted(id) || this.#later.has(id) || this.#later.has(Number(id))
-    if (!isSpent) this.#ends.deliver(message, extra)
+    const call = this.#calls.byLeg(message.id)
+    if (call !== undefined) this.#settle(call, message, extra)
+    else if (!this.#calls.isSpent(message.id)) this.#ends.deliver(message, extra)
   }
 
   progressed(message: WireMessage, extra: unknown): void {
     const token = paramsOf(message)['progressToken']
-    const call = this.#legs.get(token)
-    if (!isMinted(token)) this.#ends.deliver(message, extra)
-    else if (call !== undefined) this.#ends.deliver(call.progress(message), extra)
+    if (!isMinted(token)) return this.#ends.deliver(message, extra)
+    const call = this.#calls.byLeg(token)
+    if (call !== undefined) this.#ends.deliver(call.progress(message), extra)
   }
 
   /** The caller cancels: that ends the leg under way, or the asking. */
   async cancel(id: RequestId, message: WireMessage, options: SendOptions | undefined): Promise<void> {
-    const call = this.#later.get(id) ?? this.#legs.get(id)
+    const call = this.#calls.byCaller(id)
     if (call === undefined) return this.#ends.send(message, options)
-    const isUnderWay = this.#legs.get(call.wireId) === call
-    this.#forget(call)
+    const isUnderWay = this.#calls.byLeg(call.wireId) === call
+    this.#calls.forget(call)
     if (!isUnderWay) return undefined
     return this.#ends.send(withParams(message, { ...paramsOf(message), requestId: call.wireId }), options)
   }
 
   end(): void {
-    for (const call of [...this.#legs.values(), ...this.#later.values()]) this.#forget(call)
+    for (const call of this.#calls.all) this.#calls.forget(call)
   }
 
   #settle(call: RoundCall, message: WireAnswer, extra: unknown): void {
-    this.#legs.delete(call.wireId)
+    this.#calls.legAnswered(call)
     const { result } = message
     switch (isObject(result) ? result['resultType'] : undefined) {
       case 'input_required':
-        void this.#round(call, message, extra)
+        this.#round(call, message, extra).catch((error: unknown) => this.#ends.report(error as Error))
         break
       case undefined:
       case 'complete':
@@ -113,12 +112,12 @@ export class RoundTrips {
   async #round(call: RoundCall, message: WireAnswer, extra: unknown): Promise<void> {
     try {
       const result = message['result'] as Json
-      const asked = readInputRequired(result)
+      const asked = readInputRequired(result, this.#settings.maxStateBytes)
       // Where the client speaks the stateless revision, it may have what answers the rest.
       const isForClient = call.isModern && !this.#questioner.answersAll(asked)
       if (isForClient) return this.#answer(call, { ...message, id: call.callerId }, extra)
-      if (++call.rounds > this.#maxRounds) throw endless(this.#maxRounds)
-      this.#later.set(call.callerId, call)
+      if (++call.rounds > this.#settings.maxRounds) throw endless(this.#settings.maxRounds)
+      this.#calls.goesOn(call)
       this.#questioner.heardServer(result)
       await this.#goOn(call, asked)
     } catch (error) {
@@ -130,7 +129,7 @@ export class RoundTrips {
     if (asked.questions.length > 0) call.idle = 0
     else await pause(pauseMs(++call.idle), call.signal)
     this.#questioner.assertAnswerable(asked)
-    const round = await answerAll(asked, call.signal, (question) =>
+    const round = await answerAll(asked.questions, call.signal, (question) =>
       this.#questioner.ask({ ...question, call: call.about }),
     )
     if (call.over) return
@@ -138,13 +137,13 @@ export class RoundTrips {
     await this.#sendLeg(call, call.next(asked.questions.length > 0 ? round.answers : undefined, asked.requestState))
   }
 
-  async #sendLeg(call: RoundCall, leg: WireMessage): Promise<void> {
-    this.#legs.set(leg.id, call)
+  async #sendLeg(call: RoundCall, leg: WireRequest): Promise<void> {
+    this.#calls.legSent(call)
     try {
       await this.#ends.send(leg, call.nextOptions)
     } catch (cause) {
       // Its answer may have come all the same, and the call be further by now.
-      if (this.#legs.get(leg.id) !== call) return
+      if (this.#calls.byLeg(leg.id) !== call) return
       throw new ClientError('ROUND_UNSENT', 'A later round of the call could not be sent; see the cause.', { cause })
     }
   }
@@ -152,7 +151,8 @@ export class RoundTrips {
   async #suspend(call: RoundCall, { requestState }: InputRequired, { open, answers }: Answered): Promise<void> {
     const { params, request } = call
     const { server } = this.#questioner
-    const round = { method: request.method, params, open, inputResponses: answers, requestState, server }
+    const { place } = this.#settings
+    const round = { method: request.method, params, open, inputResponses: answers, requestState, server, place }
     this.#answer(call, resultMessage(call.callerId, await suspendCall(round)))
   }
 
@@ -165,14 +165,16 @@ export class RoundTrips {
 
   #answer(call: RoundCall, message: WireMessage, extra?: unknown): void {
     if (call.over) return
-    this.#forget(call)
+    this.#calls.forget(call)
     this.#ends.deliver(message, extra)
   }
 
-  #forget(call: RoundCall): void {
-    call.cancel()
-    if (this.#legs.get(call.wireId) === call) this.#legs.delete(call.wireId)
-    if (this.#later.get(call.callerId) === call) this.#later.delete(call.callerId)
+  /** Until it is sent, the transport tells by failing that its caller gave it up; and then it may be over already. */
+  #watch(call: RoundCall): void {
+    const signal = call.options?.['requestSignal']
+    if (!(signal instanceof AbortSignal)) return
+    if (signal.aborted) this.#calls.forget(call)
+    else signal.addEventListener('abort', () => this.#calls.forget(call), { once: true })
   }
 }
 

@@ -1,31 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
-import { Above, FakeTransport, type Loose, settled } from '../../test/client/fakeTransport.ts'
+import { type Loose, settled } from '../../test/client/fakeTransport.ts'
+import { accept, call, done, form, inputRequired, layered } from '../../test/client/rounded.ts'
 import { proves } from '../../test/proves.ts'
 import type { Answerers, Asked } from './answerer.ts'
-import { rounds, type RoundsOptions } from './rounds.ts'
 import { suspend, suspendedOf } from './suspend.ts'
-
-const form = (message = 'Who?') => ({
-  method: 'elicitation/create',
-  params: { message, requestedSchema: { type: 'object', properties: {} } },
-})
-const accept = (content: object = {}) => ({ action: 'accept', content })
-const inputRequired = (id: unknown, rest: object) => ({ id, result: { resultType: 'input_required', ...rest } })
-const done = (id: unknown, text = 'done') => ({
-  id,
-  result: { resultType: 'complete', content: [{ type: 'text', text }] },
-})
-const call = (id: number, extra: object = {}) => ({
-  id,
-  method: 'tools/call',
-  params: { name: 'tool', arguments: { a: 1 }, ...extra },
-})
-
-function layered(answerers: Answerers = { form: () => accept({ name: 'Ann' }) }, options: Partial<RoundsOptions> = {}) {
-  const wire = new FakeTransport()
-  const above = new Above(rounds({ answerers, ...options })(wire))
-  return { wire, above, last: () => wire.sent.at(-1)! }
-}
 
 proves(
   'MRTR-8 MRTR-9 MRTR-10 MRTR-23 MRTR-25',
@@ -199,6 +177,27 @@ proves(
   },
 )
 
+test('who has answered hears nothing of how the call ends', async () => {
+  const signals: AbortSignal[] = []
+  const { wire, above, last } = layered({ form: ({ signal }) => (signals.push(signal), accept()) })
+  await above.send(call(1))
+  wire.say(inputRequired(1, { inputRequests: { q: form() } }))
+  await settled()
+  wire.say(done(last().id))
+  await settled()
+  expect(above.heard).toHaveLength(1)
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+})
+
+test('a client that counts in strings gets its answers, too', async () => {
+  const { wire, above, last } = layered()
+  await above.send({ ...call(1), id: '7' })
+  wire.say(inputRequired('7', { inputRequests: { q: form() } }))
+  await settled()
+  wire.say(done(last().id))
+  expect(above.heard).toEqual([{ jsonrpc: '2.0', ...done('7') }])
+})
+
 describe('cancelling', () => {
   const cancel = { method: 'notifications/cancelled', params: { requestId: 1, reason: 'enough' } }
 
@@ -325,61 +324,6 @@ test('what is not for this layer passes as it is', async () => {
   expect(above.heard.at(-1)).toEqual({ jsonrpc: '2.0', ...task })
 })
 
-describe('a server that does it wrong', () => {
-  test.each([
-    ['a kind of result that nobody knows', { resultType: 'perhaps' }, 'RESULT_UNKNOWN'],
-    ['a kind of result that is no word', { resultType: 7 }, 'RESULT_UNKNOWN'],
-    ['neither questions nor a state', { resultType: 'input_required' }, 'INPUT_INVALID'],
-    ['a state that is no string', { resultType: 'input_required', requestState: { a: 1 } }, 'INPUT_INVALID'],
-    ['a state that is null', { resultType: 'input_required', requestState: null }, 'INPUT_INVALID'],
-    ['questions in a list', { resultType: 'input_required', inputRequests: [form()] }, 'INPUT_INVALID'],
-    ['a question that is none', { resultType: 'input_required', inputRequests: { a: 'x' } }, 'INPUT_INVALID'],
-    ['an unknown question', { resultType: 'input_required', inputRequests: { a: { method: 'x' } } }, 'INPUT_INVALID'],
-    [
-      'a form without a message',
-      { resultType: 'input_required', inputRequests: { a: { method: 'elicitation/create' } } },
-      'INPUT_INVALID',
-    ],
-    [
-      'a question that was not declared, next to one that was',
-      { resultType: 'input_required', inputRequests: { a: form(), r: { method: 'roots/list' } } },
-      'INPUT_UNDECLARED',
-    ],
-  ])('%s', async (_, result, code) => {
-    const asked: unknown[] = []
-    const { wire, above } = layered({ form: (question) => (asked.push(question), accept()) })
-    await above.send(call(1))
-    wire.say({ id: 1, result })
-    await settled()
-    expect(above.heard).toMatchObject([{ id: 1, error: { code: -32603, data: { code } } }])
-    expect(asked).toEqual([])
-    expect(wire.sent).toHaveLength(1)
-  })
-
-  test('a leg that is answered twice, or under another spelling of its id, settles its own call once', async () => {
-    const { wire, above, last } = layered()
-    await above.send(call(1))
-    wire.say(inputRequired('1', { inputRequests: { q: form() } }))
-    wire.say(done(1, 'again'))
-    wire.say(done('1', 'and again'))
-    await settled()
-    const leg = last().id
-    wire.say(done(leg))
-    wire.say(done(leg, 'too late'))
-    expect(above.heard).toEqual([{ jsonrpc: '2.0', ...done(1) }])
-  })
-
-  test('keys that mean something to JavaScript are keys like others', async () => {
-    const { wire, above, last } = layered()
-    await above.send(call(1))
-    const result = `{"resultType":"input_required","inputRequests":{"__proto__":${JSON.stringify(form())},"toString":${JSON.stringify(form())}}}`
-    wire.say({ id: 1, result: JSON.parse(result) })
-    await settled()
-    expect(Object.keys(last().params?.['inputResponses'])).toEqual(['__proto__', 'toString'])
-    expect(({} as Loose).action).toBeUndefined()
-  })
-})
-
 describe('an answerer', () => {
   test('that fails ends the others and the call, and its error is in the answer', async () => {
     const failure = new Error('no screen')
@@ -489,48 +433,6 @@ describe('a client that has handlers of its own', () => {
     wire.say(result)
     await settled()
     expect(above.heard).toEqual([{ jsonrpc: '2.0', ...result }])
-  })
-})
-
-describe('a question that is pushed', () => {
-  test('is answered by the answerer, under its id', async () => {
-    const asked: Asked[] = []
-    const { wire, above, last } = layered({ form: (question) => (asked.push(question), accept({ name: 'Ann' })) })
-    await above.send(call(1))
-    wire.say({ id: 'q1', ...form() })
-    await settled()
-    expect(last()).toEqual({ jsonrpc: '2.0', id: 'q1', result: accept({ name: 'Ann' }) })
-    expect(asked).toMatchObject([{ key: 'q1', call: { method: 'tools/call', name: 'tool' } }])
-    expect(above.heard).toEqual([])
-  })
-
-  test('is left to the client where the revision has none', async () => {
-    const { wire, above } = layered()
-    await above.send(call(1, { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }))
-    wire.say({ id: 'q1', ...form() })
-    await settled()
-    expect(wire.sent).toHaveLength(1)
-    expect(above.heard).toMatchObject([{ id: 'q1' }])
-  })
-
-  test('that is taken back gets no answer', async () => {
-    const { wire, above } = layered({ form: () => new Promise((resolve) => setTimeout(resolve, 20, accept())) })
-    wire.say({ id: 'q1', ...form() })
-    wire.say({ method: 'notifications/cancelled', params: { requestId: 'q1' } })
-    await new Promise((resolve) => setTimeout(resolve, 40))
-    expect(wire.sent).toEqual([])
-    expect(above.heard).toEqual([])
-  })
-
-  test.each([
-    ['cannot be suspended', suspend()],
-    ['whose answerer fails is refused', () => Promise.reject(new Error('the secret reason'))],
-  ])('%s, and the host hears why', async (_, answerer) => {
-    const { wire, above, last } = layered({ form: answerer })
-    wire.say({ id: 'q1', ...form() })
-    await settled()
-    expect(last()).toEqual({ jsonrpc: '2.0', id: 'q1', error: { code: -1, message: 'The client did not answer.' } })
-    expect(above.faults).toHaveLength(1)
   })
 })
 

@@ -7,11 +7,13 @@ import { hasEnvelope, ROUNDS_CAPABILITY, type RequestId } from '../protocol/inde
 import type { Answerers } from './answerer.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { type Declare, declaring, extended } from './declare.ts'
+import { MAX_STATE_BYTES } from './inputRequired.ts'
 import { readQuestion, withAnswerers } from './kinds.ts'
 import { PushedQuestions } from './pushedQuestions.ts'
 import { Questioner } from './questioner.ts'
 import { isAsking, RoundCall } from './roundCall.ts'
 import { RoundTrips } from './roundTrips.ts'
+import type { SavedPlace } from './savedCall.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import { cancelledId, isAnswer, isRequest, paramsOf, type WireRequest } from './wireMessage.ts'
 
@@ -20,16 +22,17 @@ export interface RoundsOptions {
   answerers: Answerers
   /** How often one call is sent again before it fails. @default 10 */
   maxRounds?: number
+  /** The largest state that a server may have sent back. @default 4194304 */
+  maxStateBytes?: number
   /** Who asks, for the answerers. @default the name the server gives itself, and no target */
   server?: { readonly name?: string | undefined; readonly target?: string | undefined }
+  /** Where a call that is put to sleep finds the server again, by `placeOf(target)`. @default the server's `target` */
+  place?: SavedPlace
 }
 
 export function rounds(options: RoundsOptions): Layer {
   return (transport) => around(transport, (ends) => new Rounds(ends, options))
 }
-
-/** Several calls are under way, and a pushed question does not say whose it is. */
-const SOME_CALL = { method: 'unknown', name: undefined }
 
 class Rounds implements Passage {
   readonly #ends: Ends
@@ -42,22 +45,21 @@ class Rounds implements Passage {
   /** The stateless revision has no pushed questions, and clients must not answer any. */
   #isModern = false
 
-  constructor(ends: Ends, { answerers, maxRounds = 10, server }: RoundsOptions) {
+  constructor(ends: Ends, options: RoundsOptions) {
+    const { answerers, maxRounds = 10, maxStateBytes = MAX_STATE_BYTES, server, place } = options
     this.#ends = ends
     this.#declare = declaring((capabilities, era) => {
       const answering = withAnswerers(capabilities, answerers)
       return era === 'modern' ? answering : extended(answering, 'experimental', { [ROUNDS_CAPABILITY]: {} })
     })
     this.#questioner = new Questioner(ends, answerers, server)
-    this.#trips = new RoundTrips(ends, this.#questioner, maxRounds)
-    this.#pushed = new PushedQuestions(ends, (question) =>
-      this.#questioner.ask({ ...question, call: this.#trips.onlyCall?.about ?? SOME_CALL }),
-    )
+    this.#trips = new RoundTrips(ends, this.#questioner, { maxRounds, maxStateBytes, place })
+    this.#pushed = new PushedQuestions(ends, this.#questioner)
   }
 
-  async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+  send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(message, options)
-    if (isAnswer(message) && this.#questioner.take(message)) return undefined
+    if (isAnswer(message) && this.#questioner.take(message)) return Promise.resolve()
     const cancelled = cancelledId(message)
     if (cancelled === undefined) return this.#ends.send(message, options)
     return this.#trips.cancel(cancelled, message, options)
@@ -79,7 +81,7 @@ class Rounds implements Passage {
     this.#pushed.cancelAll()
   }
 
-  async #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
+  #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
     this.#isModern = hasEnvelope(paramsOf(message))
     const declared = this.#declare(message) as WireRequest
     if (isAsking(declared)) return this.#trips.begin(new RoundCall(declared, options))
@@ -93,6 +95,6 @@ class Rounds implements Passage {
   #asked(message: WireRequest, extra: unknown): void {
     const request = this.#isModern ? undefined : readQuestion(message)
     if (request === undefined || !this.#questioner.answers(request)) this.#ends.deliver(message, extra)
-    else void this.#pushed.answer(message, request)
+    else void this.#pushed.answer(message, request, this.#trips.underWay)
   }
 }

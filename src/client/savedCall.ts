@@ -5,20 +5,25 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, metaOf } from '../protocol/index.ts'
 import { ClientError } from './errors.ts'
+import { readQuestion } from './kinds.ts'
 
 /** The methods that can ask (MRTR). */
 export const ASKING_METHODS = ['tools/call', 'prompts/get', 'resources/read'] as const
 
 export type AskingMethod = (typeof ASKING_METHODS)[number]
 
-export interface SavedCall {
+/** Where a server is found again. */
+export interface SavedPlace {
+  /** A URL, a command with its arguments, or `file#name`. Null where the host knows without it. */
+  readonly target: string | readonly string[] | null
+  /** The folder a command is started in. */
+  readonly cwd?: string
+}
+
+export interface SavedCall extends SavedPlace {
   /** The version of this form. A reader refuses a newer one. */
   readonly version: 1
   readonly savedAt: string
-  /** Where to connect: a URL, a command with its arguments, or `file#name`. Null where the host knows without it. */
-  readonly target: string | readonly string[] | null
-  /** The folder a command is started in, or a file is named from. */
-  readonly cwd?: string
   /** What the server calls itself. */
   readonly server: string | null
   readonly method: AskingMethod
@@ -74,7 +79,7 @@ const isText = (value: unknown): boolean => typeof value === 'string'
 const isTarget = (value: unknown): boolean =>
   value === null || isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText))
 const isMethod = (value: unknown): boolean => (ASKING_METHODS as readonly unknown[]).includes(value)
-const isRequest = (value: unknown): boolean => isObject(value) && isText(value['method'])
+const isQuestion = (value: unknown): boolean => readQuestion(value) !== undefined
 
 const FIELDS: readonly (readonly [keyof SavedCall, (value: unknown) => boolean, string])[] = [
   ['savedAt', isText, 'a time'],
@@ -83,7 +88,7 @@ const FIELDS: readonly (readonly [keyof SavedCall, (value: unknown) => boolean, 
   ['server', (value) => value === null || isText(value), 'a name or null'],
   ['method', isMethod, `one of ${ASKING_METHODS.join(', ')}`],
   ['params', isObject, 'an object'],
-  ['inputRequests', (value) => isObject(value) && Object.values(value).every(isRequest), 'requests by their keys'],
+  ['inputRequests', (value) => isObject(value) && Object.values(value).every(isQuestion), 'questions by their keys'],
   ['inputResponses', (value) => isObject(value) && Object.values(value).every(isObject), 'responses by their keys'],
   ['requestState', (value) => value === undefined || isText(value), 'a string'],
 ]

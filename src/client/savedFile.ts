@@ -1,5 +1,6 @@
 /** A saved call in a file of its own, readable by its owner only from the moment it exists. */
-import { readFile, rm } from 'node:fs/promises'
+import { access, constants, readFile, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { ClientError } from './errors.ts'
 import { writePrivateFile } from './privateFile.ts'
 import { readSaved, type SavedCall } from './savedCall.ts'
@@ -8,6 +9,8 @@ import type { SavedStore } from './suspend.ts'
 export interface SavedFile extends SavedStore {
   save(saved: SavedCall): Promise<void>
   load(): Promise<SavedCall>
+  /** Before a call is made that may have to go here: throws where that would fail, or write over something else. */
+  assertUsable(): Promise<void>
   /** When the call is done: what it held is nobody's business any more. */
   remove(): Promise<void>
 }
@@ -17,7 +20,31 @@ export function savedFile(path: string): SavedFile {
   return {
     save: (saved) => saying(path, () => writePrivateFile(path, `${JSON.stringify(saved, null, 2)}\n`)),
     load: async () => readSaved(await saying(path, () => readFile(path, 'utf8'))),
+    assertUsable: async () => {
+      const text = await saying(path, () => textAt(path))
+      if (text === '' || isSaved(text)) return
+      throw new ClientError('SAVED_UNUSABLE', `${path} holds something else than a saved call; name another file.`)
+    },
     remove: () => saying(path, () => rm(path, { force: true })),
+  }
+}
+
+/** Empty where there is no file, but one could be made. */
+async function textAt(path: string): Promise<string> {
+  await access(dirname(path), constants.W_OK)
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+function isSaved(text: string): boolean {
+  try {
+    return readSaved(text) !== undefined
+  } catch {
+    return false
   }
 }
 

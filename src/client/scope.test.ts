@@ -46,6 +46,14 @@ proves(
   },
 )
 
+test('an answer under another spelling of the id ends its request, too', async () => {
+  const { wire, above } = layered()
+  await above.send({ id: 7, method: 'tools/call' })
+  wire.say({ id: '07', result: {} })
+  wire.say({ id: 'late', method: 'roots/list' })
+  expect(above.heard.map(({ id }) => id)).toEqual(['07'])
+})
+
 test('a ping, an answer and a notification always pass', () => {
   const { wire, above } = layered()
   const messages = [{ id: 'p', method: 'ping' }, { id: 9, result: {} }, { method: 'notifications/message' }]

@@ -12,6 +12,7 @@ import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import {
   cancelledId,
   errorMessage,
+  idKey,
   INVALID_PARAMS,
   isAnswer,
   isRequest,
@@ -52,23 +53,28 @@ class Scope implements Passage {
     this.#onRefused = onRefused ?? ((refused) => ends.report(unrelated(refused)))
   }
 
-  async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+  send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     const cancelled = cancelledId(message)
-    if (cancelled !== undefined) this.#underWay.delete(cancelled)
+    if (cancelled !== undefined) this.#underWay.delete(idKey(cancelled))
     if (!isRequest(message)) return this.#ends.send(message, options)
     this.#isModern = hasEnvelope(paramsOf(message))
     if (this.#isModern || message.method === 'initialize') return this.#ends.send(message, options)
-    this.#underWay.add(message.id)
+    return this.#begin(message, options)
+  }
+
+  async #begin(message: WireRequest, options: SendOptions | undefined): Promise<void> {
+    const key = idKey(message.id)
+    this.#underWay.add(key)
     try {
       await this.#ends.send(message, options)
     } catch (error) {
-      this.#underWay.delete(message.id)
+      this.#underWay.delete(key)
       throw error
     }
   }
 
   receive(message: WireMessage, extra: unknown): void {
-    if (isAnswer(message)) this.#underWay.delete(message.id)
+    if (isAnswer(message)) this.#underWay.delete(idKey(message.id))
     if (isRequest(message) && message.method !== 'ping' && this.#underWay.size === 0) this.#refuse(message)
     else this.#ends.deliver(message, extra)
   }

@@ -88,7 +88,8 @@ export function createScreen({ input, output, signal }: ScreenOptions): Screen {
       return valueAt(options, chosen)
     },
     chooseMany: async (message, options, initial) => {
-      const initialValues = [...options.keys()].filter((index) => initial.includes(valueAt(options, index)))
+      const chosenBefore = new Set(initial)
+      const initialValues = [...options.keys()].filter((index) => chosenBefore.has(valueAt(options, index)))
       const chosen = await prompt((common) =>
         multiselect({
           ...common,

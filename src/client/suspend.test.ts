@@ -39,6 +39,7 @@ const round: OpenRound = {
   inputResponses: { where: { roots: [] } },
   requestState: SECRET,
   server: { name: 'shop', target: 'https://shop.example/mcp' },
+  place: { target: ['shop', '--key', 'value'], cwd: '/home/shop' },
 }
 
 async function savedCall(more: Partial<OpenRound> = {}): Promise<SavedCall> {
@@ -61,13 +62,19 @@ describe('suspending', () => {
     })
   })
 
-  test('without a state there is none in it; without a target of its own it has the layer’s', async () => {
-    const saved = await savedCall({
-      requestState: undefined,
-      open: { confirm: { request: agree, suspend: new Suspend() } },
-    })
-    expect(saved).not.toHaveProperty('requestState')
-    expect(saved.target).toBe('https://shop.example/mcp')
+  test('without a state there is none in it', async () => {
+    expect(await savedCall({ requestState: undefined })).not.toHaveProperty('requestState')
+  })
+
+  test.each<[string, Suspend, Partial<OpenRound>, object]>([
+    ['the answerer says', new Suspend({ target: 'x#y' }), {}, { target: 'x#y' }],
+    ['the layer knows', new Suspend(), {}, { target: ['shop', '--key', 'value'], cwd: '/home/shop' }],
+    ['the layer knows, in a folder that the answerer says', new Suspend({ cwd: '/' }), {}, { cwd: '/' }],
+    ['people know', new Suspend(), { place: undefined }, { target: 'https://shop.example/mcp' }],
+  ])('its place is what %s', async (_, suspending, known, place) => {
+    const saved = await savedCall({ open: { confirm: { request: agree, suspend: suspending } }, ...known })
+    expect(saved).toMatchObject(place)
+    expect('cwd' in saved).toBe('cwd' in place)
   })
 
   test.each(['tools/call', 'prompts/get', 'resources/read'] as const)(
@@ -139,7 +146,9 @@ describe('a saved call that is not one', () => {
     ['a target of another kind', { ...good, target: { url: SECRET } }],
     ['an empty command', { ...good, target: [] }],
     ['parameters that are no object', { ...good, params: SECRET }],
-    ['requests that are none', { ...good, inputRequests: { a: SECRET } }],
+    ['questions that are none', { ...good, inputRequests: { a: SECRET } }],
+    ['a question of no kind', { ...good, inputRequests: { a: { method: SECRET, params: {} } } }],
+    ['a form without parameters', { ...good, inputRequests: { a: { method: 'elicitation/create' } } }],
     ['responses that are none', { ...good, inputResponses: { a: SECRET } }],
     ['a state that is no string', { ...good, requestState: { SECRET } }],
   ])('is refused with its field named and no value shown: %s', (_, saved) => {
@@ -225,6 +234,23 @@ describe('resuming', () => {
     expect(sent).toHaveLength(1)
   })
 
+  test('an answerer that fails ends the others, and nothing is sent, whatever it threw', async () => {
+    const { sent, sender } = recording()
+    const one = { request: agree, suspend: new Suspend() }
+    const signals: AbortSignal[] = []
+    const failed = resume(
+      await savedCall({ open: { a: one, b: one } }),
+      ({ key, signal }) => {
+        signals.push(signal)
+        return key === 'a' ? new Promise(() => undefined) : Reflect.apply(Promise.reject, Promise, [])
+      },
+      sender,
+    )
+    await expect(failed).rejects.toBeUndefined()
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
+    expect(sent).toEqual([])
+  })
+
   test('what an answerer leaves open again is saved again, with what was answered meanwhile', async () => {
     const { sent, sender } = recording()
     const one = { request: agree, suspend: new Suspend({ cwd: '/srv' }) }
@@ -286,6 +312,24 @@ describe('a saved call in a file', () => {
     await savedFile(path).remove()
     await savedFile(path).remove()
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('may be made or replaced, and nothing else is written over', async () => {
+    const usable = (text?: string) => {
+      if (text !== undefined) writeFileSync(path, text)
+      return savedFile(path).assertUsable()
+    }
+    await usable()
+    await usable('')
+    await usable(JSON.stringify(await savedCall()))
+    await expect(usable('{"private":true}')).rejects.toMatchObject({
+      code: 'SAVED_UNUSABLE',
+      message: /something else/,
+    })
+    await expect(usable('x = 1')).rejects.toMatchObject({ code: 'SAVED_UNUSABLE' })
+    await expect(savedFile(folder).assertUsable()).rejects.toMatchObject({ message: /EISDIR/ })
+    await expect(savedFile(join(folder, 'no', 'x.json')).assertUsable()).rejects.toMatchObject({ message: /ENOENT/ })
+    rmSync(path)
   })
 
   test('says what is wrong when it cannot be used, and shows nothing of it', async () => {

@@ -13,7 +13,14 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from '../protocol/index.ts'
 import type { Answerer } from './answerer.ts'
-import { type AskingMethod, lastingParams, readSaved, SAVED_VERSION, type SavedCall } from './savedCall.ts'
+import {
+  type AskingMethod,
+  lastingParams,
+  readSaved,
+  SAVED_VERSION,
+  type SavedCall,
+  type SavedPlace,
+} from './savedCall.ts'
 
 /** Where calls are put that wait. */
 export interface SavedStore {
@@ -23,9 +30,9 @@ export interface SavedStore {
 export interface SuspendOptions {
   /** Takes the saved call before the caller sees the result. Without one, the caller stores it. */
   store?: SavedStore
-  /** Where to connect when the call is continued. @default what the layer knows of the server */
+  /** Where to connect when the call is continued. @default where it was connected to */
   target?: string | readonly string[]
-  /** The folder that a command starts in, where it matters. @default none is saved */
+  /** The folder that a command starts in, where it matters. @default with `target` none, else where it was started */
   cwd?: string
 }
 
@@ -58,6 +65,8 @@ export interface OpenRound {
   readonly inputResponses: Readonly<Record<string, Json>>
   readonly requestState: string | undefined
   readonly server: { readonly name: string | undefined; readonly target: string | undefined }
+  /** Where the server is found again; undefined where only what people call it is known. */
+  readonly place: SavedPlace | undefined
 }
 
 /** Saves the call, and gives the result that ends it for its caller: valid for its method in both eras. */
@@ -91,14 +100,12 @@ const EMPTY_RESULTS: Readonly<Record<AskingMethod, Json>> = {
   'resources/read': { contents: [], ttlMs: 0, cacheScope: 'private' },
 }
 
-function savedFrom({ method, params, open, inputResponses, requestState, server }: OpenRound, now: number): SavedCall {
-  const options = Object.values(open).map(({ suspend }) => suspend.options)
-  const cwd = options.find(({ cwd }) => cwd !== undefined)?.cwd
+function savedFrom(round: OpenRound, now: number): SavedCall {
+  const { method, params, open, inputResponses, requestState, server } = round
   return asJson({
     version: SAVED_VERSION,
     savedAt: new Date(now).toISOString(),
-    target: options.find(({ target }) => target !== undefined)?.target ?? server.target ?? null,
-    ...(cwd !== undefined && { cwd }),
+    ...placeFor(round),
     server: server.name ?? null,
     method,
     params: lastingParams(params),
@@ -106,6 +113,14 @@ function savedFrom({ method, params, open, inputResponses, requestState, server 
     inputResponses,
     ...(requestState !== undefined && { requestState }),
   })
+}
+
+/** What an answerer says comes first. */
+function placeFor({ open, server, place = { target: server.target ?? null } }: OpenRound): SavedPlace {
+  const options = Object.values(open).map(({ suspend }) => suspend.options)
+  const target = options.find((each) => each.target !== undefined)?.target
+  const cwd = options.find((each) => each.cwd !== undefined)?.cwd
+  return { ...(target === undefined ? place : { target }), ...(cwd !== undefined && { cwd }) }
 }
 
 // A transport inside the process carries objects as they are, with members that no store would keep.

@@ -45,6 +45,9 @@ describe('what cannot be a target is refused with a sentence', () => {
 
 test.each<[Target, string]>([
   ['https://example.com/mcp?key=secret', 'https://example.com/mcp'],
+  ['https://example.com/s/c2VjcmV0IHNlY3JldCBzZWNyZXQ/mcp', 'https://example.com/s/…/mcp'],
+  [['node', '--conditions=x', 'server.ts'], 'node server.ts'],
+  [['server', '--token', 'secret'], 'server'],
   [['npx', '-y', '@scope/server', '--key', 'secret'], 'npx @scope/server'],
   [['env', 'KEY=secret', 'node'], 'env node'],
   [['server', '--key=secret'], 'server'],

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { isObject } from '../protocol/index.ts'
 import type { Address, CommandAddress } from './address.ts'
 import { ClientError } from './errors.ts'
-import { readEntry } from './mcpJson.ts'
+import { type EntryOptions, readEntry } from './mcpJson.ts'
 
 /**
  * A URL; a command with its arguments, as a list; `file#name`; or an address with all its parts. The first three are
@@ -25,10 +25,14 @@ export function readTarget(target: Target): Reading {
 }
 
 /** The address behind a target: reads the file where it names one. */
-export async function addressOf(target: Target, env?: Readonly<Record<string, string | undefined>>): Promise<Address> {
+export async function addressOf(
+  target: Target,
+  env?: Readonly<Record<string, string | undefined>>,
+  options?: EntryOptions,
+): Promise<Address> {
   const reading = readTarget(target)
   if (!('entry' in reading)) return reading
-  const address = await readEntry(reading.file, reading.entry, env)
+  const address = await readEntry(reading.file, reading.entry, env, options)
   return 'url' in address ? { ...address, url: httpUrl(address.url) } : address
 }
 
@@ -36,9 +40,10 @@ export async function addressOf(target: Target, env?: Readonly<Record<string, st
 export function nameOf(target: Target): string {
   const reading = readTarget(target)
   if ('entry' in reading) return `${reading.file}#${reading.entry}`
-  if ('command' in reading) return [reading.command, ...reading.args.filter(isPlain).slice(0, 1)].join(' ')
+  if ('command' in reading) return [reading.command, ...firstOperand(reading.args)].join(' ')
   const { origin, pathname } = new URL(reading.url)
-  return origin + pathname
+  // Some services have the key of their users in the path.
+  return origin + pathname.replace(/[^/]{25,}/g, '…')
 }
 
 /** The same target as plain JSON, to be used again later. Headers, environment and folder are not part of it. */
@@ -84,9 +89,13 @@ function httpUrl(text: string): string {
   return url.href
 }
 
-function isPlain(argument: string): boolean {
-  return !argument.startsWith('-') && !argument.includes('=')
+/** None where an option stands before it, whose value it may be. */
+function firstOperand(args: readonly string[]): readonly string[] {
+  const first = args.find((argument) => !LONE_OPTIONS.has(argument) && !argument.includes('='))
+  return first === undefined || first.startsWith('-') ? [] : [first]
 }
+
+const LONE_OPTIONS: ReadonlySet<string> = new Set(['-y', '--yes', '-q', '--quiet', '-u'])
 
 function isList(target: object): target is readonly string[] {
   return Array.isArray(target)

@@ -15,13 +15,18 @@ export function quoted({ width }: Screen, text: string, maxLines: number): strin
 
 export function introduce(screen: Screen, { server, call }: Asked, message: unknown): void {
   const said = typeof message === 'string' ? message : ''
-  const called = call.name === undefined ? '' : ` "${plainLine(call.name, 120)}"`
   screen.say([
     `Server: ${serverName(server)}`,
-    `For:    ${plainLine(call.method, 40)}${called}`,
+    `For:    ${callName(call)}`,
     '',
     ...(said === '' ? ['The server gives no reason.'] : ['The server says:', ...quoted(screen, said, 20)]),
   ])
+}
+
+function callName(call: Asked['call']): string {
+  if (call === undefined) return 'one of the calls under way; the server does not say which'
+  const method = plainLine(call.method, 40)
+  return call.name === undefined ? method : `${method} "${plainLine(call.name, 120)}"`
 }
 
 // How it was reached comes first: that is known, while its name is what it says of itself.

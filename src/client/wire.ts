@@ -2,14 +2,20 @@
 import { type FetchLike, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import type { Address, CommandAddress, HttpAddress } from './address.ts'
 import { type Authorizer, authorizedFetch } from './authorizedFetch.ts'
+import { boundedFetch } from './boundedFetch.ts'
 import { ChildTransport } from './childTransport.ts'
 import { echoFetch } from './echoFetch.ts'
 import { echoLines } from './echoLines.ts'
+import { setHeader } from './givenHeader.ts'
 import { lineReader } from './lineReader.ts'
 import type { Notice } from './notice.ts'
 import { sameOrigin } from './sameOrigin.ts'
 import type { ScopeOptions } from './scope.ts'
 import { scopeFetch } from './scopeFetch.ts'
+import { tasksFetch } from './tasksFetch.ts'
+
+/** A longer line on standard error is none that anybody reads. */
+const MAX_LOG_LINE_BYTES = 64 * 1024
 
 export interface WireOptions {
   headers?: Readonly<Record<string, string>>
@@ -36,11 +42,12 @@ export function openWire(address: Address, options: WireOptions): Wire {
 
 function httpWire(address: HttpAddress, options: WireOptions): Wire {
   const { authorizer, bearer, onNotice } = options
-  const plain = sameOrigin(options.fetch ?? fetch)
+  const plain = boundedFetch(sameOrigin(options.fetch ?? fetch))
   const known = authorizer === undefined ? withBearer(plain, bearer) : authorizedFetch(authorizer, address.url, plain)
+  const seamed = tasksFetch(echoFetch(known))
   const transport = new StreamableHTTPClientTransport(new URL(address.url), {
-    fetch: options.strictScope ? scopeFetch(echoFetch(known), refusing(onNotice)) : echoFetch(known),
-    requestInit: { headers: { ...address.headers, ...options.headers } },
+    fetch: options.strictScope ? scopeFetch(seamed, refusing(onNotice)) : seamed,
+    requestInit: { headers: headersOf(address.headers, options.headers) },
   })
   return {
     address,
@@ -51,6 +58,13 @@ function httpWire(address: HttpAddress, options: WireOptions): Wire {
   }
 }
 
+/** What is given last counts, however its name is spelled. */
+function headersOf(...given: readonly (Readonly<Record<string, string>> | undefined)[]): Headers {
+  const headers = new Headers()
+  for (const [name, value] of given.flatMap((each) => Object.entries(each ?? {}))) setHeader(headers, name, value)
+  return headers
+}
+
 function refusing(onNotice: WireOptions['onNotice']): ScopeOptions {
   return { onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) }
 }
@@ -59,7 +73,7 @@ function withBearer(fetch: FetchLike, bearer: WireOptions['bearer']): FetchLike 
   if (bearer === undefined) return fetch
   return async (url, init) => {
     const headers = new Headers(init?.headers)
-    headers.set('authorization', `Bearer ${typeof bearer === 'string' ? bearer : await bearer()}`)
+    setHeader(headers, 'authorization', `Bearer ${typeof bearer === 'string' ? bearer : await bearer()}`)
     return fetch(url, { ...init, headers })
   }
 }
@@ -68,7 +82,7 @@ function processWire(address: CommandAddress, { onNotice }: WireOptions): Wire {
   const transport = new ChildTransport(address, echoLines())
   transport.stderr.on(
     'data',
-    lineReader((line) => onNotice?.({ kind: 'stderr', line })),
+    lineReader((line) => onNotice?.({ kind: 'stderr', line }), MAX_LOG_LINE_BYTES),
   )
   return {
     address,

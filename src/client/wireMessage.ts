@@ -1,5 +1,5 @@
 /** Reading and making messages as they pass through layers. */
-import { isObject, type Json, type RequestId } from '../protocol/index.ts'
+import { isObject, type Json, META, type RequestId } from '../protocol/index.ts'
 import type { ClientCode } from './errors.ts'
 import type { WireMessage } from './transport.ts'
 
@@ -14,16 +14,26 @@ export function isAnswer(message: WireMessage): message is WireAnswer {
   return message.method === undefined && message.id !== undefined
 }
 
+const NOTHING: Json = Object.freeze({})
+
 export function paramsOf(message: WireMessage): Json {
   const params = message['params']
-  return isObject(params) ? params : {}
+  return isObject(params) ? params : NOTHING
 }
 
 /** The `_meta` of parameters or of a result, empty where there is none. */
 export function metaIn(holder: Json): Json {
   const meta = holder['_meta']
-  return isObject(meta) ? meta : {}
+  return isObject(meta) ? meta : NOTHING
 }
+
+/** What a request of the stateless revision says about its sender; undefined in a session, which has said it. */
+export function envelopeIn(params: Json): Json | undefined {
+  const said = Object.entries(metaIn(params)).filter(([key]) => ENVELOPE.has(key))
+  return said.length > 0 ? Object.fromEntries(said) : undefined
+}
+
+const ENVELOPE: ReadonlySet<string> = new Set(Object.values(META))
 
 export function withParams(message: WireMessage, params: Json): WireMessage {
   return { ...message, params }
@@ -32,6 +42,13 @@ export function withParams(message: WireMessage, params: Json): WireMessage {
 export function withMeta(message: WireMessage, added: Json): WireMessage {
   const params = paramsOf(message)
   return { ...message, params: { ...params, _meta: { ...metaIn(params), ...added } } }
+}
+
+/** An id as the SDKs compare them: to them "7" and "07" are 7, so a server may write either. */
+export function idKey(id: RequestId): RequestId {
+  if (typeof id === 'number') return id
+  const number = Number(id)
+  return Number.isNaN(number) ? id : number
 }
 
 /** The request that a `notifications/cancelled` ends. */
@@ -49,9 +66,17 @@ export function errorMessage(
   id: RequestId,
   code: number,
   message: string,
-  data?: { readonly code: ClientCode; readonly cause?: unknown },
+  data?: { readonly code: ClientCode; readonly cause?: unknown; readonly taskId?: string },
 ): WireMessage {
+  if (data !== undefined) own.set(data, data.code)
   return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }
+}
+
+const own = new WeakMap<object, ClientCode>()
+
+/** The code in an error's data, if a layer of this process put it there. A server can write one, too, and counts not. */
+export function ownCode(data: unknown): ClientCode | undefined {
+  return isObject(data) ? own.get(data) : undefined
 }
 
 /** JSON-RPC: what failed is on this side. */

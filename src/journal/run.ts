@@ -24,6 +24,8 @@ export interface RunOptions extends AskOptions, StepOptions {
   readonly onStuck: () => void
   /** Told when a handler returned a result while it still asked. */
   readonly onUnawaited: (keys: readonly string[]) => void
+  /** Whether this call can go on as a task; if not, or if it is one already, `detach` does nothing. @default false */
+  readonly detachable?: boolean
 }
 
 /** How a round ended. */
@@ -32,6 +34,8 @@ export type Outcome<T> =
   | { readonly kind: 'failed'; readonly error: unknown }
   /** The round is over; `requests` is empty when another instance should simply go on. */
   | { readonly kind: 'asked'; readonly requests: ReadonlyMap<string, InputRequest> }
+  /** The round is over, and the rest of the call is a task's. */
+  | { readonly kind: 'detached' }
 
 // Plain data and not closures over a request: V8 keeps those through several collections, and the heap grows fivefold.
 interface Playing {
@@ -45,6 +49,7 @@ export class Run implements RoundOwner {
   #playing: Playing | undefined
   #asksMade: Asks | undefined
   #stepsMade: Steps | undefined
+  #detached = false
 
   constructor(options: RunOptions) {
     this.#options = options
@@ -82,6 +87,15 @@ export class Run implements RoundOwner {
     if (shedding === 'no' || this.#options.push !== undefined) return
     // A busy process moves each call it takes by at least one step, or two busy ones would play ping-pong.
     if (shedding === 'busy' && this.#steps.gained + this.#asks.gained === 0) return
+    await quiet(this.#round.wait())
+  }
+
+  /** Ends the round so that a task goes on from here. */
+  async detach(): Promise<void> {
+    this.#round.assertOpen('Detaching')
+    this.#round.assertOutsideSteps('Detaching')
+    if (this.#options.detachable !== true) return
+    this.#detached = true
     await quiet(this.#round.wait())
   }
 
@@ -126,7 +140,7 @@ export class Run implements RoundOwner {
     const requests = this.#asks.waiting
     await unwound(settled, this.#options)
     this.#round.close()
-    resolve({ kind: 'asked', requests })
+    resolve(this.#detached ? { kind: 'detached' } : { kind: 'asked', requests })
   }
 }
 

@@ -31,6 +31,8 @@ export interface StepOptions {
   /** How long a claim of `once` is remembered, in seconds: longer than a call can live. @default 172800 */
   readonly claimSeconds?: number | undefined
   readonly watch?: Watch | undefined
+  /** Puts a result where it survives this process, before anything can depend on it. @default it lives in the journal alone */
+  readonly commit?: ((key: string, result: { readonly value?: unknown }) => Promise<void>) | undefined
 }
 
 export interface OnceOptions {
@@ -48,6 +50,7 @@ export class Steps {
   readonly #round: Round
   readonly #ledger: SingleUse
   readonly #watch: Watch | undefined
+  readonly #commit: StepOptions['commit']
   readonly #claimSeconds: number
   readonly #inRun = new Set<string>()
 
@@ -59,6 +62,7 @@ export class Steps {
     this.#round = round
     this.#ledger = ledger
     this.#watch = options.watch
+    this.#commit = options.commit
     this.#claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   }
 
@@ -111,8 +115,15 @@ export class Steps {
     return this.#round.inside(key, () => (watch === undefined ? work() : watch.step(kind, key, work)))
   }
 
-  #record<T>(key: string, value: T): T {
-    this.#journal.steps.set(key, value === undefined ? {} : { value })
+  #record<T>(key: string, value: T): T | Promise<T> {
+    const result = value === undefined ? {} : { value }
+    return this.#commit === undefined
+      ? this.#keep(key, result, value)
+      : this.#commit(key, result).then(() => this.#keep(key, result, value))
+  }
+
+  #keep<T>(key: string, result: { readonly value?: unknown }, value: T): T {
+    this.#journal.steps.set(key, result)
     this.gained++
     return value
   }

@@ -32,6 +32,18 @@ export { isLogLevel, reaches } from './logLevel.ts'
 export { paramHeaderValues, requestHeaders } from './mirroredHeaders.ts'
 export { assertParamHeaders, findParamHeaders, type ParamHeader } from './paramHeaders.ts'
 export {
+  declaresTasks,
+  hasEnded,
+  isTaskStatus,
+  readRelatedTask,
+  RELATED_TASK,
+  relatedTask,
+  TASK_STATUSES,
+  TaskFailed,
+  TASKS_EXTENSION,
+  type TaskStatus,
+} from './tasks.ts'
+export {
   type Era,
   isLegacyVersion,
   LEGACY_VERSIONS,

@@ -98,6 +98,8 @@ function settle(
         ...(!stateless && { requestState: sealed(call, journal, options) }),
       }
     }
+    case 'detached':
+      throw new TypeError('A tool of the SDK has no tasks to detach to.')
     default:
       return outcome satisfies never
   }

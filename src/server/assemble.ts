@@ -1,7 +1,8 @@
 /** Puts the parts of a server together, once, with every default filled in here. */
 import { createKeyring, createSealer, ephemeralKeyring, type Keyring, memoryLedger } from '../state/index.ts'
+import { type Architecture, Declaration } from './architecture.ts'
 import { toAuthenticate } from './authenticator.ts'
-import { callTool } from './callTool.ts'
+import { callTool, type CallToolOptions, playTool } from './callTool.ts'
 import { Carrier } from './carrier.ts'
 import { complete } from './complete.ts'
 import { localBus } from './eventBus.ts'
@@ -24,6 +25,7 @@ import { sessionMethods } from './sessionMethods.ts'
 import { SessionNotes } from './sessionNotes.ts'
 import { StandaloneStreams } from './standaloneStreams.ts'
 import { Subscriptions } from './subscriptions.ts'
+import type { TaskDesk } from './tasks.ts'
 import { Telemetry } from './telemetry.ts'
 
 // A session id travels in a header, and headers are short.
@@ -36,6 +38,7 @@ export function assemble(options: ServerOptions) {
   const { instructions, store, legacy = true, clock = Date.now, ttlSeconds = 3600, exposeErrors = true } = options
   const { maxCallSeconds = Math.max(86_400, 4 * ttlSeconds) } = options
   const identity = identityOf(options)
+  const architecture = architectureOf(options)
   const caching = {
     ttlMs: 0,
     cacheScope: options.principal === undefined ? 'public' : 'private',
@@ -47,6 +50,7 @@ export function assemble(options: ServerOptions) {
   const load = new Load(options.maxInFlight)
 
   const keyring = keyringOf(options)
+  const declaration = new Declaration(architecture, keyring.ephemeral)
   const audience = options.audience ?? options.name
   const ledger = options.ledger ?? memoryLedger()
   const sealing = { keyring, audience, ttlSeconds, clock }
@@ -59,9 +63,10 @@ export function assemble(options: ServerOptions) {
   })
 
   const registry = new Registry()
+  const telemetry = new Telemetry(registry)
   const results = new Results(identity)
   const lists = new Lists(registry, identity, caching, options.pageSize ?? 1000)
-  const subscriptions = new Subscriptions(bus, results)
+  const subscriptions = new Subscriptions(bus, results, () => tasks)
   const carrier = new Carrier({
     mode: options.carry ?? 'client',
     sealer,
@@ -73,17 +78,29 @@ export function assemble(options: ServerOptions) {
     onDifference: options.onDifference,
     logger: log,
   })
-  const rounds = new MultiRound({
-    carrier,
-    ledger,
-    load,
-    results,
+  const limits = {
     maxAsks: options.maxAsks ?? 5,
     maxRounds: options.maxRounds ?? 256,
-    claimSeconds: 2 * maxCallSeconds,
     unwindMs: options.unwindMs ?? 5000,
     watch: options.watch,
     logger: log,
+  }
+  const rounds = new MultiRound({ ...limits, carrier, ledger, load, results, claimSeconds: 2 * maxCallSeconds })
+  const calling: CallToolOptions = {
+    registry,
+    rounds,
+    results,
+    exposeErrors,
+    telemetry,
+    logger: log,
+    tasks: () => tasks,
+  }
+  const tasks: TaskDesk | undefined = options.tasks?.attach({
+    audience,
+    logger: log,
+    write: (result, peer) => results.complete(result, peer),
+    play: playTool(calling, limits),
+    knowsCallers: options.principal !== undefined,
   })
 
   const notes = new SessionNotes(bus, clock)
@@ -96,22 +113,35 @@ export function assemble(options: ServerOptions) {
     caching,
     instructions,
     legacy,
+    identity,
+    declaration,
     logger: log,
-    telemetry: new Telemetry(registry),
+    telemetry,
+    tasks,
     handlers: {
-      callTool: callTool({ registry, rounds, results, exposeErrors, logger: log }),
+      callTool: callTool(calling),
       getPrompt: getPrompt(registry, rounds),
       readResource: readResource(registry, rounds),
       complete: complete(registry, results),
     },
-    sessionMethods: sessionMethods({ registry, results, notes, identity, instructions }),
+    sessionMethods: sessionMethods({ registry, results, notes, identity, declaration, instructions, tasks }),
   })
 
   const streams = new LegacyStreams(sessionSealer)
   const standalone = new StandaloneStreams(streams, notes, bus)
   const pushes = new Pushes({ bus: options.bus, sealer: vault, store, ledger, ttlSeconds, clock, logger: log })
   const sessions = new Sessions(sessionSealer, notes)
-  const legacyHttp = new LegacyHttp({ pipeline, sessions, notes, bus, streams, standalone, pushes, logger: log })
+  const legacyHttp = new LegacyHttp({
+    pipeline,
+    sessions,
+    notes,
+    bus,
+    streams,
+    standalone,
+    pushes,
+    logger: log,
+    needsSession: declaration.isStateful,
+  })
   const door = new HttpDoor({
     pipeline,
     legacy: legacy ? legacyHttp : undefined,
@@ -132,6 +162,7 @@ export function assemble(options: ServerOptions) {
     load,
     logger,
     keyring,
+    declaration,
     subscriptions,
     standalone,
     pipeline,
@@ -140,11 +171,17 @@ export function assemble(options: ServerOptions) {
     door,
     legacy,
     documents: documentsOf(options),
-    open: () => {
+    tasks,
+    open: async () => {
       reachable = true
+      await tasks?.start(taskTools(registry))
     },
     sayKeys: () => sayKeys(keyring, logger),
   }
+}
+
+function taskTools({ tools }: Registry): string[] {
+  return [...tools.values()].filter(({ task }) => task !== undefined).map(({ name }) => name)
 }
 
 function identityOf({ name, version, title, websiteUrl, icons }: ServerOptions): ServerIdentity {
@@ -156,6 +193,11 @@ function identityOf({ name, version, title, websiteUrl, icons }: ServerOptions):
     ...(websiteUrl !== undefined && { websiteUrl }),
     ...(icons !== undefined && { icons }),
   }
+}
+
+function architectureOf({ architecture = 'stateless', legacy = true }: ServerOptions): Architecture {
+  if (architecture === 'stateless' || legacy) return architecture
+  throw new TypeError('A stateful server serves the session era, so it cannot have legacy: false.')
 }
 
 function keyringOf({ keys = process.env['PANNIER_KEYS'] }: ServerOptions): Keyring {

@@ -37,6 +37,8 @@ export interface Channel {
   push?(request: InputRequest, carried: CarriedCall): Promise<unknown>
   /** Lets the connection go without ending the stream; the client resumes it (session era only). */
   hangUp?(retryMs: number): void
+  /** Takes progress where that is not a notification to the client: in a task. */
+  progress?(progress: number, total: number | undefined, message: string | undefined): void
   /** Ends the long answer of `subscriptions/listen` when the server goes away. */
   onCancel(listener: () => void): void
   readonly cancelled: boolean

@@ -1,4 +1,4 @@
-import { Declined, isRoundEnded, JournalError } from '../journal/index.ts'
+import { Declined, isRoundEnded, type Journal, JournalError } from '../journal/index.ts'
 import {
   assertParamHeaders,
   type HeaderReader,
@@ -18,9 +18,14 @@ import { errorDetails } from './errorDetails.ts'
 import { ServerError } from './errors.ts'
 import type { InputRequired } from './inputRequired.ts'
 import type { Logger } from './logger.ts'
-import type { MultiRound } from './multiRound.ts'
+import type { MultiRound, Round } from './multiRound.ts'
 import type { Registry } from './registry.ts'
 import type { Results } from './results.ts'
+import { callOf, runTask, type TaskRunOptions } from './taskRun.ts'
+import type { Stretch, TaskDesk, TaskWork } from './tasks.ts'
+import { becoming } from './taskSupport.ts'
+import type { Telemetry } from './telemetry.ts'
+import { toWireError } from './wireErrors.ts'
 
 export interface CallToolOptions {
   readonly registry: Registry
@@ -28,28 +33,80 @@ export interface CallToolOptions {
   readonly results: Results
   readonly exposeErrors: boolean
   readonly logger: () => Logger
+  readonly telemetry: Telemetry
+  /** Absent where no call becomes a task. */
+  readonly tasks: () => TaskDesk | undefined
 }
 
-/** tools/call: find the tool, check headers and arguments, run a round of its handler. */
+/** tools/call: find the tool, check headers and arguments, run a round of its handler or make a task of the call. */
 export function callTool(options: CallToolOptions) {
   const { registry, rounds, results } = options
   return async (call: Call): Promise<string> => {
     const { name, args } = readToolCall(call.params)
     const entry = registry.tools.get(name)
-    if (entry === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name}".`)
+    if (entry === undefined) throw unknownTool(name)
     if (call.header !== undefined) assertParamHeaders(mirroredBy(call, entry, call.header), args, call.header)
-    const checking = entry.input === undefined ? { ok: true as const, value: args } : entry.input.check(args)
+    const checking = checkArguments(entry, args)
     const checked = checking instanceof Promise ? await checking : checking
     // A model can mend its arguments only if it is told what was wrong, so this is a result and not a protocol error.
-    if (!checked.ok)
-      return results.complete(noted(call, failure(`The arguments do not fit: ${checked.issues}`)), call.peer)
-    return rounds.play<Exclude<ToolReturn, InputRequired>>(call, {
-      subject: { name, args },
-      invoke: (ctx) => entry.handler(checked.value, ctx),
-      finish: (value) => finishTool(entry, value, call),
-      rescue: (error) => noted(call, rescueTool(entry, error, call, options)),
-    })
+    if (!checked.ok) return results.complete(noted(call, unfit(checked.issues)), call.peer)
+    const round = toolRound(entry, call, checked.value, options)
+    const tasks = options.tasks()
+    if (tasks === undefined) return rounds.play(call, round)
+    const create = (journal: Journal): Promise<string> => tasks.create(call, { tool: name, args, journal })
+    switch (becoming(name, entry.task, call)) {
+      case 'at-once':
+        return create(await rounds.gathered(call, round.subject))
+      case 'detachable':
+        return rounds.play(call, { ...round, detach: create })
+      case 'never':
+        return rounds.play(call, round)
+    }
   }
+}
+
+/** A task's tool: the same checks and the same handler, run from what the store holds. */
+export function playTool(options: CallToolOptions, limits: TaskRunOptions) {
+  const play = async (work: TaskWork, call: Call): Promise<Stretch> => {
+    const entry = options.registry.tools.get(work.tool)
+    if (entry === undefined) return { kind: 'failed', error: toWireError(unknownTool(work.tool)) }
+    const checked = await checkArguments(entry, work.args)
+    if (!checked.ok) return { kind: 'completed', result: noted(call, unfit(checked.issues)) }
+    return runTask(work, call, toolRound(entry, call, checked.value, options), limits)
+  }
+  return async (work: TaskWork): Promise<Stretch> => {
+    const call = callOf(work)
+    const span = options.telemetry.start(call, true)
+    if (span === undefined) return play(work, call)
+    const stretch = await span.run(() => play(work, { ...call, notes: span }))
+    if (stretch.kind === 'asked') span.asked()
+    if (stretch.kind === 'failed') span.fail(stretch.error.code)
+    else span.end()
+    return stretch
+  }
+}
+
+type Finished = Exclude<ToolReturn, InputRequired>
+
+function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Round<Finished> {
+  return {
+    subject: { name: entry.name, args: call.params['arguments'] ?? {} },
+    invoke: (ctx) => entry.handler(value, ctx),
+    finish: (result) => finishTool(entry, result, call),
+    rescue: (error) => noted(call, rescueTool(entry, error, call, options)),
+  }
+}
+
+function checkArguments({ input }: ToolEntry, args: Json) {
+  return input === undefined ? { ok: true as const, value: args } : input.check(args)
+}
+
+function unfit(issues: string): CallToolResult {
+  return failure(`The arguments do not fit: ${issues}`)
+}
+
+function unknownTool(name: string): ProtocolError {
+  return new ProtocolError('PARAMS_INVALID', `There is no tool "${name}".`)
 }
 
 /** Session-era clients know nothing of mirrored parameters; where one is sent all the same, it must not lie. */
@@ -64,7 +121,7 @@ function readToolCall(params: Json): { name: string; args: Json } {
   return { name, args }
 }
 
-function finishTool(entry: ToolEntry, value: Exclude<ToolReturn, InputRequired>, call: Call): Json | Promise<Json> {
+function finishTool(entry: ToolEntry, value: Finished, call: Call): Json | Promise<Json> {
   const result = typeof value === 'string' ? text(value) : value
   if (!isObject(result) || !Array.isArray(result.content)) {
     throw invalidOutput(`The tool "${entry.name}" must return a string or a result with "content".`)

@@ -32,8 +32,14 @@ export class Context extends Asking {
   /** Tells how far the work is, when the client wants to know. It must grow; what does not is left out. */
   progress(progress: number, total?: number, message?: string): void {
     this.#run.assertOpen('Progress')
-    const { progressToken } = this.#call.meta
-    if (!isProgressToken(progressToken) || !(progress > this.#progress)) return
+    if (!(progress > this.#progress)) return
+    const { meta, channel } = this.#call
+    if (channel.progress !== undefined) {
+      this.#progress = progress
+      return channel.progress(progress, total, message)
+    }
+    const { progressToken } = meta
+    if (!isProgressToken(progressToken)) return
     this.#progress = progress
     const details = {
       progressToken,
@@ -41,7 +47,7 @@ export class Context extends Asking {
       ...(total !== undefined && { total }),
       ...(message !== undefined && { message }),
     }
-    this.#call.channel.notify('notifications/progress', details)
+    channel.notify('notifications/progress', details)
   }
 
   /** Tells the client what is going on, when it asked for messages of this level. */
@@ -58,7 +64,7 @@ export class Context extends Asking {
     this.#call.channel.hangUp?.(retryMs)
   }
 
-  /** Aborted when the client cancels or goes away. */
+  /** Aborted when the client cancels or goes away, and in a task when it is cancelled or goes on elsewhere. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       const abort = new AbortController()

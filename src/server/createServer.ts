@@ -4,6 +4,7 @@ import { closeServer } from './closeServer.ts'
 import type {
   CompletionHandler,
   CompletionTarget,
+  DetachingToolHandler,
   PromptHandler,
   PromptOptions,
   ResourceHandler,
@@ -14,6 +15,7 @@ import type {
 } from './definitions.ts'
 import { drainAll, type Host } from './drain.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry } from './entries.ts'
+import { errorDetails } from './errorDetails.ts'
 import { type FetchHandler, fetchHandler } from './fetchHost.ts'
 import type { GuardOptions } from './guard.ts'
 import { type Listening, type ListenOptions, listen } from './listen.ts'
@@ -49,10 +51,24 @@ export class Server {
   /** A tool a model can call. */
   tool<I extends SchemaLike = Record<string, never>, O extends SchemaLike = SchemaLike>(
     name: string,
+    options: ToolOptions<I, O> & { startsAs: 'call' },
+    handler: DetachingToolHandler<I>,
+  ): this
+  tool<I extends SchemaLike = Record<string, never>, O extends SchemaLike = SchemaLike>(
+    name: string,
     options: ToolOptions<I, O>,
     handler: ToolHandler<I>,
-  ): this {
-    this.#assembly.registry.addTool(toolEntry(name, options, handler))
+  ): this
+  tool(name: string, options: ToolOptions<SchemaLike>, handler: DetachingToolHandler): this {
+    const { registry, tasks } = this.#assembly
+    const entry = toolEntry(name, options, handler)
+    if (entry.task !== undefined && tasks === undefined) {
+      throw new TypeError(
+        `The tool "${name}" runs as a task, so tasks need a place: createServer({ tasks: sqliteTasks({ path }) }).`,
+      )
+    }
+    registry.addTool(entry)
+    if (entry.task !== undefined) tasks?.serve(name)
     return this
   }
 
@@ -104,7 +120,8 @@ export class Server {
     const { logger, keyring } = this.#assembly
     await logger.defaultToPino(2)
     this.#assembly.sayKeys()
-    this.#assembly.open()
+    await this.#assembly.open()
+    this.#assembly.declaration.reachedBy('http')
     const { server, ...listening } = await listen(this.#assembly, { ...this.#checks, ...options })
     this.#hosts.add({ drain: () => closeServer(server, IDLE_MS) })
     this.#watchSignals(options.drainOnTerm)
@@ -120,14 +137,16 @@ export class Server {
 
   /** `fetch` with checks of its own. */
   fetchHandler(options: HandlerOptions = {}): FetchHandler {
-    this.#assembly.open()
+    this.#assembly.declaration.reachedBy('http')
+    this.#openSoon()
     keepRoundsQuiet()
     return fetchHandler(this.#assembly, { ...this.#checks, ...options })
   }
 
   /** A handler for `node:http`, Express or Fastify. */
   nodeHandler(options: HandlerOptions = {}): NodeHandler {
-    this.#assembly.open()
+    this.#assembly.declaration.reachedBy('http')
+    this.#openSoon()
     keepRoundsQuiet()
     return nodeHandler(this.#assembly, { ...this.#checks, ...options })
   }
@@ -137,7 +156,8 @@ export class Server {
     const { logger } = this.#assembly
     await logger.defaultToPino(2)
     this.#watchSignals(options.drainOnTerm)
-    this.#assembly.open()
+    await this.#assembly.open()
+    this.#assembly.declaration.reachedBy('stdio')
     await serveStdio(this.#assembly, options, this.#hosts)
     this.#ignoreTerm()
   }
@@ -153,18 +173,30 @@ export class Server {
     return this.#drained
   }
 
+  /** Tasks are taken up while the handler serves already; who needs the store before it is open waits, or hears why not. */
+  #openSoon(): void {
+    const { logger } = this.#assembly
+    this.#assembly.open().catch((error: unknown) => {
+      logger.current.error(
+        { err: errorDetails(error) },
+        'Tasks cannot be used yet; it is tried again with each request.',
+      )
+    })
+  }
+
   #watchSignals(drains = true): void {
     keepRoundsQuiet()
     if (drains) this.#ignoreTerm = drainOnTerm(() => this.drain())
   }
 
   async #drain(deadlineMs: number): Promise<void> {
-    const { load, subscriptions, standalone, logger } = this.#assembly
+    const { load, subscriptions, standalone, tasks, logger } = this.#assembly
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
     const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
     standalone.closeAll()
-    await drained
+    await Promise.all([drained, tasks?.drain(deadlineMs)])
+    await tasks?.close()
     this.#ignoreTerm()
     logger.current.info({ inFlight: load.inFlight }, 'Drained.')
   }

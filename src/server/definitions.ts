@@ -8,6 +8,7 @@ import type {
   ToolAnnotations,
 } from '@modelcontextprotocol/client'
 import type { Context } from './context.ts'
+import type { DetachableContext } from './detachableContext.ts'
 import type { InputRequired } from './inputRequired.ts'
 import type { InferSchema, SchemaLike } from './schema.ts'
 
@@ -21,7 +22,15 @@ interface Described {
   _meta?: Record<string, unknown>
 }
 
-export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = SchemaLike> extends Described {
+/** How a tool runs that may take long (the tasks extension, and tasks of the session era). */
+export interface TaskOptions {
+  /** Runs as a task for clients that take tasks; with 'required' for no others. @default never a task */
+  task?: 'optional' | 'required'
+  /** A 'call' begins as an ordinary one, may ask, and becomes a task at `ctx.detach()`. @default 'task' */
+  startsAs?: 'task' | 'call'
+}
+
+export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = SchemaLike> extends Described, TaskOptions {
   description: string
   /** The arguments. @default an object without properties */
   input?: I
@@ -36,6 +45,12 @@ export type ToolReturn = CallToolResult | InputRequired | string
 export type ToolHandler<I extends SchemaLike = SchemaLike> = (
   args: InferSchema<I>,
   ctx: Context,
+) => Awaitable<ToolReturn>
+
+/** Of a tool that `startsAs: 'call'`. */
+export type DetachingToolHandler<I extends SchemaLike = SchemaLike> = (
+  args: InferSchema<I>,
+  ctx: DetachableContext,
 ) => Awaitable<ToolReturn>
 
 export interface PromptOptions<I extends SchemaLike> extends Described {

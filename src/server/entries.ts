@@ -2,12 +2,13 @@
 import { findParamHeaders, isObject, type Json, type ParamHeader } from '../protocol/index.ts'
 import type {
   CompletionHandler,
+  DetachingToolHandler,
   PromptHandler,
   PromptOptions,
   ResourceHandler,
   ResourceOptions,
   ResourceTemplateHandler,
-  ToolHandler,
+  TaskOptions,
   ToolOptions,
 } from './definitions.ts'
 import type { Schema } from './checkedSchema.ts'
@@ -21,7 +22,9 @@ export interface ToolEntry {
   readonly input: Schema | undefined
   readonly output: Schema | undefined
   readonly mirrored: readonly ParamHeader[]
-  readonly handler: ToolHandler
+  /** Undefined for a tool that is never a task. */
+  readonly task: TaskOptions | undefined
+  readonly handler: DetachingToolHandler
 }
 
 export interface PromptEntry {
@@ -52,7 +55,7 @@ export interface CompletionEntry {
 const NO_ARGUMENTS: Json = Object.freeze({ type: 'object', properties: {} })
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/
 
-export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handler: ToolHandler): ToolEntry {
+export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handler: DetachingToolHandler): ToolEntry {
   const what = `tool "${name}"`
   assertName(name, what)
   const { input, output, title, description, annotations, icons, _meta } = options
@@ -73,7 +76,15 @@ export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handle
     icons,
     _meta,
   })
-  return { name, listed, input: args, output: result, mirrored: findParamHeaders(inputSchema), handler }
+  return {
+    name,
+    listed,
+    input: args,
+    output: result,
+    mirrored: findParamHeaders(inputSchema),
+    task: taskOptions(options, what),
+    handler,
+  }
 }
 
 export function promptEntry(name: string, options: PromptOptions<SchemaLike>, handler: PromptHandler): PromptEntry {
@@ -120,6 +131,12 @@ function promptArguments(schema: Json): Json[] {
     const { title, description } = isObject(property) ? property : {}
     return defined({ name, title, description, required: needed.has(name) })
   })
+}
+
+function taskOptions({ task, startsAs }: TaskOptions, what: string): TaskOptions | undefined {
+  if (task !== undefined) return { task, ...(startsAs !== undefined && { startsAs }) }
+  if (startsAs === undefined) return undefined
+  throw new TypeError(`The ${what} says how it starts, but not that it may be a task: give it task: 'optional'.`)
 }
 
 function assertName(name: string, what: string): void {

@@ -1,5 +1,6 @@
 export { Declined, JournalError, ScopeClosed, type Watch } from '../journal/index.ts'
 export { ProtocolError } from '../protocol/index.ts'
+export type { Architecture } from './architecture.ts'
 export { Asking } from './asking.ts'
 export type { Authenticate, Authenticator, Principal, ReadyAuthenticator } from './authenticator.ts'
 export { bearer, type BearerAuthenticator, type BearerOptions } from './bearer.ts'
@@ -7,15 +8,18 @@ export type { CarryMode, Difference } from './carrier.ts'
 export { bearerChallenge, type Challenge } from './challenge.ts'
 export { failure, structured, text } from './content.ts'
 export type { Context } from './context.ts'
+export type { DetachableContext } from './detachableContext.ts'
 export { createServer, type DrainOptions, type Server } from './createServer.ts'
 export type {
   CompletionHandler,
   CompletionTarget,
+  DetachingToolHandler,
   PromptHandler,
   PromptOptions,
   ResourceHandler,
   ResourceOptions,
   ResourceTemplateHandler,
+  TaskOptions,
   ToolHandler,
   ToolOptions,
 } from './definitions.ts'
@@ -30,3 +34,15 @@ export type { HandlerOptions, NodeHandler } from './nodeHost.ts'
 export type { ServerOptions } from './options.ts'
 export { type ProtectedResource, type ProtectedResourceOptions, protectedResource } from './protectedResource.ts'
 export type { StdioOptions } from './stdioHost.ts'
+export type { Call, Channel } from './call.ts'
+export type { Peer } from './peer.ts'
+export type {
+  NewWork,
+  Stretch,
+  TaskCaller,
+  TaskDesk,
+  TaskHost,
+  TaskListening,
+  Tasks,
+  TaskWork,
+} from './tasks.ts'

@@ -8,6 +8,7 @@ import {
   type RequestMessage,
   type ResponseMessage,
 } from '../protocol/index.ts'
+import { SESSION_NEEDED } from './architecture.ts'
 import type { Principal } from './authenticator.ts'
 import type { Call } from './call.ts'
 import { errorDetails } from './errorDetails.ts'
@@ -36,6 +37,8 @@ export interface LegacyHttpOptions {
   readonly standalone: StandaloneStreams
   readonly pushes: Pushes
   readonly logger: () => Logger
+  /** Whether requests outside a session are refused. */
+  readonly needsSession: boolean
 }
 
 const NO_STREAM: Reply = { status: 405, headers: { allow: 'POST' } }
@@ -168,7 +171,9 @@ export class LegacyHttp {
     if (version !== undefined && !isLegacyVersion(version))
       return refusal(400, 'That MCP-Protocol-Version has no sessions.')
     const session = this.#session(header, principal)
-    if (session === undefined) return { peer: strangerPeer(version), principal }
+    if (session === undefined) {
+      return this.#options.needsSession ? refusal(400, SESSION_NEEDED) : { peer: strangerPeer(version), principal }
+    }
     return 'status' in session ? session : { peer: this.#options.sessions.peerOf(session), principal }
   }
 

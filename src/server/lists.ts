@@ -1,9 +1,15 @@
 /** The list results, written once and kept as text until the registry changes. */
 import { type Json, META, ProtocolError } from '../protocol/index.ts'
+import type { TaskOptions } from './definitions.ts'
 import type { Caching, ServerIdentity } from './options.ts'
 import type { ListName, Registry } from './registry.ts'
 
 export type Listing = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
+
+interface Listed {
+  readonly listed: Json
+  readonly task?: TaskOptions | undefined
+}
 
 interface Written {
   readonly modern: string
@@ -42,23 +48,36 @@ export class Lists {
     if (known !== undefined) return known
     const pages = chunked(this.#entries(listing), this.#pageSize).map((entries, index, all) => {
       const nextCursor = index + 1 < all.length ? cursorOf(index + 1) : undefined
-      return this.#write({ [listing]: entries, ...(nextCursor !== undefined && { nextCursor }) })
+      return this.#write(listing, entries, nextCursor === undefined ? {} : { nextCursor })
     })
     this.#written.set(listing, pages)
     return pages
   }
 
-  #write(result: Json): Written {
+  #write(listing: Listing, entries: readonly Listed[], more: Json): Written {
     const { ttlMs, cacheScope } = this.#caching
-    const modern = { resultType: 'complete', ...result, ttlMs, cacheScope, _meta: { [META.server]: this.#identity } }
-    return { modern: JSON.stringify(modern), legacy: JSON.stringify({ resultType: 'complete', ...result }) }
+    const modern = {
+      resultType: 'complete',
+      [listing]: entries.map(({ listed }) => listed),
+      ...more,
+      ttlMs,
+      cacheScope,
+      _meta: { [META.server]: this.#identity },
+    }
+    const legacy = { resultType: 'complete', [listing]: entries.map(legacyListed), ...more }
+    return { modern: JSON.stringify(modern), legacy: JSON.stringify(legacy) }
   }
 
-  #entries(listing: Listing): readonly Json[] {
-    const entries: ReadonlyMap<string, { readonly listed: Json }> =
+  #entries(listing: Listing): readonly Listed[] {
+    const entries: ReadonlyMap<string, Listed> =
       listing === 'resourceTemplates' ? this.#registry.templates : this.#registry[listing]
-    return Array.from(entries.values(), ({ listed }) => listed)
+    return [...entries.values()]
   }
+}
+
+/** The revision 2025-11-25 lists with each tool whether it runs as a task; the one after it does not. */
+function legacyListed({ listed, task }: Listed): Json {
+  return task?.task === undefined ? listed : { ...listed, execution: { taskSupport: task.task } }
 }
 
 function chunked<T>(items: readonly T[], size: number): T[][] {

@@ -13,12 +13,14 @@ import {
   type Watch,
   writeJournal,
 } from '../journal/index.ts'
-import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../protocol/index.ts'
+import { isObject, type Json, ProtocolError } from '../protocol/index.ts'
 import type { Ledger } from '../state/index.ts'
+import { assertAskable } from './askable.ts'
 import type { Call } from './call.ts'
 import type { Carrier, Subject } from './carrier.ts'
 import type { ClientState } from './clientStateBag.ts'
 import { Context } from './context.ts'
+import { DetachableContext } from './detachableContext.ts'
 import { InputRequired } from './inputRequired.ts'
 import type { Load } from './load.ts'
 import type { Logger } from './logger.ts'
@@ -42,11 +44,13 @@ export interface MultiRoundOptions {
 /** What the three methods differ in. */
 export interface Round<T> {
   readonly subject: Subject
-  readonly invoke: (ctx: Context) => T | InputRequired | Promise<T | InputRequired>
+  readonly invoke: (ctx: DetachableContext) => T | InputRequired | Promise<T | InputRequired>
   /** The result of a finished call. */
   readonly finish: (value: T) => Json | Promise<Json>
   /** The result of a handler that threw, where that is a result and not an error. */
   readonly rescue?: (error: unknown) => Json
+  /** Makes a task of the call, where its handler may say so. Gives the text of the result. */
+  readonly detach?: ((journal: Journal) => Promise<string>) | undefined
 }
 
 /** Every outcome but a result. */
@@ -64,8 +68,8 @@ export class MultiRound {
     assertResponses(call.params['inputResponses'])
     const opened = call.revived ?? this.#options.carrier.open(call, round.subject)
     const journal = opened instanceof Promise ? await opened : opened
-    const run = this.#newRun(call, journal, round.subject)
-    const ctx = new Context(call, run, journal.own, state)
+    const run = this.#newRun(call, journal, round.subject, round.detach !== undefined)
+    const ctx = new DetachableContext(call, run, journal.own, state)
     const outcome = await run.play(() => round.invoke(ctx))
     if (outcome.kind !== 'complete') return this.#settle(call, round, journal, ctx, outcome)
     const { value } = outcome
@@ -73,6 +77,18 @@ export class MultiRound {
     const finished = round.finish(value)
     const result = finished instanceof Promise ? await finished : finished
     return this.#options.results.complete(result, call.peer, Context.stateMeta(ctx))
+  }
+
+  /** What a call that becomes a task at once has gathered already: nothing, or the answers to a round before. */
+  async gathered(call: Call, subject: Subject): Promise<Journal> {
+    const { inputResponses = {} } = call.params
+    assertResponses(inputResponses)
+    const journal = await this.#options.carrier.open(call, subject)
+    for (const [key, { question }] of journal.open) {
+      const response = (inputResponses as Json)[key]
+      if (isObject(response)) journal.answers.set(key, { question, response })
+    }
+    return journal
   }
 
   async #settle<T>(call: Call, round: Round<T>, journal: Journal, ctx: Context, outcome: Unfinished): Promise<string> {
@@ -84,6 +100,9 @@ export class MultiRound {
         return this.#options.results.complete(round.rescue(outcome.error), call.peer, Context.stateMeta(ctx))
       case 'asked':
         return this.#ask(call, round.subject, journal, ctx, outcome.requests)
+      case 'detached':
+        if (round.detach === undefined) throw new TypeError('This call cannot become a task.')
+        return round.detach(journal)
       default:
         return outcome satisfies never
     }
@@ -117,7 +136,7 @@ export class MultiRound {
     return results.inputRequired(requests, requestState, call.peer, Context.stateMeta(ctx))
   }
 
-  #newRun(call: Call, journal: Journal, { name }: Subject): Run {
+  #newRun(call: Call, journal: Journal, { name }: Subject, detachable: boolean): Run {
     const { ledger, load, maxAsks, unwindMs, watch, logger } = this.#options
     return new Run({
       journal,
@@ -131,17 +150,19 @@ export class MultiRound {
       assertAskable: (request) => assertAskable(call, request),
       shedding: () => load.shedding(),
       later: setImmediate,
-      onUnawaited: (keys) =>
-        logger().warn(
-          { method: call.method, name, keys },
-          'A handler returned without awaiting what it asked; nobody was asked.',
-        ),
-      onStuck: () =>
-        logger().warn(
-          { method: call.method, name },
-          'A handler did not return after its round had ended; let RoundEnded pass.',
-        ),
+      detachable,
+      ...reports(call, name, logger),
     })
+  }
+}
+
+/** What a handler does wrong and an operator should know of. */
+export function reports({ method }: Call, name: string, logger: () => Logger) {
+  return {
+    onUnawaited: (keys: readonly string[]) =>
+      logger().warn({ method, name, keys }, 'A handler returned without awaiting what it asked; nobody was asked.'),
+    onStuck: () =>
+      logger().warn({ method, name }, 'A handler did not return after its round had ended; let RoundEnded pass.'),
   }
 }
 
@@ -168,20 +189,11 @@ async function answeredInPlace(
   return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
 }
 
-function roundsExhausted(rounds: number): JournalError {
+export function roundsExhausted(rounds: number): JournalError {
   return new JournalError(
     'ROUNDS_EXHAUSTED',
     `The call still asked for input after ${rounds} rounds. A question whose text changes each time is asked for ever.`,
   )
-}
-
-function assertAskable({ peer }: Call, request: InputRequest): void {
-  const needed = neededCapability(request)
-  if (declaresAll(peer.capabilities, needed)) return
-  const names = Object.keys(needed).join(', ')
-  throw new ProtocolError('CAPABILITY_MISSING', `This needs a client that declares: ${names}.`, {
-    requiredCapabilities: needed,
-  })
 }
 
 function assertResponses(responses: unknown): void {

@@ -1,11 +1,13 @@
 import type { Implementation } from '@modelcontextprotocol/client'
 import type { Watch } from '../journal/index.ts'
 import type { CarryStore, Keyring, Ledger } from '../state/index.ts'
+import type { Architecture } from './architecture.ts'
 import type { Authenticator } from './authenticator.ts'
 import type { CarryMode, Difference } from './carrier.ts'
 import type { EventBus } from './eventBus.ts'
 import type { GuardOptions } from './guard.ts'
 import type { Logger } from './logger.ts'
+import type { Tasks } from './tasks.ts'
 
 /** Name and version, and what else a client may show of this server. */
 export type ServerIdentity = Implementation
@@ -45,12 +47,20 @@ export interface ServerOptions extends GuardOptions {
   /** Where `once` claims its single use. @default the memory of this process */
   ledger?: Ledger
 
+  /** Where calls go on that take long: `sqliteTasks` or `postgresTasks` of pannier/tasks. @default there are no tasks */
+  tasks?: Tasks
+
   /** Who is calling: a hook, or a ready one such as `bearer()`. @default nobody is told from anybody */
   principal?: Authenticator
   /** How long session-era clients may use their session, in seconds. @default 86400 */
   sessionTtlSeconds?: number
   /** Whether clients of the session era are served. @default true */
   legacy?: boolean
+  /**
+   * What the server declares itself to be. Say 'stateful' where handlers keep something in this process between calls:
+   * then only the session era is served, and only inside a session. @default 'stateless'
+   */
+  architecture?: Architecture
 
   /** Hints on the lists, for clients that cache. */
   caching?: Caching

@@ -1,16 +1,18 @@
 /** The whole story of one request once its host has turned it into a call: find the method, run it, answer. */
-import { type Json, MODERN_VERSION, LEGACY_VERSIONS, ProtocolError } from '../protocol/index.ts'
+import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from '../protocol/index.ts'
 import { StateError } from '../state/index.ts'
+import type { Declaration } from './architecture.ts'
 import type { Call } from './call.ts'
 import { serverCapabilities } from './capabilities.ts'
 import { errorDetails } from './errorDetails.ts'
 import type { Lists, Listing } from './lists.ts'
 import type { Load } from './load.ts'
 import type { Logger } from './logger.ts'
-import type { Caching } from './options.ts'
+import type { Caching, ServerIdentity } from './options.ts'
 import type { Registry } from './registry.ts'
 import { errorMessage, type Results, resultMessage } from './results.ts'
 import type { Subscriptions } from './subscriptions.ts'
+import type { TaskDesk } from './tasks.ts'
 import type { Telemetry } from './telemetry.ts'
 import { isExpected, toWireError } from './wireErrors.ts'
 
@@ -30,9 +32,12 @@ export interface PipelineOptions {
   readonly subscriptions: Subscriptions
   readonly load: Load
   readonly telemetry: Telemetry
+  readonly tasks: TaskDesk | undefined
   readonly caching: Required<Caching>
   readonly instructions: string | undefined
   readonly legacy: boolean
+  readonly identity: ServerIdentity
+  readonly declaration: Declaration
   readonly logger: () => Logger
   /** The methods that run handlers. */
   readonly handlers: { callTool: Method; getPrompt: Method; readResource: Method; complete: Method }
@@ -55,6 +60,7 @@ export class Pipeline {
     const method = this.#method(call)
     const span = telemetry.start(call, method !== undefined)
     try {
+      this.#options.declaration.assertServed(call)
       if (method === undefined) throw unknownMethod(call)
       const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, notes: span })))
       span?.end()
@@ -80,8 +86,10 @@ export class Pipeline {
     return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
   }
 
-  #method({ method, peer }: Call): Method | undefined {
-    return this.#shared(method) ?? (peer.era === 'modern' ? this.#modern(method) : this.#legacy(method))
+  #method(call: Call): Method | undefined {
+    const { method, peer } = call
+    const found = this.#shared(method) ?? (peer.era === 'modern' ? this.#modern(method) : this.#legacy(method))
+    return found ?? this.#options.tasks?.method(call)
   }
 
   #shared(method: string): Method | undefined {
@@ -128,12 +136,13 @@ export class Pipeline {
   }
 
   #discovered(): Json {
-    const { registry, caching, instructions, legacy } = this.#options
+    const { registry, caching, instructions, legacy, tasks, identity, declaration } = this.#options
     return {
       supportedVersions: legacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION],
-      capabilities: serverCapabilities(registry),
+      capabilities: serverCapabilities(registry, { ...tasks?.capabilities('modern'), ...declaration.capabilities() }),
       ...(instructions !== undefined && { instructions }),
       ...caching,
+      _meta: { [META.server]: declaration.serverInfo(identity) },
     }
   }
 }

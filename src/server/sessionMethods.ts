@@ -1,6 +1,7 @@
 /** The methods that only the older revisions have. */
 import { isLogLevel, ProtocolError } from '../protocol/index.ts'
 import type { Call } from './call.ts'
+import type { Declaration } from './architecture.ts'
 import { serverCapabilities } from './capabilities.ts'
 import type { ServerIdentity } from './options.ts'
 import type { Method } from './pipeline.ts'
@@ -9,13 +10,16 @@ import type { Results } from './results.ts'
 import { readHandshake } from './session.ts'
 import type { SessionNotes } from './sessionNotes.ts'
 import { MAX_URI_CHARS } from './subscriptions.ts'
+import type { TaskDesk } from './tasks.ts'
 
 export interface SessionMethodsOptions {
   readonly registry: Registry
   readonly results: Results
   readonly notes: SessionNotes
   readonly identity: ServerIdentity
+  readonly declaration: Declaration
   readonly instructions: string | undefined
+  readonly tasks: TaskDesk | undefined
 }
 
 // The official clients of these revisions refuse an empty result that has anything in it, `resultType` included.
@@ -26,7 +30,9 @@ export function sessionMethods({
   results,
   notes,
   identity,
+  declaration,
   instructions,
+  tasks,
 }: SessionMethodsOptions): ReadonlyMap<string, Method> {
   return new Map<string, Method>([
     ['ping', () => EMPTY],
@@ -34,7 +40,11 @@ export function sessionMethods({
       'initialize',
       (call) => {
         const { version } = readHandshake(call.params)
-        const about = { protocolVersion: version, capabilities: serverCapabilities(registry), serverInfo: identity }
+        const capabilities = serverCapabilities(registry, {
+          ...tasks?.capabilities('legacy'),
+          ...declaration.capabilities(),
+        })
+        const about = { protocolVersion: version, capabilities, serverInfo: declaration.serverInfo(identity) }
         return results.complete({ ...about, ...(instructions !== undefined && { instructions }) }, call.peer)
       },
     ],

@@ -3,12 +3,14 @@ import { isObject, type Json, META, ProtocolError } from '../protocol/index.ts'
 import type { Call } from './call.ts'
 import type { EventBus, ServerEvent } from './eventBus.ts'
 import type { Results } from './results.ts'
+import type { TaskDesk, TaskListening } from './tasks.ts'
 
 export interface Filter {
   readonly toolsListChanged?: true
   readonly promptsListChanged?: true
   readonly resourcesListChanged?: true
   readonly resourceSubscriptions?: readonly string[]
+  readonly taskIds?: readonly string[]
 }
 
 const LIST_FIELD = {
@@ -23,20 +25,27 @@ export const MAX_URI_CHARS = 2048
 export class Subscriptions {
   readonly #bus: EventBus
   readonly #results: Results
+  readonly #tasks: () => TaskDesk | undefined
   readonly #closers = new Set<() => void>()
 
-  constructor(bus: EventBus, results: Results) {
+  constructor(bus: EventBus, results: Results, tasks: () => TaskDesk | undefined = () => undefined) {
     this.#bus = bus
     this.#results = results
+    this.#tasks = tasks
   }
 
   /** Answers when the server goes away; until then notifications flow. */
-  listen(call: Call): Promise<string> {
-    const filter = readFilter(call.params['notifications'])
+  async listen(call: Call): Promise<string> {
+    const asked = readFilter(call.params['notifications'])
     const mark = { _meta: { [META.subscription]: call.id } }
     const ended = (): string => this.#results.complete({ _meta: mark._meta }, call.peer)
-    if (call.channel.cancelled) return Promise.resolve(ended())
+    const tasks = await this.#tasksFor(call, asked, (task) =>
+      call.channel.notify('notifications/tasks', { ...task, ...mark }),
+    )
+    if (call.channel.cancelled) return ended()
+    const filter: Filter = { ...asked, ...(asked.taskIds !== undefined && { taskIds: tasks?.taskIds ?? [] }) }
     call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications: filter })
+    tasks?.begin()
     return new Promise((resolve) => {
       const stop = this.#bus.subscribe((event) => {
         const news = newsFor(event, filter)
@@ -44,12 +53,17 @@ export class Subscriptions {
       })
       const close = (): void => {
         stop()
+        tasks?.stop()
         this.#closers.delete(close)
         resolve(ended())
       }
       this.#closers.add(close)
       call.channel.onCancel(close)
     })
+  }
+
+  async #tasksFor(call: Call, { taskIds }: Filter, send: (task: Json) => void): Promise<TaskListening | undefined> {
+    return taskIds === undefined ? undefined : this.#tasks()?.listen(call, taskIds, send)
   }
 
   /** Ends every subscription in good order. */
@@ -77,14 +91,21 @@ function readFilter(notifications: unknown): Filter {
   if (!isObject(notifications)) throw new ProtocolError('PARAMS_INVALID', '"params.notifications" must be an object.')
   const wanted = Object.values(LIST_FIELD).filter((field) => notifications[field] === true)
   const lists = Object.fromEntries(wanted.map((field) => [field, true as const]))
-  const uris = notifications['resourceSubscriptions']
-  if (uris === undefined) return lists
-  const isAddress = (uri: unknown): boolean => typeof uri === 'string' && uri.length <= MAX_URI_CHARS
-  if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every(isAddress)) {
-    throw new ProtocolError(
-      'PARAMS_INVALID',
-      `"resourceSubscriptions" must be a list of at most ${MAX_URIS} addresses of ${MAX_URI_CHARS} characters.`,
-    )
+  return {
+    ...lists,
+    ...namesIn(notifications, 'resourceSubscriptions'),
+    ...namesIn(notifications, 'taskIds'),
   }
-  return { ...lists, resourceSubscriptions: uris }
+}
+
+/** Addresses or ids that somebody wants to hear of; they are kept for as long as they listen. */
+function namesIn(notifications: Json, field: 'resourceSubscriptions' | 'taskIds'): Filter {
+  const names = notifications[field]
+  if (names === undefined) return {}
+  const isName = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_URI_CHARS
+  if (Array.isArray(names) && names.length <= MAX_URIS && names.every(isName)) return { [field]: names }
+  throw new ProtocolError(
+    'PARAMS_INVALID',
+    `"${field}" must be a list of at most ${MAX_URIS} texts of ${MAX_URI_CHARS} characters.`,
+  )
 }

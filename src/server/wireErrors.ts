@@ -1,6 +1,6 @@
 /** The one place where an error of ours becomes a number on the wire. */
 import { Declined, JournalError } from '../journal/index.ts'
-import { type ProtocolCode, ProtocolError } from '../protocol/index.ts'
+import { type ProtocolCode, ProtocolError, TaskFailed } from '../protocol/index.ts'
 import { StateError } from '../state/index.ts'
 import { AuthError, ServerError } from './errors.ts'
 
@@ -36,6 +36,10 @@ export function toWireError(error: unknown): WireError {
     const [code, status] = PROTOCOL[error.code]
     return { code, status, message: error.message, ...(error.data !== undefined && { data: error.data }) }
   }
+  if (error instanceof TaskFailed) {
+    const { code, message, data } = error
+    return { code, status: 200, message, ...(data !== undefined && { data }) }
+  }
   if (isBadState(error)) return BAD_STATE
   if (error instanceof AuthError)
     return { code: error.status === 503 ? -32603 : -32600, status: error.status, message: error.message }
@@ -46,7 +50,7 @@ export function toWireError(error: unknown): WireError {
 
 /** Whether an error is the answer to the request rather than a fault of this server. */
 export function isExpected(error: unknown): boolean {
-  return error instanceof ProtocolError || isBadState(error) || error instanceof Declined
+  return error instanceof ProtocolError || error instanceof TaskFailed || isBadState(error) || error instanceof Declined
 }
 
 /** What a client brought was bad; a store, a ledger or a key ring that fails is a fault of this server. */

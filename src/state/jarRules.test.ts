@@ -159,11 +159,17 @@ describe('what cannot be kept is refused by itself', () => {
     await jar.write(owner, { server: { id: 1 } })
     const one = await jar.write(owner, { server: { huge: 'x'.repeat(10_000_000), id: 2 } })
     expect(one).toMatchObject([{ kind: 'refused', name: 'huge' }])
-    const many = Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`name ${index}`, 'x'.repeat(40)]))
-    const news = await jar.write(owner, { session: many })
-    const reason = '199980 names too many were set at once; the limit is 20.'
+    const many = (count: number, value: unknown) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`name ${index}`, value]))
+    const news = await jar.write(owner, { session: many(1_000, 'x'.repeat(40)) })
+    const reason = '980 names too many were set at once; the limit is 20.'
     expect(news[0]).toEqual({ kind: 'refused', scope: 'session', name: '', reason })
     expect(news).toHaveLength(2)
+    for (const value of [null, 'x', 'x'.repeat(5_000)]) {
+      const sentence = 'The state that was set has 200000 names; at most 1000 are read.'
+      const refusal = { kind: 'refused', scope: 'server', name: '', reason: sentence }
+      expect(await jar.write(owner, { server: many(200_000, value) })).toEqual([refusal])
+    }
     let deep: unknown = 1
     for (let level = 0; level < 100_000; level++) deep = [deep]
     expect(await jar.write(owner, { server: { deep } })).toMatchObject([{ kind: 'refused', name: 'deep' }])

@@ -45,12 +45,22 @@ export function planChange(change: JarChange, limits: JarLimits): JarPlan {
   return { deletes, sets, news }
 }
 
+/** What names more is nothing that anybody could keep, and is not gone through: it could hold up everybody else. */
+const MAX_NAMES_AT_ONCE = 1_000
+
 // What is undefined would not exist on the wire, so it does not exist here.
 function dictionaryOf(state: unknown, scope: StateScope, news: JarNews[]): [string, unknown][] {
   if (state === undefined) return []
-  if (isObject(state)) return Object.entries(state).filter(([, value]) => value !== undefined)
-  news.push(refused(scope, '', 'The state that was set is not a dictionary.'))
+  const problem = problemWith(state)
+  if (isObject(state) && problem === undefined) return Object.entries(state).filter(([, value]) => value !== undefined)
+  news.push(refused(scope, '', `The state that was set ${problem}.`))
   return []
+}
+
+function problemWith(state: unknown): string | undefined {
+  if (!isObject(state)) return 'is not a dictionary'
+  const count = Object.keys(state).length
+  return count > MAX_NAMES_AT_ONCE ? `has ${count} names; at most ${MAX_NAMES_AT_ONCE} are read` : undefined
 }
 
 interface Taking {

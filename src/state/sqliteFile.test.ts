@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
-import { afterAll, expect, test } from 'vitest'
-import { sqliteCarryStore, sqliteLedger, StateError } from './index.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { openSqliteFile, sqliteCarryStore, sqliteLedger, StateError } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-sqlite-'))
 let files = 0
@@ -131,4 +133,80 @@ test('a path that cannot be opened says what to check', () => {
   expect(codeOf(open)).toBe('STORE_UNAVAILABLE')
   expect(open).toThrow(/check that its folder exists/)
   expect(codeOf(() => sqliteCarryStore({ path: folder }))).toBe('STORE_UNAVAILABLE')
+})
+
+describe('a file of an older version', () => {
+  const migrations = [
+    'CREATE TABLE notes (text TEXT NOT NULL) STRICT',
+    `ALTER TABLE notes ADD COLUMN seen INTEGER NOT NULL DEFAULT 0; INSERT INTO notes (text) VALUES ('second')`,
+    `INSERT INTO notes (text) SELECT 'third'; UPDATE notes SET seen = seen + 1`,
+  ]
+  const format = { applicationId: 77, makesFolder: false, noun: 'a book', pragmas: '' }
+  const openAt = (path: string, version: number) =>
+    openSqliteFile(path, { ...format, migrations: migrations.slice(0, version) })
+  const notesIn = (database: DatabaseSync) => database.prepare('SELECT text, seen FROM notes').all()
+  const upToDate = [
+    { text: 'first', seen: 1 },
+    { text: 'second', seen: 1 },
+    { text: 'third', seen: 1 },
+  ]
+
+  function makeOld(version: number): string {
+    const path = newPath()
+    const database = openAt(path, version)
+    database.exec(`INSERT INTO notes (text) SELECT 'first' WHERE ${version} = 1`)
+    database.close()
+    return path
+  }
+
+  test('is brought up to date when it is opened, with what it holds', () => {
+    const path = makeOld(1)
+    const database = openAt(path, 3)
+    expect(notesIn(database)).toEqual(upToDate)
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 3 })
+    database.close()
+    const again = openAt(path, 3)
+    expect(notesIn(again)).toEqual(upToDate)
+    again.close()
+    expect(codeOf(() => openAt(path, 2))).toBe('STORE_NEWER')
+  })
+
+  test('makes only the steps it lacks', () => {
+    const database = openAt(makeOld(2), 3)
+    expect(notesIn(database)).toEqual(upToDate.slice(1))
+    database.close()
+  })
+
+  test('stays as it is when a step fails', () => {
+    const path = makeOld(1)
+    const broken = [...migrations.slice(0, 2), 'INSERT INTO nowhere VALUES (1)']
+    expect(codeOf(() => openSqliteFile(path, { ...format, migrations: broken }))).toBe('STORE_CORRUPT')
+    const database = openAt(path, 1)
+    expect(database.prepare('SELECT * FROM notes').all()).toEqual([{ text: 'first' }])
+    database.close()
+  })
+
+  test('is brought up to date once, when several processes open it at the same moment', async () => {
+    const path = makeOld(1)
+    // Long enough for the others to arrive while it runs.
+    const slow = `INSERT INTO notes (text) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
+                  SELECT 'third' FROM n WHERE i = 1 OR i < 0; UPDATE notes SET seen = seen + 1`
+    const source = `
+      import { openSqliteFile } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)}
+      const format = ${JSON.stringify({ ...format, migrations: [...migrations.slice(0, 2), slow] })}
+      process.stdin.once('data', () => {
+        const database = openSqliteFile(${JSON.stringify(path)}, format)
+        console.log(JSON.stringify(database.prepare('SELECT text, seen FROM notes').all()))
+        process.exit()
+      })
+      console.log('ready')`
+    const args = ['--no-warnings', '--input-type=module', '--eval', source]
+    const openers = Array.from({ length: 3 }, () => {
+      const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+      return { child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() }
+    })
+    for (const { lines } of openers) expect((await lines.next()).value).toBe('ready')
+    for (const { child } of openers) child.stdin.write('go\n')
+    for (const { lines } of openers) expect(JSON.parse(String((await lines.next()).value))).toEqual(upToDate)
+  })
 })

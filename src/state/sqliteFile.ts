@@ -4,6 +4,7 @@
  * Invariants:
  * - the file is readable by its owner only, from the moment it exists, and so are its log and its index;
  * - a file of another program, of a newer version or with damage is refused, and never written to;
+ * - a file of an older version is brought up to date, by one process, while others that open it wait;
  * - several processes of one machine may use it at once (write-ahead log, 5 s of patience with each other).
  */
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
@@ -15,13 +16,15 @@ export const BUSY_TIMEOUT_MS = 5000
 
 // SQLite's primary result codes.
 const BUSY = new Set([5, 6])
+const READ_ONLY = new Set([3, 8])
+const FULL = new Set([13])
 const DAMAGED = new Set([1, 11, 26]) // a missing table or column, a malformed image, not a database
 
 /** What tells one kind of file from another. */
 export interface SqliteFormat {
   readonly applicationId: number
-  readonly version: number
-  readonly schema: string
+  /** What makes each version of the schema from the one before, the first from nothing. Never changed, only added to. */
+  readonly migrations: readonly string[]
   readonly pragmas: string
   /** Whether a folder that is missing is made, or is taken for a mistake. */
   readonly makesFolder: boolean
@@ -99,16 +102,20 @@ function makePrivate(path: string): void {
 }
 
 function prepareFile(database: DatabaseSync, format: SqliteFormat): void {
-  const { applicationId, version, schema, pragmas } = format
   patiently(() => database.exec('PRAGMA journal_mode = WAL'))
-  database.exec(pragmas)
-  if (isEmpty(database)) {
-    inTransaction(database, () => {
-      if (!isEmpty(database)) return
-      database.exec(`${schema}; PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`)
-    })
+  database.exec(format.pragmas)
+  if (isEmpty(database) || versionOf(database) < format.migrations.length) {
+    inTransaction(database, () => migrate(database, format))
   }
   assertOurs(database, format)
+}
+
+/** Looks again, under the lock, where the file stands: another process may have done it in the meantime. */
+function migrate(database: DatabaseSync, format: SqliteFormat): void {
+  if (!isEmpty(database)) assertOurs(database, format)
+  const { applicationId, migrations } = format
+  for (const migration of migrations.slice(versionOf(database))) database.exec(migration)
+  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`)
 }
 
 // Changing the journal mode does not wait for other processes as statements do, so it is tried again.
@@ -128,14 +135,21 @@ function isEmpty(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
 }
 
-function assertOurs(database: DatabaseSync, { applicationId, version, noun }: SqliteFormat): void {
+function assertOurs(database: DatabaseSync, { applicationId, migrations, noun }: SqliteFormat): void {
   if (pragma(database, 'application_id') !== applicationId) {
     throw new StateError('STORE_CORRUPT', `The file is a database, but not ${noun}; give it a path of its own.`)
   }
-  const found = pragma(database, 'user_version')
-  if (found === version) return
+  const found = versionOf(database)
+  if (found <= migrations.length) return
   const advice = 'upgrade this program, or give it a path of its own'
-  throw new StateError('STORE_NEWER', `The file has schema ${found}, this version knows ${version}; ${advice}.`)
+  throw new StateError(
+    'STORE_NEWER',
+    `The file has schema ${found}, this version knows ${migrations.length}; ${advice}.`,
+  )
+}
+
+function versionOf(database: DatabaseSync): number {
+  return pragma(database, 'user_version')
 }
 
 function pragma(database: DatabaseSync, name: string): number {
@@ -153,6 +167,13 @@ function storeError(cause: unknown): StateError {
     return new StateError('STORE_UNAVAILABLE', `The file stayed locked for ${BUSY_TIMEOUT_MS} ms; ${advice}.`, {
       cause,
     })
+  }
+  if (FULL.has(code)) {
+    return new StateError('STORE_FULL', 'The disk of the file is full; make room, and try again.', { cause })
+  }
+  if (READ_ONLY.has(code)) {
+    const advice = 'make it and its folder writable for this process'
+    return new StateError('STORE_UNAVAILABLE', `The file is read-only; ${advice}.`, { cause })
   }
   const advice = 'check that its folder exists, that it is writable, and that the disk has room'
   return new StateError('STORE_UNAVAILABLE', `The file cannot be used; ${advice}.`, { cause })

@@ -15,10 +15,9 @@ const SCHEMA = `
 export function openJarFile(path: string, survivesPowerLoss: boolean): DatabaseSync {
   return openSqliteFile(path, {
     applicationId: 0x50_4a_61_72, // "PJar"
-    version: 1,
     makesFolder: true,
     noun: 'a jar',
-    schema: SCHEMA,
+    migrations: [SCHEMA],
     pragmas: `PRAGMA synchronous = ${survivesPowerLoss ? 'FULL' : 'NORMAL'}; PRAGMA secure_delete = ON`,
   })
 }

@@ -8,19 +8,18 @@ import { type ConnectOptions, connect, fixed, type Notice, type Target } from 'p
 import { memoryJar } from 'pannier/state'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { commandOf, type Kitchen, places, startKitchen } from './kitchens.ts'
+import { commandOf, compileCache, type Kitchen, type Maker, places, startKitchen, startKitchens } from './kitchens.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-connect-'))
 const done = join(folder, 'done')
-const kitchens = new Map<string, Kitchen>()
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] })
 const soup = () => ({ action: 'accept', content: { dish: 'stew' } })
 
+let kitchens: ReadonlyMap<Maker, Kitchen>
+
 beforeAll(async () => {
   writeFileSync(done, '')
-  for (const maker of ['kitchen', 'kitchenV1', 'kitchenV2'] as const) {
-    kitchens.set(maker, await startKitchen(maker, { DONE: done }))
-  }
+  kitchens = await startKitchens({ DONE: done })
 })
 afterAll(() => {
   for (const kitchen of kitchens.values()) kitchen.close()
@@ -40,7 +39,7 @@ describe.each(places)('connected to $name', ({ maker, host, era }) => {
   const target = (): Target =>
     host === 'http'
       ? (kitchens.get(maker)?.url ?? '')
-      : { command: process.execPath, args: commandOf(maker, 'stdio').slice(1), env: { DONE: done } }
+      : { command: process.execPath, args: commandOf(maker, 'stdio').slice(1), env: { ...compileCache, DONE: done } }
 
   test('the client is in the era of its server and can use it', async () => {
     await using(target(), {}, async (client) => {
@@ -135,6 +134,8 @@ describe('over HTTP', () => {
     expect(await using(guarded.url, { bearer: 'ann' }, who)).toMatchObject(text('ann'))
     expect(await using(guarded.url, { bearer: async () => 'bob' }, who)).toMatchObject(text('bob'))
     expect(await using(guarded.url, { headers: { Authorization: 'Bearer eve' } }, who)).toMatchObject(text('eve'))
+    const entry = { url: guarded.url, headers: { authorization: 'Bearer bob' } }
+    expect(await using(entry, { headers: { Authorization: 'Bearer ann' } }, who)).toMatchObject(text('ann'))
     await expect(connect(guarded.url)).rejects.toMatchObject({ code: 'AUTHORIZATION_FAILED' })
     guarded.close()
   })

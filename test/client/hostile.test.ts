@@ -62,7 +62,7 @@ describe.each([
 
   const layersFor = (server: string) =>
     compose(
-      rounds({ answerers: { form: () => accept({ name: 'Ann' }) }, maxRounds: 5 }),
+      rounds({ answerers: { form: () => accept({ name: 'Ann' }) }, maxRounds: 5, maxStateBytes: 16_000_000 }),
       scope({ onRefused }),
       jar(store, { server, principal: 'ann', context: 'c', onNews: (each) => void news.push(...each) }),
       echo(),
@@ -89,7 +89,7 @@ describe.each([
     expect(await call('other_ids')).toMatchObject(text('ok'))
   })
 
-  proves('MRTR-25', '10 MB of state come back as they were', async () => {
+  proves('MRTR-25', '10 MB of state come back as they were, where so much is allowed', async () => {
     expect(await call('large_state')).toMatchObject(text('ok'))
   })
 

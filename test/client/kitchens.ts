@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { KEYS } from '../interop/instances.ts'
 
-export type Maker = 'kitchen' | 'kitchenV1' | 'kitchenV2'
+export type Maker = 'kitchen' | 'kitchenV1' | 'kitchenV2' | 'taskShop'
 
 export interface Place {
   readonly name: string
@@ -26,6 +26,9 @@ function programPath(name: string): string {
   return fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url))
 }
 
+/** Makes a kitchen start quickly, where a client does not pass its whole environment on. */
+export const compileCache = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
+
 /** The command of a program of this folder. */
 export function commandOf(name: string, ...args: readonly string[]): [command: string, ...args: string[]] {
   return [process.execPath, '--conditions=pannier-source', programPath(name), ...args]
@@ -34,6 +37,12 @@ export function commandOf(name: string, ...args: readonly string[]): [command: s
 export interface Kitchen {
   readonly url: string
   close(): void
+}
+
+/** One of each maker, over HTTP. */
+export async function startKitchens(env: Readonly<Record<string, string>>): Promise<ReadonlyMap<Maker, Kitchen>> {
+  const makers = ['kitchen', 'kitchenV1', 'kitchenV2'] as const
+  return new Map(await Promise.all(makers.map(async (maker) => [maker, await startKitchen(maker, env)] as const)))
 }
 
 /** Over HTTP, in a process of its own. */

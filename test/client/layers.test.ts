@@ -87,7 +87,7 @@ describe.each(ways)('$name', ({ connect, era, name }) => {
     expect(await client.readResource({ uri: 'docs://diary' })).toMatchObject({
       contents: [{ text: 'The diary of Ann.' }],
     })
-    expect(asked.map(({ key, call: about }) => `${key} of ${about.name}`)).toEqual([
+    expect(asked.map(({ key, call: about }) => `${key} of ${about?.name}`)).toEqual([
       'name of greet',
       'first of greet_two',
       'second of greet_two',

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NASTY } from './kitchen.ts'
-import { commandOf, type Kitchen, places, startKitchen } from './kitchens.ts'
+import { commandOf, compileCache, type Kitchen, type Maker, places, startKitchens } from './kitchens.ts'
 import { type Given, type Ran, startPannier } from './program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-program-'))
 const done = join(folder, 'done')
-const kitchens = new Map<string, Kitchen>()
+const variables = Object.entries({ ...compileCache, DONE: done }).map((entry) => entry.join('='))
 const STEERING = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/u
 
 const start = (args: readonly string[], given: Given = {}) =>
   startPannier(args, { ...given, env: { XDG_DATA_HOME: folder, DONE: done, ...given.env } })
 const pannier = (args: readonly string[], given?: Given): Promise<Ran> => start(args, given).ended
 
+let kitchens: ReadonlyMap<Maker, Kitchen>
+
 beforeAll(async () => {
   writeFileSync(done, '')
-  for (const maker of ['kitchen', 'kitchenV1', 'kitchenV2'] as const) {
-    kitchens.set(maker, await startKitchen(maker, { DONE: done }))
-  }
+  kitchens = await startKitchens({ DONE: done })
 })
 afterAll(() => {
   for (const kitchen of kitchens.values()) kitchen.close()
@@ -32,7 +32,7 @@ describe.each(places)('against $name', ({ maker, host }) => {
   const line = (command: string, ...rest: readonly string[]): string[] =>
     host === 'http'
       ? [command, kitchens.get(maker)?.url ?? '', ...rest]
-      : [command, ...rest, '--', '/usr/bin/env', `DONE=${done}`, ...commandOf(maker, 'stdio')]
+      : [command, ...rest, '--', '/usr/bin/env', ...variables, ...commandOf(maker, 'stdio')]
 
   test('tools are listed, called with typed arguments, and get their questions answered', async () => {
     const [tools, added, cooked] = await Promise.all([

@@ -1,7 +1,5 @@
 /** The real program, as a process of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { KEYS } from '../interop/instances.ts'
@@ -10,7 +8,8 @@ const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 export interface Given {
   readonly env?: Readonly<Record<string, string>>
-  readonly input?: string
+  /** What it is given on its standard input; null leaves that open. */
+  readonly input?: string | null
   readonly cwd?: string
 }
 
@@ -34,13 +33,12 @@ export function startPannier(args: readonly string[], { env = {}, input = '', cw
       ...inherited,
       PANNIER_KEYS: KEYS,
       PANNIER_LOG_LEVEL: 'silent',
-      NODE_COMPILE_CACHE: join(tmpdir(), 'pannier-test-compiled'),
       ...env,
     },
     stdio: 'pipe',
   })
   child.stdin.on('error', () => undefined) // it need not read it
-  child.stdin.end(input)
+  if (input !== null) child.stdin.end(input)
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   const texts = Promise.all([buffer(child.stdout), buffer(child.stderr), ended])
   return {

@@ -34,7 +34,8 @@ interface Shop {
 }
 
 async function openShop(env: Record<string, string> = {}): Promise<Shop> {
-  const all = { PATH: process.env['PATH'], PANNIER_KEYS: keys, PANNIER_LOG_LEVEL: 'silent', DONE: done, ...env }
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  const all = { PATH, NODE_COMPILE_CACHE, PANNIER_KEYS: keys, PANNIER_LOG_LEVEL: 'silent', DONE: done, ...env }
   const [node, args] = command('shop.ts')
   const child = spawn(node, args, { env: all, stdio: ['ignore', 'pipe', 'inherit'] })
   shops.push(child)

@@ -8,6 +8,7 @@ import { createServer } from 'pannier/server'
 import { addBook, answer, handler, server, startHttp, startStdio } from '../../docs/snippets/basics.ts'
 import { readText } from '../../scripts/repository.ts'
 import { Caller, type Door, textOf } from './caller.ts'
+import { membersOf, rowsUnder } from './optionTables.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const caller = new Caller(answer)
@@ -182,17 +183,6 @@ describe('docs/guides/tools-prompts-resources.md', () => {
     expect(members.length).toBeGreaterThan(0)
     expect(rowsUnder(guide, `Options of ${name}`).toSorted()).toEqual(members.toSorted())
   })
-
-  function membersOf(source: string, type: string): string[] {
-    const [, body = ''] = source.split(new RegExp(`^export interface ${type} .*\\{$`, 'm'))
-    return [...(body.split(/^\}/m)[0] ?? '').matchAll(/^ {2}(\w+)\??:/gm)].map(([, member = '']) => member)
-  }
-
-  function rowsUnder(page: string, heading: string): string[] {
-    const [, section = ''] = page.split(`### ${heading}\n`)
-    const rows = (section.split(/^#/m)[0] ?? '').split('\n').filter((line) => line.startsWith('| `'))
-    return rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, option = '']) => option))
-  }
 
   test.each([
     [true, 'Out of ink.'],

@@ -13,13 +13,12 @@ export type { Instance }
 export const keys = newKey()
 export const folder = mkdtempSync(join(tmpdir(), 'pannier-e2e-'))
 
-/** The environment of a process: those that end by themselves leave their compiled sources to those that come later. */
+/** The environment of a process. */
 export const env = {
   ...process.env,
   // What the test runner was told of colours is not meant for these.
   FORCE_COLOR: undefined,
   NO_COLOR: undefined,
-  NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/pannier-e2e'),
 }
 
 const started: Instance[] = []
@@ -37,9 +36,7 @@ export async function start(
   program: string,
   more: Readonly<Record<string, string>> = {},
 ): Promise<Instance> {
-  const { NODE_COMPILE_CACHE } = env
-  const launch = { name, program: join(root, program), env: { PANNIER_KEYS: keys, NODE_COMPILE_CACHE, ...more } }
-  const instance = await startInstance(launch)
+  const instance = await startInstance({ name, program: join(root, program), env: { PANNIER_KEYS: keys, ...more } })
   started.push(instance)
   return instance
 }

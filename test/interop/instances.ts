@@ -34,10 +34,11 @@ export const STDIO_PROGRAM = programPath('stdio')
 
 /** How a test starts one of the programs. */
 export function commandOf(program: string): { command: string; args: string[]; env: Record<string, string> } {
+  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   return {
     command: process.execPath,
     args: ['--conditions=pannier-source', program],
-    env: { PATH: process.env['PATH'] ?? '', PANNIER_KEYS: KEYS, PANNIER_LOG_LEVEL: 'silent' },
+    env: { PATH, NODE_COMPILE_CACHE, PANNIER_KEYS: KEYS, PANNIER_LOG_LEVEL: 'silent' },
   }
 }
 

@@ -53,7 +53,7 @@ export async function post(url: string, sent: Sent): Promise<Received> {
 /** The response before its body is read, for tests that watch the stream. */
 export function open(url: string, sent: Sent): Promise<Response> {
   const { method = 'tools/call', params = {}, capabilities, meta, signal } = sent
-  const name = params['name'] ?? params['uri']
+  const name = params['name'] ?? params['uri'] ?? params['taskId']
   const headers = {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',

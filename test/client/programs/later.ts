@@ -5,6 +5,7 @@
 import { tmpdir } from 'node:os'
 import { connect } from '../../../src/client/connect.ts'
 import { folders } from '../../../src/client/folders.ts'
+import { targetOf } from '../../../src/client/place.ts'
 import { resume } from '../../../src/client/resume.ts'
 import { savedFile } from '../../../src/client/savedFile.ts'
 import { suspend, suspendedOf } from '../../../src/client/suspend.ts'
@@ -14,7 +15,7 @@ const [command, first = '', second = ''] = process.argv.slice(2)
 const file = savedFile(command === 'start' ? second : first)
 
 function open(target: Target) {
-  const form = suspend({ store: file, target: target as string })
+  const form = suspend({ store: file })
   return connect(target, { answerers: { form, roots: folders([tmpdir()]) } })
 }
 
@@ -29,9 +30,7 @@ async function start(url: string): Promise<unknown> {
 
 async function goOn(): Promise<unknown> {
   const saved = await file.load()
-  const result = await resume(saved, JSON.parse(second) as Record<string, 'decline'>, ({ target }) =>
-    open(target as Target),
-  )
+  const result = await resume(saved, JSON.parse(second) as Record<string, 'decline'>, (call) => open(targetOf(call)))
   if (suspendedOf(result) === undefined) await file.remove()
   return result
 }

@@ -1,0 +1,38 @@
+/** Tasks under load: kept by an engine, or written by bare statements. */
+import pg from 'pg'
+import { answerTimes, workOnAnswers } from './answerTimes.ts'
+import { type Answers, obey } from './control.ts'
+import { EngineTasks } from './engineTasks.ts'
+import { postgresStatements } from './postgresStatements.ts'
+import { sqliteStatements } from './sqliteStatements.ts'
+import { openEngine, type Place } from './taskEngines.ts'
+import { readTaskRole, type TaskRole } from './taskRole.ts'
+import type { TaskLoad, TaskStore, Written } from './taskStore.ts'
+import { postgresWritten, sqliteWritten } from './written.ts'
+
+async function answersFor({ keeper, place }: TaskRole): Promise<Answers> {
+  if (keeper === 'statements') return loads(await openStatements(place))
+  const { engine } = await openEngine(place)
+  if (keeper === 'engine') return loads(new EngineTasks(engine, writtenIn(place)))
+  return { work: () => workOnAnswers(engine), answerTimes: (count: number) => answerTimes(engine, count) }
+}
+
+function loads(store: TaskStore): Answers {
+  return {
+    tasks: (load: TaskLoad) => store.tasks(load),
+    steps: (load: TaskLoad) => store.steps(load),
+    written: () => store.written(),
+  }
+}
+
+function openStatements(place: Place): Promise<TaskStore> {
+  return place.database === 'SQLite' ? sqliteStatements(place.path) : postgresStatements(place.url, place.schema)
+}
+
+function writtenIn(place: Place): () => Promise<Written> {
+  if (place.database === 'SQLite') return () => sqliteWritten(place.path)
+  const pool = new pg.Pool({ connectionString: place.url, max: 1 })
+  return () => postgresWritten(pool)
+}
+
+obey(await answersFor(readTaskRole()))

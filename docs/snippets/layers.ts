@@ -1,0 +1,105 @@
+/** The code of docs/guides/layers.md. */
+// #region imports
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  type Answerers,
+  around,
+  compose,
+  deadline,
+  echo,
+  echoFetch,
+  jar,
+  type Layer,
+  modern,
+  modernFetch,
+  rounds,
+  scope,
+  type ScopeOptions,
+  scopeFetch,
+} from 'pannier/client'
+import { type JarOwner, jarServerOf, type JarStore } from 'pannier/state'
+
+const me = { name: 'my-app', version: '1.0.0' }
+// #endregion imports
+
+// #region v2
+export async function connectV2(url: string, answerers: Answerers): Promise<Client> {
+  const client = new Client(me, { versionNegotiation: { mode: 'auto' } })
+  const layers = compose(rounds({ answerers, server: { target: url } }), deadline(60_000), scope())
+  await client.connect(layers(new StreamableHTTPClientTransport(new URL(url), { fetch: echoFetch() })))
+  return client
+}
+// #endregion v2
+
+// #region v1
+export async function connectV1(url: string, answerers: Answerers): Promise<ClientV1> {
+  const client = new ClientV1(me)
+  const layers = compose(rounds({ answerers, server: { target: url } }), deadline(60_000), scope(), modern())
+  await client.connect(layers(new HttpV1(new URL(url), { fetch: modernFetch(echoFetch()) })))
+  return client
+}
+// #endregion v1
+
+// #region patience
+const NO_LIMIT_MS = 2 ** 31 - 1 // the longest time a timer takes, 24 days
+
+/** However long a person takes. `deadline` still ends the call when the server is silent. */
+export function callPatiently(client: Client, name: string, args: Record<string, unknown> = {}) {
+  return client.callTool({ name, arguments: args }, { timeout: NO_LIMIT_MS })
+}
+
+export function callPatientlyV1(client: ClientV1, name: string, args: Record<string, unknown> = {}) {
+  return client.callTool({ name, arguments: args }, undefined, { timeout: NO_LIMIT_MS })
+}
+// #endregion patience
+
+// #region jar
+/** Keeps state for the server at this address, where it is one to keep state for. */
+export function keeping(url: string, store: JarStore, owner: Omit<JarOwner, 'server'>): Layer {
+  const place = jarServerOf({ url })
+  if ('refused' in place) return (transport) => transport
+  return jar(store, { ...owner, server: place.server, onNews: (news) => console.warn(news) })
+}
+// #endregion jar
+
+// #region echo
+/** On stdio the layer reaches the lines of the process by itself. */
+export async function connectProcess(command: string, args: string[], answerers: Answerers): Promise<Client> {
+  const client = new Client(me)
+  const layers = compose(rounds({ answerers }), scope(), echo())
+  await client.connect(layers(new StdioClientTransport({ command, args })))
+  return client
+}
+// #endregion echo
+
+// #region strict
+/** Refuses whatever a server asks on the stream that belongs to no request. */
+export async function connectStrictly(url: string, answerers: Answerers, options: ScopeOptions): Promise<Client> {
+  const client = new Client(me)
+  const layers = compose(rounds({ answerers }), scope(options))
+  await client.connect(
+    layers(new StreamableHTTPClientTransport(new URL(url), { fetch: scopeFetch(echoFetch(), options) })),
+  )
+  return client
+}
+// #endregion strict
+
+// #region own
+/** Tells the method of every message, both ways. */
+export function listening(tell: (line: string) => void): Layer {
+  return (transport) =>
+    around(transport, (ends) => ({
+      send(message, options) {
+        if (message.method !== undefined) tell(`> ${message.method}`)
+        return ends.send(message, options)
+      },
+      receive(message, extra) {
+        if (message.method !== undefined) tell(`< ${message.method}`)
+        ends.deliver(message, extra)
+      },
+    }))
+}
+// #endregion own

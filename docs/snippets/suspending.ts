@@ -1,0 +1,84 @@
+/** The code of docs/guides/suspending.md. */
+// #region imports
+import {
+  type Answerer,
+  connect,
+  type Given,
+  resume,
+  type SavedCall,
+  savedFile,
+  storable,
+  suspend,
+  suspendedOf,
+  type SuspendOptions,
+  type Target,
+} from 'pannier/client'
+import { createServer, type Server, type ServerOptions } from 'pannier/server'
+// #endregion imports
+
+// #region start
+/** A client that waits for nobody: what a person would have to fill in is left open. */
+export function openClient(target: Target, options: SuspendOptions = {}) {
+  return connect(target, { answerers: { form: suspend({ target: storable(target), ...options }) } })
+}
+
+export async function order(item: string, target: Target, options?: SuspendOptions): Promise<Outcome> {
+  const client = await openClient(target, options)
+  try {
+    return outcomeOf(await client.callTool({ name: 'order', arguments: { item } }))
+  } finally {
+    await client.close()
+  }
+}
+
+/** Either the call is done, or it waits: then this text is to be stored. */
+export type Outcome = { done: unknown } | { waiting: string }
+
+function outcomeOf(result: unknown): Outcome {
+  const suspended = suspendedOf(result)
+  return suspended === undefined ? { done: result } : { waiting: JSON.stringify(suspended.saved) }
+}
+// #endregion start
+
+// #region resume
+/** In any process. A client is connected for this call, and closed after it. */
+export async function goOn(waiting: string, answers: Record<string, Given> | Answerer): Promise<Outcome> {
+  return outcomeOf(await resume(waiting, answers, (saved) => openClient(targetOf(saved))))
+}
+
+function targetOf({ target }: SavedCall): Target {
+  if (target === null) throw new Error('The saved call does not say where its server is.')
+  return target
+}
+// #endregion resume
+
+// #region inbox
+/** What an inbox shows: who asks what. The server wrote the messages, so show them as plain text. */
+export function questionsIn({ target, inputRequests }: SavedCall) {
+  return Object.entries(inputRequests).map(([key, { params }]) => {
+    const message = params !== undefined && 'message' in params ? params.message : ''
+    return { key, from: target, message }
+  })
+}
+// #endregion inbox
+
+// #region file
+export function orderByFile(item: string, target: Target, path: string): Promise<Outcome> {
+  return order(item, target, { store: savedFile(path) })
+}
+
+export async function goOnByFile(path: string, answers: Record<string, Given>): Promise<Outcome> {
+  const store = savedFile(path)
+  const result = await resume(await store.load(), answers, (saved) => openClient(targetOf(saved), { store }))
+  const outcome = outcomeOf(result)
+  if ('done' in outcome) await store.remove()
+  return outcome
+}
+// #endregion file
+
+// #region server
+/** A server whose clients may take two weeks for each answer. Its keys come from PANNIER_KEYS. */
+export function patientServer(options: Partial<ServerOptions> = {}): Server {
+  return createServer({ name: 'shop', version: '1.0.0', ttlSeconds: 14 * 86_400, ...options })
+}
+// #endregion server

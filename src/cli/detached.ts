@@ -1,0 +1,21 @@
+/** `--detach`: a call that becomes a task is left to the server, and goes on without us. */
+import { type Answerer, type Answerers, ClientError, type Task } from '../client/index.ts'
+import type { Desk } from './desk.ts'
+import { EXIT, type ExitCode } from './exitCodes.ts'
+import { jsonText } from './jsonText.ts'
+
+/** What the task asks is answered later, by "pannier task": so the server may ask, but not before it is a task. */
+export function answeredLater(): Answerers {
+  const later: Answerer = () => {
+    const sentence = 'The server asks before the call is a task. Run this in a terminal, or give --answers or --yes.'
+    throw new ClientError('QUESTION_UNANSWERED', sentence)
+  }
+  return { form: later, url: later }
+}
+
+/** Shows the id of the task. Where a server does not know its callers it is all one needs, and so like a secret. */
+export function showDetached(task: Task, { display }: Desk, output: 'text' | 'json'): ExitCode {
+  display.print(output === 'json' ? jsonText({ task }) : task.taskId)
+  display.note('The call goes on as a task. Follow it with: pannier task watch TARGET ID')
+  return EXIT.ok
+}

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { browserLogin } from './login.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pannier-login-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function visit(address: string) {
+  const [opened, notes]: [string[], string[]] = [[], []]
+  const { authorizer, close } = await browserLogin('https://a.example/mcp', join(folder, 'logins.json'), {
+    note: (text) => notes.push(text),
+    signal: new AbortController().signal,
+    open: async (url) => void opened.push(url),
+  })
+  try {
+    await authorizer.state?.()
+    const failed: unknown = await Promise.resolve(authorizer.redirectToAuthorization(new URL(address))).catch(
+      (error: unknown) => error,
+    )
+    return { opened, notes: notes.join('\n'), failed }
+  } finally {
+    close()
+  }
+}
+
+test('the host of a login is said before a browser opens it', async () => {
+  const address = 'https://login.example/authorize?client=1'
+  const { opened, notes, failed } = await visit(address)
+  expect([opened, failed]).toEqual([[address], undefined])
+  expect(notes).toMatch(/log in at login\.example\./)
+  expect(notes).toContain(address)
+})
+
+test.each([
+  'vscode://localhost/open?file=x',
+  'javascript://localhost/%0aalert(1)',
+  'http://login.example/authorize',
+  'https://login.example@evil.example/',
+])('an address that a server should not have opened is not: %s', async (address) => {
+  const { opened, notes, failed } = await visit(address)
+  expect(opened).toEqual([])
+  expect(failed).toBeInstanceOf(Error)
+  expect(notes).toMatch(/not opened/)
+})

@@ -1,0 +1,106 @@
+import { Command } from 'commander'
+import type { Target } from '../client/index.ts'
+import { type Exchanged, probe, type ProbeOptions, type Verdict } from '../probe/index.ts'
+import { atDesk, type Desk } from './desk.ts'
+import { explainText } from './explainText.ts'
+import { EXIT, type ExitCode } from './exitCodes.ts'
+import { failureOf } from './failure.ts'
+import { jsonText } from './jsonText.ts'
+import { type ProbeFlags, refuseForSeveral, withProbeOptions } from './probeFlags.ts'
+import { probeMarkdown } from './probeMarkdown.ts'
+import type { Probed } from './probed.ts'
+import { readProbeOptions } from './probeOptions.ts'
+import { type ProbeTarget, readProbeTargets } from './probeTargets.ts'
+import { probeTable, probeText } from './probeText.ts'
+
+/** `pannier probe`: tells whether servers need their sessions. */
+export function probeCommand(server: readonly string[] | undefined): Command {
+  const command = new Command('probe')
+    .description('Tell whether a server needs its sessions.')
+    .usage('[options] TARGET …\n       pannier probe [options] -- COMMAND …')
+    .argument('[targets...]')
+    .action((operands: string[], flags: ProbeFlags) =>
+      atDesk(async (desk) => {
+        const { targets, isOne } = await readProbeTargets(operands, server)
+        const options = await readProbeOptions(flags, process.env)
+        const [only] = targets
+        if (isOne && only !== undefined) return showOne(await probed(only.target, options, flags, desk), flags, desk)
+        refuseForSeveral(flags)
+        return showAll(await probeAll(targets, options, flags, desk), flags, desk)
+      }),
+    )
+    .addHelpText('after', HELP)
+  return withProbeOptions(command)
+}
+
+const HELP = `
+TARGET is one of
+  https://example.com/mcp    a server over HTTP
+  mcp.json                   all servers of a file of VS Code, Claude, Copilot or Cursor
+  mcp.json#name              one of them
+  -- command arguments …     a program to start; it stands at the end of the line
+
+No tool is called unless you name it with --call. Sessions that begin are ended, and programs that are started, too.
+
+Exit codes, with several servers the highest:
+  0    decided: STATELESS or STATEFUL
+  1    UNKNOWN
+  2    the probe could not run`
+
+/** Throws what is no failure but a fault; several servers do not stop each other. */
+async function probeAll(
+  targets: readonly ProbeTarget[],
+  options: ProbeOptions,
+  flags: ProbeFlags,
+  desk: Desk,
+): Promise<readonly Probed[]> {
+  let done = 0
+  const tell = (): void => desk.display.progress({ progress: done, total: targets.length, message: 'servers probed' })
+  tell()
+  const all = targets.map(async ({ name, target }): Promise<Probed> => {
+    try {
+      return { name, verdict: await probed(target, options, flags, desk, name) }
+    } catch (error) {
+      const failure = failureOf(error)
+      if (failure === undefined) throw error
+      return { name, failure }
+    } finally {
+      done++
+      tell()
+    }
+  })
+  return Promise.all(all)
+}
+
+/** `name` says which of several it is. */
+function probed(
+  target: Target,
+  options: ProbeOptions,
+  flags: ProbeFlags,
+  { display, signal }: Desk,
+  name?: string,
+): Promise<Verdict> {
+  const onExchange = (exchanged: Exchanged): void => display.note(explainText(exchanged, name))
+  return probe(target, { ...options, signal, ...(flags.explain && { onExchange }) })
+}
+
+function showOne(verdict: Verdict, flags: ProbeFlags, { display }: Desk): ExitCode {
+  if (flags.json) display.print(jsonText(verdict))
+  else display.print(flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict))
+  return exitCodeOf(verdict)
+}
+
+function showAll(all: readonly Probed[], flags: ProbeFlags, { display }: Desk): ExitCode {
+  if (flags.json) display.print(jsonText(all.map(asJson)))
+  else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all))
+  const codes = all.map((one) => ('verdict' in one ? exitCodeOf(one.verdict) : EXIT.badInput))
+  return codes.includes(EXIT.badInput) ? EXIT.badInput : codes.includes(EXIT.toolError) ? EXIT.toolError : EXIT.ok
+}
+
+function exitCodeOf({ state }: Verdict): ExitCode {
+  return state === 'UNKNOWN' ? EXIT.toolError : EXIT.ok
+}
+
+function asJson(one: Probed): object {
+  return 'verdict' in one ? { name: one.name, ...one.verdict } : { name: one.name, error: one.failure.text }
+}

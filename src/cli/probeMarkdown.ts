@@ -1,0 +1,36 @@
+/** Verdicts for a page or a comment. What servers wrote is text there, and nothing else. */
+import type { Probed } from './probed.ts'
+import { decidedText, eraText, percent } from './probeText.ts'
+
+export function probeMarkdown(all: readonly Probed[]): string {
+  const table = ['| server | verdict | sure | era | decided by | why |', '|---|---|---|---|---|---|', ...all.map(row)]
+  const sections = all.map(section).filter((text) => text !== '')
+  return [table.join('\n'), ...sections].join('\n\n')
+}
+
+function row(one: Probed): string {
+  const cells =
+    'verdict' in one
+      ? [
+          `**${one.verdict.state}**`,
+          percent(one.verdict.confidence),
+          eraText(one.verdict),
+          decidedText(one.verdict),
+          escaped(one.verdict.message),
+        ]
+      : ['not probed', '', '', '', escaped(one.failure.text)]
+  return `| ${[escaped(one.name), ...cells].join(' | ')} |`
+}
+
+function section(one: Probed): string {
+  if (!('verdict' in one) || one.verdict.evidence.length === 0) return ''
+  const lines = one.verdict.evidence.map(({ check, points, sentence }) => {
+    const to = points === 'UNKNOWN' ? '' : ` (${points})`
+    return `- ${check}${to}: ${escaped(sentence)}`
+  })
+  return [`### ${escaped(one.name)}`, lines.join('\n')].join('\n\n')
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\r\n]+/g, ' ').replace(/[\\`*_[\]<>|!#]/g, '\\$&')
+}

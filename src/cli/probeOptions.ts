@@ -1,0 +1,82 @@
+/** What the options of `pannier probe` mean for the library. */
+import { expandVariables } from '../client/index.ts'
+import { type CheckName, type KnownServer, type Method, METHODS, type ProbeOptions } from '../probe/index.ts'
+import { isObject } from '../protocol/index.ts'
+import { readBearer, readHeaders, readTimeout } from './clientOptions.ts'
+import { InputError } from './inputError.ts'
+import { readInputFile } from './inputFile.ts'
+import type { ProbeFlags } from './probeFlags.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export async function readProbeOptions(flags: ProbeFlags, env: Env): Promise<ProbeOptions> {
+  if (flags.json && flags.markdown) throw new InputError('Give --json or --markdown, not both.')
+  const { header = [], otherHeader, bearerEnv, replica, method, order, known, check, timeout } = flags
+  const bearer = bearerEnv === undefined ? undefined : `Bearer ${readBearer(bearerEnv, env)}`
+  const timeoutMs = readTimeout(timeout)
+  return {
+    headers: { ...headersIn(header, env), ...(bearer !== undefined && { authorization: bearer }) },
+    order,
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(flags.expireAfter !== undefined && { expireMs: milliseconds('--expire-after', flags.expireAfter) }),
+    ...(flags.listen !== undefined && { listenMs: milliseconds('--listen', flags.listen) }),
+    ...(method !== undefined && { methods: [...new Set(method)].map(methodNumbered) }),
+    ...(known !== undefined && { known: readKnown(await readInputFile(known, '--known')) }),
+    ...(replica !== undefined && { replicas: replica }),
+    ...(otherHeader !== undefined && { otherHeaders: headersIn(otherHeader, env) }),
+    ...(check !== undefined && { checks: checksIn(check) }),
+    ...callIn(flags),
+  }
+}
+
+function headersIn(lines: readonly string[], env: Env): Record<string, string> {
+  return readHeaders(lines, (value) => expandVariables(value, { env, places: {} }, '--header'))
+}
+
+function milliseconds(option: string, seconds: string): number {
+  const ms = Number(seconds) * 1000
+  if (!(ms >= 1 && ms <= 2 ** 31 - 1)) throw new InputError(`${option} takes a number of seconds above 0.`)
+  return ms
+}
+
+function methodNumbered(number: string): Method {
+  const found = Object.entries(METHODS).find(([, method]) => String(method.number) === number)
+  if (found === undefined) throw new InputError('--method is 1, 2 or 3.')
+  return found[0] as Method
+}
+
+/** The library says which names there are. */
+function checksIn(names: readonly string[]): 'all' | 'none' | readonly CheckName[] {
+  const [only] = names
+  return names.length === 1 && (only === 'all' || only === 'none') ? only : (names as readonly CheckName[])
+}
+
+function callIn({ call, arguments: given }: ProbeFlags): Pick<ProbeOptions, 'call'> {
+  if (call === undefined && given !== undefined) throw new InputError('--arguments are for the tool of --call.')
+  if (call === undefined) return {}
+  const args = given === undefined ? {} : parsed(given)
+  if (!isObject(args)) throw new InputError('--arguments takes a JSON object.')
+  return { call: { name: call, arguments: args } }
+}
+
+function readKnown(text: string): readonly KnownServer[] {
+  const list = parsed(text)
+  if (Array.isArray(list) && list.every(isKnownServer)) return list
+  throw new InputError('--known: the file must hold a list of { "match", "state", "confidence", "because" }.')
+}
+
+function isKnownServer(value: unknown): value is KnownServer {
+  if (!isObject(value) || typeof value['match'] !== 'string' || value['match'] === '') return false
+  const { state, confidence = 1, because = '' } = value
+  const isState = state === 'STATELESS' || state === 'STATEFUL' || state === 'UNKNOWN'
+  const isShare = typeof confidence === 'number' && confidence >= 0 && confidence <= 1
+  return isState && isShare && typeof because === 'string'
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

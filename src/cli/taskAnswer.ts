@@ -1,0 +1,103 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { Command } from 'commander'
+import {
+  type Answerer,
+  answerTask,
+  byKind,
+  ClientError,
+  type Given,
+  getTask,
+  nameOf,
+  type Task,
+} from '../client/index.ts'
+import { type AnswerNotes, chooseAnswerers } from './answerOptions.ts'
+import { hostOf } from './asking.ts'
+import { added, type ClientFlags, TARGET_HELP, withClientOptions } from './clientOptions.ts'
+import { atDesk, type Desk } from './desk.ts'
+import { EXIT, EXIT_HELP } from './exitCodes.ts'
+import { withServer } from './session.ts'
+import { readTaskOperands, type TaskOperands, taskUsage } from './taskOperands.ts'
+import { readGivenAnswers } from './givenAnswers.ts'
+
+interface TaskAnswerFlags extends ClientFlags {
+  readonly answer?: readonly string[]
+  readonly json?: string
+  readonly yes?: boolean
+  readonly decline?: boolean
+}
+
+/** `pannier task answer`: answers what a task asks, and leaves it working. */
+export function taskAnswerCommand(server: readonly string[] | undefined): Command {
+  const command = new Command('answer')
+    .description('Answer what a task asks.')
+    .usage(taskUsage('answer'))
+    .argument('[operands...]')
+    .option('--answer <field=value>', 'a field of the form, typed by its schema; see below (repeatable)', added)
+    .option('--json <object>', 'answers by their keys as JSON; @FILE reads a file, - standard input')
+    .option('--yes', 'accept what is left with its default values')
+    .option('--decline', 'say no to what is left')
+    .action((operands: string[], flags: TaskAnswerFlags) =>
+      atDesk(async (desk) => {
+        const place = readTaskOperands(operands, server)
+        await withServer(place.target, flags, desk, (client) => answer(client, place, flags, desk))
+        desk.display.note('Answered; the task goes on.')
+        return EXIT.ok
+      }),
+    )
+    .addHelpText('after', ANSWERING_HELP + TARGET_HELP + EXIT_HELP)
+  return withClientOptions(command)
+}
+
+const ANSWERING_HELP = `
+With one open question:      --answer colour=red --answer size=3
+With several:                --answer paint.colour=red --answer delivery=decline
+As JSON, by their keys:      --json '{ "paint": { "colour": "red" }, "delivery": "decline" }'
+With none of these you are asked at the terminal. Questions that get no answer stay open.
+`
+
+async function answer(
+  client: Client,
+  { target, taskId }: TaskOperands,
+  flags: TaskAnswerFlags,
+  desk: Desk,
+): Promise<void> {
+  const { signal } = desk
+  const task = await getTask(client, taskId, { signal })
+  const given = await readGivenAnswers(flags, task.inputRequests ?? {}, signal)
+  const isGiven = Object.keys(given).length > 0
+  const person = isGiven && !flags.yes && !flags.decline ? undefined : await personFor(flags, desk)
+  const server = { name: client.getServerVersion()?.name, target: nameOf(target) }
+  const answers = { ...given, ...(person && (await askRest(task, given, person, server, signal))) }
+  if (Object.keys(answers).length === 0) throw nothingAsked(task)
+  await answerTask(client, taskId, answers, { signal })
+}
+
+/** The one who answers what the command line does not. */
+async function personFor({ yes, decline }: TaskAnswerFlags, desk: Desk): Promise<Answerer> {
+  const notes: AnswerNotes = { declined: false }
+  const flags = { ...(yes && { yes }), ...(decline && { decline }) }
+  const answerers = await chooseAnswerers(flags, hostOf(desk, notes, undefined))
+  return byKind(answerers)
+}
+
+async function askRest(
+  { inputRequests = {} }: Task,
+  given: Readonly<Record<string, Given>>,
+  person: Answerer,
+  server: { readonly name: string | undefined; readonly target: string | undefined },
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, Given>>> {
+  const open = Object.entries(inputRequests).filter(([key]) => !Object.hasOwn(given, key))
+  const answered = open.map(async ([key, request]) => {
+    const response = await person({ key, request, call: undefined, server, signal })
+    return [key, response] as const
+  })
+  return Object.fromEntries(await Promise.all(answered))
+}
+
+function nothingAsked({ status, inputRequests }: Task): ClientError {
+  const isPushed = status === 'input_required' && inputRequests === undefined
+  if (!isPushed) return new ClientError('QUESTION_UNANSWERED', 'The task asks nothing now.')
+  const sentence = 'This server asks whoever follows the task; answer it with "pannier task watch".'
+  return new ClientError('TASK_UNANSWERABLE', sentence)
+}

@@ -1,0 +1,15 @@
+/** Why a probe could not run. What a server does is never an error: it ends in a verdict. */
+export const PROBE_CODES = ['PROBE_OPTION_INVALID', 'PROBE_NOT_STARTED'] as const
+
+export type ProbeCode = (typeof PROBE_CODES)[number]
+
+/** The one error of this folder. Its message says what to do, and never holds a credential. */
+export class ProbeError extends Error {
+  override readonly name = 'ProbeError'
+  readonly code: ProbeCode
+
+  constructor(code: ProbeCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { proves } from '../../test/proves.ts'
+import { ProbeError } from './errors.ts'
+import { type ProbeOptions, settle } from './options.ts'
+
+proves('DT-8', 'an answer may take 10 seconds unless another time is given', () => {
+  expect(settle({}).timeoutMs).toBe(10_000)
+  expect(settle({ timeoutMs: 250 }).timeoutMs).toBe(250)
+})
+
+test.each<[string, ProbeOptions, number]>([
+  ['nothing is named', {}, 8],
+  ['no checks are made', { checks: 'none' }, 8],
+  ['a check is named', { checks: ['resume'] }, 32],
+  ['a replica is named', { replicas: ['https://example.com/mcp'] }, 32],
+  ['a tool is named', { call: { name: 'x' } }, 32],
+  ['a number is given', { checks: 'all', maxRequests: 5 }, 5],
+])('where %s, at most so many requests are sent', (_, options, maxRequests) => {
+  expect(settle(options).maxRequests).toBe(maxRequests)
+})
+
+test.each<[object, string]>([
+  [{ timeoutMs: 0 }, '"timeoutMs" must be a number of milliseconds from 1 to 2147483647.'],
+  [{ listenMs: 2 ** 40 }, '"listenMs"'],
+  [{ expireMs: Number.NaN }, '"expireMs"'],
+  [{ maxRequests: 3 }, '"maxRequests" must be at least 4.'],
+  [{ order: 'fast' }, '"order" must be "usual" or "cheap-first".'],
+  [{ methods: ['guess'] }, '"methods" must be some of sequential, capabilities, metadata.'],
+  [{ methods: [] }, '"methods"'],
+  [{ checks: ['everything'] }, 'There is no check "everything"; there are era, '],
+  [{ checks: 'some' }, 'There is no check "some"'],
+  [{ replicas: ['file:///x'] }, 'A replica must be an http(s) URL.'],
+])('%j is refused with what to do', (options, message) => {
+  const settled = (): unknown => settle(options)
+  expect(settled).toThrow(ProbeError)
+  expect(settled).toThrow(message)
+})

@@ -1,0 +1,80 @@
+/** Tells whether a server needs its sessions: asks as little as decides it, checks what else can be seen, cleans up. */
+import { type Address, addressOf, nameOf, type Target } from '../client/index.ts'
+import { Allowance } from './allowance.ts'
+import { type Checked, runChecks } from './checks/runChecks.ts'
+import { Recorder } from './exchanged.ts'
+import type { Findings } from './findings.ts'
+import { guessFromMetadata, metadataOf } from './heuristics.ts'
+import { assertSendable } from './httpHeaders.ts'
+import { HttpWire } from './httpWire.ts'
+import { type ProbeOptions, type Settings, settle } from './options.ts'
+import { report, type Verdict } from './report.ts'
+import { type Secrets, secretsOf } from './secrets.ts'
+import { STEPS } from './steps.ts'
+import { StdioWire } from './stdioWire.ts'
+import { type Decision, nextOf } from './verdict.ts'
+import type { Wire } from './wire.ts'
+
+export async function probe(target: Target, options: ProbeOptions = {}): Promise<Verdict> {
+  const settings = settle(options)
+  settings.signal?.throwIfAborted()
+  const address = await addressOf(target, options.env, { sse: true })
+  const started = performance.now()
+  const allowance = new Allowance(settings.maxRequests)
+  const { wire, secrets } = openWire(address, settings, allowance)
+  try {
+    const { findings, decided } = await decide(wire, address, settings)
+    const checked = await check(wire, findings, settings, allowance)
+    await wire.close()
+    return {
+      ...secrets.hideIn(report(findings, decided, checked)),
+      target: nameOf(target),
+      requests: allowance.used,
+      durationMs: Math.round(performance.now() - started),
+      checkedAt: settings.clock(),
+    }
+  } finally {
+    await wire.close()
+  }
+}
+
+function openWire(address: Address, settings: Settings, allowance: Allowance): { wire: Wire; secrets: Secrets } {
+  const { timeoutMs, onExchange, signal, lookup, replicas, otherHeaders = {} } = settings
+  const headers = { ...('url' in address ? address.headers : {}), ...settings.headers }
+  for (const given of [headers, otherHeaders]) assertSendable(given)
+  const secrets = secretsOf(address, { headers: [headers, otherHeaders], urls: replicas })
+  const recorder = new Recorder(onExchange, secrets)
+  const common = { timeoutMs, recorder, signal }
+  const wire =
+    'url' in address
+      ? new HttpWire({ ...common, url: new URL(address.url), headers, allowance, lookup })
+      : new StdioWire({ ...common, address })
+  return { wire, secrets }
+}
+
+const MAX_STEPS = Object.keys(STEPS).length
+
+interface Decided {
+  readonly findings: Findings
+  readonly decided: Decision
+}
+
+/** Takes one step after another until something is decided. */
+async function decide(wire: Wire, address: Address, settings: Settings): Promise<Decided> {
+  const { order, methods, known } = settings
+  const metadata = guessFromMetadata(metadataOf(address), known)
+  let findings: Findings = { transport: wire.transport, metadata }
+  for (let taken = 0; taken <= MAX_STEPS; taken++) {
+    const next = nextOf(findings, order, methods)
+    if ('decided' in next) return { findings, decided: next.decided }
+    findings = { ...findings, ...(await STEPS[next.ask](wire, findings, settings)) }
+  }
+  throw new Error('A step of the probe has left nothing behind.')
+}
+
+/** Where methods are named, nothing else is done. */
+async function check(wire: Wire, findings: Findings, settings: Settings, allowance: Allowance): Promise<Checked> {
+  const { checks, methods } = settings
+  if (checks === 'none' || methods !== undefined) return { evidence: [], notAsked: [] }
+  return runChecks({ wire, findings, options: settings }, checks, allowance)
+}

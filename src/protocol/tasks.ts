@@ -1,0 +1,52 @@
+/** What the dialects of tasks have in common, on either side of the wire. */
+import type { ClientCapabilities } from '@modelcontextprotocol/client'
+import { isObject, type Json } from './jsonRpc.ts'
+
+/** SEP-2663: declared by a server in `server/discover`, and by a client with each request. */
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
+
+/** Names the task that a message belongs to, in the `_meta` of the revision 2025-11-25. */
+export const RELATED_TASK = 'io.modelcontextprotocol/related-task'
+
+export const TASK_STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
+
+export type TaskStatus = (typeof TASK_STATUSES)[number]
+
+export function isTaskStatus(value: unknown): value is TaskStatus {
+  return TASK_STATUSES.includes(value as TaskStatus)
+}
+
+export function hasEnded(status: TaskStatus): boolean {
+  return status !== 'working' && status !== 'input_required'
+}
+
+/** Whether a request declares that a task may come in place of its result. */
+export function declaresTasks(declared: ClientCapabilities): boolean {
+  const { extensions } = declared as { extensions?: unknown }
+  return isObject(extensions) && isObject(extensions[TASKS_EXTENSION])
+}
+
+/** The `_meta` that ties a message to a task. */
+export function relatedTask(taskId: string): Json {
+  return { [RELATED_TASK]: { taskId } }
+}
+
+/** The task that a message says it belongs to. */
+export function readRelatedTask(meta: unknown): string | undefined {
+  const related = isObject(meta) ? meta[RELATED_TASK] : undefined
+  const taskId = isObject(related) ? related['taskId'] : undefined
+  return typeof taskId === 'string' ? taskId : undefined
+}
+
+/** The error that a call came to as a task, told again: `tasks/result` answers what the call would have answered. */
+export class TaskFailed extends Error {
+  override readonly name = 'TaskFailed'
+  readonly code: number
+  readonly data: unknown
+
+  constructor({ code, message, data }: { readonly code: number; readonly message: string; readonly data?: unknown }) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}

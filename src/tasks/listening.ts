@@ -1,0 +1,77 @@
+/** `notifications/tasks`: each change of a task, as `tasks/get` would tell it at that moment. */
+import type { Json } from '../protocol/index.ts'
+import type { TaskListening } from '../server/index.ts'
+import type { TaskEngine } from './engine.ts'
+import { modernTask } from './modernDialect.ts'
+
+export interface ListenOptions {
+  readonly owner: string
+  readonly taskIds: readonly string[]
+  readonly send: (task: Json) => void
+  readonly pollMs: number
+}
+
+export async function listenToTasks(engine: TaskEngine, options: ListenOptions): Promise<TaskListening> {
+  const found = await Promise.all(options.taskIds.map((id) => engine.read(id, options.owner)))
+  const taskIds = [...new Set(found.filter((task) => task !== undefined).map(({ id }) => id))]
+  const tellers: Teller[] = []
+  return {
+    taskIds,
+    begin: () => {
+      tellers.push(...taskIds.map((id) => new Teller(engine, id, options)))
+      for (const teller of tellers) void teller.tell()
+    },
+    stop: () => {
+      for (const teller of tellers) teller.stop()
+    },
+  }
+}
+
+/** Tells of one task until it is stopped. Changes that come while one is told are told together. */
+class Teller {
+  readonly #engine: TaskEngine
+  readonly #id: string
+  readonly #options: ListenOptions
+  readonly #leave: () => void
+  #told = ''
+  #telling = false
+  #again = false
+  #stopped = false
+
+  constructor(engine: TaskEngine, id: string, options: ListenOptions) {
+    this.#engine = engine
+    this.#id = id
+    this.#options = options
+    this.#leave = engine.watch(id, () => void this.tell())
+  }
+
+  async tell(): Promise<void> {
+    this.#again = true
+    if (this.#telling) return
+    this.#telling = true
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false
+        await this.#tellNow()
+      }
+    } catch {
+      // The store is away; the next change is told again, and clients may always look for themselves.
+    } finally {
+      this.#telling = false
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#leave()
+  }
+
+  async #tellNow(): Promise<void> {
+    const { owner, pollMs, send } = this.#options
+    const task = await this.#engine.read(this.#id, owner)
+    const text = task && JSON.stringify(modernTask(task, pollMs))
+    if (text === undefined || text === this.#told || this.#stopped) return
+    this.#told = text
+    send(JSON.parse(text) as Json)
+  }
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import { newJournal } from '../journal/index.ts'
+import type { Lease, NewTask, TaskEngine } from './engine.ts'
+import { movingEngine } from './movingEngine.ts'
+import { sqliteEngine } from './sqlite/engine.ts'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+const host = { audience: 'books', logger: () => silent }
+
+function newTask(tool = 'print'): NewTask {
+  const journal = newJournal(randomUUID())
+  return { id: `${tool}_${randomUUID()}`, owner: 'ann', tool, args: {}, caller: {}, journal, ttlMs: null }
+}
+
+/** An old store with a task in it, a new one, and an engine over both. */
+async function moving(): Promise<{ old: TaskEngine; next: TaskEngine; both: TaskEngine; before: string }> {
+  const old = sqliteEngine({ path: ':memory:' })
+  const next = sqliteEngine({ path: ':memory:' })
+  const both = movingEngine({ from: old, to: next })
+  await both.open(host)
+  onTestFinished(() => both.close())
+  const { id } = await old.create(newTask())
+  return { old, next, both, before: id }
+}
+
+test('new tasks are made in the new store, and those of the old one are still known', async () => {
+  const { old, next, both, before } = await moving()
+  const { id } = await both.create(newTask())
+  expect([await old.read(id, 'ann'), (await next.read(id, 'ann'))?.id]).toEqual([undefined, id])
+  expect((await both.read(before, 'ann'))?.id).toBe(before)
+  expect(await both.read(before, 'bob')).toBeUndefined()
+  expect((await both.cancel(before, 'ann'))?.status).toBe('cancelled')
+})
+
+test('a list goes through both', async () => {
+  const { both, before } = await moving()
+  const { id } = await both.create(newTask())
+  const seen: string[] = []
+  let after: string | undefined
+  do {
+    const page = await both.list('ann', after, 1)
+    seen.push(...page.tasks.map((task) => task.id))
+    after = page.next
+  } while (after !== undefined)
+  expect(seen).toEqual([id, before])
+})
+
+test('tasks of both are run, and heard of', async () => {
+  const { both, before } = await moving()
+  const { id } = await both.create(newTask())
+  const heard = new Set<string>()
+  const ended = Promise.all(
+    [id, before].map(
+      (each) =>
+        new Promise<void>((resolve) => {
+          both.watch(each, () => {
+            heard.add(each)
+            resolve()
+          })
+        }),
+    ),
+  )
+  const run = (lease: Lease): Promise<void> => lease.end({ status: 'completed', result: {} })
+  const working = both.work({ tools: ['print'], concurrency: 1, run })
+  await ended
+  await working.stop()
+  expect([...heard].toSorted()).toEqual([id, before].toSorted())
+  expect((await both.read(before, 'ann'))?.status).toBe('completed')
+  expect((await both.read(id, 'ann'))?.status).toBe('completed')
+})

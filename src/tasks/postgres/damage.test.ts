@@ -1,0 +1,59 @@
+import { inspect } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { newDatabase, runSql } from '../../../test/postgres/database.ts'
+import { Engines } from '../../../test/postgres/engines.ts'
+import { faultOf, secret } from '../../../test/postgres/users.ts'
+import { newTask } from '../contract/stage.ts'
+import { postgresCarryStore } from './postgresCarryStore.ts'
+import { postgresLedger } from './postgresLedger.ts'
+
+const engines = new Engines()
+const corrupt = { code: 'STORE_CORRUPT' }
+let url: string
+beforeAll(async () => void (url = await newDatabase()))
+
+test('a schema of a newer version is refused and left as it is', async () => {
+  await faultOf({ url, schema: 'newer' })
+  await runSql(url, 'UPDATE newer.schema_version SET version = 99')
+  const fault = await faultOf({ url, schema: 'newer' })
+  expect(fault?.code).toBe('STORE_NEWER')
+  expect(fault?.message).toContain('99')
+  expect(await runSql(url, 'SELECT version FROM newer.schema_version')).toEqual([{ version: 99 }])
+})
+
+test('a table that is missing is told as damage', async () => {
+  await faultOf({ url, schema: 'holes' })
+  await runSql(url, 'DROP TABLE holes.ledger')
+  const ledger = postgresLedger(engines.connect({ url, schema: 'holes' }))
+  await expect(ledger.claim('a', 60)).rejects.toMatchObject(corrupt)
+})
+
+test('a damaged task is refused by itself, is not run, and harms no other', async () => {
+  const { engine } = await engines.open({ url, schema: 'damaged' })
+  const [bad, good] = [await engine.create(newTask()), await engine.create(newTask())]
+  const damage = `{"secret": "${secret}`
+  await runSql(url, 'UPDATE damaged.tasks SET args = $2, status_message = $2 WHERE id = $1', [bad.id, damage])
+  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  await expect.poll(async () => (await engine.read(good.id, 'ann'))?.status).toBe('completed')
+  const refusal = await engine.read(bad.id, 'ann').catch((error: unknown) => error)
+  expect(refusal).toMatchObject(corrupt)
+  expect(inspect(refusal)).not.toContain(secret)
+  expect((await engine.list('ann', undefined, 10)).tasks.map(({ id }) => id)).toEqual([good.id])
+  expect(engines.said).toContain('A task cannot be read, so it is not run.')
+  expect(await engine.cancel(good.id, 'ann')).toMatchObject({ status: 'completed' })
+})
+
+test('what is damaged in a ledger or a carry store is told as such, and not what it was', async () => {
+  const connection = engines.connect({ url })
+  const [ledger, store] = [postgresLedger(connection), postgresCarryStore(connection)]
+  await ledger.claim('a', 60)
+  await ledger.settle('a', secret)
+  await store.put('a', secret, Date.now() / 1000 + 60)
+  await runSql(url, `UPDATE pannier.ledger SET value = left(value, -1)`)
+  await runSql(url, `UPDATE pannier.carried SET token = left(token, -1)`)
+  for (const refused of [() => ledger.claim('a', 60), () => store.get('a')]) {
+    const refusal = await refused().catch((error: unknown) => error)
+    expect(refusal).toMatchObject(corrupt)
+    expect(inspect(refusal)).not.toContain(secret)
+  }
+})

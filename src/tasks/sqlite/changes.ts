@@ -1,0 +1,44 @@
+/**
+ * Every commit with a change that an owner can see has a number, the same for all processes, and a task keeps that of its
+ * last. So whoever watches asks for what has changed since it last looked, however many tasks it watches.
+ */
+import { saying } from '../../state/index.ts'
+import type { Commits } from './commits.ts'
+import type { Store } from './store.ts'
+
+export class Changes {
+  readonly #audience: string
+  readonly #commits: Commits
+  readonly #statements
+  #number = 0
+  #commit: number | undefined
+
+  constructor({ database, audience, commits }: Store) {
+    this.#audience = audience
+    this.#commits = commits
+    this.#statements = saying(() => ({
+      next: database.prepare('UPDATE changes SET last = last + 1'),
+      last: database.prepare('SELECT last FROM changes'),
+      since: database.prepare('SELECT id FROM tasks WHERE change > ? AND audience = ?'),
+    }))
+  }
+
+  /** The number of what is being written. */
+  current(): number {
+    if (this.#commit !== this.#commits.begun) {
+      this.#statements.next.run()
+      this.#number = this.last
+      this.#commit = this.#commits.begun
+    }
+    return this.#number
+  }
+
+  get last(): number {
+    return Number(this.#statements.last.get()?.['last'])
+  }
+
+  /** The ids of the tasks that have changed since then, as they lie in the file. */
+  since(seen: number): unknown[] {
+    return this.#statements.since.all(seen, this.#audience).map(({ id }) => id)
+  }
+}

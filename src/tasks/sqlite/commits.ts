@@ -1,0 +1,127 @@
+/**
+ * The writes of one process, several to a commit: waiting for the disk costs more than all else, and it costs the same
+ * for one write as for a hundred.
+ *
+ * - What is written in the same turn of the event loop, or by a write under way, is committed together.
+ * - A promise resolves when its write is on the disk.
+ * - A write refuses by throwing a TaskError before it has changed anything. Every other failure undoes the commit, and
+ *   its writes are made again one by one: what is wrong with one of them harms no other.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { inTransaction, StateError, saying } from '../../state/index.ts'
+import { TaskError } from '../errors.ts'
+
+// Beyond this, those who came first would wait too long for those who came last.
+const MAX_WRITES = 200
+
+interface Write {
+  readonly run: () => unknown
+  readonly settle: (outcome: Outcome) => void
+}
+
+type Outcome = { readonly value: unknown } | { readonly error: Error }
+
+export class Commits {
+  readonly #database: DatabaseSync
+  readonly #onCommit: () => void
+  readonly #waiting: Write[] = []
+  #begun = 0
+  #isPlanned = false
+  #isClosed = false
+
+  constructor(database: DatabaseSync, onCommit: () => void) {
+    this.#database = database
+    this.#onCommit = onCommit
+  }
+
+  /** How many transactions have begun: tells the one under way from all others. */
+  get begun(): number {
+    return this.#begun
+  }
+
+  /** Runs something in a write transaction, maybe with others; it may run twice. */
+  write<T>(run: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw new StateError('STORE_UNAVAILABLE', 'The task store was closed.')
+      const settle = (outcome: Outcome): void => {
+        if ('value' in outcome) resolve(outcome.value as T)
+        else reject(outcome.error)
+      }
+      this.#waiting.push({ run, settle })
+      this.#plan()
+    })
+  }
+
+  /** Commits everything that is waiting, now, and takes nothing more. */
+  close(): void {
+    while (this.#waiting.length > 0) this.#commit()
+    this.#isClosed = true
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return
+    this.#isPlanned = true
+    setImmediate(() => {
+      if (this.#waiting.length > 0) this.#commit()
+      this.#isPlanned = false
+      if (this.#waiting.length > 0) this.#plan()
+    })
+  }
+
+  #commit(): void {
+    const settled = this.#together()
+    this.#onCommit()
+    for (const [write, outcome] of settled) write.settle(outcome)
+  }
+
+  #together(): (readonly [Write, Outcome])[] {
+    const done: [Write, Outcome][] = []
+    const begun: Write[] = []
+    try {
+      this.#transaction(() => {
+        for (let write = this.#next(begun); write !== undefined; write = this.#next(begun)) {
+          done.push([write, refusable(write.run)])
+        }
+      })
+      return done
+    } catch (error) {
+      if (begun.length > 1) return begun.map((write) => [write, this.#alone(write)])
+      // Where not even a transaction could begin, nobody else would fare better, and each would wait for the lock.
+      const failed = begun.length === 1 ? begun : this.#waiting.splice(0)
+      return failed.map((write) => [write, failure(error)])
+    }
+  }
+
+  #next(begun: Write[]): Write | undefined {
+    if (begun.length >= MAX_WRITES) return undefined
+    const write = this.#waiting.shift()
+    if (write !== undefined) begun.push(write)
+    return write
+  }
+
+  #alone({ run }: Write): Outcome {
+    try {
+      return this.#transaction(() => refusable(run))
+    } catch (error) {
+      return failure(error)
+    }
+  }
+
+  #transaction<Result>(run: () => Result): Result {
+    this.#begun++
+    return saying(() => inTransaction(this.#database, run))
+  }
+}
+
+function refusable(run: () => unknown): Outcome {
+  try {
+    return { value: run() }
+  } catch (error) {
+    if (error instanceof TaskError) return { error }
+    throw error
+  }
+}
+
+function failure(error: unknown): Outcome {
+  return { error: error instanceof Error ? error : new Error('A write to the task store failed.', { cause: error }) }
+}

@@ -1,0 +1,141 @@
+/** A lease over rows. Each write looks, in its own transaction, whether the lease still holds. */
+import type { Journal } from '../../journal/index.ts'
+import type { Json } from '../../protocol/index.ts'
+import { entryText } from '../entry.ts'
+import type { Lease, NewQuestion, TaskEnd } from '../engine.ts'
+import { type LossReason, leaseLost } from '../errors.ts'
+import type { LeaseKey } from './leaseRows.ts'
+import type { Tables } from './tables.ts'
+import type { PreparedEnd } from './transitions.ts'
+
+/** What a run is given. */
+export interface LeaseContent {
+  readonly key: LeaseKey
+  readonly id: string
+  readonly tool: string
+  readonly args: Json
+  readonly caller: Json
+  readonly journal: Journal
+  readonly expiresAt: number | null
+}
+
+export class SqliteLease implements Lease {
+  readonly id: string
+  readonly tool: string
+  readonly args: Json
+  readonly caller: Json
+  readonly journal: Journal
+  readonly key: LeaseKey
+  readonly expiresAt: number | null
+  readonly #tables: Tables
+  readonly #onReady: () => void
+  readonly #abort = new AbortController()
+  #over: LossReason | undefined
+
+  /** `onReady` is told, inside the transaction, when the task waits for a worker again. */
+  constructor(content: LeaseContent, tables: Tables, onReady: () => void) {
+    this.id = content.id
+    this.tool = content.tool
+    this.args = content.args
+    this.caller = content.caller
+    this.journal = content.journal
+    this.key = content.key
+    this.expiresAt = content.expiresAt
+    this.#tables = tables
+    this.#onReady = onReady
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get isOver(): boolean {
+    return this.#over !== undefined
+  }
+
+  /** What the engine found out: nothing is written any more, and the run is told. */
+  lose(reason: LossReason): void {
+    if (this.#over !== undefined) return
+    this.#over = reason
+    this.#abort.abort(leaseLost(reason))
+  }
+
+  async step(key: string, result: { readonly value?: unknown }): Promise<void> {
+    const { steps } = this.#tables
+    const value = steps.textOf(result)
+    await this.#write((task) => steps.add(task, key, value))
+  }
+
+  async claim(key: string): Promise<'fresh' | 'running'> {
+    return this.#write((task) => this.#tables.steps.claim(task, key))
+  }
+
+  async unclaim(key: string): Promise<void> {
+    await this.#write((task) => this.#tables.steps.unclaim(task, key))
+  }
+
+  async note(statusMessage: string): Promise<void> {
+    this.#text('A status message', statusMessage)
+    await this.#write((task) => this.#tables.transitions.note(task, statusMessage))
+  }
+
+  async ask(questions: readonly NewQuestion[], own: unknown): Promise<void> {
+    const { asks, calls, leases, transitions } = this.#tables
+    const prepared = asks.prepare(questions)
+    const remembered = own === undefined ? null : this.#text('What is remembered', own)
+    await this.#lastWrite((task) => {
+      asks.ask(task, prepared)
+      calls.remember(task, remembered)
+      leases.countRound(task)
+      leases.leave(task)
+      if (prepared.length === 0) this.#onReady()
+      else transitions.turn(task, 'input_required')
+    })
+  }
+
+  async end(end: TaskEnd): Promise<void> {
+    const prepared = this.#prepareEnd(end)
+    await this.#lastWrite((task) => this.#tables.transitions.end(task, prepared))
+  }
+
+  async giveBack(): Promise<void> {
+    await this.#lastWrite((task) => {
+      this.#tables.leases.leave(task)
+      this.#onReady()
+    })
+  }
+
+  #prepareEnd(end: TaskEnd): PreparedEnd {
+    const { status, statusMessage } = end
+    if (statusMessage !== undefined) this.#text('A status message', statusMessage)
+    const outcome =
+      status === 'completed' ? this.#text('The result', end.result) : this.#text('The failure', end.failure)
+    return { status, statusMessage, outcome }
+  }
+
+  async #lastWrite(run: (task: number) => void): Promise<void> {
+    await this.#write(run)
+    this.#over ??= 'ended'
+  }
+
+  #write<T>(run: (task: number) => T): Promise<T> {
+    if (this.#over !== undefined) return Promise.reject(leaseLost(this.#over))
+    const { leases, store } = this.#tables
+    return store.commits.write(() => {
+      if (!leases.isHeld(this.key)) throw leaseLost(this.#over ?? this.whyLost())
+      return run(this.key.task)
+    })
+  }
+
+  /** Of a lease that does not hold any more. */
+  whyLost(): LossReason {
+    const status = this.#tables.leases.statusOf(this.key.task)
+    if (status === undefined) return 'expired'
+    if (status === 'working') return 'taken'
+    return status === 'cancelled' ? 'cancelled' : 'ended'
+  }
+
+  #text(what: string, value: unknown): string {
+    return entryText(what, value, this.#tables.store.settings.maxEntryBytes)
+  }
+}

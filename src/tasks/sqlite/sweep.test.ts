@@ -1,0 +1,36 @@
+import { expect, test, vi } from 'vitest'
+import { newTask, question, Stage } from '../contract/stage.ts'
+import { temporaryStore } from './temporaryStore.ts'
+
+let nowMs = 1_000_000
+const store = await temporaryStore({ clock: () => nowMs })
+const stage = new Stage(async () => store)
+
+const rowsIn = (table: string) => Number(store.sql(`SELECT count(*) AS rows FROM ${table}`)[0]?.['rows'])
+
+test('expired tasks leave the file with all that belongs to them, however many they are', async () => {
+  const engine = await stage.engine()
+  await Promise.all(Array.from({ length: 250 }, () => engine.create(newTask({ ttlMs: 1000, tool: 'unserved' }))))
+  await engine.create(newTask({ ttlMs: 1000 }))
+  const kept = await engine.create(newTask({ ttlMs: 100_000, tool: 'unserved' }))
+  const hand = stage.hand(engine)
+  const lease = await hand.next()
+  await lease.step('a', { value: 1 })
+  await lease.ask([question('a')], 'own')
+  expect(['tasks', 'calls', 'steps', 'asks'].map(rowsIn)).toEqual([252, 252, 1, 1])
+  nowMs += 1000
+  await vi.waitFor(() => expect(rowsIn('tasks')).toBe(1), 5000)
+  expect(['calls', 'steps', 'asks'].map(rowsIn)).toEqual([1, 0, 0])
+  expect(await engine.read(kept.id, 'ann')).toMatchObject({ ttlMs: 100_000 })
+})
+
+test('the number of a task that is gone is never given again', async () => {
+  const engine = await stage.engine()
+  const number = () => Number(store.sql('SELECT max(number) AS number FROM tasks')[0]?.['number'])
+  await engine.create(newTask({ ttlMs: 1000 }))
+  const before = number()
+  nowMs += 1_000_000
+  await vi.waitFor(() => expect(rowsIn('tasks')).toBe(0), 5000)
+  await engine.create(newTask())
+  expect(number()).toBeGreaterThan(before)
+})

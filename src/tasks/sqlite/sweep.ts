@@ -1,0 +1,32 @@
+/** Removes tasks whose time is over, a few at a time: nobody should wait long for a lock because of them. */
+import { saying } from '../../state/index.ts'
+import type { Store } from './store.ts'
+
+const BATCH = 100
+
+export class Sweep {
+  readonly #store: Store
+  readonly #statements
+
+  constructor(store: Store) {
+    this.#store = store
+    const { database } = store
+    this.#statements = saying(() => ({
+      isDue: database.prepare('SELECT 1 FROM tasks WHERE expires_at <= :now LIMIT 1'),
+      remove: database.prepare(
+        `DELETE FROM tasks WHERE number IN (
+           SELECT number FROM tasks WHERE expires_at <= :now ORDER BY expires_at LIMIT ${BATCH}
+         )`,
+      ),
+    }))
+  }
+
+  async run(): Promise<void> {
+    const now = this.#store.now()
+    if (saying(() => this.#statements.isDue.get({ now })) === undefined) return
+    let removed: number | bigint
+    do {
+      removed = await this.#store.commits.write(() => this.#statements.remove.run({ now }).changes)
+    } while (removed === BATCH)
+  }
+}

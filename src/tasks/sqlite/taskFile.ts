@@ -1,0 +1,64 @@
+/** The file of a SQLite engine. Whatever it has acknowledged survives a power cut. */
+import type { DatabaseSync } from 'node:sqlite'
+import { openSqliteFile, type SqliteFormat } from '../../state/index.ts'
+
+// Texts that others choose (ids, owners, tools, keys, messages) and all data are JSON: what has a NUL or half a
+// character in it comes back as it was. What is large and what changes often lie in different tables, because SQLite
+// writes a row as a whole.
+const FIRST = `
+  CREATE TABLE tasks (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    audience TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL, call TEXT NOT NULL, tool TEXT NOT NULL,
+    status TEXT NOT NULL, message TEXT, round INTEGER NOT NULL,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, expires_at INTEGER,
+    change INTEGER NOT NULL, -- the number of the last change that the owner could see
+    worker TEXT, epoch INTEGER NOT NULL, losses INTEGER NOT NULL,
+    outcome TEXT -- the result of a completed task, the failure of a failed one
+  ) STRICT;
+  CREATE UNIQUE INDEX tasks_by_id ON tasks (audience, id, owner);
+  CREATE UNIQUE INDEX tasks_by_call ON tasks (audience, owner, call);
+  CREATE INDEX tasks_by_owner ON tasks (audience, owner);
+  CREATE INDEX tasks_by_change ON tasks (audience, change);
+  CREATE INDEX tasks_by_expiry ON tasks (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE INDEX tasks_by_worker ON tasks (worker) WHERE worker IS NOT NULL;
+  CREATE INDEX tasks_ready ON tasks (audience, tool) WHERE status = 'working' AND worker IS NULL;
+
+  CREATE TABLE calls (
+    task INTEGER PRIMARY KEY REFERENCES tasks ON DELETE CASCADE,
+    begun_at REAL, args TEXT NOT NULL, caller TEXT NOT NULL, own TEXT
+  ) STRICT;
+
+  CREATE TABLE steps (
+    task INTEGER NOT NULL REFERENCES tasks ON DELETE CASCADE,
+    key TEXT NOT NULL, done INTEGER NOT NULL, value TEXT,
+    PRIMARY KEY (task, key)
+  ) STRICT;
+
+  CREATE TABLE asks (
+    task INTEGER NOT NULL REFERENCES tasks ON DELETE CASCADE,
+    wire_key TEXT NOT NULL, key TEXT NOT NULL, question TEXT, times INTEGER NOT NULL,
+    state TEXT NOT NULL, -- open, answered, refused or closed
+    request TEXT, response TEXT,
+    PRIMARY KEY (task, wire_key)
+  ) STRICT;
+  CREATE INDEX asks_open ON asks (task) WHERE state = 'open';
+
+  CREATE TABLE workers (
+    id TEXT PRIMARY KEY, machine TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
+    lease_ms INTEGER NOT NULL, beat INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE changes (last INTEGER NOT NULL) STRICT;
+  INSERT INTO changes VALUES (0)`
+
+const FORMAT: SqliteFormat = {
+  applicationId: 0x50_54_73_6b, // "PTsk"
+  makesFolder: false,
+  noun: 'a task store',
+  pragmas: 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
+  migrations: [FIRST],
+}
+
+export function openTaskFile(path: string): DatabaseSync {
+  return openSqliteFile(path, FORMAT)
+}

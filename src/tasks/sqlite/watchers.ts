@@ -1,0 +1,55 @@
+/** Who wants to know when a task changes. Nothing is kept of tasks that nobody watches. */
+import type { Changes } from './changes.ts'
+import type { Store } from './store.ts'
+
+export class Watchers {
+  readonly #store: Store
+  readonly #changes: Changes
+  /** By id, as it lies in the file. */
+  readonly #listeners = new Map<unknown, Set<() => void>>()
+  #seen = 0
+
+  constructor(store: Store, changes: Changes) {
+    this.#store = store
+    this.#changes = changes
+  }
+
+  get size(): number {
+    return this.#listeners.size
+  }
+
+  watch(id: string, listener: () => void): () => void {
+    if (this.size === 0) this.#seen = this.#changes.last
+    const key = JSON.stringify(id)
+    const listeners = this.#listeners.get(key) ?? new Set()
+    this.#listeners.set(key, listeners)
+    // An entry of its own, so that a listener may watch twice and leave once.
+    const entry = () => listener()
+    listeners.add(entry)
+    return () => {
+      listeners.delete(entry)
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key)
+    }
+  }
+
+  /** Tells of what has changed since the last time, whoever changed it. */
+  look(): void {
+    if (this.size === 0) return
+    const last = this.#changes.last
+    if (last === this.#seen) return
+    const changed = this.#changes.since(this.#seen)
+    this.#seen = last
+    for (const id of changed) {
+      for (const listener of this.#listeners.get(id) ?? []) this.#tell(listener)
+    }
+  }
+
+  #tell(listener: () => void): void {
+    try {
+      listener()
+    } catch (error) {
+      const message = error instanceof Error ? error.message : undefined
+      this.#store.logger().error({ message }, 'Whoever watches a task has thrown.')
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { StatusNotes } from './statusNotes.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('the first note is written at once, and of those that follow soon the last', async () => {
+  const written: string[] = []
+  const notes = new StatusNotes(async (note) => void written.push(note), 100)
+  for (let step = 1; step <= 5; step++) notes.progress(step, 10, undefined)
+  expect(written).toEqual(['1 of 10'])
+  await vi.advanceTimersByTimeAsync(100)
+  expect(written).toEqual(['1 of 10', '5 of 10'])
+  notes.progress(6, undefined, 'almost there')
+  await vi.advanceTimersByTimeAsync(100)
+  notes.progress(7, undefined, undefined)
+  await vi.advanceTimersByTimeAsync(100)
+  expect(written).toEqual(['1 of 10', '5 of 10', 'almost there', '7'])
+})
+
+test('nothing is written after the end, which waits for what is being written', async () => {
+  const written: string[] = []
+  let finish: () => void = () => {}
+  const notes = new StatusNotes(async (note) => {
+    await new Promise<void>((resolve) => (finish = resolve))
+    written.push(note)
+  }, 100)
+  notes.progress(1, undefined, 'first')
+  notes.progress(2, undefined, 'second')
+  const ended = notes.end()
+  finish()
+  await ended
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(written).toEqual(['first'])
+})
+
+test('a note that cannot be written stops nothing', async () => {
+  const notes = new StatusNotes(() => Promise.reject(new Error('away')), 100)
+  notes.progress(1, undefined, undefined)
+  await vi.advanceTimersByTimeAsync(100)
+  await expect(notes.end()).resolves.toBeUndefined()
+})

@@ -1,0 +1,35 @@
+/** A store for the contract of task engines: a schema of its own on the PostgreSQL of this test run. */
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { TaskEngine } from '../../src/tasks/engine.ts'
+import type { EngineStore } from '../../src/tasks/engineContract.ts'
+import { postgres } from '../../src/tasks/postgres/connection.ts'
+import { postgresEngine } from '../../src/tasks/postgres/engine.ts'
+import { newDatabase } from './database.ts'
+
+const program = fileURLToPath(new URL('../tasks/programs/postgresWorker.ts', import.meta.url))
+
+export interface PostgresStore extends EngineStore {
+  readonly url: string
+  readonly schema: string
+}
+
+/** `nodeArguments` are for its worker processes. */
+export async function newPostgresStore(...nodeArguments: readonly string[]): Promise<PostgresStore> {
+  const url = await newDatabase()
+  const schema = `store_${randomBytes(4).toString('hex')}`
+  return {
+    url,
+    schema,
+    // Each engine has a connection of its own, as it would in a process of its own.
+    engine(options): TaskEngine {
+      const connection = postgres({ url, schema, maxConnections: 4 })
+      const engine = postgresEngine(connection, options)
+      const close = engine.close.bind(engine)
+      return Object.assign(engine, { close: () => close().then(() => connection.close()) })
+    },
+    worker: ['--no-warnings', ...nodeArguments, program, url, schema],
+    // It goes with the server.
+    remove: async () => {},
+  }
+}

@@ -1,0 +1,189 @@
+/** Servers that mean harm, or are broken beyond repair: each ends in UNKNOWN with a reason, in bounded time and memory. */
+import { createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { probe, type Verdict } from 'pannier/probe'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { events, json, type Respond, startHost } from './host.ts'
+import { about, plainAnswer, result } from './plainAnswer.ts'
+import { startSessionHost } from './sessionHost.ts'
+
+const odd = fileURLToPath(new URL('programs/odd.ts', import.meta.url))
+const MB = 1024 * 1024
+const TIMEOUT_MS = 300
+/** Half of it for the era, all of it for initialize and for a stream; the rest is for a machine that is busy. */
+const BOUND_MS = 10_000
+
+/** Writes for ever, as fast as it is read, and counts how much that is. */
+function flood(chunk: string, head: Record<string, string>) {
+  const written = { bytes: 0 }
+  const respond: Respond = (_, res) => {
+    res.writeHead(200, head)
+    const more = (): void => {
+      while (!res.destroyed && res.write(chunk)) written.bytes += chunk.length
+    }
+    res.on('drain', more)
+    more()
+  }
+  return { written, respond }
+}
+
+async function unknown(respond: Respond, timeoutMs = TIMEOUT_MS): Promise<Verdict> {
+  const host = await startHost(respond)
+  const verdict = await probe(host.url, { timeoutMs })
+  expect(verdict, verdict.message).toMatchObject({ state: 'UNKNOWN', confidence: 0, decidedBy: 'nothing' })
+  expect(verdict.durationMs).toBeLessThan(BOUND_MS)
+  expect(host.seen.length).toBeLessThanOrEqual(8)
+  return verdict
+}
+
+describe('over HTTP', () => {
+  test.each([
+    ['endless events', 'data: {"jsonrpc":"2.0","method":"x"}\n\n'.repeat(500), 'text/event-stream'],
+    ['one endless event', 'x'.repeat(65_536), 'text/event-stream'],
+    ['endless JSON', '{"a":'.repeat(10_000), 'application/json'],
+    ['an endless text', 'x'.repeat(65_536), 'text/plain'],
+  ])('%s are read for a while only', async (_, chunk, type) => {
+    const { written, respond } = flood(chunk, { 'content-type': type })
+    const { message } = await unknown(respond)
+    expect(message).toMatch(/larger than 4194304 bytes|says nothing for/)
+    // What lies in buffers of the system comes on top of what is read.
+    expect(written.bytes).toBeLessThan(64 * MB)
+  })
+
+  test('an answer of 100 MB is not read to its end', async () => {
+    let left = 100 * MB
+    const { message } = await unknown((_, res) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': String(100 * MB) })
+      const more = (): void => {
+        while (left > 0 && !res.destroyed) {
+          left -= MB
+          if (!res.write(' '.repeat(MB))) return
+        }
+      }
+      res.on('drain', more)
+      more()
+    }, BOUND_MS)
+    expect(message).toContain('larger than 4194304 bytes')
+    expect(left).toBeGreaterThan(0)
+  })
+
+  test('one that sends a byte at a time is not waited for', async () => {
+    const drip: Respond = (_, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' })
+      const timer = setInterval(() => res.write(' '), 5)
+      res.on('close', () => clearInterval(timer))
+    }
+    expect((await unknown(drip)).message).toBe('To initialize it says nothing for 0.3 s.')
+  })
+
+  test('one that never answers is not waited for', async () => {
+    expect((await unknown(() => undefined)).message).toBe('To initialize it says nothing for 0.3 s.')
+  })
+
+  test.each([
+    ['no JSON', '{"jsonrpc":"2.0",', 'it is not JSON'],
+    ['nothing', '', 'it is empty'],
+    ['a number', '7', 'it answers something else'],
+    ['a result of another request', '{"jsonrpc":"2.0","id":99,"result":{}}', 'it answers something else'],
+    ['a result that is none', '{"jsonrpc":"2.0","id":1,"result":7}', 'it answers something else'],
+    ['lists in lists', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'it answers something else'],
+  ])('%s is no answer', async (_, body, why) => {
+    const respond: Respond = (_, res) => res.writeHead(200, { 'content-type': 'application/json' }).end(body)
+    expect((await unknown(respond)).message).toContain(why)
+  })
+
+  test('a stream that ends without an answer is none', async () => {
+    const respond: Respond = (_, res) => (events(res, [{ jsonrpc: '2.0', method: 'x' }]), res.end())
+    expect((await unknown(respond)).message).toContain('its stream ended without an answer')
+  })
+
+  test('what unfolds into more than it is, is not unfolded', async () => {
+    const bomb = gzipSync(Buffer.alloc(50 * MB))
+    const respond: Respond = (_, res) =>
+      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb)
+    expect((await unknown(respond)).message).toContain('it is compressed')
+  })
+
+  test('a server that hangs up is told to have done so', async () => {
+    expect((await unknown((_, res) => res.destroy())).message).toContain('gives no answer: the connection was cut')
+  })
+
+  test.each([
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['endless headers', `HTTP/1.1 200 OK\r\n${'x-more: 1\r\n'.repeat(100_000)}`],
+  ])('%s is no HTTP', async (_, said) => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.write(said))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const verdict = await probe(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeoutMs: 2_000 })
+    expect(verdict.state).toBe('UNKNOWN')
+    expect(verdict.message).toContain('does not speak HTTP')
+  })
+
+  test('nobody there is told at once, after one request', async () => {
+    const verdict = await probe('http://127.0.0.1:1/mcp')
+    expect(verdict).toMatchObject({ state: 'UNKNOWN', requests: 1 })
+    expect(verdict.message).toBe('Nothing can be known: it gives no answer: nothing listens there.')
+  })
+
+  test('control characters do not get from a server to a terminal', async () => {
+    const nasty = '\u001b]0;owned\u0007\u202e\r\nSTATELESS'
+    const host = await startHost(({ message: { id, method } }, res) => {
+      if (method === 'initialize') {
+        const { serverInfo } = about(`${nasty}${'x'.repeat(1_000)}`)
+        const info = { ...serverInfo, version: nasty, architecture: nasty, transport: [nasty] }
+        return json(res, result(id, { protocolVersion: nasty, capabilities: {}, serverInfo: info }))
+      }
+      return json(res, { jsonrpc: '2.0', id: id ?? null, error: { code: 1, message: nasty } }, 400)
+    })
+    const verdict = await probe(host.url, { onExchange: ({ text }) => expect(text).not.toMatch(STEERING) })
+    expect(JSON.stringify(verdict)).not.toMatch(STEERING)
+    expect(verdict.server?.name.length).toBeLessThanOrEqual(100)
+    expect(verdict.versions).toEqual([])
+  })
+
+  test('a server that gives back what it was given learns nothing, and shows nothing', async () => {
+    const host = await startSessionHost({
+      refuse: ({ headers }, res) => res.writeHead(400).end(`no session for ${String(headers.authorization)}`),
+    })
+    const told: string[] = []
+    const verdict = await probe(host.url, {
+      headers: { authorization: 'Bearer top-secret-1' },
+      onExchange: (exchanged) => told.push(JSON.stringify(exchanged)),
+    })
+    expect(verdict.message).toContain('no session for [hidden]')
+    expect(JSON.stringify(verdict) + told.join()).not.toContain('top-secret-1')
+    const sessions = host.seen.map(({ headers }) => headers['mcp-session-id']).filter((id) => id !== undefined)
+    expect(sessions.length).toBeGreaterThan(0)
+    for (const session of sessions) expect(JSON.stringify(verdict) + told.join()).not.toContain(session)
+  })
+
+  test('a server that begins a session with each answer gets no more requests for it', async () => {
+    let last = 0
+    const host = await startHost(({ message }, res) =>
+      json(res, plainAnswer(message) ?? {}, 200, { 'mcp-session-id': `s${++last}` }),
+    )
+    expect((await probe(host.url)).requests).toBeLessThanOrEqual(8)
+    expect(host.seen.length).toBeLessThanOrEqual(8)
+  })
+})
+
+const STEERING = /(?!\n)[\p{Cc}\p{Bidi_Control}]/u
+
+describe('as a program', () => {
+  test.concurrent.each(['writes without end', 'writes lines without end', 'never answers'])(
+    'one that %s',
+    async (way) => {
+      const { state, message, durationMs } = await probe([process.execPath, odd, way], { timeoutMs: 2_000 })
+      expect(state).toBe('UNKNOWN')
+      expect(message).toMatch(
+        /^To initialize it says (something that is no answer: it writes more than 4194304 bytes|nothing for 2 s)\.$/,
+      )
+      expect(durationMs).toBeLessThan(2 * BOUND_MS)
+    },
+  )
+})

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { answering, newTask, question } from '../../src/tasks/contract/stage.ts'
+import type { Lease, TaskEngine } from '../../src/tasks/engine.ts'
+import { postgresLedger } from '../../src/tasks/postgres/postgresLedger.ts'
+import { Engines } from '../postgres/engines.ts'
+import { PostgresServer } from '../postgres/server.ts'
+
+const done = { status: 'completed', result: { done: true } } as const
+const away = { code: 'STORE_UNAVAILABLE' }
+const engines = new Engines()
+let server: PostgresServer
+
+beforeAll(async () => void (server = await PostgresServer.start()))
+afterAll(() => server.end())
+
+/** Works until the test is over, and gives each lease to the test. */
+function leases(engine: TaskEngine): () => Promise<Lease> {
+  const given: Lease[] = []
+  const over = Promise.withResolvers<void>()
+  let isThere: () => void = () => {}
+  engines.work(engine, (lease) => {
+    given.push(lease)
+    isThere()
+    return over.promise
+  })
+  engines.later(() => over.resolve())
+  return async () => {
+    for (;;) {
+      const lease = given.shift()
+      if (lease !== undefined) return lease
+      await new Promise<void>((resolve) => (isThere = resolve))
+    }
+  }
+}
+
+test('what is under way when the database stops is refused, and goes on when it is back', async () => {
+  const { engine, connection } = await engines.open({ url: server.url() }, { leaseMs: 60_000 })
+  const ledger = postgresLedger(connection)
+  const next = leases(engine)
+  const running = await engine.create(newTask())
+  const lease = await next()
+  await lease.step('before', { value: 1 })
+
+  await server.stop()
+  const refusals = await Promise.allSettled([
+    engine.create(newTask()),
+    engine.read(running.id, 'ann'),
+    engine.list('ann', undefined, 10),
+    engine.answer(running.id, 'ann', answering('a')),
+    engine.cancel(running.id, 'ann'),
+    lease.step('during', { value: 2 }),
+    lease.claim('during'),
+    lease.end(done),
+    ledger.claim('during', 60),
+  ])
+  for (const refusal of refusals) expect(refusal).toMatchObject({ status: 'rejected', reason: away })
+  expect(lease.signal.aborted).toBe(false)
+
+  await server.restart()
+  await lease.step('after', { value: 3 })
+  await lease.ask([question('a')], undefined)
+  await vi.waitFor(async () => expect(await engine.answer(running.id, 'ann', answering('a'))).toBeDefined())
+  const again = await next()
+  expect([...again.journal.steps.keys()].toSorted()).toEqual(['after', 'before'])
+  await again.end(done)
+  expect(await engine.read(running.id, 'ann')).toMatchObject({ status: 'completed', result: { done: true } })
+  expect((await engine.list('ann', undefined, 10)).tasks).toHaveLength(1)
+  expect(await ledger.claim('during', 60)).toEqual({ state: 'fresh' })
+})
+
+test('a run that cannot renew its lease in time knows it, and its task is run again when the database is back', async () => {
+  const { engine } = await engines.open({ url: server.url() }, { leaseMs: 1500 })
+  const next = leases(engine)
+  const { id } = await engine.create(newTask())
+  const lease = await next()
+  await lease.step('before', { value: 1 })
+  await server.stop()
+  await vi.waitFor(() => expect(lease.signal.aborted).toBe(true), { timeout: 5000 })
+  await expect(lease.end(done)).rejects.toMatchObject({ code: 'LEASE_LOST' })
+
+  await server.restart()
+  const again = await next()
+  expect([...again.journal.steps.keys()]).toEqual(['before'])
+  await again.end(done)
+  expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed' })
+  expect(engines.said).toContain('No tasks can be taken; this is tried again.')
+  expect(engines.said).toContain('Tasks can be taken again.')
+})
+
+test('an engine that is opened while the database is away can be opened when it is back', async () => {
+  await server.stop()
+  const connection = engines.connect({ url: server.url(), schema: 'late' })
+  await expect(engines.openOn(connection)).rejects.toMatchObject(away)
+  await server.restart()
+  const engine = await engines.openOn(connection)
+  expect(await engine.create(newTask())).toMatchObject({ status: 'working' })
+})

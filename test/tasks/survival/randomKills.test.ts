@@ -1,0 +1,64 @@
+/** Three instances, and one of them killed about every second. */
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { proves } from '../../proves.ts'
+import type { Job } from './build.ts'
+import { Customer, type Done } from './customer.ts'
+import { forEachEngine } from './engines.ts'
+import { Fleet } from './fleet.ts'
+import { Scene } from './scene.ts'
+import { expectDone, expectUnchanged } from './verdict.ts'
+
+const STEP_MS = 150
+const CUSTOMERS = 40
+
+/** Most have a payment that honours its key; that of every fifth must not be tried again. */
+function jobsToDo(): Job[] {
+  return Array.from({ length: 200 }, (_, n) => ({ job: `job ${n}`, stepMs: STEP_MS, retries: n % 5 > 0 }))
+}
+
+/** Has all jobs done, so many at a time. */
+async function haveAll(customer: Customer, jobs: Job[]): Promise<Done[]> {
+  const all: Done[] = []
+  const customers = Array.from({ length: CUSTOMERS }, async () => {
+    for (let job = jobs.pop(); job !== undefined; job = jobs.pop()) all.push(await customer.have(job))
+  })
+  await Promise.all(customers)
+  return all
+}
+
+/** Kills an instance and starts it again, until this is over. Gives how often. */
+async function killAtRandom(fleet: Fleet, signal: AbortSignal): Promise<number> {
+  const restarts: Promise<unknown>[] = []
+  for (;;) {
+    await sleep(randomInt(700, 1300), undefined, { signal }).catch(() => {})
+    if (signal.aborted) break
+    const { names } = fleet
+    const name = names[randomInt(3)]
+    // Somebody stays, so that a machine on which starting takes long gets on, too.
+    if (name !== undefined && names.length > 1) restarts.push(fleet.kill(name).then(() => fleet.start(name)))
+  }
+  await Promise.all(restarts)
+  return restarts.length
+}
+
+forEachEngine((engine) => {
+  proves(
+    'MRTR-38 MRTR-47',
+    'end once with the right result when instances are killed at random, and no answer is lost',
+    async (test) => {
+      const scene = new Scene(test)
+      const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs: 1500 } })
+      await Promise.all(['A', 'B', 'C'].map((name) => fleet.start(name)))
+      const customer = new Customer({ urls: fleet.urls })
+      const over = new AbortController()
+      const killing = killAtRandom(fleet, over.signal)
+      const all = await haveAll(customer, jobsToDo()).finally(() => over.abort())
+      expectDone(all, fleet.effects)
+      await expectUnchanged(all, fleet)
+      expect(await killing).toBeGreaterThan(3)
+    },
+    90_000,
+  )
+})

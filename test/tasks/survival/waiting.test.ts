@@ -1,0 +1,79 @@
+/** Ten thousand tasks that wait for an answer. */
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { type Instance, startInstance } from '../../../examples/work-items/fleet.ts'
+import { root } from '../../../scripts/repository.ts'
+import { proves } from '../../proves.ts'
+import { accept, TaskCaller } from '../modernClient.ts'
+import type { Order } from '../programs/waitingRoom.ts'
+import { doubleTasks } from './doubleTasks.ts'
+import { forEachEngine } from './engines.ts'
+import type { Place } from './places.ts'
+import { Scene } from './scene.ts'
+
+const program = join(root, 'test/tasks/programs/waitingRoom.ts')
+const MB = 1024 * 1024
+
+class Room {
+  readonly url: string
+  readonly #child: Instance['child']
+
+  static async open(scene: Scene, name: string, place: Place): Promise<Room> {
+    const instance = await startInstance({ name, program, env: { ROOM: JSON.stringify(place) } })
+    scene.later(() => instance.end('SIGKILL'))
+    return new Room(instance)
+  }
+
+  private constructor({ url, child }: Instance) {
+    this.url = url
+    this.#child = child
+  }
+
+  /** Gives the id of one of them, when all of them wait. */
+  async make(count: number): Promise<string> {
+    return (await this.#order({ make: count })) as string
+  }
+
+  async measure(): Promise<NodeJS.MemoryUsage> {
+    return (await this.#order({ measure: true })) as NodeJS.MemoryUsage
+  }
+
+  async #order(order: Order): Promise<unknown> {
+    const answered = once(this.#child, 'message')
+    this.#child.send(order)
+    return (await answered)[0]
+  }
+}
+
+forEachEngine((engine) => {
+  proves(
+    'MRTR-47',
+    'wait in their store and nowhere else: ten thousand of them cost a server no memory',
+    async (test) => {
+      const scene = new Scene(test)
+      const place = await engine.newPlace(scene)
+      const maker = await Room.open(scene, 'maker', place)
+      const empty = await maker.measure()
+      await maker.make(250)
+      const warm = await maker.measure()
+      const id = await maker.make(1000)
+      const made = await maker.measure()
+      // What was made as usual is copied where it lies.
+      const waiting = [await doubleTasks(place), await doubleTasks(place), await doubleTasks(place)]
+      expect(waiting).toEqual([2500, 5000, 10_000])
+      const other = await Room.open(scene, 'other', place)
+      const full = await other.measure()
+
+      // One that has all of them in its store, and one that has run them until they asked. Each has 4,000 bytes at least.
+      expect(full.heapUsed - empty.heapUsed).toBeLessThan(0.5 * MB)
+      expect(full.rss - empty.rss).toBeLessThan(8 * MB)
+      expect(made.heapUsed + made.external - warm.heapUsed - warm.external).toBeLessThan(1.5 * MB)
+
+      const client = new TaskCaller(other.url)
+      await client.update(id, { name: accept({ name: 'Ann' }) })
+      expect((await client.until(id)).result.content[0].text).toBe('Here you are, Ann.')
+    },
+    120_000,
+  )
+})
