@@ -11,6 +11,7 @@ export const CASE_NAMES = [
   'journal',
   'layers',
   'jar',
+  'tasks',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 
@@ -27,7 +28,7 @@ export interface Options {
 }
 
 export const USAGE = `npm run bench [-- options]
-  --quick        short rounds, under a minute; for a look, not for figures
+  --quick        short rounds, under two minutes; for a look, not for figures
   --only a,b     of ${CASE_NAMES.join(', ')}
   --json FILE    write the raw numbers
   --patience S   wait up to S seconds in all while others use the machine (default 60, quick 3)

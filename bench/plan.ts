@@ -10,6 +10,8 @@ export interface Plan {
   clients: { rounds: Rounds; warmUpMs: number }
   /** For each store of a jar, and for reads and writes alike. */
   jar: { rounds: Rounds; warmUpMs: number }
+  /** For each load on each store of tasks; and how many answers are timed. */
+  tasks: { rounds: Rounds; warmUpMs: number; answers: number }
   /** How long each size of a seal, and each pass over a long journal, is timed. */
   microMs: number
   /** Time that may go on waiting for others who use the machine. */
@@ -24,6 +26,7 @@ export const FULL: Plan = {
   memory: { calls: 15_000, repeats: 3 },
   clients: { rounds: { count: 7, turns: 10, turnMs: 50 }, warmUpMs: 1_500 },
   jar: { rounds: { count: 7, turns: 5, turnMs: 50 }, warmUpMs: 300 },
+  tasks: { rounds: { count: 7, turns: 5, turnMs: 100 }, warmUpMs: 1_500, answers: 100 },
   microMs: 1_500,
   patienceMs: 60_000,
 }
@@ -34,6 +37,7 @@ export const QUICK: Plan = {
   memory: { calls: 1_500, repeats: 1 },
   clients: { rounds: { count: 3, turns: 3, turnMs: 25 }, warmUpMs: 200 },
   jar: { rounds: { count: 3, turns: 2, turnMs: 30 }, warmUpMs: 50 },
+  tasks: { rounds: { count: 3, turns: 2, turnMs: 50 }, warmUpMs: 200, answers: 15 },
   microMs: 200,
   patienceMs: 3_000,
 }

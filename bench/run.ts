@@ -10,6 +10,7 @@ import { figureLine } from './cases/lines.ts'
 import { memory } from './cases/memory.ts'
 import { seal } from './cases/seal.ts'
 import { stdio } from './cases/stdio.ts'
+import { tasks } from './cases/tasks.ts'
 import { tools } from './cases/tools.ts'
 import { type Figure, verdict } from './measure/figure.ts'
 import { Patience } from './measure/patience.ts'
@@ -23,7 +24,19 @@ import { LOAD_CORE, onCore, pinLoadGenerator, SERVER_CORE } from './processes/pi
 import { watched } from './processes/usage.ts'
 import { profileOurs } from './profile.ts'
 
-const CASES: Record<CaseName, Case> = { calls, elicitation, fetch, stdio, memory, tools, seal, journal, layers, jar }
+const CASES: Record<CaseName, Case> = {
+  calls,
+  elicitation,
+  fetch,
+  stdio,
+  memory,
+  tools,
+  seal,
+  journal,
+  layers,
+  jar,
+  tasks,
+}
 
 const REPEATED = 'measurements were made again because other processes used the machine meanwhile.'
 

@@ -14,6 +14,12 @@ export function median(values: readonly number[]): number {
   return spreadOf(values).median
 }
 
+/** The value that this share of them, 0 to 1, does not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
+}
+
 function middle(sorted: readonly number[]): number {
   const half = sorted.length >> 1
   const upper = sorted[half] ?? Number.NaN

@@ -22,7 +22,7 @@ export async function openClient(role: ClientRole, outfit: Outfit): Promise<AnyC
   const transport = outfit === 'bare' ? transportFor(role) : layersFor(role)(transportFor(role, echoFetch()))
   const client = clientFor(role)
   await client.connect(transport as never)
-  return client as AnyClient
+  return client
 }
 
 function readyMade({ era, server }: ClientRole): Promise<AnyClient> {

@@ -6,7 +6,7 @@ import { build } from 'tsdown'
 const bench = fileURLToPath(new URL('..', import.meta.url))
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-export const PROGRAMS = ['floor', 'sdk', 'pannier', 'client', 'seal', 'journal', 'jar'] as const
+export const PROGRAMS = ['floor', 'sdk', 'pannier', 'client', 'seal', 'journal', 'jar', 'tasks'] as const
 export type Program = (typeof PROGRAMS)[number]
 
 /** Where the programs of one run lie, until it ends. */

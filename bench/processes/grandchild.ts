@@ -4,17 +4,49 @@ import type { Used } from './usage.ts'
 
 /** A process that a measured one started: it is asked nothing, the system tells what it used. */
 export function grandchild(pid: number): Used {
-  return { ask: async () => cpuMsOf(pid) }
+  return { ask: async () => timesOf(pid).own }
 }
 
-/** Nothing where /proc is not: then nobody knows what others use either. */
-function cpuMsOf(pid: number): number {
+/** A process with all that it has started. */
+export function family(pid: number): Used {
+  return {
+    async ask() {
+      const { own, ended } = timesOf(pid)
+      return childrenOf(pid).reduce((sum, child) => sum + timesOf(child).own, own + ended)
+    },
+  }
+}
+
+/** Nothing where /proc is not. */
+export function parentOf(pid: number): number | undefined {
+  return fieldsOf(pid)?.[1]
+}
+
+/** CPU time, of the process and of its children that are no more. Nothing where /proc is not: then nobody knows what others use either. */
+function timesOf(pid: number): { own: number; ended: number } {
+  const fields = fieldsOf(pid) ?? []
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15)
+  return { own: (user + system) * TICK_MS, ended: (endedUser + endedSystem) * TICK_MS }
+}
+
+function fieldsOf(pid: number): number[] | undefined {
+  const stat = read(`/proc/${pid}/stat`)
+  // The name of the program stands in brackets, and may hold anything.
+  return stat
+    ?.slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+}
+
+function childrenOf(pid: number): number[] {
+  const list = read(`/proc/${pid}/task/${pid}/children`)?.trim()
+  return list ? list.split(' ').map(Number) : []
+}
+
+function read(path: string): string | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the program stands in brackets, and may hold anything.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+    return readFileSync(path, 'utf8')
   } catch {
-    return 0
+    return undefined
   }
 }

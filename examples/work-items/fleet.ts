@@ -7,6 +7,8 @@ export interface Launch {
   /** The file to run. It says `{ url }` to its parent once it listens. */
   readonly program: string
   readonly env: Readonly<Record<string, string>>
+  /** How long it may take until it listens, in milliseconds. @default 20000 */
+  readonly startMs?: number
 }
 
 export interface Exit {
@@ -25,11 +27,10 @@ export interface Instance {
   errors(): string
 }
 
-const START_MS = 20_000
 const running = new Set<ChildProcess>()
 
 /** Gives the instance once it listens; rejects with a sentence that says why it does not. */
-export async function startInstance({ name, program, env }: Launch): Promise<Instance> {
+export async function startInstance({ name, program, env, startMs = 20_000 }: Launch): Promise<Instance> {
   const child = spawn(process.execPath, ['--conditions=pannier-source', program], {
     env: { ...process.env, PANNIER_LOG_LEVEL: 'warn', INSTANCE: name, ...env },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -47,7 +48,7 @@ export async function startInstance({ name, program, env }: Launch): Promise<Ins
     })
   })
   const url = await Promise.race([
-    addressOf(child, name),
+    addressOf(child, name, startMs),
     exited.then((exit) => Promise.reject(new Error(`Instance ${name} did not start: ${howItEnded(exit, errors)}`))),
   ])
   return {
@@ -75,14 +76,14 @@ export function howItEnded({ code, signal }: Exit, errors: string): string {
   return said ? `${how}. It said: ${said}` : `${how}.`
 }
 
-async function addressOf(child: ChildProcess, name: string): Promise<string> {
+async function addressOf(child: ChildProcess, name: string, startMs: number): Promise<string> {
   try {
-    const [said] = (await once(child, 'message', { signal: AbortSignal.timeout(START_MS) })) as [{ url: string }]
+    const [said] = (await once(child, 'message', { signal: AbortSignal.timeout(startMs) })) as [{ url: string }]
     return said.url
   } catch (error) {
     child.kill('SIGKILL')
     const late = (error as Error).name === 'AbortError'
-    const why = late ? `it said no address within ${START_MS / 1000} s.` : (error as Error).message
+    const why = late ? `it said no address within ${startMs / 1000} s.` : (error as Error).message
     throw new Error(`Instance ${name} did not start: ${why}`, { cause: error })
   }
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { Target } from '../client/index.ts'
-import { type Exchanged, probe, type ProbeOptions, type Verdict } from '../probe/index.ts'
+import { CHECKS, type Exchanged, probe, type ProbeOptions, type Verdict } from '../probe/index.ts'
 import { atDesk, type Desk } from './desk.ts'
 import { explainText } from './explainText.ts'
 import { EXIT, type ExitCode } from './exitCodes.ts'
@@ -39,6 +39,8 @@ TARGET is one of
   mcp.json                   all servers of a file of VS Code, Claude, Copilot or Cursor
   mcp.json#name              one of them
   -- command arguments …     a program to start; it stands at the end of the line
+
+The checks: ${CHECKS.join(', ')}.
 
 No tool is called unless you name it with --call. Sessions that begin are ended, and programs that are started, too.
 

@@ -85,6 +85,22 @@ test('a replaced send is used, and the layer is back when it is put back', async
   expect(inner.sent).toEqual([{ method: 'kept', marks: 'a' }])
 })
 
+test('what is replaced on a transport counts for the layers around it, too', async () => {
+  const inner = new FakeTransport()
+  const middle = marked('b')(inner)
+  const outer = compose(nothing, marked('a'), nothing)(middle)
+  const [ofMiddle, ofInner] = [middle.send, inner.send.bind(inner)]
+  middle.send = (message) => ofMiddle({ ...message, through: 'middle' })
+  await outer.send({ method: 'one' })
+  middle.send = ofMiddle
+  inner.send = (message) => ofInner({ ...message, through: 'inner' })
+  await outer.send({ method: 'two' })
+  expect(inner.sent).toEqual([
+    { method: 'one', marks: 'ab', through: 'middle' },
+    { method: 'two', marks: 'ab', through: 'inner' },
+  ])
+})
+
 test('the outermost layer is the first to see what goes out, and the last to see what comes in', async () => {
   const inner = new FakeTransport()
   const above = new Above(compose(marked('a'), marked('b'))(inner))

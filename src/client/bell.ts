@@ -1,4 +1,4 @@
-/** Waiting for something to happen, or for some time to pass. A ring that nobody waited for counts for the next wait. */
+/** Waiting for something to happen, or for some time to pass. A ring that nobody waited for counts next time. */
 export class Bell {
   #isRung = false
   #wake: (() => void) | undefined

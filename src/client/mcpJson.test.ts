@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readEntry } from './mcpJson.ts'
+import { entryNames, readEntry } from './mcpJson.ts'
 import { addressOf } from './target.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-mcp-json-'))
@@ -128,4 +128,16 @@ describe('a file that cannot be used is refused with its place and no value', ()
   test('a missing file', async () => {
     await expect(addressOf(`${folder}/none.json#a`)).rejects.toMatchObject({ code: 'CONFIG_UNREADABLE' })
   })
+})
+
+test('the names of all servers of a file come in its order', async () => {
+  const file = fileWith({ mcp: { servers: { a: {} } }, servers: { b: {} }, mcpServers: { c: {}, a: {} } }, 'names.json')
+  expect(await entryNames(file)).toEqual(['a', 'b', 'c'])
+  await expect(entryNames(fileWith({}, 'none.json'))).rejects.toThrow('has no servers')
+})
+
+test('an entry for the transport of the first revision is read only by who asks for it', async () => {
+  const file = fileWith({ servers: { old: { type: 'sse', url: 'http://x/sse' } } }, 'sse.json')
+  await expect(readEntry(file, 'old')).rejects.toThrow('which was replaced')
+  expect(await readEntry(file, 'old', {}, { sse: true })).toEqual({ url: 'http://x/sse', headers: {} })
 })

@@ -51,15 +51,14 @@ export class RoundTrips {
     return this.#calls.underWay
   }
 
-  async begin(call: RoundCall): Promise<void> {
+  begin(call: RoundCall): Promise<void> {
     this.#calls.legSent(call)
-    try {
-      await this.#ends.send(call.request, call.options)
-    } catch (error) {
-      this.#calls.forget(call)
-      throw error
-    }
-    if (!call.over) this.#watch(call)
+    const sent = this.#ends.send(call.request, call.options)
+    sent.then(
+      () => this.#watch(call),
+      () => this.#calls.forget(call),
+    )
+    return sent
   }
 
   answered(message: WireAnswer, extra: unknown): void {
@@ -172,7 +171,7 @@ export class RoundTrips {
   /** Until it is sent, the transport tells by failing that its caller gave it up; and then it may be over already. */
   #watch(call: RoundCall): void {
     const signal = call.options?.['requestSignal']
-    if (!(signal instanceof AbortSignal)) return
+    if (call.over || !(signal instanceof AbortSignal)) return
     if (signal.aborted) this.#calls.forget(call)
     else signal.addEventListener('abort', () => this.#calls.forget(call), { once: true })
   }

@@ -59,18 +59,11 @@ class Scope implements Passage {
     if (!isRequest(message)) return this.#ends.send(message, options)
     this.#isModern = hasEnvelope(paramsOf(message))
     if (this.#isModern || message.method === 'initialize') return this.#ends.send(message, options)
-    return this.#begin(message, options)
-  }
-
-  async #begin(message: WireRequest, options: SendOptions | undefined): Promise<void> {
     const key = idKey(message.id)
     this.#underWay.add(key)
-    try {
-      await this.#ends.send(message, options)
-    } catch (error) {
-      this.#underWay.delete(key)
-      throw error
-    }
+    const sent = this.#ends.send(message, options)
+    sent.catch(() => this.#underWay.delete(key))
+    return sent
   }
 
   receive(message: WireMessage, extra: unknown): void {

@@ -3,8 +3,8 @@
  *
  * - SEP-2322, where both sides know `dev.pannier/rounds`: while input is required it gives the questions at once, and
  *   `tasks/input_response` takes the answers;
- * - 2025-11-25 as published: it answers when the task has ended. The questions come meanwhile, as requests on its stream,
- *   and the client answers them like any other.
+ * - 2025-11-25 as published: it answers when the task has ended. The questions come meanwhile, as requests on its
+ *   stream, and the client answers them like any other.
  *
  * Which of the two it is shows by what comes. So following asks for the result once, and goes on looking meanwhile.
  */

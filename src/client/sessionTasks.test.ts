@@ -73,7 +73,7 @@ proves(
     const script = await session({ options: { optional: true, ttlMs: 60_000 }, parts })
     await script.above.send({ id: 1, method: 'tools/call', params: { name: 'echo' } })
     await pass(1_000)
-    const withoutId = ({ id: _, ...message }: Loose) => message
+    const withoutId = ({ method, params }: Loose) => ({ method, params })
     expect(requests.map(withoutId)).toEqual(sep.echo.map(({ request }) => withoutId(request)))
     expect(new Set(requests.map(({ id }) => id)).size).toBe(6)
     expect(script.answer(1).result).toEqual((sep.echo.at(-1) as Loose).answer.result)
@@ -164,6 +164,52 @@ describe('which calls ask to become tasks', () => {
     script.say({ id: script.asked('tools/list')[0]?.id, result: { tools: [tool('job', 'required')] } })
     await calling
     expect(script.asked('tools/call')).toEqual([])
+  })
+})
+
+describe('in the dialect of SEP-2322', () => {
+  const created = () => ({ task: { ...task('working'), pollInterval: 200 } })
+  const asks = (key: string) => ({ resultType: 'input_required', inputRequests: { [key]: form() } })
+
+  test('what is asked is read once while somebody thinks about it, and again when something else is asked', async () => {
+    const answers: ((answer: Loose) => void)[] = []
+    const keys: string[] = []
+    const answerers = {
+      form: ({ key }: Asked) => (keys.push(key), new Promise<Loose>((resolve) => answers.push(resolve))),
+    }
+    let [status, key] = ['input_required', 'a']
+    const parts = {
+      'tools/call': created,
+      'tasks/get': () => ({ ...task(status), pollInterval: 200 }),
+      'tasks/result': () => (status === 'completed' ? text('done') : asks(key)),
+      'tasks/input_response': () => ((status = 'completed'), {}),
+    }
+    const script = await session({ options: { answerers }, parts })
+    await script.call(1)
+    await pass(2_000)
+    expect(script.asked('tasks/result')).toHaveLength(1)
+    status = 'working' // somebody else has answered
+    await pass(200)
+    ;[status, key] = ['input_required', 'b']
+    await pass(2_000)
+    expect(script.asked('tasks/result')).toHaveLength(2)
+    expect(keys).toEqual(['a', 'b'])
+    for (const answer of answers) answer(accept({ input: 'B' }))
+    await pass(1_000)
+    expect(script.asked('tasks/input_response').map(({ params }) => params?.['inputResponses'])).toEqual([
+      { b: accept({ input: 'B' }) },
+    ])
+    expect(script.answer(1).result).toMatchObject(text('done'))
+  })
+
+  test('a server that speaks the newer dialect elsewhere is talked to in that of the session', async () => {
+    const server = { ...TASKS, ...ROUNDS, extensions: { 'io.modelcontextprotocol/tasks': {} } }
+    const parts = { 'tools/call': created, 'tasks/get': () => task('completed'), 'tasks/result': () => text('done') }
+    const script = await session({ server, parts })
+    await script.call(1)
+    await pass(1_000)
+    expect(script.methods).toEqual(['tools/list', 'tools/call', 'tasks/get', 'tasks/result'])
+    expect(script.answer(1).result).toMatchObject(text('done'))
   })
 })
 

@@ -1,4 +1,4 @@
-/** A task as its client sees it, whichever dialect its server speaks; read from the wire here, and sound from here on. */
+/** A task as its client sees it, whichever dialect its server speaks: read from the wire here, sound from here on. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { hasEnded, isObject, isTaskStatus, type Json, type TaskStatus } from '../protocol/index.ts'
 import { ClientError } from './errors.ts'
@@ -71,7 +71,7 @@ export function readWholeTask(value: unknown, expectedId?: string): Task {
   }
 }
 
-export function readTaskError(error: unknown): TaskError {
+function readTaskError(error: unknown): TaskError {
   if (!isObject(error)) throw invalid('it has failed and has no error')
   const { code, message, data } = error
   if (typeof code !== 'number' || !Number.isInteger(code) || typeof message !== 'string') {

@@ -1,7 +1,7 @@
 /**
  * The calls of tools on one transport, until they are answered or become tasks.
  *
- * - The caller gets one answer: that of the server, the result of the task, its error, or why it is not followed further.
+ * - The caller gets one answer: the server's, the result of the task, its error, or why it is not followed further.
  * - To give up a call cancels its task; to give up looking on does not. A connection that ends cancels nothing.
  */
 import type { Json, RequestId } from '../protocol/index.ts'

@@ -1,6 +1,6 @@
 /**
- * One task, from where it is first seen to its end: looked at, told of, answered. Every way comes to an end: that of the
- * task, of its time, of the caller's patience; too many rounds, too many failures; or nobody wants to know any more.
+ * One task, from where it is first seen to its end: looked at, told of, answered. Every way comes to an end: that of
+ * the task, of its time, of the caller's patience; too many rounds or failures; or nobody wants to know any more.
  */
 import type { Json } from '../protocol/index.ts'
 import type { Answered } from './answering.ts'

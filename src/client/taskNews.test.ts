@@ -93,7 +93,7 @@ test('a later task opens a new stream for all, and the old one is closed once th
   expect(script.asked('notifications/cancelled').map(({ params }) => params?.['requestId'])).toEqual([first?.id])
   tell(script, ended('t1'), first?.id) // too late, on a stream that is closed
   await settled()
-  expect(script.answer(1)).toBeUndefined()
+  expect(script.above.heard).toEqual([])
   tell(script, ended('t1'))
   await settled()
   expect(script.answer(1).result).toMatchObject(text('t1 done'))
@@ -105,18 +105,25 @@ test.each<[string, (script: Script) => void]>([
     (script) => script.say({ id: streams(script)[0]?.id, error: { code: -32601, message: 'No.' } }),
   ],
   ['agrees to other things only', (script) => acknowledge(script, { toolsListChanged: true })],
-  ['says nothing', () => undefined],
 ])('a server that %s is looked at, and asked for it once', async (_, answer) => {
   const script = modern()
   await script.call(1, envelope())
   await pass(100)
   answer(script)
+  await script.call(2, envelope())
   await pass(3_000)
-  expect(script.asked('tasks/get').length).toBeGreaterThanOrEqual(3)
-  script.parts['tasks/get'] = () => ended('t1')
+  expect(script.asked('tasks/get').length).toBeGreaterThanOrEqual(6)
+  script.parts['tasks/get'] = ({ taskId }) => ended(taskId)
   await pass(1_000)
-  expect(script.answer(1).result).toMatchObject(text('t1 done'))
+  expect([1, 2].map((id) => script.answer(id).result)).toMatchObject([text('t1 done'), text('t2 done')])
   expect(streams(script)).toHaveLength(1)
+})
+
+test('a server that says nothing to it is looked at', async () => {
+  const script = modern()
+  await script.call(1, envelope())
+  await pass(3_500)
+  expect(script.asked('tasks/get')).toHaveLength(3)
 })
 
 test('a server that cannot be asked for it is looked at', async () => {

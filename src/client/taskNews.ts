@@ -1,5 +1,5 @@
 /**
- * Hearing of tasks as they change, in the revision 2026-07-28: one `subscriptions/listen` for all tasks that are followed.
+ * Hearing of tasks as they change, in the revision 2026-07-28: one `subscriptions/listen` for all that are followed.
  * When there are more of them, a new stream is opened, and the old one closed once the new one is there. A server that
  * has no such thing is asked for it once; then its tasks are looked at.
  */

@@ -6,7 +6,7 @@ export interface TaskTalk {
   readonly taskId: string
   /** The task as it is now, with whatever can be told of it without any effect. */
   look(signal: AbortSignal): Promise<Task>
-  /** The same for whoever follows it. In a session this may wait for the result, and so bring pushed questions about. */
+  /** The same for whoever follows it. In a session this may wait for the result, and bring about pushed questions. */
   follow(signal: AbortSignal): Promise<Task>
   answer(inputResponses: Readonly<Record<string, Json>>, signal: AbortSignal): Promise<void>
   cancel(signal: AbortSignal): Promise<void>

@@ -1,7 +1,7 @@
 /**
  * A task to go on with, as the `requestState` of a call. Whoever sends a call with it, and with answers where there are
- * any, goes on with the task: today's caller, or one who resumes a saved call in another process, or looks on. The layer
- * takes it from the request, and no server ever sees one. Where there is no such layer the server refuses it.
+ * any, goes on with the task: today's caller, or one who resumes a saved call in another process, or looks on. The
+ * layer takes it from the request, and no server ever sees one. Where there is no such layer the server refuses it.
  */
 export interface Ticket {
   readonly taskId: string

@@ -26,8 +26,8 @@ export class TaskTools {
   }
 
   /**
-   * One page of a list, on its way to the client. With this layer a tool that runs only as a task can be called like any
-   * other; a client that reads otherwise would refuse to.
+   * One page of a list, on its way to the client. With this layer a tool that runs only as a task can be called like
+   * any other; a client that reads otherwise would refuse to.
    */
   learn(result: Json): Json {
     if (!Array.isArray(result['tools'])) return result

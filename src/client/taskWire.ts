@@ -1,12 +1,13 @@
 /**
- * Requests that the layer makes itself, beside those of its client: they go out under ids of their own, and their answers
- * go no further.
+ * Requests that the layer makes itself, beside those of its client: they go out under ids of their own, and their
+ * answers go no further.
  */
 import { isObject, type Json, type RequestId } from '../protocol/index.ts'
 import type { Ends } from './around.ts'
 import { ClientError } from './errors.ts'
 import type { SendOptions } from './transport.ts'
 import {
+  envelopeIn,
   INTERNAL_ERROR,
   isMinted,
   metaIn,
@@ -95,7 +96,7 @@ export class TaskWire {
       .send(withEnvelope({ jsonrpc: '2.0', id, method, params }, sending), optionsFor(sending, stream))
       .catch((error: unknown) => {
         this.#pending.delete(id)
-        settle(() => reject(error as Error))
+        settle(() => reject(error))
       })
     return promise
   }

@@ -1,7 +1,7 @@
 /**
  * Tasks for a client that need not know of them. A call that becomes a task stays open for its caller while this layer
- * follows the task, answers what it asks, and in the end gives its result, whichever of three dialects the server speaks:
- * that of 2026-07-28 (`modernTalk.ts`), or one of the two in a session (`sessionTalk.ts`).
+ * follows the task, answers what it asks, and in the end gives its result, whichever dialect the server speaks: that of
+ * 2026-07-28 (`modernTalk.ts`), or one of the two in a session (`sessionTalk.ts`).
  */
 import { isObject, readRelatedTask, type RequestId, TASKS_EXTENSION } from '../protocol/index.ts'
 import type { Answerers, AskedCall } from './answerer.ts'
@@ -41,7 +41,7 @@ export interface TasksOptions {
   optional?: boolean
   /** How long a task may live, as asked of servers in a session, in milliseconds. @default 86400000, a day */
   ttlMs?: number
-  /** How long one task is followed, in milliseconds; then the call fails, and the task goes on. @default 86400000, a day */
+  /** How long one task is followed, in milliseconds; then its call fails, and it goes on. @default 86400000, a day */
   patienceMs?: number
   /** How often one task may ask before its call fails. @default 100 */
   maxRounds?: number

@@ -1,6 +1,6 @@
 /**
- * The header that names the task in a `tasks/…` request of the revision 2026-07-28, around `fetch`: the SDK's transports
- * do not know it, and let nobody else set it. Everything else passes untouched.
+ * The header that names the task in a `tasks/…` request of the revision 2026-07-28, around `fetch`: the SDK's
+ * transports do not know it, and let nobody else set it. Everything else passes untouched.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { hasEnvelope, isObject, META, requestHeaders } from '../protocol/index.ts'

@@ -2,6 +2,7 @@
 import { type Address, addressOf, nameOf, type Target } from '../client/index.ts'
 import { Allowance } from './allowance.ts'
 import { type Checked, runChecks } from './checks/runChecks.ts'
+import type { Decision } from './decision.ts'
 import { Recorder } from './exchanged.ts'
 import type { Findings } from './findings.ts'
 import { guessFromMetadata, metadataOf } from './heuristics.ts'
@@ -12,7 +13,7 @@ import { report, type Verdict } from './report.ts'
 import { type Secrets, secretsOf } from './secrets.ts'
 import { STEPS } from './steps.ts'
 import { StdioWire } from './stdioWire.ts'
-import { type Decision, nextOf } from './verdict.ts'
+import { nextOf } from './verdict.ts'
 import type { Wire } from './wire.ts'
 
 export async function probe(target: Target, options: ProbeOptions = {}): Promise<Verdict> {

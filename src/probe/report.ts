@@ -8,7 +8,7 @@ import { aboutOf, declaredBy, type Findings, methodsOf, versionsOf } from './fin
 import { isResult } from './heard.ts'
 import { oldEndpoint } from './oldTransport.ts'
 import type { Method, MethodResult } from './state.ts'
-import type { Decision } from './verdict.ts'
+import type { Decision } from './decision.ts'
 
 /** What was decided, and why. Plain JSON: it can be stored and looked at later. */
 export interface Verdict extends Decision {

@@ -233,7 +233,13 @@ describe('one method alone', () => {
     expect(next(overHttp, 'usual', ['sequential'])).toBe('ask initialize')
     expect(next({ ...overHttp, initialize: initialized() }, 'usual', ['sequential'])).toBe('ask bareList')
     const failed = { ...overHttp, initialize: initialized(), bareList: otherError }
-    expect(next(failed, 'usual', ['sequential'])).toBe('UNKNOWN by nothing')
+    expect(nextOf(failed, 'usual', ['sequential'])).toMatchObject({
+      decided: {
+        state: 'UNKNOWN',
+        decidedBy: 'nothing',
+        message: expect.stringMatching(/^To tools\/list without initialize it answers with error/),
+      },
+    })
     expect(next(overHttp, 'usual', ['metadata'])).toBe('STATELESS by metadata')
     expect(next(overStdio, 'usual', ['metadata'])).toBe('STATEFUL by metadata')
   })

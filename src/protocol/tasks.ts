@@ -6,9 +6,9 @@ import { isObject, type Json } from './jsonRpc.ts'
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 
 /** Names the task that a message belongs to, in the `_meta` of the revision 2025-11-25. */
-export const RELATED_TASK = 'io.modelcontextprotocol/related-task'
+const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
-export const TASK_STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
+const TASK_STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
 
 export type TaskStatus = (typeof TASK_STATUSES)[number]
 

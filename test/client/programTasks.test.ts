@@ -125,16 +125,22 @@ describe('a task that is left', () => {
   test('and asks several things takes answers one by one, each typed by its form', async () => {
     const id = await detached('paint')
     await become(id, 'input_required')
-    const wrong = [on('answer', id, '--answer', 'paint.coats=many'), on('answer', id, '--answer', 'coats=2')]
-    expect(await Promise.all(wrong)).toMatchObject([
-      { status: 2, stderr: expect.stringContaining('the form wants number here') },
-      { status: 2, stderr: expect.stringContaining('QUESTION.FIELD=VALUE') },
-    ])
     const paint = await on('answer', id, '--answer', 'paint.colour=blue', '--answer', 'paint.coats=2')
     expect(paint).toMatchObject({ status: 0 })
     expect(Object.keys((await getTask(client, id)).inputRequests ?? {})).toEqual(['whom'])
     expect(await on('answer', id, '--json', '{ "whom": { "name": "Kim" } }')).toMatchObject({ status: 0 })
     expect(await on('watch', id)).toMatchObject({ status: 0, stdout: '2 coats of blue for Kim\n' })
+  })
+
+  test('takes no answer that does not fit its form, or whose question is not clear', async () => {
+    const id = await detached('paint')
+    await become(id, 'input_required')
+    const wrong = [on('answer', id, '--answer', 'paint.coats=many'), on('answer', id, '--answer', 'coats=2')]
+    expect(await Promise.all(wrong)).toMatchObject([
+      { status: 2, stderr: expect.stringContaining('the form wants number here') },
+      { status: 2, stderr: expect.stringContaining('QUESTION.FIELD=VALUE') },
+    ])
+    expect(await getTask(client, id)).toMatchObject({ status: 'input_required' })
   })
 
   test('is answered at a terminal, and followed there by another', async () => {

@@ -57,7 +57,7 @@ describe('a call ends at once, with a code of ours, where its answer', () => {
 test('a header or a token that cannot be sent is refused, and no error holds its value', async () => {
   for (const options of [{ headers: { 'x-key': 'sek\nret' } }, { bearer: 'sek\nret' }, { bearer: () => 'sek\nret' }]) {
     const error: unknown = await connect(rude.at('plain'), options).catch((cause: unknown) => cause)
-    expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: /cannot be sent/ })
+    expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringMatching(/cannot be sent/) })
     for (let cause = error; cause instanceof Error; cause = cause.cause) expect(cause.stack).not.toContain('ret"')
   }
 })
@@ -108,7 +108,7 @@ test('a file that holds something else is not written over, and no call is made 
   const file = join(folder, 'package.json')
   writeFileSync(file, '{"private":true}')
   const ran = await call('plain-too', '--suspend', file)
-  expect(ran).toMatchObject({ status: 2, stderr: /holds something else than a saved call/ })
+  expect(ran).toMatchObject({ status: 2, stderr: expect.stringMatching(/holds something else than a saved call/) })
   expect(readFileSync(file, 'utf8')).toBe('{"private":true}')
   expect(rude.asked('plain-too')).toEqual([])
 })

@@ -25,10 +25,7 @@ import { accept, type AnyClient, callTool, text } from './ways.ts'
 const me = { name: 'sdk-tasks-test', version: '1' }
 const clients: [string, (capabilities: object) => AnyClient][] = [
   ['v1', (capabilities) => new ClientV1(me, { capabilities }) as unknown as AnyClient],
-  [
-    'v2',
-    (capabilities) => new ClientV2(me, { capabilities, versionNegotiation: { mode: 'auto' } }) as unknown as AnyClient,
-  ],
+  ['v2', (capabilities) => new ClientV2(me, { capabilities, versionNegotiation: { mode: 'auto' } })],
 ]
 
 describe.each(clients)('with the client of %s', (_, make) => {

@@ -49,7 +49,7 @@ const v2 =
   (form) => {
     const client = new ClientV2(me, { capabilities: form ? { elicitation: {} } : {}, versionNegotiation: { mode } })
     if (form) client.setRequestHandler('elicitation/create', ({ params }) => form(params))
-    return client as unknown as AnyClient
+    return client
   }
 
 type Open = (place: Place, layer: Layer) => object

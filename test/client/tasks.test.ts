@@ -6,6 +6,7 @@ import {
   type Asked,
   cancelTask,
   compose,
+  connect,
   getTask,
   jar,
   resume,
@@ -18,6 +19,7 @@ import {
   type TasksOptions,
   watchTask,
 } from 'pannier/client'
+import type { Client } from '@modelcontextprotocol/client'
 import { createServer } from 'pannier/server'
 import { memoryJar } from 'pannier/state'
 import { sqliteTasks } from 'pannier/tasks'
@@ -47,7 +49,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe.each(taskWays)('$name', ({ dialect, isShared, connect }) => {
+describe.each(taskWays)('$name', ({ dialect, isShared, connect: open }) => {
   const isPublished = dialect === 'published'
   const contents: Record<string, Record<string, unknown>> = {
     'For whom?': { name: 'Ann' },
@@ -60,15 +62,15 @@ describe.each(taskWays)('$name', ({ dialect, isShared, connect }) => {
   const answerers: Answerers = { form: (question) => (asked.push(question), answer(question)) }
   const statuses: Task[] = []
   const onStatus = (task: Task) => void statuses.push(task)
-  const open: AnyClient[] = []
+  const opened: AnyClient[] = []
 
   /** In the dialect as published nothing of ours is declared, and the client's own handler answers. */
   async function client(options: TasksOptions = {}): Promise<AnyClient> {
     const asking = compose(rounds({ answerers }), tasks({ answerers, onStatus, ...options }))
     const following = isPublished ? tasks({ onStatus, ...options }) : asking
     const kept = jar(memoryJar(), { server: 'tasks.example', principal: 'ann', context: 'tasks' })
-    const made = await connect(place, compose(following, kept), isPublished ? form : undefined)
-    open.push(made)
+    const made = await open(place, compose(following, kept), isPublished ? form : undefined)
+    opened.push(made)
     return made
   }
 
@@ -84,11 +86,12 @@ describe.each(taskWays)('$name', ({ dialect, isShared, connect }) => {
     answer = fill
   })
   afterAll(async () => {
-    await Promise.all(open.map((each) => each.close()))
+    await Promise.all(opened.map((each) => each.close()))
   })
 
-  const seen = (client: AnyClient, taskId: string) =>
-    expect.poll(() => getTask(client as Loose, taskId), { timeout: 10_000 })
+  async function become(client: AnyClient, taskId: string, wanted: Partial<Task>): Promise<void> {
+    await expect.poll(() => getTask(client as Loose, taskId), { timeout: 10_000 }).toMatchObject(wanted)
+  }
 
   proves('MRTR-30 MRTR-31', 'what a task asks is answered once, and the caller gets its result', async () => {
     const progress: number[] = []
@@ -131,13 +134,13 @@ describe.each(taskWays)('$name', ({ dialect, isShared, connect }) => {
     await expect.poll(() => statuses.length, { timeout: 10_000 }).toBeGreaterThan(0)
     abort.abort()
     await expect(call).rejects.toThrow()
-    await seen(shared, statuses[0]!.taskId).toMatchObject({ status: 'cancelled' })
+    await become(shared, statuses[0]!.taskId, { status: 'cancelled' })
   })
 
   test('a handle is looked at, answered and followed by another client', async () => {
     const { taskId } = taskOf(await callTool(leaving, 'greet'))!
     const other = (isShared ? shared : leaving) as Loose
-    await seen(other, taskId).toMatchObject({ status: 'input_required' })
+    await become(other, taskId, { status: 'input_required' })
     const { inputRequests } = await getTask(other, taskId)
     expect(inputRequests && Object.keys(inputRequests)).toEqual(isPublished ? undefined : ['whom'])
     const answering = (answers: Loose) => answerTask(other, taskId, answers)
@@ -161,12 +164,12 @@ describe.each(taskWays)('$name', ({ dialect, isShared, connect }) => {
     const other = (isShared ? shared : leaving) as Loose
     const abort = new AbortController()
     const watching = watchTask(other, taskId, { signal: abort.signal })
-    await seen(other, taskId).toMatchObject({ statusMessage: 'still wet' })
+    await become(other, taskId, { statusMessage: 'still wet' })
     abort.abort()
     await expect(watching).rejects.toThrow()
     expect(await getTask(other, taskId)).toMatchObject({ status: 'working' })
     await cancelTask(other, taskId)
-    await seen(other, taskId).toMatchObject({ status: 'cancelled' })
+    await become(other, taskId, { status: 'cancelled' })
     await expect(watchTask(other, taskId)).rejects.toMatchObject({ data: { code: 'TASK_CANCELLED' } })
   })
 
@@ -175,22 +178,40 @@ describe.each(taskWays)('$name', ({ dialect, isShared, connect }) => {
     await expect(watchTask(shared as Loose, 'nonsense')).rejects.toMatchObject({ code: -32602 })
   })
 
-  if (!isPublished) {
-    test('a suspended question is answered later, by another client', async () => {
-      answer = suspend()
-      const saved = suspendedOf(await callTool(shared, 'paint'))?.saved
-      expect(Object.keys(saved?.inputRequests ?? {}).toSorted()).toEqual(['paint', 'whom'])
-      const answers = { whom: { name: 'Kim' }, paint: { colour: 'blue', coats: 3 } }
-      const later = (isShared ? leaving : shared) as Loose
-      expect(await resume(JSON.stringify(saved), answers, later)).toMatchObject(text('3 coats of blue for Kim'))
-    })
-  }
+  // A question that is pushed cannot wait: its server holds it open.
+  const sleeping = isPublished ? [] : ['call', 'watch']
+  test.each(sleeping)('a question that is suspended in a %s is answered later, by another client', async (way) => {
+    answer = suspend()
+    const { taskId } = taskOf(await callTool(leaving, 'paint'))!
+    const first = (isShared ? shared : leaving) as Loose
+    const asleep = way === 'call' ? await callTool(shared, 'paint') : await watchTask(first, taskId)
+    const saved = suspendedOf(asleep)?.saved
+    expect(Object.keys(saved?.inputRequests ?? {}).toSorted()).toEqual(['paint', 'whom'])
+    const answers = { whom: { name: 'Kim' }, paint: { colour: 'blue', coats: 3 } }
+    const later = (isShared || way === 'watch' ? leaving : shared) as Loose
+    expect(await resume(JSON.stringify(saved), answers, later)).toMatchObject(text('3 coats of blue for Kim'))
+  })
 })
 
 test('without the layer, what is asked of it is told to be missing', async () => {
-  for (const { connect } of taskWays.filter(({ name }) => name.includes('HTTP'))) {
-    const bare = await connect(place, compose())
+  for (const { connect: open } of taskWays.filter(({ name }) => name.includes('HTTP'))) {
+    const bare = await open(place, compose())
     onTestFinished(() => bare.close())
     await expect(getTask(bare as Loose, 'any')).rejects.toMatchObject({ code: 'TASKS_MISSING' })
   }
+})
+
+test('`connect` follows tasks by itself, hands them out, or tells the server to make none', async () => {
+  const form = () => accept({ name: 'Ann' })
+  const opened = [{}, { tasks: { handle: true } }, { tasks: false as const }].map((options) =>
+    connect(place.url, { answerers: { form }, jar: false, ...options }),
+  )
+  const [following, handing, without] = (await Promise.all(opened)) as [Client, Client, Client]
+  onTestFinished(() => Promise.all([following, handing, without].map((client) => client.close())).then(() => undefined))
+  const greet = { name: 'greet', arguments: {} }
+  expect(await following.callTool(greet)).toMatchObject(text('Dear Ann'))
+  const { taskId } = taskOf(await handing.callTool(greet))!
+  expect(await watchTask(following, taskId)).toMatchObject(text('Dear Ann'))
+  await expect(without.callTool(greet)).rejects.toMatchObject({ code: -32021 })
+  expect(await without.callTool({ name: 'either', arguments: {} })).toMatchObject(text('either way'))
 })

@@ -1,4 +1,5 @@
 /** The named checks: what each of them finds, against servers that differ in that alone. */
+import { fileURLToPath } from 'node:url'
 import { probe, type CheckName, type ProbeOptions, type Verdict } from 'pannier/probe'
 import { createServer, type Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
@@ -102,6 +103,14 @@ describe('another replica', () => {
     expect(told(await probe(host.url, { checks: ['replica'] }), 'replica')).toEqual([
       'Its name has one address, so there is no other to ask.',
     ])
+    // Two ways to write one address are as good as two machines here.
+    const lookup = async () => ['::ffff:127.0.0.1', '::ffff:7f00:1', '127.0.0.1']
+    const url = host.url.replace('127.0.0.1', 'many.test')
+    expect(told(await probe(url, { checks: ['replica'], lookup }), 'replica')).toEqual([
+      `The session is accepted by ${url} at ::ffff:127.0.0.1.`,
+      `The session is accepted by ${url} at ::ffff:7f00:1.`,
+    ])
+    expect(host.seen.at(-1)?.headers.host).toMatch(/^many\.test:/)
   })
 })
 
@@ -117,6 +126,13 @@ describe('without initialize', () => {
     expect(told(verdict, 'bare-call')).toEqual(['It answers tools/call without initialize.'])
     const call = host.seen.find(({ message }) => message['method'] === 'tools/call')
     expect(call?.message['params']).toEqual({ name: 'a', arguments: { x: 1 } })
+  })
+
+  test('a program is asked for them where they are named, in a process for each', async () => {
+    const serena = [process.execPath, fileURLToPath(new URL('programs/odd.ts', import.meta.url)), 'offers prompts']
+    const verdict = await probe(serena, { checks: ['bare-prompts'], timeoutMs: 60_000 })
+    expect(told(verdict, 'bare-prompts')).toEqual(['It answers prompts/list without initialize.'])
+    expect(told(await probe(serena, { timeoutMs: 60_000 }), 'bare-prompts')).toEqual([])
   })
 
   test('no tool is ever called that was not named', async () => {

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { probe, type Verdict } from 'pannier/probe'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { events, json, type Respond, startHost } from './host.ts'
-import { about, plainAnswer, result } from './plainAnswer.ts'
+import { about, error, plainAnswer, result } from './plainAnswer.ts'
 import { startSessionHost } from './sessionHost.ts'
 
 const odd = fileURLToPath(new URL('programs/odd.ts', import.meta.url))
@@ -160,6 +160,25 @@ describe('over HTTP', () => {
     const sessions = host.seen.map(({ headers }) => headers['mcp-session-id']).filter((id) => id !== undefined)
     expect(sessions.length).toBeGreaterThan(0)
     for (const session of sessions) expect(JSON.stringify(verdict) + told.join()).not.toContain(session)
+  })
+
+  test('nor does one that calls itself by it', async () => {
+    const headers = { authorization: 'Bearer top-secret-2' }
+    const host = await startHost(({ headers: { authorization = '' }, message: { id, method } }, res) => {
+      const secret = authorization.slice(7)
+      const serverInfo = { name: secret, version: secret, architecture: secret, transport: [secret] }
+      const tools = [
+        { name: secret, outputSchema: { properties: { a_id: {} } } },
+        { name: 'b', inputSchema: { required: ['a_id'] } },
+      ]
+      const about = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo, tools }
+      json(res, method === 'server/discover' ? error(id, -32601, secret, secret) : result(id, about))
+    })
+    const told: string[] = []
+    const verdict = await probe(host.url, { headers, onExchange: (exchanged) => told.push(JSON.stringify(exchanged)) })
+    expect(verdict.server?.name).toBe('[hidden]')
+    expect(verdict.evidence.map(({ check }) => check)).toEqual(expect.arrayContaining(['handles', 'declared']))
+    expect(JSON.stringify(verdict) + told.join()).not.toContain('top-secret-2')
   })
 
   test('a server that begins a session with each answer gets no more requests for it', async () => {

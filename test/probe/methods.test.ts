@@ -127,6 +127,14 @@ proves('DT-8', 'a header such as Authorization goes with every request, and to n
   expect(verdict.message).toContain('another host; if that is right, give that address')
 })
 
+test('a header that cannot be sent is refused by its name', async () => {
+  const headers = { 'X-Key': 'one\ntwo' }
+  await expect(probe('http://127.0.0.1:1/', { headers })).rejects.toMatchObject({
+    code: 'PROBE_OPTION_INVALID',
+    message: 'The header "X-Key" cannot be sent as it is given.',
+  })
+})
+
 proves('DT-10', 'a verdict has a state, a message and details, and is plain JSON', async () => {
   const host = await startSessionHost()
   const verdict = await probe(host.url)

@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest'
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** As the SEP prints it: one text, asked for by the task. */
-export const echoForm = {
+const echoForm = {
   message: 'Please provide the input string to echo back',
   schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
 } as const

@@ -82,7 +82,7 @@ function deaf(pool: pg.Pool): PostgresPool {
   return {
     query: (query) => pool.query(query),
     end: () => pool.end(),
-    on: pool.on.bind(pool) as PostgresPool['on'],
+    on: pool.on.bind(pool),
     async connect() {
       const client = await pool.connect()
       const query = client.query.bind(client) as (query: { text: string }) => Promise<pg.QueryResult>

@@ -13,6 +13,7 @@ export interface PostgresClient {
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
   on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
   release(error?: Error | boolean): void
 }
 

@@ -80,7 +80,7 @@ function losingOnce(text: string): PostgresPool {
   return {
     connect: () => pool.connect(),
     end: () => pool.end(),
-    on: pool.on.bind(pool) as PostgresPool['on'],
+    on: pool.on.bind(pool),
     async query(query: PostgresQuery) {
       const result = await pool.query(query)
       if (isLost || !query.text.includes(text)) return result

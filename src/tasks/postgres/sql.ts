@@ -1,11 +1,12 @@
 /** Statements, on their own or inside a transaction. */
 import { createHash } from 'node:crypto'
-import type { Db } from 'pg-boss'
 import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './pool.ts'
 import { isOfServer, saying } from './storeFault.ts'
 
 /** Runs statements. pg-boss takes it as `db`, so its statements can join our transactions. */
-export interface Sql extends Db {
+export interface Sql {
+  /** As pg-boss takes a connection, so that its jobs change in our transactions. */
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   /** The rows of one statement; what is in them is said by the statement, and by the caller. */
   rows<Row>(text: string, values?: unknown[]): Promise<Row[]>
   /** Statements without parameters, which may take long. */
@@ -41,6 +42,7 @@ export function inTransaction<Result>(
 function withClient<Result>(pool: PostgresPool, run: (client: PostgresClient) => Promise<Result>): Promise<Result> {
   return saying(async () => {
     const client = await pool.connect()
+    client.on('error', unheard)
     let broken: Error | undefined
     try {
       return await run(client)
@@ -48,10 +50,14 @@ function withClient<Result>(pool: PostgresPool, run: (client: PostgresClient) =>
       broken = await undo(client, error)
       throw error
     } finally {
+      client.removeListener('error', unheard)
       client.release(broken)
     }
   })
 }
+
+/** The statement under way fails with the connection, and says so. Without a listener the process would end. */
+function unheard(): void {}
 
 async function undo(client: PostgresClient, error: unknown): Promise<Error | undefined> {
   // Nobody knows what a server is doing that has not answered.

@@ -5,5 +5,6 @@ import { offerTasks } from '../taskOffer.ts'
 
 const tasks = sqliteTasks({ path: process.env['TASKS'] ?? ':memory:', pollMs: 200 })
 const server = offerTasks(createServer({ name: 'task-shop', version: '1.0.0', tasks }))
-if (process.argv.includes('http')) process.stdout.write(`${(await server.listen()).url}\n`)
+if (process.argv.includes('http'))
+  process.stdout.write(`${(await server.listen({ port: Number(process.env['PORT'] ?? 0) })).url}\n`)
 else await server.stdio()

@@ -31,6 +31,7 @@ const WAYS: Record<string, (message: Message) => unknown> = {
     return answer(message)
   },
   'starts slowly': answer,
+  'offers prompts': (message) => say(plainAnswer(message, { prompts: {} })),
   'never answers': () => undefined,
   'ignores what it does not know': (message) => (message.method === 'server/discover' ? undefined : answer(message)),
   'asks first': (message) => {

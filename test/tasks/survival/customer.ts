@@ -6,11 +6,11 @@
  * - time does not go backwards;
  * - a task that has ended stays as it is.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { post, type Wire } from '../../wire/modernClient.ts'
 import { accept, TAKES_TASKS } from '../modernClient.ts'
 import type { Job } from './build.ts'
+import type { Scene } from './scene.ts'
 
 export interface CustomerOptions {
   /** Where instances listen at the moment. */
@@ -41,13 +41,13 @@ const ANSWERS: Readonly<Record<string, (job: string) => Record<string, unknown>>
 const PATIENCE_MS = 2500
 
 export class Customer {
+  readonly #scene: Scene
   readonly #urls: () => readonly string[]
   readonly #forgives: boolean
   readonly #pollMs: number
-  /** How often a request had to be sent again. */
-  retries = 0
 
-  constructor({ urls, forgives = false, pollMs = 200 }: CustomerOptions) {
+  constructor(scene: Scene, { urls, forgives = false, pollMs = 200 }: CustomerOptions) {
+    this.#scene = scene
     this.#urls = urls
     this.#forgives = forgives
     this.#pollMs = pollMs
@@ -87,13 +87,13 @@ export class Customer {
         await this.send('tasks/update', { taskId, inputResponses: { [key]: answerTo(key, job.job) } })
         told.set(key, toldIn(params.message))
       }
-      await sleep(this.#pollMs)
+      await this.#scene.sleep(this.#pollMs)
     }
   }
 
   /** Waits until a task has this status. */
   async until(taskId: string, status: string): Promise<void> {
-    while ((await this.send('tasks/get', { taskId })).status !== status) await sleep(this.#pollMs)
+    while ((await this.send('tasks/get', { taskId })).status !== status) await this.#scene.sleep(this.#pollMs)
   }
 
   /** Sends a request until somebody answers it, each time to another instance. */
@@ -104,8 +104,7 @@ export class Customer {
       if (error !== undefined && !(this.#forgives && error.code === -32603)) {
         throw new Error(`${method} was refused: ${JSON.stringify(error)}`)
       }
-      this.retries++
-      await sleep(50)
+      await this.#scene.sleep(50)
     }
   }
 

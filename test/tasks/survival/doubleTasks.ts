@@ -41,7 +41,7 @@ export async function doubleTasks(place: Place): Promise<number> {
       return Number(row?.waiting)
     }
     case 'sqlite': {
-      const database = new DatabaseSync(place.path, { timeout: 5000 })
+      const database = new DatabaseSync(place.path, { timeout: 30_000 })
       database.exec(SQLITE)
       const row = database.prepare(`SELECT ${WAITING}`).get()
       database.close()

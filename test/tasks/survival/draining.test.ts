@@ -1,11 +1,10 @@
 /** An instance that is told to end while it runs tasks. */
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { proves } from '../../proves.ts'
 import type { Job } from './build.ts'
 import { Customer } from './customer.ts'
-import { forEachEngine } from './engines.ts'
+import { forEachEngine, LIMIT_MS } from './engines.ts'
 import { Fleet } from './fleet.ts'
 import { Scene } from './scene.ts'
 import { expectDone, expectUnchanged } from './verdict.ts'
@@ -31,9 +30,9 @@ forEachEngine((engine) => {
       const fleet = new Fleet(scene, await engine.newPlace(scene), settings)
       const { effects } = fleet
       const leaving = await fleet.start('leaving')
-      const customer = new Customer({ urls: fleet.urls })
+      const customer = new Customer(scene, { urls: fleet.urls })
       const having = [...moving, stuck].map((job) => customer.have(job))
-      while (effects.all().filter(({ name }) => name === 'dismissed' || name === 'stuck').length < 4) await sleep(10)
+      await scene.until(() => effects.all().filter(({ name }) => name === 'dismissed' || name === 'stuck').length === 4)
       await fleet.start('staying')
       const exited = leaving.end('SIGTERM')
       await once(leaving.child, 'message')
@@ -51,6 +50,6 @@ forEachEngine((engine) => {
       expectDone(all, effects)
       await expectUnchanged(all, fleet)
     },
-    60_000,
+    LIMIT_MS,
   )
 })

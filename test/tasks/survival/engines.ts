@@ -33,7 +33,7 @@ const sqlite: EngineCase = {
     return {
       place,
       async takeAway() {
-        holder = new DatabaseSync(place.path, { timeout: 5000 })
+        holder = new DatabaseSync(place.path, { timeout: 30_000 })
         holder.exec('BEGIN EXCLUSIVE')
       },
       giveBack: async () => holder?.exec('ROLLBACK'),
@@ -59,6 +59,9 @@ const postgres: EngineCase = {
 function sqlitePlace({ folder }: Scene): Place & { kind: 'sqlite' } {
   return { kind: 'sqlite', path: join(folder, 'tasks.db') }
 }
+
+/** How long one of these tests may take on a machine that is busy otherwise, in milliseconds. */
+export const LIMIT_MS = 180_000
 
 /** Declares tests for each engine. They run at the same time: their processes mostly wait. */
 export function forEachEngine(declare: (engine: EngineCase) => void): void {

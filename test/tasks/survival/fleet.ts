@@ -10,8 +10,8 @@ import { engineAt, type Place } from './places.ts'
 import type { Scene } from './scene.ts'
 
 const program = join(root, 'test/tasks/programs/workshop.ts')
-// Sources compiled once serve all processes that come later.
-const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/pannier-e2e')
+// Many start at the same time, and their machine may be busy otherwise.
+export const START_MS = 60_000
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** What an instance tells before something goes wrong in it. */
@@ -59,9 +59,10 @@ export class Fleet {
   }
 
   async start(name: string, settings: Settings = {}, env: Readonly<Record<string, string>> = {}): Promise<Instance> {
+    this.#scene.signal.throwIfAborted()
     const WORKSHOP = JSON.stringify({ ...this.#options, ...settings } satisfies WorkshopOptions)
-    const common = { PANNIER_KEYS: this.#keys, NODE_COMPILE_CACHE, WORKSHOP }
-    const starting = startInstance({ name, program, env: { ...common, ...env } })
+    const common = { PANNIER_KEYS: this.#keys, WORKSHOP }
+    const starting = startInstance({ name, program, env: { ...common, ...env }, startMs: START_MS })
     this.#starting.add(starting)
     const instance = await starting.finally(() => this.#starting.delete(starting))
     this.#up.set(name, instance)

@@ -1,10 +1,9 @@
 /** Instances that are frozen between an effect and its commit, and wake when others have taken over. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { proves } from '../../proves.ts'
 import type { Job } from './build.ts'
 import { Customer } from './customer.ts'
-import { forEachEngine } from './engines.ts'
+import { forEachEngine, LIMIT_MS } from './engines.ts'
 import { Fleet } from './fleet.ts'
 import { Scene } from './scene.ts'
 import { expectDone, expectUnchanged, UNSETTLED } from './verdict.ts'
@@ -25,12 +24,12 @@ forEachEngine((engine) => {
       const scene = new Scene(test)
       const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs: 1500 } })
       await Promise.all(['A', 'B', 'C'].map((name) => fleet.start(name)))
-      const customer = new Customer({ urls: fleet.urls })
+      const customer = new Customer(scene, { urls: fleet.urls })
       const have = (jobs: readonly Job[]) => Promise.all(jobs.map((job) => customer.have(job)))
 
       // One wakes while another is at the same job and further. What it has cut comes too late.
       const having = have([cutting, ...others('first')])
-      while (!fleet.effects.names(cutting.job).includes('pay')) await sleep(10)
+      await scene.until(() => fleet.effects.names(cutting.job).includes('pay'))
       for (const name of fleet.frozen) fleet.wake(name)
       const all = await having
       const late = fleet.effects.of(cutting.job).find(({ name }) => name === 'cut')
@@ -41,13 +40,13 @@ forEachEngine((engine) => {
       expect(all.find(({ job }) => job === careful)?.text).toMatch(UNSETTLED)
       while (![cutting, paying, careful].every(({ job }) => fleet.effects.names(job).includes('woken'))) {
         for (const name of fleet.names) fleet.wake(name)
-        await sleep(20)
+        await scene.sleep(20)
       }
 
       all.push(...(await have(others('third'))))
       expectDone(all, fleet.effects)
       await expectUnchanged(all, fleet)
     },
-    90_000,
+    LIMIT_MS,
   )
 })

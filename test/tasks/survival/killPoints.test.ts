@@ -7,7 +7,7 @@ import { expect } from 'vitest'
 import { proves } from '../../proves.ts'
 import type { Job } from './build.ts'
 import { Customer, type Done } from './customer.ts'
-import { forEachEngine } from './engines.ts'
+import { forEachEngine, LIMIT_MS } from './engines.ts'
 import { Fleet } from './fleet.ts'
 import type { KillPoint } from './killingEngine.ts'
 import { Scene } from './scene.ts'
@@ -37,7 +37,6 @@ const cases: readonly Case[] = [
   { point: 'before giveBack', job: { trouble: 'dismissed' }, does: 'draw cut dismissed pay paint' },
   { point: 'after giveBack', job: { trouble: 'dismissed' }, does: 'draw cut dismissed pay paint' },
   { point: 'before claim' },
-  { point: 'before claim', job: { retries: false } },
   { point: 'after claim' },
   { point: 'after claim', job: { retries: false }, does: 'draw cut', ends: 'unsettled' },
   { point: 'before unclaim', job: { trouble: 'refused' } },
@@ -45,7 +44,6 @@ const cases: readonly Case[] = [
   { point: 'before step pay', does: 'draw cut pay pay paint' },
   { point: 'before step pay', job: { retries: false }, does: 'draw cut pay', ends: 'unsettled' },
   { point: 'after step pay' },
-  { point: 'after step pay', job: { retries: false } },
   { point: 'before end' },
   { point: 'after end' },
   { point: 'before cancel', does: 'draw', ends: 'cancelled' },
@@ -64,12 +62,12 @@ class Fate {
   readonly #fleet: Fleet
   readonly #customer: Customer
 
-  constructor(fate: Case, n: number, fleet: Fleet) {
+  constructor(fate: Case, n: number, fleet: Fleet, scene: Scene) {
     this.order = `order-${n}`
     this.#case = fate
     this.#job = { job: `job ${n}`, stepMs: 5, ...fate.job }
     this.#fleet = fleet
-    this.#customer = new Customer({ urls: () => this.#urls(), pollMs: 50 })
+    this.#customer = new Customer(scene, { urls: () => this.#urls(), pollMs: 50 })
   }
 
   /** Lives until its instance is dead; gives the rest of its life. */
@@ -124,14 +122,14 @@ forEachEngine((engine) => {
     'go on from what was committed when their instance is killed before or after any commit',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs: 1500 } })
-      const fates = cases.map((fate, n) => new Fate(fate, n, fleet))
+      const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs: 5000 } })
+      const fates = cases.map((fate, n) => new Fate(fate, n, fleet, scene))
       const dead = await inLanes(fates, (fate) => fate.die())
       await fleet.start(HEIR, { orders: fates.map(({ order }) => order) })
       const all = await Promise.all(dead.map(({ rest }) => rest))
       for (const [n, fate] of fates.entries()) fate.expectRight(all[n]!)
       await expectUnchanged(all, fleet)
     },
-    90_000,
+    LIMIT_MS,
   )
 })

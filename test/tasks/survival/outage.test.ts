@@ -1,10 +1,9 @@
 /** A store that nobody can use for a while. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { proves } from '../../proves.ts'
 import type { Job } from './build.ts'
 import { Customer } from './customer.ts'
-import { forEachEngine } from './engines.ts'
+import { forEachEngine, LIMIT_MS } from './engines.ts'
 import { Fleet } from './fleet.ts'
 import { Scene } from './scene.ts'
 import { expectDone, expectUnchanged } from './verdict.ts'
@@ -29,20 +28,19 @@ forEachEngine((engine) => {
         fleet.start('brief', { engine: { leaseMs: 1500 } }),
         fleet.start('patient', { engine: { leaseMs: 15_000 } }),
       ])
-      const customer = new Customer({ urls: fleet.urls, forgives: true })
+      const customer = new Customer(scene, { urls: fleet.urls, forgives: true })
       const having = Promise.all(jobs.map((job) => customer.have(job)))
-      while (fleet.effects.all().length < jobs.length) await sleep(10)
+      await scene.until(() => fleet.effects.all().length >= jobs.length)
       await store.takeAway()
       const painted = fleet.effects.all().filter(({ name }) => name === 'paint')
       expect(painted.length).toBeLessThan(jobs.length)
-      await sleep(AWAY_MS)
+      await scene.sleep(AWAY_MS)
       await store.giveBack()
       const all = await having
       expectDone(all, fleet.effects)
       await expectUnchanged(all, fleet)
       for (const { child, errors } of instances) expect(child.exitCode, errors()).toBe(null)
-      console.log(engine.name, customer.retries, all.filter(({ text, wanted }) => text !== wanted).length)
     },
-    90_000,
+    LIMIT_MS,
   )
 })

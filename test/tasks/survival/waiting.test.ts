@@ -8,7 +8,8 @@ import { proves } from '../../proves.ts'
 import { accept, TaskCaller } from '../modernClient.ts'
 import type { Order } from '../programs/waitingRoom.ts'
 import { doubleTasks } from './doubleTasks.ts'
-import { forEachEngine } from './engines.ts'
+import { forEachEngine, LIMIT_MS } from './engines.ts'
+import { START_MS } from './fleet.ts'
 import type { Place } from './places.ts'
 import { Scene } from './scene.ts'
 
@@ -20,7 +21,7 @@ class Room {
   readonly #child: Instance['child']
 
   static async open(scene: Scene, name: string, place: Place): Promise<Room> {
-    const instance = await startInstance({ name, program, env: { ROOM: JSON.stringify(place) } })
+    const instance = await startInstance({ name, program, env: { ROOM: JSON.stringify(place) }, startMs: START_MS })
     scene.later(() => instance.end('SIGKILL'))
     return new Room(instance)
   }
@@ -74,6 +75,6 @@ forEachEngine((engine) => {
       await client.update(id, { name: accept({ name: 'Ann' }) })
       expect((await client.until(id)).result.content[0].text).toBe('Here you are, Ann.')
     },
-    120_000,
+    LIMIT_MS,
   )
 })
