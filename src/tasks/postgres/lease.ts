@@ -154,7 +154,8 @@ export class PostgresLease implements Lease {
 
   #confirm(askedAt: number): void {
     clearTimeout(this.#deadline)
-    const leftMs = askedAt + this.#host.holdMs - performance.now()
+    // A process that was frozen meanwhile has less than nothing left.
+    const leftMs = Math.max(0, askedAt + this.#host.holdMs - performance.now())
     this.#deadline = setTimeout(() => this.lose('taken'), leftMs).unref()
   }
 

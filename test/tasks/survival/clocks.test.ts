@@ -53,7 +53,7 @@ forEachEngine((engine) => {
     async (test) => {
       const scene = new Scene(test)
       const fleet = await startApart(scene, engine, 1500)
-      const customer = new Customer(scene, { urls: fleet.urls })
+      const customer = new Customer(scene, { urls: fleet.urls, forgives: true })
       // One freezes, and the other takes its job over; then the other freezes.
       const all = [await have(customer, { job: 'first', stepMs: 20, trouble: 'frozen' })]
       const [first = ''] = fleet.frozen

@@ -15,7 +15,7 @@ import type { Scene } from './scene.ts'
 export interface CustomerOptions {
   /** Where instances listen at the moment. */
   readonly urls: () => readonly string[]
-  /** Whether an instance may say that it cannot do anything now. */
+  /** Whether an instance may say that it could not: one that is held up loses its transactions. @default false */
   readonly forgives?: boolean
   readonly pollMs?: number
 }
