@@ -3,8 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { runSql } from '../../postgres/database.ts'
 import type { Place } from './places.ts'
 
+// As a writer from the start: one that has only read when another writes could not write any more.
 const SQLITE = `
-  BEGIN;
+  BEGIN IMMEDIATE;
   CREATE TEMP TABLE last AS SELECT max(number) AS number FROM tasks;
   CREATE TEMP TABLE copied_tasks AS SELECT * FROM tasks;
   UPDATE copied_tasks SET number = number + (SELECT number FROM last),
