@@ -37,7 +37,7 @@ const ANSWERS: Readonly<Record<string, (job: string) => Record<string, unknown>>
   colour: (job) => ({ colour: `the colour of ${job}` }),
 }
 
-// Longer than any instance takes that is up; one that is frozen answers nothing.
+// One that is frozen answers nothing. What takes longer on a busy machine may be sent twice.
 const PATIENCE_MS = 2500
 
 export class Customer {
@@ -66,9 +66,11 @@ export class Customer {
     return taskIdOf(await this.send('tools/call', { ...call, inputResponses, requestState }))
   }
 
-  /** Makes a task at once. Only where no answer can be lost: sent again, it makes another task. */
+  /** Makes a task at once. It is sent once and waited for as long as it takes: sent again, it makes another task. */
   async create(job: Job): Promise<string> {
-    return taskIdOf(await this.send('tools/call', { name: 'build', arguments: job }))
+    const { signal } = this.#scene
+    const { result } = await this.#post('tools/call', { name: 'build', arguments: job }, signal)
+    return taskIdOf(result)
   }
 
   /** Answers what a task asks until it has ended. */
@@ -110,15 +112,18 @@ export class Customer {
 
   /** The answer, or undefined where it was lost. */
   async #try(method: string, params: Record<string, unknown>): Promise<Wire> {
-    const urls = this.#urls()
-    const url = urls[Math.floor(Math.random() * urls.length)]
-    if (url === undefined) return undefined
-    const signal = AbortSignal.timeout(PATIENCE_MS)
     try {
-      return (await post(url, { method, params, signal, capabilities: TAKES_TASKS })).message
+      return await this.#post(method, params, AbortSignal.timeout(PATIENCE_MS))
     } catch {
       return undefined
     }
+  }
+
+  async #post(method: string, params: Record<string, unknown>, signal: AbortSignal): Promise<Wire> {
+    const urls = this.#urls()
+    const url = urls[Math.floor(Math.random() * urls.length)]
+    if (url === undefined) throw new Error('No instance is up.')
+    return (await post(url, { method, params, signal, capabilities: TAKES_TASKS })).message
   }
 }
 

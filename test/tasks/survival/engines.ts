@@ -61,7 +61,7 @@ function sqlitePlace({ folder }: Scene): Place & { kind: 'sqlite' } {
 }
 
 /** How long one of these tests may take on a machine that is busy otherwise, in milliseconds. */
-export const LIMIT_MS = 180_000
+export const LIMIT_MS = 300_000
 
 /** Declares tests for each engine. They run at the same time: their processes mostly wait. */
 export function forEachEngine(declare: (engine: EngineCase) => void): void {
