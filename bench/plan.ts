@@ -26,7 +26,7 @@ export const FULL: Plan = {
   memory: { calls: 15_000, repeats: 3 },
   clients: { rounds: { count: 7, turns: 10, turnMs: 50 }, warmUpMs: 1_500 },
   jar: { rounds: { count: 7, turns: 5, turnMs: 50 }, warmUpMs: 300 },
-  tasks: { rounds: { count: 7, turns: 5, turnMs: 100 }, warmUpMs: 1_500, answers: 100 },
+  tasks: { rounds: { count: 7, turns: 4, turnMs: 75 }, warmUpMs: 800, answers: 60 },
   microMs: 1_500,
   patienceMs: 60_000,
 }
@@ -37,7 +37,7 @@ export const QUICK: Plan = {
   memory: { calls: 1_500, repeats: 1 },
   clients: { rounds: { count: 3, turns: 3, turnMs: 25 }, warmUpMs: 200 },
   jar: { rounds: { count: 3, turns: 2, turnMs: 30 }, warmUpMs: 50 },
-  tasks: { rounds: { count: 3, turns: 2, turnMs: 50 }, warmUpMs: 200, answers: 15 },
+  tasks: { rounds: { count: 3, turns: 2, turnMs: 50 }, warmUpMs: 60, answers: 10 },
   microMs: 200,
   patienceMs: 3_000,
 }

@@ -19,7 +19,11 @@ export function answerLatency(bench: Bench, places: Places): Promise<CaseResult[
   return withChildren(starting, async ([worker, other]) => {
     if (worker === undefined || other === undefined) throw new Error('Nothing was started.')
     await worker.ask('work')
-    const time = (child: Child): Promise<AnswerTime[]> => child.ask('answerTimes', bench.plan.tasks.answers)
+    const time = async (child: Child): Promise<AnswerTime[]> => {
+      const ask = (): Promise<AnswerTime[]> => child.ask('answerTimes', bench.plan.tasks.answers)
+      const { times } = await bench.undisturbed([worker, other, ...places.used], async () => ({ times: await ask() }))
+      return times
+    }
     const [atHome, between] = [await time(worker), await time(other)]
     return [settle(places.database, 'one process', atHome), settle(places.database, 'two processes', between)]
   })
@@ -28,7 +32,7 @@ export function answerLatency(bench: Bench, places: Places): Promise<CaseResult[
 function settle(database: Place['database'], where: string, times: readonly AnswerTime[]): CaseResult {
   const called = times.map(({ sinceCalled }) => sinceCalled)
   const returned = times.map(({ sinceReturned }) => sinceReturned)
-  const label = `${database}, ms to run, ${where}`
+  const label = `${database}, ms, ${where}`
   const figure: Figure = { label, value: spreadOf(called), asked: ASKED[database], wanted: 'atMost' }
   const since = (values: readonly number[]): string =>
     `p50 ${fine(quantile(values, 0.5))} ms, p95 ${fine(quantile(values, 0.95))} ms`

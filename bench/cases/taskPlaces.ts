@@ -16,9 +16,9 @@ export interface Places {
 
 /** SQLite and PostgreSQL, while the work goes on. */
 export async function withPlaces<T>(work: (all: readonly Places[]) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), 'pannier-bench-tasks-'))
   const server = await startPostgres()
   const { url } = server
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-bench-tasks-'))
   try {
     return await work([
       { database: 'SQLite', used: [], at: (name) => ({ database: 'SQLite', path: join(folder, `${name}.db`) }) },

@@ -1,9 +1,10 @@
+import type { Outcome } from '../load/load.ts'
 import { compare, type Series } from '../measure/compare.ts'
 import type { Contender, Sample } from '../measure/contender.ts'
 import type { Figure } from '../measure/figure.ts'
 import { rates, ratios, wrongIn } from '../measure/series.ts'
 import { writeTaskRole } from '../peers/taskRole.ts'
-import type { TaskStore, Written } from '../peers/taskStore.ts'
+import type { TaskLoad, Written } from '../peers/taskStore.ts'
 import type { Child } from '../processes/child.ts'
 import type { Used } from '../processes/usage.ts'
 import { type Bench, type CaseResult, withChildren } from './case.ts'
@@ -14,12 +15,7 @@ import type { Places } from './taskPlaces.ts'
 const ASKED = 0.5
 const KEEPERS = ['engine', 'statements'] as const
 
-interface TaskRate {
-  kind: Exclude<keyof TaskStore, 'written'>
-  inFlight: number
-}
-
-const RATES: readonly TaskRate[] = [
+const LOADS: readonly TaskLoad[] = [
   { kind: 'tasks', inFlight: 1 },
   { kind: 'tasks', inFlight: 32 },
   { kind: 'steps', inFlight: 1 },
@@ -33,29 +29,32 @@ export function taskRates(bench: Bench, places: Places): Promise<CaseResult[]> {
   )
   return withChildren(starting, async (children) => {
     const results: CaseResult[] = []
-    for (const one of RATES) results.push(await measure(bench, places, children, one))
+    for (const load of LOADS) results.push(await measure(bench, places, children, load))
     return results
   })
 }
 
-async function measure(bench: Bench, places: Places, children: readonly Child[], one: TaskRate): Promise<CaseResult> {
+async function measure(bench: Bench, places: Places, children: readonly Child[], load: TaskLoad): Promise<CaseResult> {
   const { rounds, warmUpMs } = bench.plan.tasks
   const contenders = children.map((child, index): Contender => {
-    const run = (ms: number): Promise<Sample> => turn(child, one, ms, places.used)
+    const run = (ms: number): Promise<Sample> => turn(child, load, ms, places.used)
     return { name: KEEPERS[index] ?? '', warmUpMs, open: async () => ({ run, close() {} }) }
   })
   const watched = [...children, ...places.used]
   const series = await compare(contenders, rounds, (work) => bench.undisturbed(watched, work))
   const written: Written[] = []
-  for (const child of children) written.push(await audit(child, one, rounds.turns * rounds.turnMs))
-  return settle(`${places.database}, ${one.kind}, ${one.inFlight} at a time`, series, written)
+  for (const child of children) written.push(await audit(child, load, rounds.turns * rounds.turnMs))
+  return settle(`${places.database}, ${load.kind}, ${load.inFlight} at a time`, series, written)
 }
 
 /** One turn, with the CPU time of the measured process and of the database's own. */
-async function turn(child: Child, { kind, inFlight }: TaskRate, ms: number, used: readonly Used[]): Promise<Sample> {
-  const before = await cpuOf(used)
-  const sample = await child.ask<Sample>(kind, { limit: { ms }, inFlight })
-  return { ...sample, serverMs: sample.serverMs + (await cpuOf(used)) - before }
+async function turn(child: Child, load: TaskLoad, ms: number, used: readonly Used[]): Promise<Sample> {
+  await child.ask('open', load)
+  const before = await cpuOf([child, ...used])
+  const outcome = await child.ask<Outcome>('run', { ms })
+  const serverMs = (await cpuOf([child, ...used])) - before
+  const firstWrong = await child.ask<string | undefined>('close')
+  return { ...outcome, serverMs, loadMs: 0, ...(firstWrong !== undefined && { wrong: 1, firstWrong }) }
 }
 
 async function cpuOf(used: readonly Used[]): Promise<number> {
@@ -64,10 +63,12 @@ async function cpuOf(used: readonly Used[]): Promise<number> {
 }
 
 /** What each unit takes of the store, which counts for all that use it: nothing else may be under way. */
-async function audit(child: Child, { kind, inFlight }: TaskRate, ms: number): Promise<Written> {
+async function audit(child: Child, load: TaskLoad, ms: number): Promise<Written> {
+  await child.ask('open', load)
   const before = await child.ask<Written>('written')
-  const { count } = await child.ask<Sample>(kind, { limit: { ms }, inFlight })
+  const { count } = await child.ask<Outcome>('run', { ms })
   const after = await child.ask<Written>('written')
+  await child.ask('close')
   return { commits: (after.commits - before.commits) / count, bytes: (after.bytes - before.bytes) / count }
 }
 

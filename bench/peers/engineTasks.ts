@@ -1,30 +1,21 @@
 /** Tasks kept by an engine: what is loaded is its interface, as the desk and the runner use it. */
 import { randomUUID } from 'node:crypto'
 import type { Lease, NewTask, TaskEngine } from 'pannier/tasks'
-import type { Sample } from '../measure/contender.ts'
+import { inLanes, runLanes } from './lanes.ts'
 import {
   ARGS,
   CALLER,
-  inLanes,
   OWNER,
   RESULT,
   STEP,
   stepKey,
-  type TaskLoad,
+  type TaskSession,
   type TaskStore,
   TOOL,
   type Written,
 } from './taskStore.ts'
-import { timed } from './timed.ts'
 
 type Run = (lease: Lease) => Promise<void>
-
-interface EnteredRun {
-  readonly lease: Lease
-  readonly leave: () => void
-  /** How many it has made. */
-  steps: number
-}
 
 const MOST_RUNS = 64
 
@@ -40,36 +31,28 @@ export class EngineTasks implements TaskStore {
     engine.work({ tools: [TOOL], concurrency: MOST_RUNS, run: (lease) => this.#run(lease) })
   }
 
-  async tasks({ limit, inFlight }: TaskLoad): Promise<Sample> {
+  async tasks(inFlight: number): Promise<TaskSession> {
     const last = new Map<number, string>()
-    const sample = await timed(limit, (tally) =>
-      inLanes(inFlight, async (lane) => {
-        while (tally.running) {
-          last.set(lane, await this.#oneTask())
-          tally.right()
-        }
-      }),
-    )
-    const records = await Promise.all(Array.from(last.values(), (id) => this.#engine.read(id, OWNER)))
-    const areRight = records.every((task) => JSON.stringify(task?.result) === JSON.stringify(RESULT))
-    return areRight ? sample : { ...sample, wrong: 1, firstWrong: 'A task that had ended has no result.' }
+    return {
+      run: (limit) => runLanes(limit, inFlight, async (lane) => void last.set(lane, await this.#oneTask())),
+      close: async () => {
+        const records = await Promise.all(Array.from(last.values(), (id) => this.#engine.read(id, OWNER)))
+        const areRight = records.every((task) => JSON.stringify(task?.result) === JSON.stringify(RESULT))
+        return areRight ? undefined : 'A task that had ended has no result.'
+      },
+    }
   }
 
-  async steps({ limit, inFlight }: TaskLoad): Promise<Sample> {
-    const runs = await inLanes(inFlight, () => this.#enteredRun())
-    const sample = await timed(limit, (tally) =>
-      Promise.all(
-        runs.map(async (run) => {
-          while (tally.running) {
-            await run.lease.step(stepKey(++run.steps), { value: STEP })
-            tally.right()
-          }
-        }),
-      ),
-    )
-    const found = await Promise.all(runs.map((run) => this.#stepsAfter(run)))
-    const areThere = found.every((count, index) => count === runs[index]?.steps)
-    return areThere ? sample : { ...sample, wrong: 1, firstWrong: 'A step that was committed is not there.' }
+  async steps(inFlight: number): Promise<TaskSession> {
+    const runs = await inLanes(inFlight, () => this.#begunRun())
+    return {
+      run: (limit) => runLanes(limit, inFlight, async (lane) => runs[lane]?.step()),
+      close: async () => {
+        const found = await Promise.all(runs.map((run) => this.#stepsAfter(run)))
+        const areThere = found.every((count, lane) => count === runs[lane]?.steps)
+        return areThere ? undefined : 'A step that was committed is not there.'
+      },
+    }
   }
 
   async #oneTask(): Promise<string> {
@@ -86,24 +69,21 @@ export class EngineTasks implements TaskStore {
   }
 
   /** A task whose run has begun, and goes on until it is left. */
-  async #enteredRun(): Promise<EnteredRun> {
+  async #begunRun(): Promise<BegunRun> {
     const task = newTask()
-    const left = Promise.withResolvers<void>()
-    const begun = Promise.withResolvers<Lease>()
-    this.#runs.set(task.id, (lease) => {
-      begun.resolve(lease)
-      return left.promise
+    const begun = new Promise<BegunRun>((resolve) => {
+      this.#runs.set(task.id, (lease) => new Promise((leave) => resolve(new BegunRun(lease, leave))))
     })
     await this.#engine.create(task)
-    return { lease: await begun.promise, leave: left.resolve, steps: 0 }
+    return begun
   }
 
   /** How many steps the next run of a task finds. */
-  async #stepsAfter({ lease, leave }: EnteredRun): Promise<number> {
+  async #stepsAfter({ lease, leave }: BegunRun): Promise<number> {
     const found = Promise.withResolvers<number>()
     this.#runs.set(lease.id, async (next) => {
-      found.resolve(next.journal.steps.size)
       await next.end({ status: 'completed', result: RESULT })
+      found.resolve(next.journal.steps.size)
     })
     await lease.giveBack()
     leave()
@@ -114,6 +94,22 @@ export class EngineTasks implements TaskStore {
 
   async #run(lease: Lease): Promise<void> {
     await this.#runs.get(lease.id)?.(lease)
+  }
+}
+
+class BegunRun {
+  readonly lease: Lease
+  readonly leave: () => void
+  /** How many it has committed. */
+  steps = 0
+
+  constructor(lease: Lease, leave: () => void) {
+    this.lease = lease
+    this.leave = leave
+  }
+
+  step(): Promise<void> {
+    return this.lease.step(stepKey(++this.steps), { value: STEP })
   }
 }
 

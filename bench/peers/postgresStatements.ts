@@ -7,16 +7,16 @@
  */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import type { Tally } from '../load/load.ts'
-import type { Sample } from '../measure/contender.ts'
 import { EngineTasks } from './engineTasks.ts'
+import { inLanes, runLanes } from './lanes.ts'
 import { PostgresRows, type QueuedTask } from './postgresRows.ts'
 import { openEngine } from './taskEngines.ts'
-import { inLanes, stepKey, type TaskLoad, type TaskStore } from './taskStore.ts'
-import { timed } from './timed.ts'
+import { stepKey, type TaskSession, type TaskStore } from './taskStore.ts'
 import { postgresWritten } from './written.ts'
 
 const MOST_TAKEN = 16
+/** Each statement is planned once, and not for the empty tables that are here at first. */
+const PLANNING = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
 interface Waiting {
   queued: QueuedTask
@@ -24,14 +24,15 @@ interface Waiting {
 }
 
 export async function postgresStatements(url: string, schema: string): Promise<TaskStore> {
-  const pool = new pg.Pool({ connectionString: url })
+  const pool = new pg.Pool({ connectionString: url, options: PLANNING })
   return new PostgresStatements(pool, new PostgresRows(schema, await makeTables(url, schema, pool)))
 }
 
 /** Lets the engine run one task: then its tables and its queue are there. Gives the name of the queue. */
 async function makeTables(url: string, schema: string, pool: pg.Pool): Promise<string> {
   const { engine, close } = await openEngine({ database: 'PostgreSQL', url, schema })
-  await new EngineTasks(engine, () => postgresWritten(pool)).tasks({ limit: { count: 1 }, inFlight: 1 })
+  const session = await new EngineTasks(engine, () => postgresWritten(pool)).tasks(1)
+  await session.run({ count: 1 })
   await close()
   const { rows } = await pool.query<{ queue: string }>(`SELECT queue FROM "${schema}".tasks`)
   return rows[0]?.queue ?? ''
@@ -48,28 +49,24 @@ class PostgresStatements implements TaskStore {
     this.#rows = rows
   }
 
-  tasks({ limit, inFlight }: TaskLoad): Promise<Sample> {
-    return timed(limit, (tally) =>
-      inLanes(inFlight, async () => {
-        while (tally.running) {
-          await this.#end(await this.#take(await this.#create()))
-          tally.right()
-        }
-      }),
-    )
+  async tasks(inFlight: number): Promise<TaskSession> {
+    const once = async (): Promise<void> => this.#end(await this.#take(await this.#create()))
+    return { run: (limit) => runLanes(limit, inFlight, once), close: async () => undefined }
   }
 
-  async steps({ limit, inFlight }: TaskLoad): Promise<Sample> {
-    const runs = await inLanes(inFlight, async () => this.#take(await this.#create()))
-    const commitSteps = async (run: QueuedTask, tally: Tally): Promise<void> => {
-      for (let n = 1; tally.running; n++) {
-        await this.#rows.addStep(this.#pool, run, stepKey(n))
-        tally.right()
-      }
+  async steps(inFlight: number): Promise<TaskSession> {
+    const runs = await inLanes(inFlight, async () => ({ ...(await this.#take(await this.#create())), steps: 0 }))
+    return {
+      run: (limit) =>
+        runLanes(limit, inFlight, async (lane) => {
+          const run = runs[lane]
+          if (run !== undefined) await this.#rows.addStep(this.#pool, run, stepKey(++run.steps))
+        }),
+      close: async () => {
+        await Promise.all(runs.map((run) => this.#end(run)))
+        return undefined
+      },
     }
-    const sample = await timed(limit, (tally) => Promise.all(runs.map((run) => commitSteps(run, tally))))
-    await Promise.all(runs.map((run) => this.#end(run)))
-    return sample
   }
 
   written() {

@@ -6,9 +6,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
+import { type Limit, type Outcome, Tally } from '../load/load.ts'
 import { openEngine } from './taskEngines.ts'
 import { ARGS, AUDIENCE, CALLER, OWNER, RESULT, STEP, stepKey, type TaskStore, TOOL } from './taskStore.ts'
-import { timed } from './timed.ts'
 import { sqliteWritten } from './written.ts'
 
 const KEEP_MS = 604_800_000
@@ -22,28 +22,35 @@ export async function sqliteStatements(path: string): Promise<TaskStore> {
   await close()
   const rows = rowsIn(path)
   return {
-    tasks: ({ limit, inFlight }) =>
-      timed(limit, (tally) => {
-        while (tally.running) {
-          const tasks = rows.create(inFlight)
-          rows.end(tasks)
-          for (const _ of tasks) tally.right()
-        }
-      }),
-    async steps({ limit, inFlight }) {
+    async tasks(inFlight) {
+      return { run: async (limit) => together(limit, inFlight, () => rows.end(rows.create(inFlight))), close: nothing }
+    },
+    async steps(inFlight) {
       const tasks = rows.create(inFlight)
-      const sample = await timed(limit, (tally) => {
-        for (let n = 1; tally.running; n++) {
-          rows.step(tasks, stepKey(n))
-          for (const _ of tasks) tally.right()
-        }
-      })
-      rows.end(tasks)
-      return sample
+      let n = 0
+      return {
+        run: async (limit) => together(limit, inFlight, () => rows.step(tasks, stepKey(++n))),
+        async close() {
+          rows.end(tasks)
+          return undefined
+        },
+      }
     },
     written: () => sqliteWritten(path),
   }
 }
+
+/** Does all that is in flight in one go, again and again. */
+function together(limit: Limit, inFlight: number, once: () => void): Outcome {
+  const tally = new Tally(limit)
+  while (tally.running) {
+    once()
+    for (let done = 0; done < inFlight; done++) tally.right()
+  }
+  return tally.outcome()
+}
+
+async function nothing(): Promise<undefined> {}
 
 /** Each of these is a transaction. */
 function rowsIn(path: string) {

@@ -1,20 +1,25 @@
 /** What is measured of tasks, whether an engine keeps them or bare statements write its rows. */
-import type { Limit } from '../load/load.ts'
-import type { Sample } from '../measure/contender.ts'
+import type { Limit, Outcome } from '../load/load.ts'
 
 export interface TaskLoad {
-  limit: Limit
+  kind: 'tasks' | 'steps'
   /** Each is followed by the next as soon as it is over. */
   inFlight: number
 }
 
 export interface TaskStore {
-  /** Makes tasks that end at once. One is over when its end is on the disk. */
-  tasks(load: TaskLoad): Promise<Sample>
-  /** Commits steps of so many runs, each one after the other. */
-  steps(load: TaskLoad): Promise<Sample>
+  /** Tasks that are made and end at once. One is over when its end is on the disk. */
+  tasks(inFlight: number): Promise<TaskSession>
+  /** Steps of so many runs, which have begun; in each one is committed after the other. */
+  steps(inFlight: number): Promise<TaskSession>
   /** So far, by everybody who uses the store. */
   written(): Promise<Written>
+}
+
+export interface TaskSession {
+  run(limit: Limit): Promise<Outcome>
+  /** Ends what has begun, and says what is wrong with it. */
+  close(): Promise<string | undefined>
 }
 
 /** What has reached the store, as the store itself counts it. */
@@ -36,9 +41,4 @@ export const STEP = { revision: '7cef28e', artifact: 'pannier-0.1.0.tgz', bytes:
 /** The key of a run's n-th step. */
 export function stepKey(n: number): string {
   return `upload part ${n}`
-}
-
-/** Does the same several times at once. */
-export function inLanes<T>(lanes: number, work: (lane: number) => Promise<T>): Promise<T[]> {
-  return Promise.all(Array.from({ length: lanes }, (_, lane) => work(lane)))
 }

@@ -1,5 +1,6 @@
 /** Tasks under load: kept by an engine, or written by bare statements. */
 import pg from 'pg'
+import type { Limit } from '../load/load.ts'
 import { answerTimes, workOnAnswers } from './answerTimes.ts'
 import { type Answers, obey } from './control.ts'
 import { EngineTasks } from './engineTasks.ts'
@@ -7,7 +8,7 @@ import { postgresStatements } from './postgresStatements.ts'
 import { sqliteStatements } from './sqliteStatements.ts'
 import { openEngine, type Place } from './taskEngines.ts'
 import { readTaskRole, type TaskRole } from './taskRole.ts'
-import type { TaskLoad, TaskStore, Written } from './taskStore.ts'
+import type { TaskLoad, TaskSession, TaskStore, Written } from './taskStore.ts'
 import { postgresWritten, sqliteWritten } from './written.ts'
 
 async function answersFor({ keeper, place }: TaskRole): Promise<Answers> {
@@ -18,9 +19,11 @@ async function answersFor({ keeper, place }: TaskRole): Promise<Answers> {
 }
 
 function loads(store: TaskStore): Answers {
+  let session: TaskSession | undefined
   return {
-    tasks: (load: TaskLoad) => store.tasks(load),
-    steps: (load: TaskLoad) => store.steps(load),
+    open: async ({ kind, inFlight }: TaskLoad) => void (session = await store[kind](inFlight)),
+    run: (limit: Limit) => session?.run(limit),
+    close: () => session?.close(),
     written: () => store.written(),
   }
 }

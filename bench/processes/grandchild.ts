@@ -22,7 +22,7 @@ export function parentOf(pid: number): number | undefined {
   return fieldsOf(pid)?.[1]
 }
 
-/** CPU time, of the process and of its children that are no more. Nothing where /proc is not: then nobody knows what others use either. */
+/** CPU time of a process, and of its children that are no more. Without /proc nobody knows what others use either. */
 function timesOf(pid: number): { own: number; ended: number } {
   const fields = fieldsOf(pid) ?? []
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15)

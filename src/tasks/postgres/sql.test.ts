@@ -32,6 +32,15 @@ test('a transaction that fails changes nothing, and its connection is used again
   expect(await numbers()).toEqual([1])
 })
 
+test('a statement of a transaction is planned for a table that grows', async () => {
+  await pool.query('ANALYZE numbers')
+  const plan = await inTransaction(pool, 1000, (sql) =>
+    sql.rows('EXPLAIN SELECT FROM numbers WHERE n = ANY($1)', [[1, 2]]),
+  )
+  expect(JSON.stringify(plan)).toMatch(/Index/)
+  expect(JSON.stringify(plan)).not.toMatch(/Seq Scan/)
+})
+
 test('a process that is held up inside a transaction does not hold up others', async () => {
   const [locked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const heldUp = inTransaction(pool, 200, async (sql) => {

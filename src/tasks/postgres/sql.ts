@@ -15,6 +15,9 @@ export interface Sql {
 
 const SCRIPT_TIMEOUT_MS = 600_000
 
+// Each statement is planned once, and by index: a plan that was right for the empty table is kept when it has grown.
+const PLANNING = 'SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off'
+
 /** Each statement is a transaction of its own. */
 export function autonomous(pool: PostgresPool): Sql {
   return statementsOn((query) => saying(() => pool.query(query)))
@@ -29,7 +32,7 @@ export function inTransaction<Result>(
   idleMs: number,
   run: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
-  const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(idleMs)}`
+  const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(idleMs)}; ${PLANNING}`
   return withClient(pool, async (client) => {
     await client.query({ text: begin })
     const result = await run(statementsOn((query) => client.query(query)))
