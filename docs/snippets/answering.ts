@@ -4,6 +4,8 @@ import {
   type Answerer,
   type Answerers,
   type Asked,
+  type ClientCode,
+  clientCode,
   ClientError,
   connect,
   defaults,
@@ -101,11 +103,13 @@ export function inFolders(project: string, notes: string): Answerers {
 // #endregion folders
 
 // #region failures
-/** What went wrong, by its code. Errors of a call come as the SDK's own, with the code in `data`. */
-export function codeOf(error: unknown): string | undefined {
-  if (error instanceof ClientError) return error.code // from connect: nothing was called
-  const data = error instanceof Error && 'data' in error ? error.data : undefined
-  return typeof data === 'object' && data !== null && 'code' in data ? String(data.code) : undefined
+/** Our code for what went wrong, and what is behind it. What a server says of itself has neither. */
+export function failureOf(error: unknown): { code: ClientCode | undefined; cause: unknown } {
+  const code = clientCode(error)
+  if (error instanceof ClientError) return { code, cause: error.cause } // from connect: nothing was called
+  const data = code !== undefined && error instanceof Error && 'data' in error ? error.data : undefined
+  const cause = typeof data === 'object' && data !== null && 'cause' in data ? data.cause : undefined
+  return { code, cause }
 }
 // #endregion failures
 

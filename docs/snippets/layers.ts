@@ -11,6 +11,7 @@ import {
   deadline,
   echo,
   echoFetch,
+  getTask,
   jar,
   type Layer,
   modern,
@@ -19,6 +20,12 @@ import {
   scope,
   type ScopeOptions,
   scopeFetch,
+  type Task,
+  taskOf,
+  tasks,
+  tasksFetch,
+  type TasksOptions,
+  watchTask,
 } from 'pannier/client'
 import { type JarOwner, jarServerOf, type JarStore } from 'pannier/state'
 
@@ -28,7 +35,7 @@ const me = { name: 'my-app', version: '1.0.0' }
 // #region v2
 export async function connectV2(url: string, answerers: Answerers): Promise<Client> {
   const client = new Client(me, { versionNegotiation: { mode: 'auto' } })
-  const layers = compose(rounds({ answerers, server: { target: url } }), deadline(60_000), scope())
+  const layers = compose(rounds({ answerers, server: { target: url } }), scope(), deadline(60_000))
   await client.connect(layers(new StreamableHTTPClientTransport(new URL(url), { fetch: echoFetch() })))
   return client
 }
@@ -37,7 +44,7 @@ export async function connectV2(url: string, answerers: Answerers): Promise<Clie
 // #region v1
 export async function connectV1(url: string, answerers: Answerers): Promise<ClientV1> {
   const client = new ClientV1(me)
-  const layers = compose(rounds({ answerers, server: { target: url } }), deadline(60_000), scope(), modern())
+  const layers = compose(rounds({ answerers, server: { target: url } }), scope(), deadline(60_000), modern())
   await client.connect(layers(new HttpV1(new URL(url), { fetch: modernFetch(echoFetch()) })))
   return client
 }
@@ -55,6 +62,44 @@ export function callPatientlyV1(client: ClientV1, name: string, args: Record<str
   return client.callTool({ name, arguments: args }, undefined, { timeout: NO_LIMIT_MS })
 }
 // #endregion patience
+
+// #region tasks
+/** Also follows calls that become tasks. What tasks ask goes to the same answerers as everything else. */
+export async function connectWithTasks(url: string, options: TasksOptions): Promise<Client> {
+  const client = new Client(me, { versionNegotiation: { mode: 'auto' } })
+  const { answerers = {}, server = { target: url } } = options
+  const layers = compose(rounds({ answerers, server }), tasks({ ...options, server }), scope(), deadline(60_000))
+  await client.connect(layers(new StreamableHTTPClientTransport(new URL(url), { fetch: tasksFetch(echoFetch()) })))
+  return client
+}
+
+/** However long the work takes. How its task is comes as progress. */
+export function callForLong(client: Client, name: string, args: Record<string, unknown>, tell: (task: Task) => void) {
+  const onprogress = (progress: unknown): void => {
+    const task = taskOf(progress)
+    if (task !== undefined) tell(task)
+  }
+  return client.callTool({ name, arguments: args }, { timeout: NO_LIMIT_MS, onprogress })
+}
+// #endregion tasks
+
+// #region handles
+/** With a client that has `handle: true`: begins the work, and gives the id of its task where it became one. */
+export async function begin(client: Client, name: string, args: Record<string, unknown>): Promise<string | undefined> {
+  return taskOf(await client.callTool({ name, arguments: args }))?.taskId
+}
+
+/** In any process, now or next week: how it stands. */
+export async function statusOf(client: Client, taskId: string): Promise<string> {
+  const { status, statusMessage } = await getTask(client, taskId)
+  return statusMessage === undefined ? status : `${status}: ${statusMessage}`
+}
+
+/** Follows the task to its end and gives the result of its call. What it asks goes to the client's answerers. */
+export function finish(client: Client, taskId: string, signal: AbortSignal) {
+  return watchTask(client, taskId, { signal })
+}
+// #endregion handles
 
 // #region jar
 /** Keeps state for the server at this address, where it is one to keep state for. */

@@ -7,11 +7,11 @@ import {
   resume,
   type SavedCall,
   savedFile,
-  storable,
   suspend,
   suspendedOf,
   type SuspendOptions,
   type Target,
+  targetOf,
 } from 'pannier/client'
 import { createServer, type Server, type ServerOptions } from 'pannier/server'
 // #endregion imports
@@ -19,7 +19,7 @@ import { createServer, type Server, type ServerOptions } from 'pannier/server'
 // #region start
 /** A client that waits for nobody: what a person would have to fill in is left open. */
 export function openClient(target: Target, options: SuspendOptions = {}) {
-  return connect(target, { answerers: { form: suspend({ target: storable(target), ...options }) } })
+  return connect(target, { answerers: { form: suspend(options) } })
 }
 
 export async function order(item: string, target: Target, options?: SuspendOptions): Promise<Outcome> {
@@ -44,11 +44,6 @@ function outcomeOf(result: unknown): Outcome {
 /** In any process. A client is connected for this call, and closed after it. */
 export async function goOn(waiting: string, answers: Record<string, Given> | Answerer): Promise<Outcome> {
   return outcomeOf(await resume(waiting, answers, (saved) => openClient(targetOf(saved))))
-}
-
-function targetOf({ target }: SavedCall): Target {
-  if (target === null) throw new Error('The saved call does not say where its server is.')
-  return target
 }
 // #endregion resume
 

@@ -24,8 +24,22 @@ export function failureOf(error: unknown): Failure | undefined {
 function textOf(error: Error): string {
   const { status } = failureReason(error)
   const isPage = status !== undefined && !(error instanceof ClientError)
-  return isPage ? `The server answered HTTP ${status}.` : serverWords(ownMessage(error.message))
+  return isPage ? `The server answered HTTP ${status}.` : serverWords(withCause(error))
 }
+
+/** Errors point programmers to their cause; people get it right away, where it is known. */
+function withCause(error: Error): string {
+  const message = ownMessage(error.message)
+  if (!POINTER.test(message)) return message
+  const data: unknown = 'data' in error ? error.data : undefined
+  const cause: unknown = typeof data === 'object' && data !== null && 'cause' in data ? data.cause : undefined
+  const { why, status } = failureReason(cause)
+  const reason =
+    cause instanceof ClientError ? cause.message : (why ?? (status && `the server answered HTTP ${status}.`))
+  return message.replace(POINTER, reason ? ` Reason: ${reason}` : '')
+}
+
+const POINTER = / The reason is in error\.data\.cause\.$/
 
 function exitCodeOf(error: Error): ExitCode | undefined {
   const code = clientCode(error)

@@ -59,6 +59,8 @@ everyCommand(program).forEach((command) =>
   command.exitOverride().configureOutput({ outputError: (text, write) => write(withoutSecrets(text)) }),
 )
 
+// Standard output is for results, and the SDK tells its developers things there.
+console.debug = () => undefined
 // Whoever reads the output may stop, as `head` does.
 process.stdout.on('error', () => process.exit())
 // Without it, what is said beside the result gets lost, and the work goes on.

@@ -16,8 +16,9 @@ export function noticesOf(display: Display, verbose: boolean) {
     },
     /** The connection failed: now it matters what the server's process said last. */
     tellLast(): void {
-      // A server that did not start is started twice, and says the same again.
-      for (const line of new Set(lines)) display.note(noticeText({ kind: 'stderr', line }))
+      // A server that did not start is started twice, and says the same again: the second time is the whole of it.
+      const last = [...new Set(lines.toReversed())].reverse()
+      for (const line of last) display.note(noticeText({ kind: 'stderr', line }))
     },
   }
 }

@@ -23,6 +23,7 @@ test.each<[string, unknown, string, RegExp]>([
     'CONNECT_FAILED',
     /nothing listens/,
   ],
+  ['a plain server', network('ERR_SSL_WRONG_VERSION_NUMBER'), 'CONNECT_FAILED', /is it http:/],
   ['a bad certificate', network('DEPTH_ZERO_SELF_SIGNED_CERT'), 'CONNECT_FAILED', /self-signed/],
   ['no program', start('ENOENT'), 'CONNECT_FAILED', /no such program/],
   ['silence', new SdkError(SdkErrorCode.RequestTimeout, 'secret'), 'CONNECT_FAILED', /within 2 s/],

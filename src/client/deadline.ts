@@ -6,7 +6,9 @@
  */
 import { hasEnvelope, type RequestId } from '../protocol/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
-import { sendFailure } from './sendFailure.ts'
+import { hasChild } from './childLines.ts'
+import { answerIn, sendFailure } from './sendFailure.ts'
+import { Silences } from './silences.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import {
   cancelledId,
@@ -23,16 +25,15 @@ import {
 
 /** A request with `silenceMs` of silence ends with the code REQUEST_TIMED_OUT, and is cancelled on the server. */
 export function deadline(silenceMs: number): Layer {
-  return (transport) => around(transport, (ends) => new Deadline(ends, silenceMs))
+  return (transport) => around(transport, (ends) => new Deadline(ends, silenceMs, !hasChild(transport)))
 }
 
 interface Waiting {
   readonly request: WireRequest
   readonly token: unknown
-  readonly abort: AbortController
+  readonly abort: AbortController | undefined
   /** Whether to end the request's own stream is how it is cancelled. */
   readonly hasStream: boolean
-  timer: NodeJS.Timeout
 }
 
 /** A subscription is silent by nature; how long connecting may take is for the client to say. */
@@ -41,15 +42,20 @@ const TIMELESS: ReadonlySet<string> = new Set(['subscriptions/listen', 'initiali
 class Deadline implements Passage {
   readonly #ends: Ends
   readonly #silenceMs: number
+  /** Whether requests may have streams of their own, which a process's have not. */
+  readonly #hasStreams: boolean
   readonly #waiting = new Map<RequestId, Waiting>()
+  readonly #silences: Silences
   /** The server's own questions that we have not answered yet. */
   readonly #asked = new Set<RequestId>()
   /** The stateless revision has no questions of servers: nobody answers them, so nobody waits for that. */
   #isModern = false
 
-  constructor(ends: Ends, silenceMs: number) {
+  constructor(ends: Ends, silenceMs: number, hasStreams: boolean) {
     this.#ends = ends
     this.#silenceMs = silenceMs
+    this.#hasStreams = hasStreams
+    this.#silences = new Silences(silenceMs, (key) => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(key)))
   }
 
   async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
@@ -59,14 +65,15 @@ class Deadline implements Passage {
     if (!isRequest(message)) return this.#ends.send(message, options)
     this.#isModern = hasEnvelope(paramsOf(message))
     if (TIMELESS.has(message.method)) return this.#ends.send(message, options)
-    const requestSignal = this.#begin(message, options)
-    const onRequestStreamEnd = (): void => this.#streamEnded(message.id, options)
+    const sending = this.#begin(message, options)
     try {
-      await this.#ends.send(message, { ...options, requestSignal, onRequestStreamEnd })
+      await this.#ends.send(message, sending)
     } catch (error) {
       // What was given up here has had its answer.
       if (!this.#forget(message.id)) return
-      throw sendFailure(error)
+      const answer = answerIn(error, message.id)
+      if (answer === undefined) throw sendFailure(error)
+      this.#ends.deliver(answer)
     }
   }
 
@@ -83,20 +90,24 @@ class Deadline implements Passage {
     this.#asked.clear()
   }
 
-  #begin(request: WireRequest, options: SendOptions | undefined): AbortSignal {
-    const abort = new AbortController()
+  /** What the request is to be sent with, so that it can be given up. */
+  #begin(request: WireRequest, options: SendOptions | undefined): SendOptions | undefined {
+    const { id } = request
     const given = options?.['requestSignal']
     const hasStream = given instanceof AbortSignal
+    const abort = this.#hasStreams ? new AbortController() : undefined
     const token = metaIn(paramsOf(request))['progressToken']
-    this.#waiting.set(idKey(request.id), { request, token, abort, hasStream, timer: this.#timer(request.id) })
+    this.#waiting.set(idKey(id), { request, token, abort, hasStream })
+    this.#silences.heard(idKey(id))
     if (hasStream) {
       const cancel = (): void => {
-        this.#forget(request.id)
-        abort.abort(given.reason)
+        this.#forget(id)
+        abort?.abort(given.reason)
       }
       given.addEventListener('abort', cancel, { once: true })
     }
-    return abort.signal
+    if (abort === undefined) return options
+    return { ...options, requestSignal: abort.signal, onRequestStreamEnd: () => this.#streamEnded(id, options) }
   }
 
   #heard({ id }: WireRequest): void {
@@ -109,15 +120,9 @@ class Deadline implements Passage {
 
   /** For one request by its progress token, or for all. */
   #beginAgain(token?: unknown): void {
-    for (const [id, waiting] of this.#waiting) {
-      if (token !== undefined && waiting.token !== token) continue
-      clearTimeout(waiting.timer)
-      waiting.timer = this.#timer(id)
+    for (const [key, waiting] of this.#waiting) {
+      if (token === undefined || waiting.token === token) this.#silences.heard(key)
     }
-  }
-
-  #timer(id: RequestId): NodeJS.Timeout {
-    return setTimeout(() => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(id)), this.#silenceMs)
   }
 
   #giveUp(id: RequestId): void {
@@ -126,7 +131,7 @@ class Deadline implements Passage {
     this.#forget(id)
     const reason = `The server was silent for ${this.#silenceMs / 1000} s.`
     this.#ends.deliver(errorMessage(waiting.request.id, INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
-    waiting.abort.abort()
+    waiting.abort?.abort()
     if (!waiting.hasStream) this.#ends.send(cancellation(waiting.request, reason)).catch(() => undefined)
   }
 
@@ -141,7 +146,7 @@ class Deadline implements Passage {
 
   #forget(id: RequestId): boolean {
     const key = idKey(id)
-    clearTimeout(this.#waiting.get(key)?.timer)
+    this.#silences.end(key)
     return this.#waiting.delete(key)
   }
 }

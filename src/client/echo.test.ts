@@ -9,6 +9,12 @@ import { echoLines } from './echoLines.ts'
 const question = (id: number | string, state?: string) =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"elicitation/create","params":{"state":"not this"}${state === undefined ? '' : `,"state":${state}`}}`
 const answer = (id: number | string) => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"action":"decline"}}`
+/** The lines of a process that was told that a state may stand there. */
+const declaredLines = () => {
+  const lines = echoLines()
+  lines.outgoing('{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{}}}')
+  return lines
+}
 const stateIn = (text: string) => /,"state":(.*)\}$/s.exec(text)?.[1]
 
 describe('on lines', () => {
@@ -23,13 +29,13 @@ describe('on lines', () => {
       '""',
     ]
     for (const state of states) {
-      const lines = echoLines()
+      const lines = declaredLines()
       expect(JSON.parse(lines.incoming(question(1, state)))).toEqual(JSON.parse(question(1)))
       expect(stateIn(lines.outgoing(answer(1)))).toBe(state)
     }
     fc.assert(
       fc.property(fc.json(), (state) => {
-        const lines = echoLines()
+        const lines = declaredLines()
         lines.incoming(question(1, state))
         expect(stateIn(lines.outgoing(answer(1)))).toBe(state)
       }),
@@ -37,7 +43,7 @@ describe('on lines', () => {
   })
 
   proves('ST-6', 'an answer to a request without a state has none, also when another under its id had one', () => {
-    const lines = echoLines()
+    const lines = declaredLines()
     lines.incoming(question(1))
     expect(lines.outgoing(answer(1))).toBe(answer(1))
     lines.incoming(question(2, '"old"'))
@@ -52,7 +58,7 @@ describe('on lines', () => {
   })
 
   proves('ST-4', 'each of many open requests gets its own state, and 1 is not "1"', () => {
-    const lines = echoLines()
+    const lines = declaredLines()
     const ids = [1, '1', 2, 'a', 'é', 3]
     for (const id of ids) lines.incoming(question(id, JSON.stringify(`state of ${typeof id} ${id}`)))
     for (const id of ids.toReversed()) {
@@ -61,13 +67,13 @@ describe('on lines', () => {
   })
 
   test('an id is the same however it is written', () => {
-    const lines = echoLines()
+    const lines = declaredLines()
     lines.incoming('{"jsonrpc":"2.0","id":"\\u0061","method":"ping","state":"s"}')
     expect(stateIn(lines.outgoing(answer('a')))).toBe('"s"')
   })
 
   test('however often a server writes "state", it is taken out in one go, and the last one counts', () => {
-    const lines = echoLines()
+    const lines = declaredLines()
     const line = `{"jsonrpc":"2.0","id":1,"method":"ping"${',"state":0'.repeat(100_000)},"state":1}`
     expect(lines.incoming(line)).toBe('{"jsonrpc":"2.0","id":1,"method":"ping"}')
     expect(stateIn(lines.outgoing(answer(1)))).toBe('1')
@@ -79,11 +85,11 @@ describe('on lines', () => {
     '{"id":1,"method":"ping","state":',
     '{"id":nonsense,"method":"ping","state":1}',
   ])('a line that is no JSON passes as it is: %s', (line) => {
-    expect(echoLines().incoming(line)).toBe(line)
+    expect(declaredLines().incoming(line)).toBe(line)
   })
 
   test('an error takes its state along', () => {
-    const lines = echoLines()
+    const lines = declaredLines()
     lines.incoming(question(1, '"s"'))
     expect(JSON.parse(lines.outgoing('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}')).state).toBe('s')
   })
@@ -94,13 +100,13 @@ describe('on lines', () => {
     'not JSON "state"',
     '["state"]',
   ])('what is no request of a server passes: %s', (text) => {
-    const lines = echoLines()
+    const lines = declaredLines()
     expect(lines.incoming(text)).toBe(text)
     expect(lines.outgoing(answer(1))).toBe(answer(1))
   })
 
   test('initialize says where a state may stand, and other requests say nothing', () => {
-    const { outgoing } = echoLines()
+    const { outgoing } = declaredLines()
     const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { capabilities: { roots: {} } } }
     expect(JSON.parse(outgoing(JSON.stringify(initialize))).params.capabilities).toEqual({
       roots: {},
@@ -111,7 +117,7 @@ describe('on lines', () => {
   })
 
   test('more state than a server may have kept drops the oldest, and the answers go without', () => {
-    const lines = echoLines()
+    const lines = declaredLines()
     for (let id = 0; id <= 1_000; id++) lines.incoming(question(id, '"s"'))
     expect(stateIn(lines.outgoing(answer(0)))).toBeUndefined()
     expect(stateIn(lines.outgoing(answer(1_000)))).toBe('"s"')

@@ -9,17 +9,21 @@ export interface SwiftSeam extends LineSeam {
 }
 
 const STATE = Buffer.from('"state"')
-const ESCAPE = Buffer.from('\\u')
+const BACKSLASH = 0x5c
 
 /** For one child process. */
 export function echoLines(): SwiftSeam {
   const states = new EchoStates()
+  // Nobody puts a state on a request before it was declared; in the stateless revision nobody declares it.
+  let isDeclared = false
   return {
-    passesIn: (chunk) => states.isEmpty && !chunk.includes(STATE) && !chunk.includes(ESCAPE),
+    passesIn: (chunk) => !isDeclared || (states.isEmpty && !chunk.includes(STATE) && !chunk.includes(BACKSLASH)),
     passesOut: (text) => states.isEmpty && !text.includes('"initialize"'),
-    incoming: (line) => states.incoming(line),
+    incoming: (line) => (isDeclared ? states.incoming(line) : line),
     outgoing: (line) => {
-      const { text, settle } = states.outgoing(declaredInText(line))
+      const declared = declaredInText(line)
+      isDeclared ||= declared !== line
+      const { text, settle } = states.outgoing(declared)
       settle()
       return text
     },

@@ -36,6 +36,9 @@ export const CLIENT_CODES = [
   'MESSAGE_UNREADABLE',
 ] as const
 
+/** Where whoever made a call finds what a layer keeps out of its message: it may be anybody's words. */
+export const SEE_CAUSE = 'The reason is in error.data.cause.'
+
 export type ClientCode = (typeof CLIENT_CODES)[number]
 
 /** The one error of this folder. Its message says what to do and never holds a token, a state or an answer. */

@@ -80,6 +80,8 @@ const NETWORK_REASONS: ReadonlyMap<unknown, string> = new Map([
   ['ETIMEDOUT', 'the host does not answer.'],
   ['UND_ERR_CONNECT_TIMEOUT', 'the host does not answer.'],
   ['UND_ERR_SOCKET', 'the connection was cut.'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'what answers there does not speak TLS; is it http: and not https:?'],
+  ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'what answers there does not speak TLS; is it http: and not https:?'],
   ['CERT_HAS_EXPIRED', 'its certificate has expired.'],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its certificate is self-signed.'],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'its certificate is self-signed.'],

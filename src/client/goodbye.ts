@@ -18,7 +18,7 @@ export function goodbye(endSession: () => Promise<void>): Goodbye {
     layer: (transport) =>
       around(transport, (ends) => ({
         // A request is under way until its answer comes, which may be never. To cancel a task is one that has to go.
-        async send(message, options) {
+        send(message, options) {
           const sending = ends.send(message, options)
           if (isRequest(message) && message.method !== 'tasks/cancel') return sending
           underWay.add(sending)

@@ -6,7 +6,7 @@
  * sees it and calls again sends what it set.
  */
 import { CLIENT_STATE_EXTENSION, isObject, type Json, type StateScope, stateKey } from '../protocol/index.ts'
-import type { JarChange, JarNews, JarOwner, JarStore } from '../state/index.ts'
+import type { JarChange, JarContents, JarNews, JarOwner, JarStore } from '../state/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { type Declare, declaring, extended } from './declare.ts'
 import { ClientError } from './errors.ts'
@@ -27,7 +27,7 @@ const declare: Declare = declaring((capabilities) =>
   extended(extended(capabilities, 'state', {}), 'extensions', { [CLIENT_STATE_EXTENSION]: {} }),
 )
 
-type Kept = Awaited<ReturnType<JarStore['read']>>
+type Kept = JarContents | undefined | Promise<JarContents | undefined>
 
 class JarLayer implements Passage {
   readonly #ends: Ends
@@ -46,8 +46,9 @@ class JarLayer implements Passage {
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
-    const isAtOnce = this.#sending.areFree && !isRequest(message)
-    return isAtOnce ? this.#ends.send(message, options) : this.#sendInTurn(message, options)
+    const kept = isRequest(message) && message.method !== 'initialize' ? this.#read() : undefined
+    const isAtOnce = this.#sending.areFree && !(kept instanceof Promise)
+    return isAtOnce ? this.#ends.send(outgoing(message, kept), options) : this.#sendInTurn(message, options, kept)
   }
 
   receive(message: WireMessage, extra: unknown): void {
@@ -56,18 +57,26 @@ class JarLayer implements Passage {
     this.#deliverInTurn(message, extra, change).catch((error: unknown) => this.#ends.report(error as Error))
   }
 
-  async #sendInTurn(message: WireMessage, options: SendOptions | undefined): Promise<void> {
-    const turn = this.#sending.take()
-    let kept: Kept | undefined
+  /** Nothing, where the store fails. */
+  #read(): Kept {
     try {
-      if (isRequest(message) && message.method !== 'initialize') kept = await this.#store.read(this.#owner)
+      const kept = this.#store.read(this.#owner)
+      return kept instanceof Promise ? kept.catch((cause: unknown) => this.#failed(cause)) : kept
     } catch (cause) {
-      this.#ends.report(unavailable(cause))
+      return this.#failed(cause)
     }
+  }
+
+  #failed(cause: unknown): undefined {
+    this.#ends.report(unavailable(cause))
+  }
+
+  async #sendInTurn(message: WireMessage, options: SendOptions | undefined, reading: Kept): Promise<void> {
+    const turn = this.#sending.take()
+    const kept = await reading
     if (!this.#sending.has(turn)) await this.#sending.comes(turn)
     this.#sending.pass()
-    const declared = declare(message)
-    await this.#ends.send(kept === undefined ? declared : withState(declared, kept), options)
+    await this.#ends.send(outgoing(message, kept), options)
   }
 
   async #deliverInTurn(message: WireMessage, extra: unknown, change: JarChange | undefined): Promise<void> {
@@ -83,12 +92,17 @@ class JarLayer implements Passage {
       const news = await this.#store.write(this.#owner, change)
       if (news.length > 0) this.#onNews?.(news)
     } catch (cause) {
-      this.#ends.report(unavailable(cause))
+      this.#failed(cause)
     }
   }
 }
 
-function withState(message: WireMessage, { session, server }: Kept): WireMessage {
+function outgoing(message: WireMessage, kept: JarContents | undefined): WireMessage {
+  const declared = declare(message)
+  return kept === undefined ? declared : withState(declared, kept)
+}
+
+function withState(message: WireMessage, { session, server }: JarContents): WireMessage {
   const hasSession = Object.keys(session).length > 0
   const hasServer = Object.keys(server).length > 0
   if (!hasSession && !hasServer) return message

@@ -8,12 +8,21 @@
  */
 import { isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../protocol/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
+import { hasChild } from './childLines.ts'
 import { ModernListening } from './modernListening.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import * as wire from './wireMessage.ts'
 
-export function modern(): Layer {
-  return (transport) => around(transport, (ends) => new Modern(ends))
+export interface ModernOptions {
+  /**
+   * How long a process may be silent about what it is, in milliseconds; then it is taken for one of the session era. A
+   * server over HTTP has to answer. @default 5000
+   */
+  probeMs?: number
+}
+
+export function modern({ probeMs = 5_000 }: ModernOptions = {}): Layer {
+  return (transport) => around(transport, (ends) => new Modern(ends, hasChild(transport) ? probeMs : undefined))
 }
 
 /** The codes that only servers of the stateless revision answer with. */
@@ -21,16 +30,21 @@ const MODERN_ERRORS: ReadonlySet<unknown> = new Set([-32020, -32021, -32022])
 
 class Modern implements Passage {
   readonly #ends: Ends
+  readonly #probeMs: number | undefined
   readonly #listening: ModernListening
   readonly #streams = new Map<string, AbortController>()
   #era: 'unknown' | 'legacy' | 'modern' = 'unknown'
   /** The client's `initialize`, while the server is asked what it is. */
   #hello: (wire.WireRequest & { readonly asked: RequestId }) | undefined
+  /** What a process did not answer in time. Its late answer is for nobody. */
+  #unheeded: RequestId | undefined
+  #probe: NodeJS.Timeout | undefined
   #envelope: Json = {}
   #capabilities: Json = {}
 
-  constructor(ends: Ends) {
+  constructor(ends: Ends, probeMs: number | undefined) {
     this.#ends = ends
+    this.#probeMs = probeMs
     this.#listening = new ModernListening({
       open: (id, notifications) => this.#open(id, notifications),
       close: (id) => this.#close(id),
@@ -49,6 +63,7 @@ class Modern implements Passage {
 
   receive(message: WireMessage, extra: unknown): void {
     if (this.#hello !== undefined && message.id === this.#hello.asked) return this.#discovered(this.#hello, message)
+    if (this.#unheeded !== undefined && message.id === this.#unheeded) return
     if (this.#era !== 'modern' || !this.#listening.takes(message)) this.#ends.deliver(message, extra)
   }
 
@@ -57,6 +72,7 @@ class Modern implements Passage {
   }
 
   closed(): void {
+    this.#asked()
     this.#listening.stop()
     for (const abort of this.#streams.values()) abort.abort()
     this.#streams.clear()
@@ -72,20 +88,35 @@ class Modern implements Passage {
     }
     const id = wire.mintId()
     this.#hello = { ...message, asked: id }
+    if (this.#probeMs !== undefined) this.#probe = setTimeout(() => this.#silent(), this.#probeMs)
     try {
       const params = { _meta: this.#envelope }
       await this.#ends.send({ jsonrpc: '2.0', id, method: 'server/discover', params }, options)
     } catch (error) {
-      if (!isRefusal(error) || this.#hello?.asked !== id) throw error
+      const isOpen = this.#hello?.asked === id
+      if (isOpen) this.#asked()
+      if (!isOpen || !isRefusal(error)) throw error
       await this.#goLegacy(message, options)
     }
   }
 
   #discovered(hello: wire.WireRequest, message: WireMessage): void {
-    this.#hello = undefined
+    this.#asked()
     const { result, error } = message
     if (isObject(result)) return this.#goModern(hello, result)
     if (isObject(error) && MODERN_ERRORS.has(error['code'])) return this.#ends.deliver({ ...message, id: hello.id })
+    this.#greetAnew(hello)
+  }
+
+  /** Older servers may ignore what comes before `initialize`. */
+  #silent(): void {
+    const hello = this.#hello
+    if (hello === undefined) return
+    this.#unheeded = hello.asked
+    this.#greetAnew(hello)
+  }
+
+  #greetAnew(hello: wire.WireRequest): void {
     this.#goLegacy(hello, undefined).catch((cause: unknown) => {
       const sentence = 'The server could not be asked for a session.'
       this.#ends.deliver(wire.errorMessage(hello.id, wire.INTERNAL_ERROR, sentence, { code: 'CONNECT_FAILED', cause }))
@@ -108,9 +139,15 @@ class Modern implements Passage {
   }
 
   async #goLegacy({ id, params }: WireMessage, options: SendOptions | undefined): Promise<void> {
-    this.#hello = undefined
+    this.#asked()
     this.#era = 'legacy'
     await this.#ends.send({ jsonrpc: '2.0', id, method: 'initialize', params } as WireMessage, options)
+  }
+
+  /** It is known what the server is. */
+  #asked(): void {
+    clearTimeout(this.#probe)
+    this.#hello = undefined
   }
 
   async #request(message: wire.WireRequest, options: SendOptions | undefined): Promise<void> {

@@ -44,6 +44,12 @@ export class Questioner {
     return questions.every(([, request]) => this.answers(request))
   }
 
+  /** Those that there is an answerer for, and the others. */
+  sorted({ questions }: InputRequired): { ours: InputRequired['questions']; theirs: InputRequired['questions'] } {
+    const ours = questions.filter(([, request]) => this.answers(request))
+    return { ours, theirs: questions.filter((question) => !ours.includes(question)) }
+  }
+
   answers(request: InputRequest): boolean {
     return answererFor(request, this.#answerers) !== undefined
   }

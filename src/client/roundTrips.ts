@@ -9,12 +9,13 @@
 import { isObject, type Json, type RequestId } from '../protocol/index.ts'
 import { type Answered, answerAll, pause } from './answering.ts'
 import type { Ends } from './around.ts'
-import { ClientError } from './errors.ts'
+import { ClientError, SEE_CAUSE } from './errors.ts'
 import { type InputRequired, pauseMs, readInputRequired } from './inputRequired.ts'
 import type { Questioner } from './questioner.ts'
 import type { RoundCall } from './roundCall.ts'
 import { RoundCalls } from './roundCalls.ts'
 import type { SavedPlace } from './savedCall.ts'
+import { declares, type SharedRounds } from './sharedRounds.ts'
 import { suspendCall } from './suspend.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
 import {
@@ -32,6 +33,7 @@ export interface RoundSettings {
   readonly maxRounds: number
   readonly maxStateBytes: number
   readonly place: SavedPlace | undefined
+  readonly shared: SharedRounds
 }
 
 export class RoundTrips {
@@ -114,7 +116,7 @@ export class RoundTrips {
       const asked = readInputRequired(result, this.#settings.maxStateBytes)
       // Where the client speaks the stateless revision, it may have what answers the rest.
       const isForClient = call.isModern && !this.#questioner.answersAll(asked)
-      if (isForClient) return this.#answer(call, { ...message, id: call.callerId }, extra)
+      if (isForClient) return await this.#share(call, message, asked, extra)
       if (++call.rounds > this.#settings.maxRounds) throw endless(this.#settings.maxRounds)
       this.#calls.goesOn(call)
       this.#questioner.heardServer(result)
@@ -124,13 +126,33 @@ export class RoundTrips {
     }
   }
 
+  /** The client gets what no answerer is there for: a part of the round, or all of it as it came. */
+  async #share(call: RoundCall, message: WireAnswer, asked: InputRequired, extra: unknown): Promise<void> {
+    const { ours, theirs } = this.#questioner.sorted(asked)
+    const result = message['result'] as Json
+    const isShared = ours.length > 0 && declares(call.params, theirs)
+    if (!isShared) return this.#answer(call, { ...message, id: call.callerId }, extra)
+    this.#calls.goesOn(call)
+    this.#questioner.heardServer(result)
+    const round = await this.#ask(call, ours)
+    if (call.over) return
+    const [open] = Object.values(round.open)
+    // A call that is put to sleep takes along what the client would have been asked.
+    const rest = open && Object.fromEntries(theirs.map(([key, request]) => [key, { ...open, request }]))
+    if (rest) return this.#suspend(call, asked, { ...round, open: { ...round.open, ...rest } })
+    const part = this.#settings.shared.share(result, theirs, round.answers, asked.requestState)
+    this.#answer(call, { ...message, id: call.callerId, result: part }, extra)
+  }
+
+  #ask(call: RoundCall, questions: InputRequired['questions']): Promise<Answered> {
+    return answerAll(questions, call.signal, (question) => this.#questioner.ask({ ...question, call: call.about }))
+  }
+
   async #goOn(call: RoundCall, asked: InputRequired): Promise<void> {
     if (asked.questions.length > 0) call.idle = 0
     else await pause(pauseMs(++call.idle), call.signal)
     this.#questioner.assertAnswerable(asked)
-    const round = await answerAll(asked.questions, call.signal, (question) =>
-      this.#questioner.ask({ ...question, call: call.about }),
-    )
+    const round = await this.#ask(call, asked.questions)
     if (call.over) return
     if (Object.keys(round.open).length > 0) return this.#suspend(call, asked, round)
     await this.#sendLeg(call, call.next(asked.questions.length > 0 ? round.answers : undefined, asked.requestState))
@@ -143,7 +165,7 @@ export class RoundTrips {
     } catch (cause) {
       // Its answer may have come all the same, and the call be further by now.
       if (this.#calls.byLeg(leg.id) !== call) return
-      throw new ClientError('ROUND_UNSENT', 'A later round of the call could not be sent; see the cause.', { cause })
+      throw new ClientError('ROUND_UNSENT', `A later round of the call could not be sent. ${SEE_CAUSE}`, { cause })
     }
   }
 
@@ -157,7 +179,7 @@ export class RoundTrips {
 
   #fail(call: RoundCall, error: unknown): void {
     const known = error instanceof ClientError ? error : undefined
-    const sentence = known?.message ?? 'A question of the server could not be answered; see the cause.'
+    const sentence = known?.message ?? `A question of the server could not be answered. ${SEE_CAUSE}`
     const data = { code: known?.code ?? 'ANSWER_FAILED', cause: known === undefined ? error : known.cause } as const
     this.#answer(call, errorMessage(call.callerId, INTERNAL_ERROR, sentence, data))
   }

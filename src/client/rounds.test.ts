@@ -434,6 +434,70 @@ describe('a client that has handlers of its own', () => {
     await settled()
     expect(above.heard).toEqual([{ jsonrpc: '2.0', ...result }])
   })
+
+  describe('in the stateless revision, of a round with questions of both', () => {
+    const roots = { method: 'roots/list' }
+    const envelope = (capabilities: object) => ({
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': capabilities,
+    })
+    const both = { inputRequests: { q: form(), r: roots } }
+
+    test.each(['é"\\\ud800 {}', undefined])('it gets its own, and the server gets all answers: %j', async (state) => {
+      const { wire, above, last } = layered()
+      await above.send(call(1, { _meta: envelope({ roots: {} }) }))
+      wire.say(inputRequired(1, { ...both, ...(state !== undefined && { requestState: state }) }))
+      await settled()
+      const [{ id, result }] = above.heard
+      expect(id).toBe(1)
+      expect(result).toMatchObject({ resultType: 'input_required', inputRequests: { r: roots } })
+      expect(Object.keys(result.inputRequests)).toEqual(['r'])
+      const { requestState } = result
+      await above.send(call(2, { _meta: envelope({ roots: {} }), inputResponses: { r: { roots: [] } }, requestState }))
+      expect(last().id).toBe(2)
+      expect(last().params?.['inputResponses']).toEqual({ q: accept({ name: 'Ann' }), r: { roots: [] } })
+      expect(last().params?.['requestState']).toBe(state)
+      wire.say(done(2))
+      expect(above.heard[1]).toEqual({ jsonrpc: '2.0', ...done(2) })
+    })
+
+    test('it gets all where it declared only a part of the rest, and nobody is asked in vain', async () => {
+      const asked = vi.fn(() => accept())
+      const { wire, above } = layered({ form: asked })
+      await above.send(call(1, { _meta: envelope({}) }))
+      const result = inputRequired(1, both)
+      wire.say(result)
+      await settled()
+      expect(above.heard).toEqual([{ jsonrpc: '2.0', ...result }])
+      expect(asked).not.toHaveBeenCalled()
+    })
+
+    test('a call that is put to sleep takes along what it would have been asked', async () => {
+      const { wire, above } = layered({ form: suspend() })
+      await above.send(call(1, { _meta: envelope({ roots: {} }) }))
+      wire.say(inputRequired(1, { ...both, requestState: 's' }))
+      await settled()
+      const saved = suspendedOf(above.heard[0].result)?.saved
+      expect(saved).toMatchObject({ inputRequests: both.inputRequests, inputResponses: {}, requestState: 's' })
+    })
+
+    test('a cancelled call ends the asking, and the client hears nothing', async () => {
+      const signals: AbortSignal[] = []
+      const { wire, above } = layered({
+        form: ({ signal }) => {
+          signals.push(signal)
+          return new Promise(() => undefined)
+        },
+      })
+      await above.send(call(1, { _meta: envelope({ roots: {} }) }))
+      wire.say(inputRequired(1, both))
+      await settled()
+      await above.send({ method: 'notifications/cancelled', params: { requestId: 1 } })
+      await settled()
+      expect(signals).toMatchObject([{ aborted: true }])
+      expect(above.heard).toEqual([])
+    })
+  })
 })
 
 test('a result that came by a retry says that it must not be kept', async () => {

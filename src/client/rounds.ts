@@ -14,6 +14,7 @@ import { Questioner } from './questioner.ts'
 import { isAsking, RoundCall } from './roundCall.ts'
 import { RoundTrips } from './roundTrips.ts'
 import type { SavedPlace } from './savedCall.ts'
+import { SharedRounds } from './sharedRounds.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import { cancelledId, isAnswer, isRequest, paramsOf, type WireRequest } from './wireMessage.ts'
 
@@ -38,6 +39,7 @@ class Rounds implements Passage {
   readonly #ends: Ends
   readonly #declare: Declare
   readonly #questioner: Questioner
+  readonly #shared = new SharedRounds()
   readonly #trips: RoundTrips
   readonly #pushed: PushedQuestions
   /** The request whose result says who the server is. */
@@ -53,7 +55,7 @@ class Rounds implements Passage {
       return era === 'modern' ? answering : extended(answering, 'experimental', { [ROUNDS_CAPABILITY]: {} })
     })
     this.#questioner = new Questioner(ends, answerers, server)
-    this.#trips = new RoundTrips(ends, this.#questioner, { maxRounds, maxStateBytes, place })
+    this.#trips = new RoundTrips(ends, this.#questioner, { maxRounds, maxStateBytes, place, shared: this.#shared })
     this.#pushed = new PushedQuestions(ends, this.#questioner)
   }
 
@@ -84,7 +86,7 @@ class Rounds implements Passage {
   #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
     this.#isModern = hasEnvelope(paramsOf(message))
     const declared = this.#declare(message) as WireRequest
-    if (isAsking(declared)) return this.#trips.begin(new RoundCall(declared, options))
+    if (isAsking(declared)) return this.#trips.begin(new RoundCall(this.#shared.whole(declared), options))
     if (message.method === 'initialize' || message.method === 'server/discover') {
       this.#greeting = message.id
       this.#questioner.heardClient(paramsOf(message)['capabilities'])

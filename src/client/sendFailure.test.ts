@@ -2,7 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError 
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ClientError } from './errors.ts'
-import { sendFailure } from './sendFailure.ts'
+import { answerIn, sendFailure } from './sendFailure.ts'
 
 const network = new TypeError('fetch failed', { cause: Object.assign(new Error('secret'), { code: 'UND_ERR_SOCKET' }) })
 const http = (status: number) => new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'secret', { status })
@@ -28,4 +28,25 @@ test.each([
   ['one that nobody knows', new Error('no')],
 ])('%s stays what it is', (_, error) => {
   expect(sendFailure(error)).toBe(error)
+})
+
+const status = (text: string | undefined, code = 404) =>
+  new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'no', { status: code, ...(text !== undefined && { text }) })
+const refusal = { jsonrpc: '2.0', id: 7, error: { code: -32601, message: 'No such method.', data: { a: 1 } } }
+
+test('an answer that came with the status of an error is an answer', () => {
+  expect(answerIn(status(JSON.stringify(refusal)), 7)).toEqual(refusal)
+})
+
+test.each([
+  ['to another request', status(JSON.stringify(refusal)), 8],
+  ['to nobody', status(JSON.stringify({ ...refusal, id: null })), 7],
+  ['that is no error', status(JSON.stringify({ jsonrpc: '2.0', id: 7, result: {} })), 7],
+  ['with an error that is none', status(JSON.stringify({ id: 7, error: { code: 'no', message: 'no' } })), 7],
+  ['in a page', status('<html>'), 7],
+  ['without words', status(undefined), 7],
+  ['at a locked door', status(JSON.stringify(refusal), 401), 7],
+  ['of a network', new TypeError('fetch failed'), 7],
+])('%s there is none', (_, error, id) => {
+  expect(answerIn(error, id)).toBeUndefined()
 })

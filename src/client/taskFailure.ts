@@ -1,6 +1,6 @@
 /** Why a caller gets no result from its task, as the answer to its request. */
 import type { RequestId } from '../protocol/index.ts'
-import { ClientError } from './errors.ts'
+import { ClientError, SEE_CAUSE } from './errors.ts'
 import { ServerFault } from './taskWire.ts'
 import type { WireMessage } from './transport.ts'
 import { errorMessage, INTERNAL_ERROR } from './wireMessage.ts'
@@ -23,7 +23,7 @@ export function taskFailure(id: RequestId, error: unknown, taskId?: string): Wir
 function clientErrorOf(error: unknown): ClientError | ServerFault {
   if (error instanceof ClientError) return error
   if (!(error instanceof ServerFault)) {
-    return new ClientError('TASK_UNREACHABLE', 'The task cannot be followed; see the cause.', { cause: error })
+    return new ClientError('TASK_UNREACHABLE', `The task cannot be followed. ${SEE_CAUSE}`, { cause: error })
   }
   if (error.isTimeout) return new ClientError('REQUEST_TIMED_OUT', error.message)
   if (error.code !== HEADER_MISMATCH) return error

@@ -6,7 +6,7 @@ import type { Json } from '../protocol/index.ts'
 import type { Answered } from './answering.ts'
 import { pause } from './answering.ts'
 import { Bell } from './bell.ts'
-import { ClientError } from './errors.ts'
+import { ClientError, SEE_CAUSE } from './errors.ts'
 import { finalResult, invalid, isOver, type Task, type TaskError } from './task.ts'
 import { MAX_TRIES, pauseBeforeLook, pauseBeforeTry } from './taskPace.ts'
 import { type Batch, type Questions, TaskQuestions } from './taskQuestions.ts'
@@ -224,10 +224,10 @@ function endless(maxRounds: number): ClientError {
 }
 
 function unanswered(cause: unknown): ClientError {
-  return new ClientError('ANSWER_FAILED', 'A question of the task could not be answered; see the cause.', { cause })
+  return new ClientError('ANSWER_FAILED', `A question of the task could not be answered. ${SEE_CAUSE}`, { cause })
 }
 
 function unreachable(cause: unknown): ClientError {
-  const sentence = 'The server could not be asked how its task is; the task may go on. See the cause.'
+  const sentence = `The server could not be asked how its task is; the task may go on. ${SEE_CAUSE}`
   return new ClientError('TASK_UNREACHABLE', sentence, { cause })
 }

@@ -97,6 +97,7 @@ class Tasks implements Passage {
     if (isAnswer(message) && this.#questioner.take(message)) return Promise.resolve()
     const cancelled = cancelledId(message)
     if (cancelled === undefined) return this.#ends.send(message, options)
+    this.#lists.delete(idKey(cancelled))
     return this.#calls.cancel(cancelled, message, options)
   }
 

@@ -7,7 +7,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': 
 // These have entries in the list of public suffixes, but no registry gives their names to anybody.
 const UNREGISTERED = /(^|\.)(arpa|onion)$/
 
-const ADVICE = 'Use allowLocal while you develop.'
+const ADVICE = 'Use allowLocal (--allow-local) while you develop.'
 
 /**
  * The name of an HTTP server: its full domain name, as the parser of URLs writes it that `fetch` uses, too: small

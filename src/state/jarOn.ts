@@ -9,7 +9,7 @@
 import type { JarSettings } from './jarOptions.ts'
 import { overflow, planChange } from './jarRules.ts'
 import { type JarRecord, type JarShelf, parseKept, scopeOf, serverKey } from './jarShelf.ts'
-import type { Jar, JarChange, JarEntry, JarFilter, JarKey, JarNews, JarOwner } from './jarStore.ts'
+import type { Jar, JarChange, JarContents, JarEntry, JarFilter, JarKey, JarNews, JarOwner } from './jarStore.ts'
 import { makeSweeper } from './sweeper.ts'
 
 export function jarOn(shelf: JarShelf, settings: JarSettings): Jar {
@@ -23,12 +23,24 @@ export function jarOn(shelf: JarShelf, settings: JarSettings): Jar {
     return kept.filter((one) => one.updatedAt > updatedAt && (one.scope === 'server' || one.usedAt > sessionUsedAt))
   }
 
-  function readNow(owner: JarOwner) {
+  function readNow(owner: JarOwner): JarContents {
+    const kept = shelf.read(owner)
+    if (kept.length === 0) return { session: {}, server: {} }
     const now = clock()
-    const records = onlyLive(shelf.read(owner), now)
+    const records = onlyLive(kept, now)
     const isNews = records.some(({ usedAt }) => Math.abs(now - usedAt) >= noteEveryMs)
     if (isNews) shelf.touch(owner, now, horizonAt(now))
     return { session: dictionary(records, 'session'), server: dictionary(records, 'server') }
+  }
+
+  // With each request it is asked for, so nobody waits for a promise of what is here. It never throws.
+  function read(owner: JarOwner): JarContents | Promise<never> {
+    try {
+      return readNow(owner)
+    } catch (error) {
+      const reason = error as Error
+      return Promise.reject(reason)
+    }
   }
 
   function writeNow(owner: JarOwner, change: JarChange): JarNews[] {
@@ -67,7 +79,7 @@ export function jarOn(shelf: JarShelf, settings: JarSettings): Jar {
   }
 
   return {
-    read: async (owner) => readNow(owner),
+    read,
     write: async (owner, change) => writeNow(owner, change),
     endContext: async ({ principal, context }) => shelf.endContext(principal, context),
     list: async (filter = {}) => onlyLive(shelf.entries(filter), clock()),

@@ -197,7 +197,7 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer Value> ? Value : never
 
-const step = (jar: Jar, [kind, at, change]: Operation): Promise<unknown> => {
+const step = async (jar: Jar, [kind, at, change]: Operation): Promise<unknown> => {
   if (kind === 'write') return jar.write(at, change)
   if (kind === 'read') return jar.read(at)
   if (kind === 'endContext') return jar.endContext(at)

@@ -53,10 +53,15 @@ export interface JarFilter {
   readonly name?: string | undefined
 }
 
+export interface JarContents {
+  readonly session: Record<string, unknown>
+  readonly server: Record<string, unknown>
+}
+
 /** Keeps for servers what they ask a client to keep (SEP-1655). Every operation happens as a whole or not at all. */
 export interface JarStore {
-  /** What to send: session state of the context and server state, by name. */
-  read(owner: JarOwner): Promise<{ session: Record<string, unknown>; server: Record<string, unknown> }>
+  /** What to send: session state of the context and server state, by name. Not a promise where it is at hand. */
+  read(owner: JarOwner): JarContents | Promise<JarContents>
   /** Takes what a result sets; null deletes. Gives what was refused or evicted, for the host to be told. */
   write(owner: JarOwner, change: JarChange): Promise<readonly JarNews[]>
   /** The context is over: its session state goes. */

@@ -59,6 +59,7 @@ describe('a bad key value is refused with a sentence and without the key', () =>
     ['padding', `${good}=`, 'KEYS_ENCODING'],
     ['the other base64 alphabet', `${good.slice(0, 41)}+/`, 'KEYS_ENCODING'],
     ['quotes', `"${good}"`, 'KEYS_ENCODING'],
+    ['the line of a .env file', `PANNIER_KEYS=${good}`, 'KEYS_ENCODING'],
     ['a last character with stray bits', notCanonical, 'KEYS_ENCODING'],
     ['one key twice', `${good},${newKey()},${good}`, 'KEYS_DUPLICATE'],
     ['a good key and a bad one', `${newKey()},${good.slice(1)}`, 'KEYS_LENGTH'],

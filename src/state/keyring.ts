@@ -95,6 +95,10 @@ function readKeys(value: string): Buffer[] {
 }
 
 function readKey(text: string, position: number): Buffer {
+  if (/^\w+=[\w-]/.test(text)) {
+    const sentence = `Key ${position} is a whole line of a .env file; set the variable to what is behind the "=" alone.`
+    throw new StateError('KEYS_ENCODING', sentence)
+  }
   if (!/^[\w-]+$/.test(text)) {
     const form = 'base64url uses A-Z, a-z, 0-9, - and _ only, without padding or quotes'
     throw new StateError(

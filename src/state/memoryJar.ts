@@ -32,7 +32,9 @@ class MemoryShelf implements JarShelf {
   }
 
   read(owner: JarOwner): JarRecord[] {
-    return [owner, serverKey(owner)].flatMap((key) => [...(this.#find(key)?.records.values() ?? [])])
+    const group = this.#principals.get(owner.principal)
+    if (group === undefined) return []
+    return [owner, serverKey(owner)].flatMap((key) => [...(group.get(idOf(key))?.records.values() ?? [])])
   }
 
   put(key: JarKey, { scope, name, text, bytes }: JarSet, time: JarTime): void {

@@ -162,7 +162,7 @@ test.each(['value', 'name'])('a damaged %s is refused without being quoted', asy
   const path = newPath()
   const jar = await filled(path)
   change(path, `UPDATE entries SET ${column} = 'secret {' WHERE context = ''`)
-  for (const run of [() => jar.read(owner), () => jar.show({})]) {
+  for (const run of [async () => jar.read(owner), () => jar.show({})]) {
     const error: unknown = await run().catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'STORE_CORRUPT' })
     expect(inspect(error)).not.toContain('secret')

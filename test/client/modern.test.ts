@@ -16,6 +16,20 @@ import { README } from '../interop/offer.ts'
 import type { Loose } from './fakeTransport.ts'
 import { startLayersServer, text } from './ways.ts'
 
+/** A server of the session era that hears nothing before `initialize`; then it says at last what it was asked first. */
+const DEAF = `
+  const say = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }))
+  const early = []
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (method === 'server/discover') early.push(id)
+    if (method === 'tools/call') say({ id, result: { content: [{ type: 'text', text: String(early.length) }] } })
+    if (method !== 'initialize') return
+    for (const each of early) say({ id: each, error: { code: -32601, message: 'What?' } })
+    const { protocolVersion } = params
+    say({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'deaf', version: '1' } } })
+  })`
+
 const me = { name: 'old', version: '1' }
 
 describe.each(['HTTP', 'stdio'])('over %s', (host) => {
@@ -106,6 +120,18 @@ describe.each(['HTTP', 'stdio'])('over %s', (host) => {
     await expect(held).rejects.toThrow('enough')
     expect(await call('released')).toMatchObject(text('1 cancelled'))
   })
+})
+
+test('a process that does not answer what it is gets a session, and its late answer troubles nobody', async () => {
+  const faults: Error[] = []
+  const client = new Client(me)
+  client.onerror = (error) => void faults.push(error)
+  const transport = new StdioClientTransport({ command: process.execPath, args: ['-e', DEAF] })
+  await client.connect(modern({ probeMs: 50 })(transport))
+  expect(client.getServerVersion()).toMatchObject({ name: 'deaf' })
+  expect(await client.callTool({ name: 'asked' })).toMatchObject(text('1'))
+  await client.close()
+  expect(faults).toEqual([])
 })
 
 describe('a server that is no good', () => {

@@ -68,6 +68,7 @@ describe('the program says what happened in a line, with the exit code for it', 
     ['half-stream', [], 3, /^error: The connection ended before the answer came.*\n$/],
     ['locked', [], 3, /^error: The server does not let us in\..*\n$/],
     ['no-message', [], 4, /^error: What the server answered is no message of MCP\.\n$/],
+    ['unknown', [], 4, /^error: The server answered with error -32601: None\.\n$/],
     ['page', [], 4, /^error: The server answered HTTP 500\.\n$/],
     ['deep', [], 4, /^error: The server gave more than can be shown as JSON\.\n$/],
     ['slow-schema', [], 4, /took more than 1000 ms/],
@@ -102,6 +103,12 @@ describe('Ctrl-C ends the program, whatever it waits for:', () => {
     child.kill('SIGINT')
     expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'Cancelled.\n' })
   })
+})
+
+test('standard output has the result alone, also where the server lacks what is listed', async () => {
+  const { status, stdout } = await start(['prompts', rude.at('plain'), '--output', 'json']).ended
+  expect(status).toBe(0)
+  expect(JSON.parse(stdout)).toEqual({ prompts: [] })
 })
 
 test('a file that holds something else is not written over, and no call is made for it', async () => {

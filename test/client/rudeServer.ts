@@ -109,6 +109,8 @@ const CALLS: Readonly<Record<string, Habit>> = {
   'no-json': (res) => say(res, 200, '{{{'),
   'no-message': (res, id) => say(res, 200, JSON.stringify({ jsonrpc: '2.0', id, result: 7 })),
   locked: (res) => say(res, 401, 'who are you?'),
+  unknown: (res, id) =>
+    say(res, 404, JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'None.' } })),
   page: (res) => say(res, 500, `<html>${STEERING}${'x'.repeat(10_000)}</html>`),
   forged: (res, id) =>
     say(

@@ -2,14 +2,15 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Answerers, connect, fixed, folders, refuse } from 'pannier/client'
+import { type Answerers, clientCode, connect, fixed, folders, refuse } from 'pannier/client'
 import { createServer, type Server } from 'pannier/server'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
 import {
   atTerminal,
   callTool,
-  codeOf,
   connectWithLog,
+  failureOf,
   type Filled,
   type Form,
   inFolders,
@@ -60,9 +61,35 @@ describe('docs/snippets/answering.ts', () => {
     expect(JSON.parse(stdout)).toEqual(said('The drafts are gone.').content)
   })
 
+  test('examples/first-tool/client.ts asks its person, and shows the result', async () => {
+    const server = createServer({ name: 'first-tool', version: '1.0.0' })
+    server.tool(
+      'delete_branch',
+      { description: 'Deletes.', input: z.object({ branch: z.string() }) },
+      async (it, ctx) => {
+        const { sure } = await ctx.ask('sure', { message: 'Delete it?', schema: z.object({ sure: z.boolean() }) })
+        return `${it.branch}: ${sure}`
+      },
+    )
+    const out = join(folder, 'client.txt')
+    const program = '../../../examples/first-tool/client.ts'
+    const pty = openPty({ program, args: [await listening(server)], out })
+    onTestFinished(() => pty.kill())
+    await pty.see('> Delete it?')
+    await pty.see('◆  How do you answer?')
+    pty.press(KEYS.enter)
+    await pty.see('◆  sure (required)')
+    pty.press(KEYS.up, KEYS.enter)
+    await pty.see('◆  Send it?')
+    pty.press(KEYS.enter)
+    const { exitCode, stdout } = await pty.end()
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('old-idea: true')
+  })
+
   test('without a terminal the call ends with an error that says so', async () => {
     const call = callTool(url, atTerminal(), 'clean_up')
-    expect(await call.catch(codeOf)).toBe('TERMINAL_MISSING')
+    expect(await call.catch(clientCode)).toBe('TERMINAL_MISSING')
   })
 
   test('a window of the application gets plain text, the fields, and where the question comes from', async () => {
@@ -130,7 +157,18 @@ describe('docs/snippets/answering.ts', () => {
     ['has an answerer of another kind for', { form: folders([]) }, 'QUESTION_UNSUPPORTED'],
     ['has an answerer that fails for', { form: () => Promise.reject(new Error('no window')) }, 'ANSWER_FAILED'],
   ])('a call whose host %s a question ends with a code', async (_, answerers, code) => {
-    expect(await callTool(url, answerers, 'clean_up').catch(codeOf)).toBe(code)
+    expect(await callTool(url, answerers, 'clean_up').catch(clientCode)).toBe(code)
+  })
+
+  test('the cause of a failure is there, of a call and of connecting', async () => {
+    const broken = new Error('no window')
+    const form = () => Promise.reject(broken)
+    const failed: unknown = await callTool(url, { form }, 'clean_up').catch((error: unknown) => error)
+    expect(failureOf(failed)).toEqual({ code: 'ANSWER_FAILED', cause: broken })
+    expect((failed as Error).message).toContain('error.data.cause')
+    const nowhere: unknown = await callTool('http://127.0.0.1:1/', {}, 'clean_up').catch((error: unknown) => error)
+    expect(failureOf(nowhere)).toEqual({ code: 'CONNECT_FAILED', cause: expect.any(Error) })
+    expect(failureOf(new Error('no'))).toEqual({ code: undefined, cause: undefined })
   })
 
   test('a kind without an answerer is not declared, so the server says what is missing', async () => {
@@ -162,24 +200,26 @@ describe('docs/snippets/answering.ts', () => {
     const call = await callTool(url, inFolders(folder, folder), 'folders')
     expect(call).toMatchObject(said(`${real}\n${real}`))
     const missing = join(folder, basename(folder))
-    expect(await callTool(url, inFolders(missing, folder), 'folders').catch(codeOf)).toBe('FOLDER_UNUSABLE')
+    expect(await callTool(url, inFolders(missing, folder), 'folders').catch(clientCode)).toBe('FOLDER_UNUSABLE')
   })
 
   test('an entry of a file is a target, and one that is not there is an error of connect', async () => {
     const file = join(folder, 'mcp.json')
     writeFileSync(file, JSON.stringify({ mcpServers: { asking: { url } } }))
     expect(await callTool(`${file}#asking`, scripted, 'greet')).toMatchObject({ isError: true })
-    expect(await callTool(`${file}#other`, scripted, 'greet').catch(codeOf)).toBe('CONFIG_INVALID')
+    expect(await callTool(`${file}#other`, scripted, 'greet').catch(clientCode)).toBe('CONFIG_INVALID')
   })
 
   test('a host hears why no state is kept, and what a process says on its stderr', async () => {
     const lines: string[] = []
     const client = await connectWithLog(url, scripted, (line) => lines.push(line))
     await client.close()
-    expect(lines).toEqual(['No state is kept for servers named by an IP address. Use allowLocal while you develop.'])
+    expect(lines).toEqual([
+      'No state is kept for servers named by an IP address. Use allowLocal (--allow-local) while you develop.',
+    ])
     const program = ['--eval', 'console.error("no \\u001b[31moven"); process.exit(3)']
     const failed = connectWithLog([process.execPath, ...program], scripted, (line) => lines.push(line))
-    expect(await failed.catch(codeOf)).toBe('CONNECT_FAILED')
+    expect(await failed.catch(clientCode)).toBe('CONNECT_FAILED')
     expect(lines).toContain('no \ufffd[31moven')
   })
 })

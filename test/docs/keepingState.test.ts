@@ -148,7 +148,7 @@ describe('docs/snippets/keeping-state.ts', () => {
     const local = (more: object) => connectIn(ann, 'http://localhost:3000/mcp', jar, { ...options, ...more })
     const { jar } = jarFile()
     expect(await using(local({}), (client) => call(client, 'set_theme', { theme: 'dark' }))).toMatch('keeps no state')
-    expect(told).toEqual(['No state is kept for localhost. Use allowLocal while you develop.'])
+    expect(told).toEqual(['No state is kept for localhost. Use allowLocal (--allow-local) while you develop.'])
     expect(await using(local({ allowLocal: true }), (client) => call(client, 'set_theme', { theme: 'dark' }))).toBe(
       'The theme is dark.',
     )

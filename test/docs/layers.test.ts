@@ -1,21 +1,29 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { type Answerers, compose, connect, echo, echoFetch, type Notice, type Refused, rounds } from 'pannier/client'
-import { createServer, type ServerOptions } from 'pannier/server'
+import { createServer, type Server, type ServerOptions } from 'pannier/server'
 import { memoryJar } from 'pannier/state'
+import { sqliteTasks } from 'pannier/tasks'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import {
+  begin,
+  callForLong,
   callPatiently,
   callPatientlyV1,
   connectProcess,
   connectStrictly,
   connectV1,
   connectV2,
+  connectWithTasks,
+  finish,
   keeping,
   listening,
+  statusOf,
 } from '../../docs/snippets/layers.ts'
 import { readText } from '../../scripts/repository.ts'
+import { storePath } from '../tasks/echo.ts'
+import { membersOf, rowsUnder } from './optionTables.ts'
 import { sessionServer } from './sessionServer.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
@@ -32,6 +40,22 @@ async function greeter(options: Partial<ServerOptions> = {}): Promise<string> {
     ctx.state.server.set('visits', before + 1)
     return `visit ${before + 1}`
   })
+  return listeningAt(server)
+}
+
+/** Its one tool runs as a task, and asks. */
+function printer(): Promise<string> {
+  const server = createServer({ name: 'printer', version: '1.0.0', tasks: sqliteTasks({ path: storePath() }) })
+  server.tool('print', { description: 'Prints.', task: 'required' }, async (_, ctx) => {
+    const { name: reader } = await ctx.ask('name', name)
+    ctx.progress(1, 1, 'Page 1')
+    await ctx.step('page', () => setTimeout(20))
+    return `Printed for ${reader}.`
+  })
+  return listeningAt(server)
+}
+
+async function listeningAt(server: Server): Promise<string> {
   const { url } = await server.listen()
   onTestFinished(() => void server.drain({ deadlineMs: 0 }))
   return url
@@ -67,6 +91,29 @@ describe('docs/snippets/layers.ts', () => {
     const client = closing(await connectV2(await greeter(), { form }))
     await expect(client.callTool({ name: 'greet' }, { timeout: 50 })).rejects.toThrow('timed out')
     expect(await callPatiently(client, 'greet')).toMatchObject(said('Hello, Ann!'))
+  })
+
+  test('a task is followed, its questions are answered, and its status is told as progress and by onStatus', async () => {
+    const [told, heard]: [string[], string[]] = [[], []]
+    const onStatus = (task: { status: string }, call: { name: string | undefined }) =>
+      void heard.push(`${task.status} of ${call.name}`)
+    const client = closing(await connectWithTasks(await printer(), { answerers: person, onStatus }))
+    const result = await callForLong(client, 'print', {}, ({ status }) => told.push(status))
+    expect(result).toMatchObject(said('Printed for Ann.'))
+    expect(told).toContain('input_required')
+    expect(told.at(-1)).toBe('completed')
+    expect(heard).toEqual(told.map((status) => `${status} of print`))
+  })
+
+  test('a handle comes at once, and other clients go on from the id', async () => {
+    const url = await printer()
+    const beginner = closing(await connectWithTasks(url, { answerers: person, handle: true }))
+    const taskId = (await begin(beginner, 'print', {})) ?? ''
+    const other = closing(await connectWithTasks(url, { answerers: person }))
+    await expect.poll(() => statusOf(other, taskId)).toMatch(/^input_required/)
+    const { signal } = new AbortController()
+    expect(await finish(other, taskId, signal)).toMatchObject(said('Printed for Ann.'))
+    expect(await statusOf(other, taskId)).toMatch(/^completed/)
   })
 
   test('the jar keeps state where there is a name for the server, and else is not there', async () => {
@@ -136,6 +183,11 @@ describe('docs/snippets/layers.ts', () => {
     expect(above).toEqual(['> server/discover', '> tools/call'])
     expect(below).toEqual(['> server/discover', '> tools/call', '> tools/call'])
   })
+})
+
+test('docs/guides/layers.md names every option of tasks', () => {
+  const named = rowsUnder(readText('docs/guides/layers.md'), 'Options of tasks')
+  expect(named.toSorted()).toEqual(membersOf(readText('src/client/tasks.ts'), 'TasksOptions').toSorted())
 })
 
 test('docs/guides/layers.md shows what all layers declare in a session', async () => {

@@ -1,0 +1,29 @@
+import { ProtocolError } from '@modelcontextprotocol/client'
+import { expect, test } from 'vitest'
+import { Above, FakeTransport, settled } from '../../test/client/fakeTransport.ts'
+import { call, form, inputRequired } from '../../test/client/rounded.ts'
+import { ClientError, rounds } from '../client/index.ts'
+import { failureOf } from './failure.ts'
+
+/** The error of a call whose second round cannot be sent. */
+async function unsent(cause: unknown): Promise<ProtocolError> {
+  const wire = new FakeTransport()
+  const above = new Above(rounds({ answerers: { form: () => ({ action: 'decline' }) } })(wire))
+  await above.send(call(1))
+  wire.react = () => {
+    throw cause
+  }
+  wire.say(inputRequired(1, { inputRequests: { q: form() } }))
+  await settled()
+  const { code, message, data } = above.heard[0].error
+  return new ProtocolError(code, message, data)
+}
+
+test.each([
+  ['a known reason', Object.assign(new Error('secret'), { code: 'ECONNREFUSED' }), ' Reason: nothing listens there.'],
+  ['an error of ours', new ClientError('STREAM_ENDED', 'It was cut.'), ' Reason: It was cut.'],
+  ['one that nobody knows', new Error('secret'), ''],
+])('people get %s in place of where to look for it', async (_, cause, reason) => {
+  const text = `A later round of the call could not be sent.${reason}`
+  expect(failureOf(await unsent(cause))).toEqual({ exitCode: 3, text })
+})
