@@ -25,7 +25,7 @@ import { callOf, runTask, type TaskRunOptions } from './taskRun.ts'
 import type { Stretch, TaskDesk, TaskWork } from './tasks.ts'
 import { becoming } from './taskSupport.ts'
 import type { Telemetry } from './telemetry.ts'
-import { toWireError } from './wireErrors.ts'
+import { isExpected, toWireError } from './wireErrors.ts'
 
 export interface CallToolOptions {
   readonly registry: Registry
@@ -65,15 +65,21 @@ export function callTool(options: CallToolOptions) {
   }
 }
 
-/** A task's tool: the same checks and the same handler, run from what the store holds. */
+/** A task's tool: the same checks and the same handler, run from what the store holds. Never rejects. */
 export function playTool(options: CallToolOptions, limits: TaskRunOptions) {
-  const play = async (work: TaskWork, call: Call): Promise<Stretch> => {
+  const checkAndRun = async (work: TaskWork, call: Call): Promise<Stretch> => {
     const entry = options.registry.tools.get(work.tool)
-    if (entry === undefined) return { kind: 'failed', error: toWireError(unknownTool(work.tool)) }
+    if (entry === undefined) throw unknownTool(work.tool)
     const checked = await checkArguments(entry, work.args)
     if (!checked.ok) return { kind: 'completed', result: noted(call, unfit(checked.issues)) }
     return runTask(work, call, toolRound(entry, call, checked.value, options), limits)
   }
+  const play = (work: TaskWork, call: Call): Promise<Stretch> =>
+    checkAndRun(work, call).catch((error: unknown) => {
+      const details = { task: work.id, tool: work.tool, err: errorDetails(error) }
+      if (!isExpected(error) && !work.signal.aborted) options.logger().error(details, 'A task failed.')
+      return { kind: 'failed', error: toWireError(error) }
+    })
   return async (work: TaskWork): Promise<Stretch> => {
     const call = callOf(work)
     const span = options.telemetry.start(call, true)

@@ -85,7 +85,7 @@ export class MultiRound {
     assertResponses(inputResponses)
     const journal = await this.#options.carrier.open(call, subject)
     for (const [key, { question }] of journal.open) {
-      const response = (inputResponses as Json)[key]
+      const response = Object.hasOwn(inputResponses as Json, key) ? (inputResponses as Json)[key] : undefined
       if (isObject(response)) journal.answers.set(key, { question, response })
     }
     return journal

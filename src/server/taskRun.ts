@@ -8,7 +8,6 @@ import { assertAskable } from './askable.ts'
 import { InputRequired } from './inputRequired.ts'
 import { type MultiRoundOptions, reports, type Round, roundsExhausted } from './multiRound.ts'
 import type { Stretch, TaskWork } from './tasks.ts'
-import { toWireError } from './wireErrors.ts'
 
 export type TaskRunOptions = Pick<MultiRoundOptions, 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger'>
 
@@ -28,7 +27,7 @@ export function callOf(work: TaskWork): Call {
   }
 }
 
-/** Never rejects: whatever happens is how the run stopped. */
+/** How the run stopped; rejects with why the call has no result. */
 export async function runTask<T>(
   work: TaskWork,
   call: Call,
@@ -50,26 +49,22 @@ export async function runTask<T>(
     ...reports(call, work.tool, options.logger),
   })
   const ctx = new DetachableContext(call, run, journal.own)
-  try {
-    const outcome = await run.play(() => round.invoke(ctx))
-    switch (outcome.kind) {
-      case 'complete':
-        if (outcome.value instanceof InputRequired) return askedExplicitly(call, work, outcome.value, options)
-        return completed(await round.finish(outcome.value), ctx)
-      case 'failed':
-        if (round.rescue === undefined) throw outcome.error
-        return completed(round.rescue(outcome.error), ctx)
-      case 'asked':
-        if (outcome.requests.size === 0) return { kind: 'handed-over' }
-        assertRounds(work, options)
-        return { kind: 'asked', requests: outcome.requests }
-      case 'detached':
-        throw new TypeError('A task cannot become a task.')
-      default:
-        return outcome satisfies never
-    }
-  } catch (error) {
-    return { kind: 'failed', error: toWireError(error) }
+  const outcome = await run.play(() => round.invoke(ctx))
+  switch (outcome.kind) {
+    case 'complete':
+      if (outcome.value instanceof InputRequired) return askedExplicitly(call, work, outcome.value, options)
+      return completed(await round.finish(outcome.value), ctx)
+    case 'failed':
+      if (round.rescue === undefined) throw outcome.error
+      return completed(round.rescue(outcome.error), ctx)
+    case 'asked':
+      if (outcome.requests.size === 0) return { kind: 'handed-over' }
+      assertRounds(work, options)
+      return { kind: 'asked', requests: outcome.requests }
+    case 'detached':
+      throw new TypeError('A task cannot become a task.')
+    default:
+      return outcome satisfies never
   }
 }
 

@@ -9,6 +9,7 @@ export type { JarProgram, JarServer } from './jarServer.ts'
 export type {
   Jar,
   JarChange,
+  JarContents,
   JarEntry,
   JarFilter,
   JarItem,
@@ -17,16 +18,14 @@ export type {
   JarOwner,
   JarStore,
 } from './jarStore.ts'
-export { jsonText } from './jsonText.ts'
 export { createKeyring, ephemeralKeyring, type Keyring, newKey, rotationSteps } from './keyring.ts'
-export { assertClaim, assertId, type Claim, claimGone, type Ledger } from './ledger.ts'
+export type { Claim, Ledger } from './ledger.ts'
 export { type MemoryCarryStoreOptions, memoryCarryStore } from './memoryCarryStore.ts'
 export { memoryJar } from './memoryJar.ts'
 export { type MemoryLedgerOptions, memoryLedger } from './memoryLedger.ts'
 export { createSealer, type SealContent, type SealOptions, type Sealer } from './seal.ts'
 export { sqliteCarryStore } from './sqliteCarryStore.ts'
-export { inTransaction, openSqliteFile, type SqliteFileOptions, type SqliteFormat, saying } from './sqliteFile.ts'
+export type { SqliteFileOptions } from './sqliteFile.ts'
 export { type SqliteJarOptions, sqliteJar } from './sqliteJar.ts'
 export { sqliteLedger } from './sqliteLedger.ts'
-export { makeSweeper } from './sweeper.ts'
 export type { Purpose } from './token.ts'

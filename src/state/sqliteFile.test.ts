@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { openSqliteFile, sqliteCarryStore, sqliteLedger, StateError } from './index.ts'
+import { sqliteCarryStore, sqliteLedger, StateError } from './index.ts'
+import { inTransaction, openSqliteFile, saying } from './internal.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-sqlite-'))
 let files = 0
@@ -135,6 +136,32 @@ test('a path that cannot be opened says what to check', () => {
   expect(codeOf(() => sqliteCarryStore({ path: folder }))).toBe('STORE_UNAVAILABLE')
 })
 
+test('a fault of the code is passed on as it is, and only one of the file says what to do with the file', () => {
+  const format = { applicationId: 77, makesFolder: false, noun: 'a book', pragmas: '', migrations: ['SELECT 1'] }
+  const database = openSqliteFile(':memory:', format)
+  const fault = new TypeError('a fault of the code')
+  const thrown = (run: () => unknown) => {
+    try {
+      return saying(run)
+    } catch (error) {
+      return error
+    }
+  }
+  expect(
+    thrown(() =>
+      inTransaction(database, () => {
+        throw fault
+      }),
+    ),
+  ).toBe(fault)
+  expect(thrown(() => database.prepare('SELECT ?').get(undefined as never))).toMatchObject({
+    code: 'ERR_INVALID_ARG_TYPE',
+  })
+  expect(thrown(() => database.prepare('SELECT * FROM nowhere'))).toMatchObject({ code: 'STORE_CORRUPT' })
+  database.close()
+  expect(thrown(() => database.prepare('SELECT 1'))).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+})
+
 describe('a file of an older version', () => {
   const migrations = [
     'CREATE TABLE notes (text TEXT NOT NULL) STRICT',
@@ -192,7 +219,7 @@ describe('a file of an older version', () => {
     const slow = `INSERT INTO notes (text) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
                   SELECT 'third' FROM n WHERE i = 1 OR i < 0; UPDATE notes SET seen = seen + 1`
     const source = `
-      import { openSqliteFile } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)}
+      import { openSqliteFile } from ${JSON.stringify(new URL('./internal.ts', import.meta.url).href)}
       const format = ${JSON.stringify({ ...format, migrations: [...migrations.slice(0, 2), slow] })}
       process.stdin.once('data', () => {
         const database = openSqliteFile(${JSON.stringify(path)}, format)

@@ -56,12 +56,12 @@ export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync
   })
 }
 
-/** Runs something against the file, and says what to do when it fails. */
+/** Runs something against the file, and says what to do when the file fails. What else fails is passed on as it is. */
 export function saying<Result>(run: () => Result): Result {
   try {
     return run()
   } catch (error) {
-    throw error instanceof StateError ? error : storeError(error)
+    throw isOfFile(error) ? storeError(error) : error
   }
 }
 
@@ -177,6 +177,12 @@ function storeError(cause: unknown): StateError {
   }
   const advice = 'check that its folder exists, that it is writable, and that the disk has room'
   return new StateError('STORE_UNAVAILABLE', `The file cannot be used; ${advice}.`, { cause })
+}
+
+/** Whether SQLite or the file system failed, or the file was closed; all else is a fault of the code, and must show. */
+function isOfFile(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return error.code === 'ERR_SQLITE_ERROR' || error.code === 'ERR_INVALID_STATE' || 'syscall' in error
 }
 
 function resultCode(error: unknown): number {

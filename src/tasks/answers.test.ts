@@ -8,6 +8,8 @@ const form = (properties: object, required: readonly string[] = []): InputReques
     params: { message: 'x', requestedSchema: { type: 'object', properties, required } },
   }) as unknown as InputRequest
 
+const bare = { method: 'elicitation/create', params: { message: 'x' } } as unknown as InputRequest
+
 const sampling = {
   method: 'sampling/createMessage',
   params: { messages: [], maxTokens: 1 },
@@ -33,6 +35,7 @@ describe('an answer', () => {
     ['that declines', form({ a: { type: 'string' } }, ['a']), { action: 'decline' }, true],
     ['that cancels', form({ a: { type: 'string' } }, ['a']), { action: 'cancel' }, true],
     ['with an action of its own', form({}), { action: 'maybe' }, false],
+    ['to a form without fields', bare, accept({}), true],
     ['without content', form({}), { action: 'accept' }, false],
     ['that is null', form({}), null, false],
     ['of a model', sampling, { role: 'assistant', model: 'm', content: { type: 'text', text: 'x' } }, true],

@@ -21,10 +21,16 @@ export function sortAnswers(questions: ReadonlyMap<string, InputRequest>, respon
 /** Whether an accepted form has its required fields, each of its type. */
 function fitsForm(request: InputRequest, { action, content }: Json): boolean {
   if (request.method !== 'elicitation/create' || request.params.mode === 'url' || action !== 'accept') return true
-  const { properties, required = [] } = request.params.requestedSchema as Json
-  if (!isObject(content) || !isObject(properties)) return false
-  const hasRequired = (required as readonly string[]).every((name) => Object.hasOwn(content, name))
+  if (!isObject(content)) return false
+  // A handler in explicit style writes its requests itself, and may leave out what is not needed.
+  const { properties = {}, required = [] } = (request.params.requestedSchema ?? {}) as Partial<FormSchema>
+  const hasRequired = required.every((name) => Object.hasOwn(content, name))
   return hasRequired && Object.entries(properties).every(([name, field]) => fitsField(field, own(content, name)))
+}
+
+interface FormSchema {
+  readonly properties: Json
+  readonly required: readonly string[]
 }
 
 function fitsField(field: unknown, value: unknown): boolean {

@@ -1,8 +1,10 @@
 /** The desk between a server and an engine: calls become tasks here, and clients ask for them in their dialect. */
 import { randomUUID } from 'node:crypto'
+import type { Journal } from '../journal/index.ts'
 import { type Era, isObject, type Json, ProtocolError, ROUNDS_CAPABILITY, TASKS_EXTENSION } from '../protocol/index.ts'
 import type { Call, NewWork, TaskDesk, TaskHost, TaskListening, Tasks } from '../server/index.ts'
 import { callerOf, ownerOf } from './caller.ts'
+import { type DeskOptions, type DeskSettings, deskSettings } from './deskSettings.ts'
 import { type DialectOptions, fromClient } from './dialect.ts'
 import type { TaskEngine, Working } from './engine.ts'
 import { listenToTasks } from './listening.ts'
@@ -10,28 +12,24 @@ import { assertDeclared, modernCreated, modernMethods, type TaskMethod } from '.
 import { Runner } from './runner.ts'
 import { sessionCreated, sessionMethods } from './sessionDialect.ts'
 
-export interface DeskOptions {
-  /** How long a task may live from its creation, in milliseconds; null until it ends. @default null */
-  ttlMs?: number | null
-  /** The longest life a client may ask for, in milliseconds. @default 2592000000, thirty days */
-  maxTtlMs?: number
-  /** How often clients should look, in milliseconds. @default 1000 */
-  pollMs?: number
-  /** Runs at a time in this process; 0 leaves the running to others. @default 16 */
-  concurrency?: number
-}
-
-const THIRTY_DAYS_MS = 30 * 86_400_000
-
 /** Tasks for `createServer`, over any engine. */
 export function tasksOn(engine: TaskEngine, options: DeskOptions = {}): Tasks {
-  return { attach: (host) => new Desk(engine, options, host) }
+  const settings = deskSettings(options)
+  return { attach: (host) => new Desk(engine, settings, host) }
+}
+
+/**
+ * Whether the caller went away before it knew of its task, so that nobody ever will. A later round can be sent again, and
+ * then finds its task.
+ */
+function isForgotten({ channel }: Call, { round }: Journal): boolean {
+  return channel.cancelled && round === 0
 }
 
 class Desk implements TaskDesk {
   readonly #engine: TaskEngine
   readonly #host: TaskHost
-  readonly #options: Required<DeskOptions>
+  readonly #settings: DeskSettings
   readonly #runner: Runner
   readonly #modern: ReadonlyMap<string, TaskMethod>
   readonly #session: ReadonlyMap<string, TaskMethod>
@@ -40,12 +38,12 @@ class Desk implements TaskDesk {
   #working: Working | undefined
   #drains = false
 
-  constructor(engine: TaskEngine, options: DeskOptions, host: TaskHost) {
+  constructor(engine: TaskEngine, settings: DeskSettings, host: TaskHost) {
     this.#engine = engine
     this.#host = host
-    this.#options = { ttlMs: null, maxTtlMs: THIRTY_DAYS_MS, pollMs: 1000, concurrency: 16, ...options }
+    this.#settings = settings
     this.#runner = new Runner(host)
-    const dialect: DialectOptions = { host, engine: () => this.#opened(), pollMs: this.#options.pollMs }
+    const dialect: DialectOptions = { host, engine: () => this.#opened(), pollMs: settings.pollMs }
     this.#modern = modernMethods(dialect)
     this.#session = sessionMethods(dialect)
   }
@@ -58,11 +56,12 @@ class Desk implements TaskDesk {
   }
 
   async create(call: Call, { tool, args, journal }: NewWork): Promise<string> {
-    const { pollMs } = this.#options
+    const { pollMs } = this.#settings
     const engine = await this.#opened()
+    const owner = ownerOf(call)
     const creating = engine.create({
       id: `${tool}_${randomUUID()}`,
-      owner: ownerOf(call),
+      owner,
       tool,
       args,
       caller: { ...callerOf(call) },
@@ -70,6 +69,7 @@ class Desk implements TaskDesk {
       ttlMs: this.#ttlFor(call),
     })
     const task = await fromClient(creating)
+    if (isForgotten(call, journal)) await engine.cancel(task.id, owner)
     if (call.peer.era === 'modern') return this.#host.write(modernCreated(task, pollMs), call.peer)
     return JSON.stringify(sessionCreated(task, pollMs, call))
   }
@@ -83,7 +83,7 @@ class Desk implements TaskDesk {
 
   async listen(call: Call, taskIds: readonly string[], send: (task: Json) => void): Promise<TaskListening> {
     assertDeclared(call)
-    return listenToTasks(await this.#opened(), { owner: ownerOf(call), taskIds, send, pollMs: this.#options.pollMs })
+    return listenToTasks(await this.#opened(), { owner: ownerOf(call), taskIds, send, pollMs: this.#settings.pollMs })
   }
 
   async start(tools: readonly string[]): Promise<void> {
@@ -110,7 +110,11 @@ class Desk implements TaskDesk {
   }
 
   async close(): Promise<void> {
-    if (this.#opening !== undefined) await this.#engine.close()
+    const isOpen = await this.#opening?.then(
+      () => true,
+      () => false,
+    )
+    if (isOpen) await this.#engine.close()
   }
 
   /** The engine, open and at work. What failed is tried again by whoever comes next. */
@@ -125,7 +129,7 @@ class Desk implements TaskDesk {
   async #open(): Promise<TaskEngine> {
     const { audience, logger } = this.#host
     await this.#engine.open({ audience, logger })
-    const { concurrency } = this.#options
+    const { concurrency } = this.#settings
     if (concurrency > 0 && !this.#drains) {
       this.#working ??= this.#engine.work({ tools: [...this.#tools], concurrency, run: this.#runner.run })
     }
@@ -134,7 +138,7 @@ class Desk implements TaskDesk {
 
   /** Session-era clients ask for a life; the stateless revision leaves it to the server. */
   #ttlFor({ peer, params }: Call): number | null {
-    const { ttlMs, maxTtlMs } = this.#options
+    const { ttlMs, maxTtlMs } = this.#settings
     const { task } = params
     const asked = peer.era === 'legacy' && isObject(task) ? task['ttl'] : undefined
     if (asked === undefined || asked === null) return ttlMs

@@ -5,7 +5,10 @@
  * - what a promise of an engine was resolved for survives a crash of any process, its own included;
  * - a task that is ready to run is leased to one worker at a time. Every write of a lease names the lease, and a worker
  *   that has lost its lease, whatever it believes, writes nothing more (`LEASE_LOST`);
- * - a worker that dies or freezes loses its leases within `leaseMs`, without anybody's help, whatever its clock says;
+ * - a worker that dies or freezes loses its leases within `leaseMs`, without anybody's help, whatever its clock says; so
+ *   does a run that returns and has not ended its lease, but not at once;
+ * - a task that loses more than `maxLosses` workers in a row, and none of them got any further (a new step, a question),
+ *   is given up: it fails;
  * - a task ends once: of several ends exactly one takes, and nothing changes a task afterwards;
  * - a task of another owner is as unknown as one that never was, and takes the same work to find out;
  * - a write of a lease whose answer was lost may be made again: a step that is there already is no fault, and a claim
@@ -69,7 +72,7 @@ export interface NewQuestion {
 /** What a client answered, by the keys on the wire. Keys that are not open (any more) are ignored. */
 export interface Answers {
   readonly accepted: ReadonlyMap<string, Json>
-  /** Cannot be answers to what was asked: asked again at once, under new keys. */
+  /** Cannot be answers to what was asked: asked again at once, under new keys; after a few times by the run itself. */
   readonly refused: ReadonlySet<string>
 }
 
@@ -111,7 +114,7 @@ export interface WorkOptions {
   readonly tools: readonly string[]
   /** Runs at a time. */
   readonly concurrency: number
-  /** Runs a task until its lease has ended. Never rejects. */
+  /** Runs a task until its lease has ended. Never rejects. One that returns before has lost its task, as if it had died. */
   readonly run: (lease: Lease) => Promise<void>
 }
 
@@ -128,6 +131,9 @@ export interface EngineHost {
   readonly logger: () => Logger
 }
 
+/** A page that has results of this many bytes has enough, whatever was asked for. */
+export const PAGE_BYTES = 8_388_608
+
 export interface Page {
   readonly tasks: readonly TaskRecord[]
   /** The id to go on after; undefined at the end. */
@@ -140,7 +146,7 @@ export interface TaskEngine {
   /** Gives the task that this call has made before, if it has. */
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>
-  /** Newest first. */
+  /** Newest first; at most so many, and fewer where their results are large. */
   list(owner: string, after: string | undefined, limit: number): Promise<Page>
   /** Gives the task as it is afterwards; ready to run when nothing is left to be answered. */
   answer(id: string, owner: string, answers: Answers): Promise<TaskRecord | undefined>
@@ -158,7 +164,7 @@ export interface EngineOptions {
   leaseMs?: number
   /** How long an ended task without a TTL of its own is kept, in milliseconds. @default 604800000, a week */
   keepMs?: number
-  /** How often a task may lose its worker before it is given up. @default 20 */
+  /** How often in a row, without getting any further, a task may lose its worker before it is given up. @default 20 */
   maxLosses?: number
   /** The largest step result, answer, argument or result, in bytes of JSON. @default 4194304 */
   maxEntryBytes?: number

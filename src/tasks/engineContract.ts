@@ -9,6 +9,7 @@ import { declareEnds } from './contract/ends.ts'
 import { declareJournals } from './contract/journals.ts'
 import { declareLeases } from './contract/leases.ts'
 import { declareLists } from './contract/lists.ts'
+import { declareLosses } from './contract/losses.ts'
 import { declareQuestions } from './contract/questions.ts'
 import { declareRecords } from './contract/records.ts'
 import { type EngineStore, Stage } from './contract/stage.ts'
@@ -22,6 +23,7 @@ export function engineContract(name: string, newStore: () => Promise<EngineStore
     declareRecords(stage)
     declareLists(stage)
     declareLeases(stage)
+    declareLosses(stage)
     declareJournals(stage)
     declareQuestions(stage)
     declareEnds(stage)

@@ -5,7 +5,7 @@ export type EngineSettings = Readonly<Required<EngineOptions>>
 
 const DAY_MS = 86_400_000
 // Of milliseconds that is three thousand years: with a date added it is still a whole number.
-const MOST = 1e14
+export const MOST = 1e14
 
 /** What an engine was told, with every default, or why that cannot be. */
 export function engineSettings(options: EngineOptions): EngineSettings {
@@ -17,7 +17,8 @@ export function engineSettings(options: EngineOptions): EngineSettings {
   return { leaseMs, keepMs, maxLosses, maxEntryBytes }
 }
 
-function assertBetween(name: string, value: number, least: number, most: number): void {
+/** Throws for what is no whole number, or too small or large for this option. */
+export function assertBetween(name: string, value: number, least: number, most: number): void {
   if (Number.isInteger(value) && value >= least && value <= most) return
   throw new TaskError('TASK_OPTION', `${name} is a whole number from ${least} to ${most}.`)
 }

@@ -1,7 +1,8 @@
 /** What a task keeps is JSON, of a bounded size. */
 import { isObject, type Json } from '../protocol/index.ts'
-import { jsonText, StateError } from '../state/index.ts'
-import { entryTooLarge } from './errors.ts'
+import { StateError } from '../state/index.ts'
+import { jsonText } from '../state/internal.ts'
+import { entryTooLarge, TaskError } from './errors.ts'
 
 /** The JSON of something that is to be kept; `what` names it where it does not fit. */
 export function entryText(what: string, value: unknown, maxBytes: number): string {
@@ -9,6 +10,19 @@ export function entryText(what: string, value: unknown, maxBytes: number): strin
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBytes) throw entryTooLarge(what, bytes, maxBytes)
   return text
+}
+
+/** The same for what has to be an object, which a `toJSON` may deny. */
+export function objectText(what: string, value: unknown, maxBytes: number): string {
+  const text = entryText(what, value, maxBytes)
+  if (text.startsWith('{')) return text
+  throw new StateError('STATE_NOT_JSON', `${what} is no object when it is written as JSON; look for a toJSON.`)
+}
+
+/** Whether what was to be kept is at fault, and not the store: it cannot be kept the next time either. */
+export function isUnkeepable(error: unknown): error is StateError | TaskError {
+  if (error instanceof TaskError) return error.code === 'TASK_ENTRY_TOO_LARGE'
+  return error instanceof StateError && (error.code === 'STATE_NOT_JSON' || error.code === 'STATE_TOO_DEEP')
 }
 
 /** Reads what `entryText` wrote. */

@@ -29,6 +29,13 @@ export function leaseLost(reason: LossReason): TaskError {
   return new TaskError('LEASE_LOST', LOSSES[reason])
 }
 
+/** Of a task that is given up because nobody gets through it. */
+export const LOST_TOO_OFTEN =
+  'The task has lost its worker too often without any progress and was given up; something in it may end its process.'
+
+/** Of a task that is given up because it is damaged: it would be taken again and again. */
+export const UNREADABLE = 'What is stored of this task cannot be read any more.'
+
 export function entryTooLarge(what: string, bytes: number, maxBytes: number): TaskError {
   const advice = 'keep it elsewhere and store its address, or raise maxEntryBytes'
   return new TaskError(

@@ -1,4 +1,5 @@
-export { type DeskOptions, tasksOn } from './desk.ts'
+export { tasksOn } from './desk.ts'
+export type { DeskOptions } from './deskSettings.ts'
 export type {
   Answers,
   EngineHost,

@@ -1,4 +1,5 @@
 /** `notifications/tasks`: each change of a task, as `tasks/get` would tell it at that moment. */
+import { hash } from 'node:crypto'
 import type { Json } from '../protocol/index.ts'
 import type { TaskListening } from '../server/index.ts'
 import type { TaskEngine } from './engine.ts'
@@ -12,8 +13,9 @@ export interface ListenOptions {
 }
 
 export async function listenToTasks(engine: TaskEngine, options: ListenOptions): Promise<TaskListening> {
-  const found = await Promise.all(options.taskIds.map((id) => engine.read(id, options.owner)))
-  const taskIds = [...new Set(found.filter((task) => task !== undefined).map(({ id }) => id))]
+  const wanted = [...new Set(options.taskIds)]
+  const found = await Promise.all(wanted.map(async (id) => (await engine.read(id, options.owner)) !== undefined))
+  const taskIds = wanted.filter((_, at) => found[at])
   const tellers: Teller[] = []
   return {
     taskIds,
@@ -69,9 +71,12 @@ class Teller {
   async #tellNow(): Promise<void> {
     const { owner, pollMs, send } = this.#options
     const task = await this.#engine.read(this.#id, owner)
-    const text = task && JSON.stringify(modernTask(task, pollMs))
-    if (text === undefined || text === this.#told || this.#stopped) return
-    this.#told = text
-    send(JSON.parse(text) as Json)
+    if (task === undefined || this.#stopped) return
+    const told = modernTask(task, pollMs)
+    // Not the text itself: it may be long, and it is kept for as long as somebody listens.
+    const digest = hash('sha256', JSON.stringify(told))
+    if (digest === this.#told) return
+    this.#told = digest
+    send(told)
   }
 }

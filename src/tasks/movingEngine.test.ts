@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { newJournal } from '../journal/index.ts'
 import type { Lease, NewTask, TaskEngine } from './engine.ts'
@@ -31,6 +34,20 @@ test('new tasks are made in the new store, and those of the old one are still kn
   expect((await both.read(before, 'ann'))?.id).toBe(before)
   expect(await both.read(before, 'bob')).toBeUndefined()
   expect((await both.cancel(before, 'ann'))?.status).toBe('cancelled')
+})
+
+test('where one store cannot be opened none is, and the next time both can', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'pannier-moving-')), 'later', 'tasks.db')
+  const old = sqliteEngine({ path: ':memory:' })
+  const both = movingEngine({ from: old, to: sqliteEngine({ path }) })
+  await expect(both.open(host)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await expect(old.create(newTask())).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  mkdirSync(dirname(path))
+  onTestFinished(() => rmSync(dirname(dirname(path)), { recursive: true }))
+  await both.open(host)
+  onTestFinished(() => both.close())
+  const { id } = await old.create(newTask())
+  expect((await both.read(id, 'ann'))?.id).toBe(id)
 })
 
 test('a list goes through both', async () => {

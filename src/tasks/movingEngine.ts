@@ -11,7 +11,7 @@ export interface Move {
 
 export function movingEngine({ from, to }: Move): TaskEngine {
   return {
-    open: (host: EngineHost) => both(to.open(host), from.open(host)),
+    open: (host) => open(host),
     create: (task: NewTask) => to.create(task),
     read: (id, owner) => inEither((engine) => engine.read(id, owner)),
     list: (owner, after, limit) => list(owner, after, limit),
@@ -25,6 +25,16 @@ export function movingEngine({ from, to }: Move): TaskEngine {
       }
     },
     close: () => both(to.close(), from.close()),
+  }
+
+  /** Both or none: who could not open tries again, and must not open one of them twice. */
+  async function open(host: EngineHost): Promise<void> {
+    const engines = [to, from]
+    const opened = await Promise.allSettled(engines.map((engine) => engine.open(host)))
+    const failed = opened.find((outcome) => outcome.status === 'rejected')
+    if (failed === undefined) return
+    await Promise.all(engines.filter((_, at) => opened[at]?.status === 'fulfilled').map((engine) => engine.close()))
+    throw failed.reason
   }
 
   async function inEither(

@@ -11,8 +11,10 @@ test('a write is made again until the store is back', async () => {
     if (tries < 3) throw away
     return 'written'
   }
-  expect(await persist(write, new AbortController().signal)).toBe('written')
+  const told: unknown[] = []
+  expect(await persist(write, new AbortController().signal, (error) => told.push(error))).toBe('written')
   expect(tries).toBe(3)
+  expect(told).toEqual([away])
 })
 
 test('other faults are not tried again', async () => {

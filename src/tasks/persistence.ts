@@ -9,18 +9,24 @@ import { leaseLost } from './errors.ts'
 const FIRST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 2000
 
-export async function persist<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
+/** `onAway` is told once, with why the write has to wait. */
+export async function persist<T>(
+  write: () => Promise<T>,
+  signal: AbortSignal,
+  onAway?: (error: StateError) => void,
+): Promise<T> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     if (signal.aborted) throw leaseLost('taken')
     try {
       return await write()
     } catch (error) {
       if (!isAway(error)) throw error
+      if (pauseMs === FIRST_PAUSE_MS) onAway?.(error)
     }
     await sleep(pauseMs, undefined, { signal }).catch(() => {})
   }
 }
 
-function isAway(error: unknown): boolean {
+function isAway(error: unknown): error is StateError {
   return error instanceof StateError && (error.code === 'STORE_UNAVAILABLE' || error.code === 'STORE_FULL')
 }

@@ -1,5 +1,6 @@
 import type { Tasks } from '../server/index.ts'
-import { type DeskOptions, tasksOn } from './desk.ts'
+import { tasksOn } from './desk.ts'
+import type { DeskOptions } from './deskSettings.ts'
 import type { EngineOptions } from './engine.ts'
 import type { PostgresConnection } from './postgres/connection.ts'
 import { postgresEngine } from './postgres/engine.ts'

@@ -5,6 +5,7 @@ import { isObject, type Json, ProtocolError, relatedTask } from '../protocol/ind
 import type { Call } from '../server/index.ts'
 import { sortAnswers } from './answers.ts'
 import { ownerOf } from './caller.ts'
+import { fromClient } from './dialect.ts'
 import type { TaskEngine, TaskRecord } from './engine.ts'
 import { follow } from './following.ts'
 
@@ -12,7 +13,7 @@ import { follow } from './following.ts'
 export async function takeCarried(engine: TaskEngine, call: Call, task: TaskRecord): Promise<void> {
   const { inputResponses } = call.params
   if (call.revived === undefined || !isObject(inputResponses)) return
-  await engine.answer(task.id, ownerOf(call), sortAnswers(task.questions, inputResponses))
+  await fromClient(engine.answer(task.id, ownerOf(call), sortAnswers(task.questions, inputResponses)))
 }
 
 /** Resolves when the task asks nothing any more, because of these answers or because somebody else gave them. */
@@ -30,7 +31,8 @@ export async function pushQuestions(
   const answered = Array.from(task.questions, async ([key, request]) => {
     const carried = { key, id: name, body: () => ({}) }
     const response = await channel.push?.(related(request, task.id), carried)
-    await engine.answer(task.id, ownerOf(call), sortAnswers(new Map([[key, request]]), { [key]: response }))
+    const answers = sortAnswers(new Map([[key, request]]), { [key]: response })
+    await fromClient(engine.answer(task.id, ownerOf(call), answers))
   })
   const moved = new AbortController()
   const elsewhere = follow(engine, {

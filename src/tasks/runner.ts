@@ -6,16 +6,17 @@
  * - When the process is about to end, runs hand over at their next checkpoint, step boundaries included in what another
  *   run will find; what has not stopped by the deadline is given back as it is.
  */
-import type { Logger, Stretch, TaskCaller, TaskHost } from '../server/index.ts'
+import type { Stretch, TaskCaller, TaskHost } from '../server/index.ts'
 import type { Lease, NewQuestion } from './engine.ts'
-import { isLeaseLost, TaskError } from './errors.ts'
+import { isUnkeepable } from './entry.ts'
+import { isLeaseLost } from './errors.ts'
 import { persist } from './persistence.ts'
 import { StatusNotes } from './statusNotes.ts'
 
 export class Runner {
   readonly #host: TaskHost
-  readonly #underWay = new Set<Lease>()
-  readonly #ending = new AbortController()
+  /** What is under way, and how each run is told to stop. */
+  readonly #underWay = new Map<Lease, AbortController>()
   #draining = false
 
   constructor(host: TaskHost) {
@@ -24,11 +25,12 @@ export class Runner {
 
   /** Runs a task until its lease has ended. Never rejects. */
   readonly run = async (lease: Lease): Promise<void> => {
-    this.#underWay.add(lease)
+    const stop = stopping(lease)
+    this.#underWay.set(lease, stop)
     try {
-      await this.#play(lease)
+      await this.#play(lease, stop.signal)
     } catch (error) {
-      if (!isLeaseLost(error)) this.#report(lease, error)
+      if (!isLeaseLost(error)) this.#tell('error', lease, error, 'A task could not be settled; it is run again.')
     } finally {
       this.#underWay.delete(lease)
     }
@@ -41,16 +43,17 @@ export class Runner {
 
   /** Stops waiting for what is still under way: handlers are told, and their tasks are anybody's. */
   async giveUp(): Promise<void> {
-    this.#ending.abort()
     const left = [...this.#underWay]
-    await Promise.allSettled(left.map((lease) => lease.giveBack()))
+    for (const [, stop] of left) stop.abort()
+    await Promise.allSettled(left.map(([lease]) => lease.giveBack()))
   }
 
-  async #play(lease: Lease): Promise<void> {
+  async #play(lease: Lease, signal: AbortSignal): Promise<void> {
     const { id, tool, args, journal } = lease
-    const signal = AbortSignal.any([lease.signal, this.#ending.signal])
     const remembered = journal.own
     const notes = new StatusNotes((message) => lease.note(message))
+    const persisted = <T>(write: () => Promise<T>): Promise<T> =>
+      persist(write, signal, (error) => this.#tell('warn', lease, error, 'A task waits for its store.'))
     const stretch = await this.#host.play({
       id,
       tool,
@@ -59,32 +62,37 @@ export class Runner {
       signal,
       // The caller was written by `callerOf`; the engine kept it as it was.
       caller: lease.caller as unknown as TaskCaller,
-      commit: (key, result) => persist(() => lease.step(key, result), signal),
-      claim: (use) => persist(() => lease.claim(use), signal),
-      unclaim: (use) => persist(() => lease.unclaim(use), signal),
+      commit: (key, result) => persisted(() => lease.step(key, result)),
+      claim: (use) => persisted(() => lease.claim(use)),
+      unclaim: (use) => persisted(() => lease.unclaim(use)),
       progress: notes.progress,
       draining: () => this.#draining,
     })
     await notes.end()
-    await persist(() => settle(lease, stretch, remembered), signal).catch((error: unknown) => {
-      if (!isTooLarge(error)) throw error
+    await persisted(() => settle(lease, stretch, remembered)).catch((error: unknown) => {
+      // Run again, it would come to the same.
+      if (!isUnkeepable(error)) throw error
+      this.#tell('error', lease, error, 'What a tool gave cannot be kept.')
       const failure = { code: -32603, message: error.message }
-      return persist(() => lease.end({ status: 'failed', failure }), signal)
+      return persisted(() => lease.end({ status: 'failed', failure }))
     })
   }
 
-  #report({ id, tool }: Lease, error: unknown): void {
+  #tell(level: 'warn' | 'error', { id, tool }: Lease, error: unknown, sentence: string): void {
     const err = error instanceof Error ? { name: error.name, message: error.message } : {}
-    this.#logger.error({ task: id, tool, err }, 'A task could not be settled; it is run again.')
-  }
-
-  get #logger(): Logger {
-    return this.#host.logger()
+    this.#host.logger()[level]({ task: id, tool, err }, sentence)
   }
 }
 
-function isTooLarge(error: unknown): error is TaskError {
-  return error instanceof TaskError && error.code === 'TASK_ENTRY_TOO_LARGE'
+/**
+ * Aborted with the lease, or by whoever ends the process. Not by `AbortSignal.any`: Node keeps what that gives for ever
+ * once somebody listens, and handlers do.
+ */
+function stopping({ signal }: Lease): AbortController {
+  const stop = new AbortController()
+  if (signal.aborted) stop.abort(signal.reason)
+  else signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true })
+  return stop
 }
 
 async function settle(lease: Lease, stretch: Stretch, remembered: unknown): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Tasks } from '../server/index.ts'
-import { type DeskOptions, tasksOn } from './desk.ts'
+import { tasksOn } from './desk.ts'
+import type { DeskOptions } from './deskSettings.ts'
 import { sqliteEngine, type SqliteEngineOptions } from './sqlite/engine.ts'
 
 export type SqliteTasksOptions = DeskOptions & SqliteEngineOptions

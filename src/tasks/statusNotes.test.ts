@@ -34,6 +34,32 @@ test('nothing is written after the end, which waits for what is being written', 
   expect(written).toEqual(['first'])
 })
 
+test('where writing takes long, the next is written after it and not beside it', async () => {
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const notes = new StatusNotes((note) => {
+    begun.push(note)
+    return new Promise<void>((resolve) => ends.push(resolve))
+  }, 100)
+  for (let step = 1; step <= 3; step++) {
+    notes.progress(step, undefined, undefined)
+    await vi.advanceTimersByTimeAsync(1000)
+  }
+  expect(begun).toEqual(['1'])
+  ends[0]?.()
+  await vi.advanceTimersByTimeAsync(100)
+  expect(begun).toEqual(['1', '3'])
+})
+
+test('what is said after the end is not written', async () => {
+  const written: string[] = []
+  const notes = new StatusNotes(async (note) => void written.push(note), 100)
+  await notes.end()
+  notes.progress(1, undefined, 'too late')
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(written).toEqual([])
+})
+
 test('a note that cannot be written stops nothing', async () => {
   const notes = new StatusNotes(() => Promise.reject(new Error('away')), 100)
   notes.progress(1, undefined, undefined)

@@ -5,6 +5,9 @@ export class StatusNotes {
   #latest: string | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #writing: Promise<void> | undefined
+  /** Something is being written, or was a moment ago. */
+  #isPausing = false
+  #hasEnded = false
 
   constructor(write: (statusMessage: string) => Promise<void>, everyMs = 200) {
     this.#write = write
@@ -13,23 +16,28 @@ export class StatusNotes {
 
   progress = (progress: number, total: number | undefined, message: string | undefined): void => {
     this.#latest = message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)
-    if (this.#timer === undefined) this.#flush()
+    if (!this.#isPausing) this.#flush()
   }
 
   /** Nothing is written after this; resolves when nothing is being written any more. */
   async end(): Promise<void> {
-    this.#latest = undefined
+    this.#hasEnded = true
     clearTimeout(this.#timer)
     await this.#writing
   }
 
   #flush(): void {
-    this.#timer = undefined
     const latest = this.#latest
-    if (latest === undefined) return
     this.#latest = undefined
+    this.#isPausing = latest !== undefined && !this.#hasEnded
+    if (latest !== undefined && this.#isPausing) this.#writing = this.#writeAndPause(latest)
+  }
+
+  /** One at a time: where the store is slow, an older word must not come after a newer one. */
+  async #writeAndPause(latest: string): Promise<void> {
     // A note that cannot be written is no reason to stop the work; whether the lease holds shows with the next step.
-    this.#writing = this.#write(latest).catch(() => {})
+    await this.#write(latest).catch(() => {})
+    if (this.#hasEnded) return
     this.#timer = setTimeout(() => this.#flush(), this.#everyMs)
     this.#timer.unref()
   }

@@ -58,6 +58,12 @@ export function answeredBefore({ answers, open }: Journal): AskRow[] {
 }
 
 /**
+ * How often a question is put again because its answer cannot be one. After that the task is run, and the run asks again
+ * or has had enough: else a client could make a task grow for ever.
+ */
+export const MOST_TIMES_ALONE = 5
+
+/**
  * The key of the next question on the wire: the handler's when this task has not used it, else the first of `key~2`,
  * `key~3`… that is free. `asked` says how often the task has asked under the handler's key: so many are taken.
  */

@@ -4,6 +4,8 @@ import { type Incoming, MessageStream } from './messageStream.ts'
 export interface RawSessionOptions {
   readonly version?: string
   readonly capabilities?: object
+  /** Sent with everything: who it is, for one. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export class RawSession {
@@ -12,21 +14,23 @@ export class RawSession {
   readonly initialized: Incoming
   /** Where the next message goes; a test may send each to another instance. */
   url: string
+  readonly #more: Readonly<Record<string, string>>
   #nextId = 1
 
-  constructor(url: string, id: string, initialized: Incoming, version: string) {
+  constructor(url: string, id: string, initialized: Incoming, version: string, more = {}) {
     this.url = url
     this.id = id
     this.initialized = initialized
     this.version = version
+    this.#more = more
   }
 
   static async begin(url: string, options: RawSessionOptions = {}): Promise<RawSession> {
-    const { version = '2025-11-25', capabilities = {} } = options
+    const { version = '2025-11-25', capabilities = {}, headers = {} } = options
     const params = { protocolVersion: version, capabilities, clientInfo: { name: 'raw', version: '1' } }
-    const response = await post(url, {}, { jsonrpc: '2.0', id: 0, method: 'initialize', params })
+    const response = await post(url, headers, { jsonrpc: '2.0', id: 0, method: 'initialize', params })
     const initialized = (await response.json()) as Incoming
-    const session = new RawSession(url, response.headers.get('mcp-session-id') ?? '', initialized, version)
+    const session = new RawSession(url, response.headers.get('mcp-session-id') ?? '', initialized, version, headers)
     await session.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
     return session
   }
@@ -72,7 +76,7 @@ export class RawSession {
   }
 
   get headers(): Record<string, string> {
-    return { 'mcp-session-id': this.id, 'mcp-protocol-version': this.version }
+    return { ...this.#more, 'mcp-session-id': this.id, 'mcp-protocol-version': this.version }
   }
 }
 

@@ -9,18 +9,10 @@ import { newDatabase } from './database.ts'
 
 const program = fileURLToPath(new URL('../tasks/programs/postgresWorker.ts', import.meta.url))
 
-export interface PostgresStore extends EngineStore {
-  readonly url: string
-  readonly schema: string
-}
-
-/** `nodeArguments` are for its worker processes. */
-export async function newPostgresStore(...nodeArguments: readonly string[]): Promise<PostgresStore> {
+export async function newPostgresStore(): Promise<EngineStore> {
   const url = await newDatabase()
   const schema = `store_${randomBytes(4).toString('hex')}`
   return {
-    url,
-    schema,
     // Each engine has a connection of its own, as it would in a process of its own.
     engine(options): TaskEngine {
       const connection = postgres({ url, schema, maxConnections: 4 })
@@ -28,7 +20,7 @@ export async function newPostgresStore(...nodeArguments: readonly string[]): Pro
       const close = engine.close.bind(engine)
       return Object.assign(engine, { close: () => close().then(() => connection.close()) })
     },
-    worker: ['--no-warnings', ...nodeArguments, program, url, schema],
+    worker: ['--no-warnings', program, url, schema],
     // It goes with the server.
     remove: async () => {},
   }

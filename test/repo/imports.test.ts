@@ -31,6 +31,7 @@ describe('the import check', () => {
 
   test.each([
     ['src/state/a.ts', "import { x } from '../protocol/index.ts'"],
+    ['src/tasks/a.ts', "import { x } from '../state/internal.ts'"],
     ['src/state/a.ts', "import { x } from './deep/b.ts'"],
     ['src/state/a.ts', "import { hash } from 'node:crypto'"],
     ['src/tasks/a.ts', "import type { x } from '../server/index.ts'"],

@@ -70,7 +70,8 @@ function importProblem({ path, home, allowed, target, typeOnly }: Edge): string 
   const access = allowed[folder]
   if (access === undefined) return `${home} may not import ${folder}.`
   if (access === 'types' && !typeOnly && !isTest(path)) return `${home} may import only types of ${folder}.`
-  if (target !== `src/${folder}/index.ts`) return `another folder is entered through src/${folder}/index.ts.`
+  const isDoor = target === `src/${folder}/index.ts` || target === `src/${folder}/internal.ts`
+  if (!isDoor) return `another folder is entered through src/${folder}/index.ts, or internal.ts where it has one.`
   return undefined
 }
 

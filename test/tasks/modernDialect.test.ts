@@ -18,16 +18,12 @@ function kitchen(options: TaskServerOptions = {}): Server {
     return `${first.yes} ${second.yes}`
   })
   server.tool('hangs', { description: 'Ends when told.', task: 'optional' }, async (_, ctx) => {
+    ctx.progress(1, 2, 'half of it')
     await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve, { once: true }))
     return 'told'
   })
   server.tool('fails', { description: 'Throws.', task: 'optional' }, () => {
     throw new Error('out of paper')
-  })
-  server.tool('steps', { description: 'Tells how far it is.', task: 'optional' }, async (_, ctx) => {
-    ctx.progress(1, 2, 'half of it')
-    await ctx.ask('go on', yes)
-    return 'done'
   })
   return server
 }
@@ -82,10 +78,10 @@ describe('tasks/get', () => {
   test('tells how far a handler says it is', async () => {
     const client = await caller()
     const taskId = await client.create('hangs')
-    expect(await client.get(taskId)).toMatchObject({ status: 'working' })
-    const other = await client.create('steps')
-    await client.until(other, 'input_required')
+    const told = { status: 'working', statusMessage: 'half of it' }
+    await expect.poll(() => client.get(taskId)).toMatchObject(told)
     await client.cancel(taskId)
+    expect(await client.get(taskId)).not.toHaveProperty('statusMessage')
   })
 
   test('has a tool that failed as a result, and not as a failed task', async () => {
@@ -160,9 +156,19 @@ describe('tasks/update', () => {
 
 describe('tasks/cancel', () => {
   test('ends a task that works, and tells its handler', async () => {
-    const client = await caller()
+    const told = Promise.withResolvers<void>()
+    const server = taskServer()
+    server.tool('hangs', { description: 'Ends when told.', task: 'optional' }, async (_, ctx) => {
+      ctx.progress(1)
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve, { once: true }))
+      told.resolve()
+      return 'told'
+    })
+    const client = new TaskCaller(await listening(server))
     const taskId = await client.create('hangs')
+    await expect.poll(() => client.get(taskId)).toHaveProperty('statusMessage')
     expect(await client.cancel(taskId)).toMatchObject({ resultType: 'complete' })
+    await told.promise
     expect(await client.get(taskId)).toMatchObject({ status: 'cancelled' })
     expect(await client.cancel(taskId)).toMatchObject({ resultType: 'complete' })
   })

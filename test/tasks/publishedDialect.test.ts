@@ -88,6 +88,30 @@ describe('the v1 client', () => {
     expect(asked).toEqual([{ taskId }])
   })
 
+  test('is told when its answer is too large, and may give another', async () => {
+    const client = await connect(await serve({ tasksIn: { maxEntryBytes: 4096 } }))
+    const answers = ['x'.repeat(5000), 'short']
+    client.setRequestHandler(ElicitRequestSchema, () => {
+      return { action: 'accept', content: { input: answers.shift() ?? '' } }
+    })
+    const { taskId } = await create(client, 'echo')
+    const result = () => client.experimental.tasks.getTaskResult(taskId, CallToolResultSchema)
+    await expect(result()).rejects.toMatchObject({ code: -32602, message: expect.stringContaining('4096') })
+    expect((await result()).content).toEqual([{ type: 'text', text: 'Echo: short' }])
+  })
+
+  test('that gives wrong answers is asked again, but not for ever', async () => {
+    const client = await connect(await serve())
+    let asked = 0
+    client.setRequestHandler(ElicitRequestSchema, () => {
+      asked++
+      return { action: 'accept', content: { output: 'wrong' } }
+    })
+    const { taskId } = await create(client, 'echo')
+    const result = await client.experimental.tasks.getTaskResult(taskId, CallToolResultSchema)
+    expect([result.isError, asked]).toEqual([true, 5])
+  })
+
   test('gets the result of a task that ended, as often as it asks', async () => {
     const client = await connect(await serve())
     const { taskId, ttl, status } = await create(client, 'required')

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { Lease, TaskRecord } from '../engine.ts'
 import { newTask, question, type Stage } from './stage.ts'
@@ -35,7 +36,10 @@ export function declareEnds(stage: Stage): void {
     const seen = async () => (await engine.read(lease.id, 'ann'))?.statusMessage
     await lease.note('half\u0000 of it 😀')
     expect(await seen()).toBe('half\u0000 of it 😀')
+    const noted = await engine.read(lease.id, 'ann')
+    await sleep(5)
     await lease.note('half\u0000 of it 😀')
+    expect(await engine.read(lease.id, 'ann')).toEqual(noted)
     await lease.note('most of it')
     expect(await seen()).toBe('most of it')
     await lease.end(done)

@@ -39,6 +39,19 @@ export function declareLists(stage: Stage): void {
     expect(seen).toEqual(ids)
   })
 
+  test('a page ends early where results are large, and the list goes on from there', async () => {
+    const engine = await stage.engine()
+    const ids = [...(await createThree(engine)), ...(await createThree(engine))].toReversed()
+    const hand = stage.hand(engine)
+    const end = { status: 'completed', result: { text: 'x'.repeat(4_190_000) } } as const
+    for (const _ of ids) await (await hand.next()).end(end)
+    const first = await engine.list('ann', undefined, 100)
+    expect(first.tasks.map(({ id }) => id)).toEqual(ids.slice(0, 3))
+    const second = await engine.list('ann', first.next, 100)
+    expect(second.tasks.map(({ id }) => id)).toEqual(ids.slice(3))
+    expect(second.next).toBeUndefined()
+  })
+
   test('a list that should go on after a task that is not its owner’s is refused', async () => {
     const engine = await stage.engine()
     const foreign = await engine.create(newTask({ owner: 'bob' }))

@@ -56,6 +56,21 @@ export function declareQuestions(stage: Stage): void {
     expect([...answers.keys()].toSorted()).toEqual(['a', 'b'])
   })
 
+  test('a question whose answers are refused again and again is left to the run', async () => {
+    const { engine, hand, lease } = await asking(stage, [question('a'), question('b')])
+    let task = await engine.read(lease.id, 'ann')
+    for (let times = 1; times < 5; times++) task = await engine.answer(lease.id, 'ann', refusing(keysOf(task)[0]))
+    expect(keysOf(task)).toEqual(['a~5', 'b'])
+    task = await engine.answer(lease.id, 'ann', refusing('a~5'))
+    expect([task?.status, keysOf(task)]).toEqual(['input_required', ['b']])
+    expect(await engine.answer(lease.id, 'ann', answering('b'))).toMatchObject({ status: 'working' })
+    const again = await hand.next()
+    expect(again.journal.open.get('a')).toEqual({ question: 'fingerprint of a', times: 5 })
+    expect([...again.journal.answers.keys()]).toEqual(['b'])
+    await again.ask([question('a', { times: 6 })], undefined)
+    expect(keysOf(await engine.read(lease.id, 'ann'))).toEqual(['a~6'])
+  })
+
   test('a key goes over the wire once in the life of a task', async () => {
     const { engine, hand, lease } = await asking(stage, [question('a')])
     const rounds = [['a', 'a~2'], ['a~2'], ['a', 'a~2~2'], ['a']]
@@ -160,4 +175,8 @@ async function asking(stage: Stage, questions: readonly NewQuestion[]): Promise<
   const lease = await hand.next()
   await lease.ask(questions, 'remembered')
   return { engine, hand, lease }
+}
+
+function refusing(key: string | undefined) {
+  return { accepted: new Map(), refused: new Set(key === undefined ? [] : [key]) }
 }

@@ -94,11 +94,11 @@ export function declareRecords(stage: Stage): void {
 
   test('a task that waits for answers expires, too', async () => {
     const engine = await stage.engine()
-    const { id } = await engine.create(newTask({ ttlMs: 300 }))
+    const { id } = await engine.create(newTask({ ttlMs: 2000 }))
     const lease = await stage.hand(engine).next()
     await lease.ask([question('a')], undefined)
     expect(await engine.read(id, 'ann')).toMatchObject({ status: 'input_required' })
-    await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toBeUndefined())
+    await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toBeUndefined(), { timeout: 5000 })
     expect(await engine.answer(id, 'ann', answering('a'))).toBeUndefined()
   })
 

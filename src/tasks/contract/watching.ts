@@ -47,6 +47,18 @@ export function declareWatching(stage: Stage): void {
     expect(goes).not.toHaveBeenCalled()
   })
 
+  test('whoever leaves twice takes nobody else along', async () => {
+    const engine = await stage.engine()
+    const { id } = await engine.create(newTask())
+    const stop = engine.watch(id, () => {})
+    stop()
+    const later = vi.fn<() => void>()
+    stage.later(engine.watch(id, later))
+    stop()
+    await engine.cancel(id, 'ann')
+    await vi.waitFor(() => expect(later).toHaveBeenCalled(), { timeout: 5000 })
+  })
+
   test('a listener that throws harms neither the engine nor other listeners', async () => {
     const engine = await stage.engine()
     const { id } = await engine.create(newTask())

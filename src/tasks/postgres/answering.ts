@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Answers, TaskRecord } from '../engine.ts'
 import { entryText, readString } from '../entry.ts'
+import { MOST_TIMES_ALONE } from '../taskJournal.ts'
 import { type AskText, insertAsks } from './asking.ts'
 import { readTask } from './records.ts'
 import type { Sql } from './sql.ts'
@@ -79,8 +80,8 @@ async function settle(sql: Sql, store: Store, task: string, { accepted, refused 
     return response === undefined ? [] : [[wireKey, entryText('An answer', response, store.settings.maxEntryBytes)]]
   })
   const answeredKeys = new Set(answered.map(([wireKey]) => wireKey))
-  const askedAgain = open.filter(({ wire_key: key }) => !answeredKeys.has(key) && refused.has(readString(key)))
-  if (answered.length + askedAgain.length === 0) return undefined
+  const unanswered = open.filter(({ wire_key: key }) => !answeredKeys.has(key) && refused.has(readString(key)))
+  if (answered.length + unanswered.length === 0) return undefined
   await sql.rows(
     `UPDATE ${tables}.questions AS q SET request = NULL, response = given.response,
        state = CASE WHEN given.response IS NULL THEN 'refused' ELSE 'answered' END
@@ -88,17 +89,18 @@ async function settle(sql: Sql, store: Store, task: string, { accepted, refused 
      WHERE q.task = $1 AND q.wire_key = given.wire_key`,
     [
       task,
-      [...answeredKeys, ...askedAgain.map(({ wire_key: wireKey }) => wireKey)],
-      [...answered.map(([, response]) => response), ...askedAgain.map(() => null)],
+      [...answeredKeys, ...unanswered.map(({ wire_key: wireKey }) => wireKey)],
+      [...answered.map(([, response]) => response), ...unanswered.map(() => null)],
     ],
   )
+  const askedAgain = unanswered.filter(({ times }) => times < MOST_TIMES_ALONE)
   await insertAsks(
     sql,
     store,
     task,
     askedAgain.map((ask) => ({ ...ask, times: ask.times + 1 })),
   )
-  return open.length - answered.length
+  return open.length - answered.length - unanswered.length + askedAgain.length
 }
 
 /** Where there is a queue, the task goes to it. */

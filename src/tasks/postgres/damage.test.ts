@@ -28,18 +28,32 @@ test('a table that is missing is told as damage', async () => {
   await expect(ledger.claim('a', 60)).rejects.toMatchObject(corrupt)
 })
 
-test('a damaged task is refused by itself, is not run, and harms no other', async () => {
+test('a task that cannot be read any more is given up at once, and its owner is told', async () => {
+  const { engine } = await engines.open({ url, schema: 'given_up' })
+  const { id } = await engine.create(newTask())
+  await runSql(url, `UPDATE given_up.tasks SET args = '{' WHERE id = $1`, [id])
+  const told = new Promise<void>((resolve) => engines.later(engine.watch(id, resolve)))
+  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  await told
+  await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('failed')
+  expect((await engine.read(id, 'ann'))?.failure?.message).toContain('cannot be read')
+  expect(await runSql(url, 'SELECT FROM given_up_jobs.job')).toEqual([])
+})
+
+test('a damaged task is refused without being quoted, is left out of lists, and harms no other', async () => {
   const { engine } = await engines.open({ url, schema: 'damaged' })
-  const [bad, good] = [await engine.create(newTask()), await engine.create(newTask())]
+  const [good, bad] = [await engine.create(newTask()), await engine.create(newTask())]
   const damage = `{"secret": "${secret}`
   await runSql(url, 'UPDATE damaged.tasks SET args = $2, status_message = $2 WHERE id = $1', [bad.id, damage])
-  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
-  await expect.poll(async () => (await engine.read(good.id, 'ann'))?.status).toBe('completed')
   const refusal = await engine.read(bad.id, 'ann').catch((error: unknown) => error)
   expect(refusal).toMatchObject(corrupt)
   expect(inspect(refusal)).not.toContain(secret)
-  expect((await engine.list('ann', undefined, 10)).tasks.map(({ id }) => id)).toEqual([good.id])
-  expect(engines.said).toContain('A task cannot be read, so it is not run.')
+  const page = await engine.list('ann', undefined, 1)
+  expect(page.tasks).toEqual([])
+  expect((await engine.list('ann', page.next, 1)).tasks.map(({ id }) => id)).toEqual([good.id])
+  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  await expect.poll(async () => (await engine.read(good.id, 'ann'))?.status).toBe('completed')
+  expect(engines.said).toContain('A task cannot be read and is given up.')
   expect(await engine.cancel(good.id, 'ann')).toMatchObject({ status: 'completed' })
 })
 

@@ -1,4 +1,4 @@
 import { newPostgresStore } from '../../../test/postgres/engineStore.ts'
 import { engineContract } from '../engineContract.ts'
 
-engineContract('the engine in PostgreSQL', () => newPostgresStore())
+engineContract('the engine in PostgreSQL', newPostgresStore)

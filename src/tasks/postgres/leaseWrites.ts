@@ -3,7 +3,7 @@
  * that takes the task over: either this is written before, and the other finds it, or it is not written at all.
  */
 import type { NewQuestion, TaskEnd } from '../engine.ts'
-import { entryText } from '../entry.ts'
+import { entryText, objectText } from '../entry.ts'
 import type { LossReason } from '../errors.ts'
 import { insertAsks } from './asking.ts'
 import { ALIVE, AT_REST, keptUntil, type Store, textOrNull, transaction } from './store.ts'
@@ -13,6 +13,8 @@ export interface LeaseName {
   readonly epoch: string
   readonly queue: string
   readonly job: string
+  /** How many workers the task has lost since it last got any further. */
+  readonly losses: number
 }
 
 // $1 is the task and $2 the epoch.
@@ -25,10 +27,12 @@ export class LeaseWrites {
   readonly #tasks: string
   readonly #tables: string
   readonly #held: string
+  #hasLosses: boolean
 
   constructor(store: Store, lease: LeaseName) {
     this.#store = store
     this.#lease = lease
+    this.#hasLosses = lease.losses > 0
     this.#tables = store.database.names.tables
     this.#tasks = `${this.#tables}.tasks AS t`
     // Steps of one run may be committed side by side, so they share the lock.
@@ -38,14 +42,25 @@ export class LeaseWrites {
   /** What was committed first stays: the same write may come twice when its answer was lost. */
   async step(key: string, { value }: { readonly value?: unknown }): Promise<boolean> {
     const text = value === undefined ? null : this.#entry('The result of a step', value)
-    const rows = await this.#rows(
-      `WITH ${this.#held}, written AS (
-         INSERT INTO ${this.#tables}.steps (task, key, value) SELECT task, $3, $4 FROM held
-         ON CONFLICT (task, key) DO NOTHING
-       ) SELECT FROM held`,
-      [JSON.stringify(key), text],
-    )
+    const values = [JSON.stringify(key), text]
+    const insert = `INSERT INTO ${this.#tables}.steps (task, key, value) SELECT task, $3, $4 FROM held
+       ON CONFLICT (task, key) DO NOTHING`
+    if (this.#hasLosses) return this.#firstStep(insert, values)
+    const rows = await this.#rows(`WITH ${this.#held}, written AS (${insert}) SELECT FROM held`, values)
     return rows.length > 0
+  }
+
+  /** A step that is new also forgets the workers that the task has lost so far. It has the row for itself. */
+  async #firstStep(insert: string, values: unknown[]): Promise<boolean> {
+    const [row] = await this.#rows<{ is_new: boolean }>(
+      `WITH held AS (SELECT t.task FROM ${this.#tasks} WHERE ${HELD} FOR NO KEY UPDATE),
+       written AS (${insert} RETURNING task),
+       progress AS (UPDATE ${this.#tasks} SET losses = 0 FROM written WHERE t.task = $1)
+       SELECT EXISTS (SELECT FROM written) AS is_new FROM held`,
+      values,
+    )
+    if (row?.is_new) this.#hasLosses = false
+    return row !== undefined
   }
 
   /** `attempt` tells a claim that is made again, because its answer was lost, from another one. */
@@ -74,7 +89,9 @@ export class LeaseWrites {
 
   async note(message: string): Promise<boolean> {
     const rows = await this.#rows(
-      `UPDATE ${this.#tasks} SET status_message = $3, version = t.version + 1, updated_at = now()
+      `UPDATE ${this.#tasks} SET status_message = $3,
+         version = t.version + (t.status_message IS DISTINCT FROM $3)::integer,
+         updated_at = CASE WHEN t.status_message IS DISTINCT FROM $3 THEN now() ELSE t.updated_at END
        WHERE ${HELD} RETURNING 1`,
       [this.#entry('A status message', message)],
     )
@@ -95,7 +112,7 @@ export class LeaseWrites {
     const waiting = asks.length > 0 && `, ${AT_REST}, status = 'input_required'`
     return transaction(this.#store, async (sql) => {
       const rows = await sql.rows(
-        `UPDATE ${this.#tasks} SET own = $3, round = t.round + 1 ${waiting || ', held = false'}
+        `UPDATE ${this.#tasks} SET own = $3, round = t.round + 1, losses = 0 ${waiting || ', held = false'}
          WHERE ${HELD} RETURNING 1`,
         [task, epoch, remembered],
       )
@@ -109,8 +126,9 @@ export class LeaseWrites {
 
   end(end: TaskEnd): Promise<boolean> {
     const { task, epoch, queue, job } = this.#lease
-    const result = end.status === 'completed' ? this.#entry('The result', end.result) : null
-    const failure = end.status === 'failed' ? this.#entry('The failure', end.failure) : null
+    const { maxEntryBytes } = this.#store.settings
+    const result = end.status === 'completed' ? objectText('The result', end.result, maxEntryBytes) : null
+    const failure = end.status === 'failed' ? objectText('The failure', end.failure, maxEntryBytes) : null
     return transaction(this.#store, async (sql) => {
       const rows = await sql.rows(
         `UPDATE ${this.#tasks} SET ${AT_REST}, status = $3, status_message = $4, result = $5, failure = $6,

@@ -1,4 +1,5 @@
-import { assertId, type CarryStore, makeSweeper, StateError } from '../../state/index.ts'
+import { type CarryStore, StateError } from '../../state/index.ts'
+import { assertId, makeSweeper } from '../../state/internal.ts'
 import { databaseOf, type PostgresConnection } from './connection.ts'
 import { digest } from './digest.ts'
 

@@ -1,12 +1,5 @@
-import {
-  assertClaim,
-  type Claim,
-  claimGone,
-  jsonText,
-  type Ledger,
-  makeSweeper,
-  StateError,
-} from '../../state/index.ts'
+import { type Claim, type Ledger, StateError } from '../../state/index.ts'
+import { assertClaim, claimGone, jsonText, makeSweeper } from '../../state/internal.ts'
 import { databaseOf, type PostgresConnection } from './connection.ts'
 import { digest } from './digest.ts'
 

@@ -1,7 +1,7 @@
 /** Tasks as their owners see them. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { StateError } from '../../state/index.ts'
-import type { Page, TaskFailure, TaskRecord } from '../engine.ts'
+import { PAGE_BYTES, type Page, type TaskFailure, type TaskRecord } from '../engine.ts'
 import { readObject, readString } from '../entry.ts'
 import { cursorUnknown } from '../errors.ts'
 import type { Sql } from './sql.ts'
@@ -55,15 +55,22 @@ export interface ListOptions {
 
 export async function listTasks(sql: Sql, store: Store, { owner, after, limit }: ListOptions): Promise<Page> {
   const before = after === undefined ? null : await placeOf(sql, store, { address: after, owner })
-  const rows = await sql.rows<RecordRow>(
-    `SELECT ${recordColumns(store)} FROM ${store.database.names.tables}.tasks AS t
-     WHERE t.owner = $1 AND ($2::bigint IS NULL OR t.task < $2) AND ${ALIVE} ORDER BY t.task DESC LIMIT $3`,
-    [owner, before, limit + 1],
+  const rows = await sql.rows<RecordRow & { found: number }>(
+    `WITH page AS (
+       SELECT t.* FROM ${store.database.names.tables}.tasks AS t
+       WHERE t.owner = $1 AND ($2::bigint IS NULL OR t.task < $2) AND ${ALIVE} ORDER BY t.task DESC LIMIT $3
+     ), sized AS (
+       SELECT page.*, count(*) OVER ()::integer AS found,
+         sum(octet_length(result)) OVER (ORDER BY task DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS size
+       FROM page
+     )
+     SELECT ${recordColumns(store)}, t.found FROM sized AS t
+     WHERE t.size IS NULL OR t.size <= $4 ORDER BY t.task DESC LIMIT $3 - 1`,
+    [owner, before, limit + 1, PAGE_BYTES],
   )
-  const shown = rows.slice(0, limit)
   return {
-    tasks: shown.flatMap((row) => listed(store, row)),
-    next: rows.length > limit ? shown.at(-1)?.id : undefined,
+    tasks: rows.flatMap((row) => listed(store, row)),
+    next: (rows[0]?.found ?? 0) > rows.length ? rows.at(-1)?.id : undefined,
   }
 }
 

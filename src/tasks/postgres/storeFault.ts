@@ -45,7 +45,16 @@ function refused(): Fault {
 // Unlike the codes of Node, such as EPIPE, it has a digit.
 const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/
 
-/** What was thrown, as an error of ours. */
+/**
+ * Whether our code is at fault, as JavaScript itself says it, and not the database or the way to it. Errors with a code
+ * are Node's or those of `pg`, and may have an address with its password on them.
+ */
+function isOfCode(error: unknown): boolean {
+  const isFault = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
+  return isFault && !('code' in error)
+}
+
+/** What the database or the way to it threw, as an error of ours. */
 function storeFault(error: unknown): StateError | TaskError {
   if (error instanceof StateError || error instanceof TaskError) return error
   const state = sqlState(error)
@@ -58,12 +67,12 @@ export function isOfServer(error: unknown): boolean {
   return error instanceof StateError || error instanceof TaskError || SQL_STATE.test(sqlState(error))
 }
 
-/** Runs something against the database, and says what to do when it fails. */
+/** Runs something against the database, and says what to do when that fails. What else fails is passed on as it is. */
 export async function saying<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()
   } catch (error) {
-    throw storeFault(error)
+    throw isOfCode(error) ? error : storeFault(error)
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { TaskFailure } from '../engine.ts'
+import { LOST_TOO_OFTEN } from '../errors.ts'
 import type { HeldRow, HeldTask, JournalRow } from './heldTask.ts'
 import type { TaskJob } from './jobs.ts'
 import type { Sql } from './sql.ts'
@@ -26,7 +27,7 @@ export interface TakeOptions {
 }
 
 const A_MOMENT_MS = 50
-const WORN: TaskFailure = { code: -32603, message: 'The task has lost its worker too often and was given up.' }
+const WORN: TaskFailure = { code: -32603, message: LOST_TOO_OFTEN }
 
 export function takeTasks(store: Store, { queue, most, holdMs }: TakeOptions): Promise<Taken> {
   const { jobs, settings } = store

@@ -39,7 +39,7 @@ export class Watching {
     this.#lookLater()
     return () => {
       watched.listeners.delete(call)
-      if (watched.listeners.size === 0) this.#watched.delete(name)
+      if (watched.listeners.size === 0 && this.#watched.get(name) === watched) this.#watched.delete(name)
     }
   }
 

@@ -5,6 +5,7 @@
  * that ends without having ended its lease leaves it to lapse, so what fails at once is not run again at once.
  */
 import type { WorkOptions, Working } from '../engine.ts'
+import { UNREADABLE } from '../errors.ts'
 import type { HeldTask } from './heldTask.ts'
 import { PostgresLease } from './lease.ts'
 import { LeaseWrites } from './leaseWrites.ts'
@@ -172,13 +173,14 @@ export class Work implements Working {
     this.#runs.add(run)
   }
 
-  /** Undefined where the rows are damaged. Nobody holds the task then, until it is given up. */
+  /** Undefined where the rows are damaged; then the task is given up. */
   #leaseOf(row: HeldTask, queue: string, askedAt: number): PostgresLease | undefined {
     const { leaseMs } = this.#store.settings
     const task = newsName(this.#store, row.id)
+    const writes = new LeaseWrites(this.#store, { ...row, queue })
     try {
       return new PostgresLease(row, {
-        writes: new LeaseWrites(this.#store, { ...row, queue }),
+        writes,
         holdMs: leaseMs * HOLD_SHARE,
         renewMs: leaseMs * RENEW_SHARE,
         askedAt,
@@ -187,9 +189,17 @@ export class Work implements Working {
       })
     } catch (error) {
       const message = error instanceof Error ? error.message : ''
-      this.#store.logger().error({ task: row.id, err: { message } }, 'A task cannot be read, so it is not run.')
+      this.#store.logger().error({ task: row.id, err: { message } }, 'A task cannot be read and is given up.')
+      void this.#giveUp(writes, task)
       return undefined
     }
+  }
+
+  /** Where that cannot be written now, the lease lapses and whoever comes next tries it again. */
+  async #giveUp(writes: LeaseWrites, task: string): Promise<void> {
+    const failure = { code: -32603, message: UNREADABLE }
+    const isGivenUp = await writes.end({ status: 'failed', failure }).catch(() => false)
+    if (isGivenUp) this.#tell({ kind: 'changed', task })
   }
 
   /** Says once that the database is away, and once that it is back. */

@@ -5,10 +5,10 @@
  * kept only as long as it may be shown; that it was asked, and under which key, as long as the task.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import { entryText, readObject, readString } from '../entry.ts'
 import type { Answers, NewQuestion } from '../engine.ts'
-import { type AskRow, nextWireKey } from '../taskJournal.ts'
+import { type AskRow, MOST_TIMES_ALONE, nextWireKey } from '../taskJournal.ts'
 import { type Row, type Store, textOrNull } from './store.ts'
 
 export class AskRows {
@@ -80,11 +80,12 @@ export class AskRows {
       if (response === undefined) return []
       return [{ wireKey, response: entryText('An answer', response, this.#store.settings.maxEntryBytes) }]
     })
-    const askedAgain = open.filter(({ wireKey }) => refused.has(wireKey) && !accepted.has(wireKey))
-    if (answered.length + askedAgain.length === 0) return undefined
+    const unanswered = open.filter(({ wireKey }) => refused.has(wireKey) && !accepted.has(wireKey))
+    if (answered.length + unanswered.length === 0) return undefined
     for (const { wireKey, response } of answered) this.#settle(task, wireKey, 'answered', response)
-    for (const { row, wireKey } of askedAgain) {
-      this.#settle(task, wireKey, 'refused', null)
+    for (const { wireKey } of unanswered) this.#settle(task, wireKey, 'refused', null)
+    const askedAgain = unanswered.filter(({ row }) => Number(row['times']) < MOST_TIMES_ALONE)
+    for (const { row } of askedAgain) {
       const { key, question, times, request } = row
       this.#add(task, {
         key: String(key),
@@ -93,7 +94,7 @@ export class AskRows {
         request: String(request),
       })
     }
-    return open.length - answered.length
+    return open.length - answered.length - unanswered.length + askedAgain.length
   }
 
   close(task: number): void {

@@ -107,12 +107,15 @@ test('a disk that is full refuses what does not fit; when there is room, the sam
 
 test('a damaged task is refused without being quoted, is left out of lists, and can be cancelled', async () => {
   const engine = await stage.engine()
-  const [bad, good] = [await engine.create(newTask()), await engine.create(newTask())]
+  const [good, bad] = [await engine.create(newTask()), await engine.create(newTask())]
   store.sql(`UPDATE tasks SET status = 'completed', outcome = 'secret {' WHERE id = '"${bad.id}"'`)
   const error: unknown = await engine.read(bad.id, 'ann').catch((reason: unknown) => reason)
   expect(error).toMatchObject({ code: 'STORE_CORRUPT' })
   expect(inspect(error)).not.toContain('secret')
   expect((await engine.list('ann', undefined, 10)).tasks.map(({ id }) => id)).toEqual([good.id])
+  const page = await engine.list('ann', undefined, 1)
+  expect(page.tasks).toEqual([])
+  expect((await engine.list('ann', page.next, 1)).tasks.map(({ id }) => id)).toEqual([good.id])
   expect(await engine.read(good.id, 'ann')).toMatchObject({ status: 'working' })
 })
 

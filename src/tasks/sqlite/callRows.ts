@@ -1,6 +1,6 @@
 /** What calls were made with, apart from the rows that change often. */
 import type { Json } from '../../protocol/index.ts'
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import { readEntry, readObject, unreadable } from '../entry.ts'
 import type { Store } from './store.ts'
 

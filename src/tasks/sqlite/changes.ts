@@ -2,7 +2,7 @@
  * Every commit with a change that an owner can see has a number, the same for all processes, and a task keeps that of its
  * last. So whoever watches asks for what has changed since it last looked, however many tasks it watches.
  */
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import type { Commits } from './commits.ts'
 import type { Store } from './store.ts'
 

@@ -8,7 +8,8 @@
  *   its writes are made again one by one: what is wrong with one of them harms no other.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { inTransaction, StateError, saying } from '../../state/index.ts'
+import { StateError } from '../../state/index.ts'
+import { inTransaction, saying } from '../../state/internal.ts'
 import { TaskError } from '../errors.ts'
 
 // Beyond this, those who came first would wait too long for those who came last.

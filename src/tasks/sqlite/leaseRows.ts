@@ -4,7 +4,7 @@
  * A lease is a worker's name and an epoch in the row of a task. The epoch grows whenever a task is taken or leaves its
  * worker, so a lease that was lost is never mistaken for a later one.
  */
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import { ALIVE, READY, type Row, type Store } from './store.ts'
 
 export interface LeaseKey {
@@ -23,7 +23,7 @@ export class LeaseRows {
     this.#statements = saying(() => ({
       // By index: tasks of other tools cost nothing. And a sum, because for a bare parameter SQLite plans each time anew.
       ready: database.prepare(
-        `SELECT number, id, tool, call, round, epoch, expires_at FROM tasks
+        `SELECT number, id, tool, call, round, epoch, losses, expires_at FROM tasks
          WHERE audience = ? AND tool = ? AND ${READY} AND ${ALIVE} ORDER BY number LIMIT ? + 0`,
       ),
       take: database.prepare('UPDATE tasks SET worker = ?, epoch = ? WHERE number = ?'),
@@ -34,7 +34,12 @@ export class LeaseRows {
       state: database.prepare(`SELECT status FROM tasks WHERE number = ? AND ${ALIVE}`),
       leave: database.prepare('UPDATE tasks SET worker = NULL, epoch = epoch + 1 WHERE number = :task'),
       goOn: database.prepare('UPDATE tasks SET round = round + 1 WHERE number = :task'),
+      progress: database.prepare('UPDATE tasks SET losses = 0 WHERE number = :task'),
       leaveAll: database.prepare('UPDATE tasks SET worker = NULL, epoch = epoch + 1 WHERE worker = :worker'),
+      isWorn: database.prepare('SELECT 1 FROM tasks WHERE number = :task AND losses >= :maxLosses'),
+      lose: database.prepare(
+        'UPDATE tasks SET worker = NULL, epoch = epoch + 1, losses = losses + 1 WHERE number = :task',
+      ),
       lostOften: database.prepare('SELECT number FROM tasks WHERE worker = :worker AND losses >= :maxLosses'),
       loseAll: database.prepare(
         'UPDATE tasks SET worker = NULL, epoch = epoch + 1, losses = losses + 1 WHERE worker = :worker',
@@ -78,6 +83,20 @@ export class LeaseRows {
 
   countRound(task: number): void {
     this.#statements.goOn.run({ task })
+  }
+
+  /** It got further, so the workers that it has lost so far are forgotten. */
+  progressed(task: number): void {
+    this.#statements.progress.run({ task })
+  }
+
+  /** Whether this task has lost as many workers as it may. */
+  isWorn(task: number): boolean {
+    return this.#statements.isWorn.get({ task, maxLosses: this.#store.settings.maxLosses }) !== undefined
+  }
+
+  lose(task: number): void {
+    this.#statements.lose.run({ task })
   }
 
   leaveAll(worker: string): void {

@@ -1,5 +1,5 @@
 /** Tasks on their way into the file, with what was gathered before they were tasks. */
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import { entryText, unreadable } from '../entry.ts'
 import type { NewTask, TaskRecord } from '../engine.ts'
 import { type AskRow, answeredBefore } from '../taskJournal.ts'

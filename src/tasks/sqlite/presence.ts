@@ -8,15 +8,13 @@
  * - Whoever wakes and finds its row gone has lost everything, and begins anew under another name.
  */
 import { randomUUID } from 'node:crypto'
+import { LOST_TOO_OFTEN } from '../errors.ts'
 import { isGone, markOf, type ProcessMark } from './processMark.ts'
 import type { Tables } from './tables.ts'
 import type { WorkerRow } from './workerRows.ts'
 
 // While this process sleeps its watch stands still: others must not die of it.
 const LONGEST_STEP_MS = 1000
-
-const GIVEN_UP =
-  'The task has lost its worker too often and was given up; something in it may end the process that runs it.'
 
 interface Seen extends WorkerRow {
   /** What our own watch showed when this beat was first seen. */
@@ -123,7 +121,7 @@ export class Presence {
     const { store, workers, leases, transitions } = this.#tables
     const isBuried = await store.commits.write(() => {
       if (!workers.removeSilent(worker)) return false
-      for (const task of leases.lostOften(worker.id)) transitions.giveUp(task, GIVEN_UP)
+      for (const task of leases.lostOften(worker.id)) transitions.giveUp(task, LOST_TOO_OFTEN)
       leases.loseAll(worker.id)
       this.#events.onReady()
       return true

@@ -4,7 +4,7 @@
  * Other processes are noticed by SQLite's own count of their commits; reading it is all that an idle engine does often.
  */
 import type { StatementSync } from 'node:sqlite'
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import type { Calm } from './calm.ts'
 import type { Store } from './store.ts'
 

@@ -1,8 +1,8 @@
 /**
  * The runs of this process: taking tasks while there is room, and telling runs that their lease is lost.
  *
- * A run that returns while it holds its lease could not end it. Its task is given back after a pause, so that a store
- * that fails is not asked again at once.
+ * A run that returns while it holds its lease could not end it. Its task is lost after a pause, so that what fails at
+ * once is not run again at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkOptions, Working } from '../engine.ts'
@@ -121,13 +121,17 @@ export class Runs {
     const lease = new SqliteLease(content, this.#tables, () => this.take())
     this.#leases.add(lease)
     if (order.room > 0) await this.#play(order, lease)
-    else await giveBack(lease)
+    else await tryToEnd(lease, () => lease.giveBack())
     if (order.hasLeftSome) this.wake()
     while (!lease.isOver) {
-      await sleep(PAUSE_MS, undefined, { ref: false })
-      await giveBack(lease)
+      await sleep(this.#pauseMs, undefined, { ref: false })
+      await tryToEnd(lease, () => lease.abandon())
     }
     this.#leases.delete(lease)
+  }
+
+  get #pauseMs(): number {
+    return Math.min(PAUSE_MS, this.#tables.store.settings.leaseMs / 2)
   }
 
   async #play(order: WorkOrder, lease: SqliteLease): Promise<void> {
@@ -143,8 +147,9 @@ export class Runs {
   }
 }
 
-async function giveBack(lease: SqliteLease): Promise<void> {
-  await lease.giveBack().catch((error: unknown) => {
+/** Tries to end a lease; what cannot be written now may be later, unless the lease is lost. */
+async function tryToEnd(lease: SqliteLease, end: () => Promise<void>): Promise<void> {
+  await end().catch((error: unknown) => {
     if (isLeaseLost(error)) lease.lose('taken')
   })
 }

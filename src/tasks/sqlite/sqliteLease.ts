@@ -1,9 +1,9 @@
 /** A lease over rows. Each write looks, in its own transaction, whether the lease still holds. */
 import type { Journal } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
-import { entryText } from '../entry.ts'
+import { entryText, objectText } from '../entry.ts'
 import type { Lease, NewQuestion, TaskEnd } from '../engine.ts'
-import { type LossReason, leaseLost } from '../errors.ts'
+import { type LossReason, LOST_TOO_OFTEN, leaseLost } from '../errors.ts'
 import type { LeaseKey } from './leaseRows.ts'
 import type { Tables } from './tables.ts'
 import type { PreparedEnd } from './transitions.ts'
@@ -16,6 +16,8 @@ export interface LeaseContent {
   readonly args: Json
   readonly caller: Json
   readonly journal: Journal
+  /** Workers were lost since the task last got any further. */
+  readonly hasLosses: boolean
   readonly expiresAt: number | null
 }
 
@@ -27,6 +29,7 @@ export class SqliteLease implements Lease {
   readonly journal: Journal
   readonly key: LeaseKey
   readonly expiresAt: number | null
+  readonly #hasLosses: boolean
   readonly #tables: Tables
   readonly #onReady: () => void
   readonly #abort = new AbortController()
@@ -41,6 +44,7 @@ export class SqliteLease implements Lease {
     this.journal = content.journal
     this.key = content.key
     this.expiresAt = content.expiresAt
+    this.#hasLosses = content.hasLosses
     this.#tables = tables
     this.#onReady = onReady
   }
@@ -63,7 +67,9 @@ export class SqliteLease implements Lease {
   async step(key: string, result: { readonly value?: unknown }): Promise<void> {
     const { steps } = this.#tables
     const value = steps.textOf(result)
-    await this.#write((task) => steps.add(task, key, value))
+    await this.#write((task) => {
+      if (steps.add(task, key, value)) this.#progress(task)
+    })
   }
 
   async claim(key: string): Promise<'fresh' | 'running'> {
@@ -87,6 +93,7 @@ export class SqliteLease implements Lease {
       asks.ask(task, prepared)
       calls.remember(task, remembered)
       leases.countRound(task)
+      this.#progress(task)
       leases.leave(task)
       if (prepared.length === 0) this.#onReady()
       else transitions.turn(task, 'input_required')
@@ -105,11 +112,26 @@ export class SqliteLease implements Lease {
     })
   }
 
+  /** Its run is over and has not ended it: its task has lost a worker. */
+  async abandon(): Promise<void> {
+    const { leases, transitions } = this.#tables
+    await this.#lastWrite((task) => {
+      if (leases.isWorn(task)) return transitions.giveUp(task, LOST_TOO_OFTEN)
+      leases.lose(task)
+      this.#onReady()
+    })
+  }
+
+  #progress(task: number): void {
+    if (this.#hasLosses) this.#tables.leases.progressed(task)
+  }
+
   #prepareEnd(end: TaskEnd): PreparedEnd {
     const { status, statusMessage } = end
+    const { maxEntryBytes } = this.#tables.store.settings
     if (statusMessage !== undefined) this.#text('A status message', statusMessage)
-    const outcome =
-      status === 'completed' ? this.#text('The result', end.result) : this.#text('The failure', end.failure)
+    const [what, value] = status === 'completed' ? ['The result', end.result] : ['The failure', end.failure]
+    const outcome = objectText(what, value, maxEntryBytes)
     return { status, statusMessage, outcome }
   }
 

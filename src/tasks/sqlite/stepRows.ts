@@ -1,5 +1,5 @@
 /** The finished steps of tasks, and the single uses that were claimed and have not told their end. */
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import { entryText, readEntry, readString } from '../entry.ts'
 import type { StepRow } from '../taskJournal.ts'
 import type { Store } from './store.ts'
@@ -15,7 +15,7 @@ export class StepRows {
       ofTask: database.prepare('SELECT key, value FROM steps WHERE task = ? AND done = 1 ORDER BY rowid'),
       add: database.prepare(
         `INSERT INTO steps (task, key, done, value) VALUES (?, ?, 1, ?)
-         ON CONFLICT (task, key) DO UPDATE SET done = 1, value = excluded.value`,
+         ON CONFLICT (task, key) DO UPDATE SET done = 1, value = excluded.value WHERE done = 0`,
       ),
       claim: database.prepare(
         'INSERT INTO steps (task, key, done) VALUES (?, ?, 0) ON CONFLICT (task, key) DO NOTHING',
@@ -36,8 +36,9 @@ export class StepRows {
     return value === undefined ? null : entryText('The result of a step', value, this.#store.settings.maxEntryBytes)
   }
 
-  add(task: number, key: string, value: string | null): void {
-    this.#statements.add.run(task, JSON.stringify(key), value)
+  /** Whether it is new: what was committed first stays. */
+  add(task: number, key: string, value: string | null): boolean {
+    return this.#statements.add.run(task, JSON.stringify(key), value).changes === 1
   }
 
   claim(task: number, key: string): 'fresh' | 'running' {

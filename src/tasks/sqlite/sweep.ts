@@ -1,5 +1,5 @@
 /** Removes tasks whose time is over, a few at a time: nobody should wait long for a lock because of them. */
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import type { Store } from './store.ts'
 
 const BATCH = 100

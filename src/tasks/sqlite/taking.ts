@@ -1,6 +1,8 @@
 /** Taking tasks that are ready, inside a transaction, with all that a run needs. */
-import { StateError, saying } from '../../state/index.ts'
+import { StateError } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import { readString } from '../entry.ts'
+import { UNREADABLE } from '../errors.ts'
 import { journalOf } from '../taskJournal.ts'
 import type { LeaseKey } from './leaseRows.ts'
 import type { LeaseContent } from './sqliteLease.ts'
@@ -44,7 +46,7 @@ function contentOrGiveUp(tables: Tables, key: LeaseKey, row: Row): LeaseContent 
   } catch (error) {
     if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
     tables.store.logger().error({ task: row['id'], code: error.code }, 'A task cannot be read and is given up.')
-    tables.transitions.giveUp(key.task, 'What is stored of this task cannot be read any more.')
+    tables.transitions.giveUp(key.task, UNREADABLE)
     return undefined
   }
 }
@@ -61,6 +63,7 @@ function contentOf({ calls, steps, asks }: Tables, key: LeaseKey, row: Row): Lea
     args,
     caller,
     journal: journalOf({ call, round, own, begunAt, steps: steps.ofTask(task), asks: asks.ofTask(task) }),
+    hasLosses: row['losses'] !== 0,
     expiresAt: row['expires_at'] === null ? null : Number(row['expires_at']),
   }
 }

@@ -1,8 +1,9 @@
 /** Tasks as their owners see them. */
 import { isObject } from '../../protocol/index.ts'
-import { saying, StateError } from '../../state/index.ts'
+import { StateError } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import { readEntry, readObject, readString, unreadable } from '../entry.ts'
-import type { Page, TaskFailure, TaskRecord } from '../engine.ts'
+import { PAGE_BYTES, type Page, type TaskFailure, type TaskRecord } from '../engine.ts'
 import { cursorUnknown } from '../errors.ts'
 import type { AskRows } from './askRows.ts'
 import { ALIVE, type Row, type Store } from './store.ts'
@@ -56,9 +57,11 @@ export class TaskRows {
   list(owner: string, after: string | undefined, limit: number): Page {
     const { audience, now } = this.#store
     const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#placeOf(after, owner)
-    const rows = saying(() => this.#statements.list.all(audience, JSON.stringify(owner), before, now(), limit + 1))
-    const tasks = rows.slice(0, limit).flatMap((row) => this.#listed(row))
-    return { tasks, next: rows.length > limit ? tasks.at(-1)?.id : undefined }
+    const { list } = this.#statements
+    const { rows, isLast } = saying(() =>
+      fitting(list.iterate(audience, JSON.stringify(owner), before, now(), limit + 1), limit),
+    )
+    return { tasks: rows.flatMap((row) => this.#listed(row)), next: isLast ? undefined : lastId(rows) }
   }
 
   #row(id: string, owner: string): Row | undefined {
@@ -87,6 +90,31 @@ export class TaskRows {
       this.#store.logger().error({ task: row['id'] }, 'A task cannot be read and is left out of a list.')
       return []
     }
+  }
+}
+
+/** The first rows, as many as a page holds. */
+function fitting(found: Iterable<Row>, limit: number): { rows: Row[]; isLast: boolean } {
+  const rows: Row[] = []
+  let size = 0
+  for (const row of found) {
+    if (rows.length === limit || size > PAGE_BYTES) return { rows, isLast: false }
+    rows.push(row)
+    size += typeof row['outcome'] === 'string' ? row['outcome'].length : 0
+  }
+  return { rows, isLast: true }
+}
+
+/** Where the next page goes on, also when that task cannot be read. */
+function lastId(rows: readonly Row[]): string | undefined {
+  return rows.map(({ id }) => idIn(id)).findLast((id) => id !== undefined)
+}
+
+function idIn(text: unknown): string | undefined {
+  try {
+    return readString(text)
+  } catch {
+    return undefined
   }
 }
 

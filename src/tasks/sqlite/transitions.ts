@@ -1,5 +1,5 @@
 /** What an owner sees happen to a task. Each is written inside a transaction of its caller, who knows that it is due. */
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import type { TaskFailure, TaskRecord } from '../engine.ts'
 import type { AskRows } from './askRows.ts'
 import type { Changes } from './changes.ts'

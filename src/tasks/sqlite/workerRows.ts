@@ -1,5 +1,5 @@
 /** Who is at work, and the beat by which the others see that it lives. */
-import { saying } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
 import type { ProcessMark } from './processMark.ts'
 import type { Store } from './store.ts'
 
