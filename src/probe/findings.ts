@@ -9,7 +9,7 @@ import { sequentialResult } from './sequential.ts'
 import type { Method, MethodResult } from './state.ts'
 
 /** The steps, each at most once. */
-export type Step = 'era' | 'modernList' | 'initialize' | 'bareList' | 'oldStream' | 'control'
+export type Step = 'era' | 'modernList' | 'initialize' | 'bareList' | 'barePing' | 'oldStream' | 'control'
 
 export interface Findings {
   readonly transport: 'http' | 'stdio'
@@ -20,6 +20,8 @@ export interface Findings {
   readonly initialize?: Heard
   /** `tools/list` on a connection that never saw `initialize`. */
   readonly bareList?: Heard
+  /** `ping`, in the same way. */
+  readonly barePing?: Heard
   /** A GET, where the older transport would begin. */
   readonly oldStream?: Listened | Heard
   /** `tools/list` as after `initialize`: on the same connection, or with what that gave. */

@@ -40,6 +40,31 @@ test('what a user knows comes before what we know', () => {
   })
 })
 
+test.each([
+  ['npx -y @playwright/mcp@latest --headless'],
+  ['docker run -i --rm mcr.microsoft.com/playwright/mcp'],
+  ['npx chrome-devtools-mcp@latest'],
+  ['npx -y @modelcontextprotocol/server-puppeteer'],
+  ['docker run -i --rm mcp/puppeteer'],
+  ['npx -y @modelcontextprotocol/server-sequential-thinking'],
+  ['docker run --rm -i mcp/sequentialthinking'],
+  ['npx -y @modelcontextprotocol/server-everything streamableHttp'],
+  ['docker run -i --rm mcp/everything'],
+  ['npx -y mongodb-mcp-server@latest --readOnly'],
+])('%s is known to keep something in its process', (line) => {
+  const [command = '', ...args] = line.split(' ')
+  expect(guessFromMetadata(metadataOf({ command, args }))).toMatchObject({ state: 'STATEFUL', confidence: 0.95 })
+})
+
+test.each([
+  ['npx -y @modelcontextprotocol/server-memory'],
+  ['npx -y @modelcontextprotocol/server-filesystem /home/ann'],
+  ['npx -y @modelcontextprotocol/server-github'],
+])('nothing is known of %s beforehand', (line) => {
+  const [command = '', ...args] = line.split(' ')
+  expect(guessFromMetadata(metadataOf({ command, args })).confidence).toBe(0.7)
+})
+
 test('the address of a server gives its metadata', () => {
   expect(metadataOf({ url: 'https://example.com/mcp' })).toEqual({ type: 'http', url: 'https://example.com/mcp' })
   expect(metadataOf({ command: 'npx', args: ['x'] })).toEqual({ type: 'stdio', command: 'npx', args: ['x'] })

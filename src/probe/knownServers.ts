@@ -11,15 +11,27 @@ export interface KnownServer {
   readonly because?: string
 }
 
+const BROWSER = 'It keeps a browser in its process, and the page that the next call works on.'
+const THOUGHTS = 'It keeps the thoughts so far in its process, and counts them in its answers.'
+const EVERYTHING = 'It keeps in its process what was toggled, and the resources that its tools made.'
+
+/** The first that matches counts. Those in npm are held against their packages by `npm run probe:corpus`. */
 export const KNOWN_SERVERS: readonly KnownServer[] = [
   { match: 'github-mcp-server', state: 'STATELESS', because: 'Each request of GitHub’s server stands alone.' },
   { match: 'serena-mcp-server', state: 'STATEFUL', because: 'Serena keeps a project and its language servers.' },
-  { match: '@playwright/mcp', state: 'STATEFUL', because: 'It keeps a browser with its pages in its process.' },
-  { match: 'chrome-devtools-mcp', state: 'STATEFUL', because: 'It keeps a browser with its pages in its process.' },
-  { match: 'server-puppeteer', state: 'STATEFUL', because: 'It keeps a browser with its pages in its process.' },
+  // The package @playwright/mcp, and its image mcr.microsoft.com/playwright/mcp.
+  { match: 'playwright/mcp', state: 'STATEFUL', because: BROWSER },
+  { match: 'chrome-devtools-mcp', state: 'STATEFUL', because: BROWSER },
+  // The reference servers: packages of @modelcontextprotocol, and images of mcp.
+  { match: 'server-puppeteer', state: 'STATEFUL', because: BROWSER },
+  { match: 'mcp/puppeteer', state: 'STATEFUL', because: BROWSER },
+  { match: 'server-sequential-thinking', state: 'STATEFUL', because: THOUGHTS },
+  { match: 'mcp/sequentialthinking', state: 'STATEFUL', because: THOUGHTS },
+  { match: 'server-everything', state: 'STATEFUL', because: EVERYTHING },
+  { match: 'mcp/everything', state: 'STATEFUL', because: EVERYTHING },
   {
-    match: 'server-sequential-thinking',
+    match: 'mongodb-mcp-server',
     state: 'STATEFUL',
-    because: 'It keeps the thoughts so far in its process.',
+    because: 'It keeps the connections that it was told to open in its process, under ids that no other process knows.',
   },
 ]

@@ -26,6 +26,8 @@ export const LIST_TOOLS: Request = { jsonrpc: '2.0', id: 2, method: 'tools/list'
 
 export const INITIALIZED: Notification = { jsonrpc: '2.0', method: 'notifications/initialized' }
 
+export const PING: Request = { jsonrpc: '2.0', id: 5, method: 'ping', params: {} }
+
 /** Another request of the older era. */
 export function request(id: number, method: string, params: Json = {}): Request {
   return { jsonrpc: '2.0', id, method, params }

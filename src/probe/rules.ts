@@ -13,11 +13,17 @@ export type Next = { readonly ask: Step } | { readonly decided: Decision }
 /** Undefined leaves it to the next rule. */
 export type Rule = (findings: Findings) => Next | undefined
 
+/** The first question goes to everybody: what a server speaks is told even where nothing else has to be asked. */
+const reach: Rule = (findings) => {
+  if (findings.era === undefined) return { ask: 'era' }
+  if (!findings.era.isUnreachable) return undefined
+  return { decided: decision('UNKNOWN', 'nothing', 0, whyUnknown(findings)) }
+}
+
 /** The stateless revision has no sessions; only a server that asks for one all the same is believed to have them. */
 const era: Rule = (findings) => {
   const { era: found, modernList } = findings
-  if (found === undefined) return { ask: 'era' }
-  if (found.isUnreachable) return { decided: decision('UNKNOWN', 'nothing', 0, whyUnknown(findings)) }
+  if (found === undefined || found.isUnreachable) return reach(findings)
   if (found.era !== 'modern') return undefined
   const list = found.discovered && listMethodOf(found.discovered)
   if (list !== undefined && modernList === undefined) return { ask: 'modernList' }
@@ -30,6 +36,16 @@ const era: Rule = (findings) => {
 }
 
 const metadata: Rule = (findings) => (findings.metadata.confidence > 0.9 ? by(findings.metadata) : undefined)
+
+/** Some servers with sessions list their tools for everybody, and nothing else: so what else is there is asked for, too. */
+const exception: Rule = (findings) => {
+  const { bareList, barePing } = findings
+  if (sessionOf(findings) === undefined || !isResult(bareList)) return undefined
+  if (barePing === undefined) return { ask: 'barePing' }
+  if (!missesSession(barePing)) return undefined
+  const message = `It lists its tools for everybody, but wants a session: to ping without one it ${heardText(barePing)}.`
+  return { decided: decision('STATEFUL', 'control', 0.95, message) }
+}
 
 const sequential: Rule = (findings) => {
   const { initialize, bareList } = findings
@@ -89,7 +105,18 @@ const agreement: Rule = (findings) => {
   return next.decided.state === findings.metadata.state ? next : undefined
 }
 
-export const RULES = { era, metadata, sequential, transport, control, declaration, capabilities, agreement }
+export const RULES = {
+  reach,
+  era,
+  metadata,
+  exception,
+  sequential,
+  transport,
+  control,
+  declaration,
+  capabilities,
+  agreement,
+}
 
 function by({ method, state, message, confidence, details }: MethodResult): Next {
   return { decided: decision(state, method, confidence, message, details) }

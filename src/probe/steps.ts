@@ -2,7 +2,7 @@
 import { readEra } from './era.ts'
 import { type Findings, listMethodOf, sessionHeaders, type Step } from './findings.ts'
 import type { Heard } from './heard.ts'
-import { DISCOVER, INITIALIZE, INITIALIZED, LIST_TOOLS, modernRequest, type Request } from './messages.ts'
+import { DISCOVER, INITIALIZE, INITIALIZED, LIST_TOOLS, modernRequest, PING, type Request } from './messages.ts'
 import { isEndpoint } from './oldTransport.ts'
 import type { Wire } from './wire.ts'
 
@@ -33,6 +33,8 @@ export const STEPS: Readonly<Record<Step, Act>> = {
   },
 
   bareList: async (wire) => ({ bareList: await alone(wire, LIST_TOOLS) }),
+
+  barePing: async (wire) => ({ barePing: await alone(wire, PING) }),
 
   oldStream: async (wire, _, { timeoutMs }) =>
     wire.transport === 'http' ? { oldStream: await wire.listen({}, { listenMs: timeoutMs, until: isEndpoint }) } : {},

@@ -60,6 +60,24 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
     'STATELESS by sequential',
   ],
   [
+    'where a session was given, the list alone does not',
+    { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: listed },
+    'ask barePing',
+  ],
+  [
+    'nor where the rest wants that session',
+    { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: listed, barePing: sessionError },
+    'STATEFUL by control',
+  ],
+  ...[listed, noMethod, silent].map(
+    (barePing) =>
+      [
+        `a ping that does not want it changes nothing (${barePing.kind})`,
+        { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: listed, barePing },
+        'STATELESS by sequential',
+      ] as const,
+  ),
+  [
     'so does a session error',
     { ...overHttp, era: legacy, initialize: initialized(), bareList: sessionError },
     'STATEFUL by sequential',
@@ -174,7 +192,7 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
   ],
   ['a modern server is asked for its list', { ...overHttp, era: modern }, 'ask modernList'],
   ['and is stateless by definition', { ...overHttp, era: modern, modernList: listed }, 'STATELESS by era'],
-  ['also when it is known', { ...known, era: modern, modernList: listed }, 'STATELESS by era'],
+  ['what is known of its process holds in either era', { ...known, era: modern }, 'STATEFUL by metadata'],
   ['unless it wants a session all the same', { ...overHttp, era: modern, modernList: sessionError }, 'STATEFUL by era'],
   [
     'one that offers nothing needs no list',

@@ -19,12 +19,11 @@ export function nextOf(findings: Findings, order: Order, methods?: readonly Meth
   return { decided: decision('UNKNOWN', 'nothing', 0, whyUnknown(findings, methods)) }
 }
 
+const ASKING = ['exception', 'sequential', 'transport', 'control', 'declaration', 'capabilities'] as const
+
 const ORDERS: Readonly<Record<Order, readonly (keyof typeof RULES)[]>> = {
-  usual: ['era', 'metadata', 'sequential', 'transport', 'control', 'declaration', 'capabilities'],
-  'cheap-first': [
-    ...(['metadata', 'era', 'agreement'] as const),
-    ...(['sequential', 'transport', 'control', 'declaration', 'capabilities'] as const),
-  ],
+  usual: ['reach', 'metadata', 'era', ...ASKING],
+  'cheap-first': ['metadata', 'era', 'agreement', ...ASKING],
 }
 
 const ALONE: Readonly<Record<Method, Rule>> = {

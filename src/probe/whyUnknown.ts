@@ -1,5 +1,5 @@
 import { type Findings, methodsOf } from './findings.ts'
-import { heardText, isWall } from './heard.ts'
+import { complaintOf, heardText, isWall } from './heard.ts'
 import type { Method } from './state.ts'
 
 /** Why nothing is decided, as a sentence that says what is in the way. */
@@ -10,7 +10,10 @@ export function whyUnknown(findings: Findings, methods?: readonly Method[]): str
   }
   if (isWall(initialize)) {
     const { status } = initialize.http ?? {}
-    return `It lets nobody in without the right credentials (HTTP ${status}), so nothing can be known about its sessions.`
+    const complaint = complaintOf(initialize).trim()
+    // It may be about something else than credentials, such as the name that the server was called by.
+    const words = complaint === '' ? '' : ` It says: "${complaint}".`
+    return `It lets nobody in without the right credentials (HTTP ${status}), so nothing can be known about its sessions.${words}`
   }
   const { sequential: tested, capabilities: score } = methodsOf(findings)
   const isScoreAlone = methods?.length === 1 && methods[0] === 'capabilities'

@@ -137,6 +137,29 @@ test('a server without tools that says so either way is STATELESS', async () => 
   expect(await probe(host.url)).toMatchObject({ state: 'STATELESS', decidedBy: 'control', confidence: 0.7 })
 })
 
+test('a server that lists its tools for everybody, and wants a session for the rest, is STATEFUL', async () => {
+  const host = await startSessionHost({
+    refuse: ({ message }, res) =>
+      message['method'] === 'tools/list'
+        ? json(res, plainAnswer(message))
+        : json(res, error(null, -32000, 'Bad Request: Server not initialized'), 400),
+  })
+  const verdict = await probe(host.url)
+  expect(verdict).toMatchObject({ state: 'STATEFUL', decidedBy: 'control', confidence: 0.95 })
+  expect(verdict.message).toMatch(/^It lists its tools for everybody, but wants a session: to ping without one/)
+  expect(verdict.evidence).toContainEqual(expect.objectContaining({ check: 'session-required', points: 'STATEFUL' }))
+  expect(verdict.requests).toBeLessThanOrEqual(8)
+  // As it is described, the test looks at tools/list alone.
+  expect(await probe(host.url, { methods: ['sequential'] })).toMatchObject({ state: 'STATELESS' })
+})
+
+test('a server that lets nobody in is quoted: it may mean the name it was called by', async () => {
+  const host = await always((_, res) => res.writeHead(403).end('Access is only allowed at localhost:8931'))
+  const verdict = await probe(host.url)
+  expect(verdict.state).toBe('UNKNOWN')
+  expect(verdict.message).toMatch(/ It says: "Access is only allowed at localhost:8931"\.$/)
+})
+
 test('a server that wants both media types gets them', async () => {
   const host = await startHost(({ verb, headers, message }, res) => {
     const accepts = headers.accept ?? ''

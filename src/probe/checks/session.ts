@@ -21,7 +21,11 @@ export const sessionRequired: Check = {
   name: 'session-required',
   isUsual: true,
   cost: ({ findings }) => (sessionOf(findings) === undefined || findings.bareList === undefined ? undefined : 0),
-  run: ({ findings: { bareList } }) => {
+  run: ({ findings: { bareList, barePing } }) => {
+    if (isResult(bareList) && barePing !== undefined && missesSession(barePing)) {
+      const sentence = 'The session id is required: without it tools/list is answered, but ping is refused.'
+      return evidence('session-required', 'STATEFUL', sentence)
+    }
     if (isResult(bareList)) {
       return evidence(
         'session-required',

@@ -1,0 +1,14 @@
+import type { Configuration } from '../configuration.ts'
+import { FRAMEWORKS } from './frameworks.ts'
+import { OFFICIAL_SDK } from './officialSdk.ts'
+import { OWN } from './own.ts'
+import { PRODUCTS } from './products.ts'
+import { REFERENCE } from './reference.ts'
+
+export const CONFIGURATIONS: readonly Configuration[] = [
+  ...OFFICIAL_SDK,
+  ...OWN,
+  ...FRAMEWORKS,
+  ...REFERENCE,
+  ...PRODUCTS,
+]

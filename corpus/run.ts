@@ -1,0 +1,42 @@
+// `npm run probe:corpus`: the probe against real servers of which the truth is known. `-- name` judges only those whose
+// name has it; `-- --write` puts the results into docs/probe.md. Ends with 1 where the combination is not right.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import '../scripts/compileCache.ts'
+import { columns } from '../src/cli/columns.ts'
+import { installPackages } from './packages.ts'
+
+installPackages()
+
+// What is started by a package is read from its manifest, so these come after the installation.
+const { CONFIGURATIONS } = await import('./configurations/all.ts')
+const { judge } = await import('./judge.ts')
+const { limitFaults, limitRows, measureLimits } = await import('./limits.ts')
+const { resultsPage, withResults } = await import('./markdown.ts')
+const { accuracyRows, matrixRows, serverRows } = await import('./summary.ts')
+
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const isWritten = process.argv.includes('--write')
+const chosen = CONFIGURATIONS.filter(({ name }) => names.length === 0 || names.some((part) => name.includes(part)))
+
+const judged = []
+for (const [index, configuration] of chosen.entries()) {
+  console.error(`${index + 1}/${chosen.length} ${configuration.name}`)
+  judged.push(await judge(configuration))
+}
+const limits = await measureLimits(judged.map(({ requests }) => requests))
+
+for (const rows of [serverRows(judged), matrixRows(judged), accuracyRows(judged), limitRows(limits)]) {
+  console.log(`${columns(rows)}\n`)
+}
+
+if (isWritten) {
+  const path = join(import.meta.dirname, '../docs/probe.md')
+  writeFileSync(path, withResults(readFileSync(path, 'utf8'), resultsPage(judged, limits)))
+}
+
+const faults = judged.flatMap((one) => one.faults.map((fault) => `${one.configuration.name}: ${fault}`))
+for (const fault of [...faults, ...limitFaults(limits)]) console.log(fault)
+const right = judged.filter((one) => one.faults.length === 0).length
+console.log(`corpus: ${judged.length} servers, ${right} right, ${judged.length - right} not`)
+process.exitCode = right === judged.length && right > 0 && limitFaults(limits).length === 0 ? 0 : 1
