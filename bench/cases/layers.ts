@@ -32,6 +32,12 @@ const WAYS: readonly Way[] = [
   { name: 'v1, stdio session', sdk: 'v1', era: 'session', door: 'stdio' },
 ]
 
+/**
+ * Of each outfit, taking turns: over stdio each has a server of its own, and two processes of the same program can
+ * differ by a quarter; over HTTP so can two connections.
+ */
+const CLIENTS = 3
+
 /** The measured process is the client: it has the server's core, and its server has that of the generator. */
 export const layers: Case = {
   title: 'one tools/call after the other by an SDK client: bare, with rounds, scope, jar and echo, and by connect()',
@@ -61,18 +67,20 @@ function compareOutfits(
   bench: Bench,
   { sdk, era }: Way,
   server: ClientRole['server'],
-  servers: readonly Used[],
+  hosts: readonly Used[],
 ): Promise<Series[]> {
   const { rounds, warmUpMs } = bench.plan.clients
   return withChild(bench.startProgram('client', writeClientRole({ sdk, era, server })), async (child) => {
     // Only SDK v2 has a ready-made client.
     const outfits: readonly Outfit[] = sdk === 'v2' ? ['bare', 'layers', 'connect'] : ['bare', 'layers']
-    const watched: Used[] = [child, ...servers]
-    for (const outfit of outfits) {
+    const watched: Used[] = [child, ...hosts]
+    for (const outfit of Array.from({ length: CLIENTS }, () => outfits).flat()) {
       const pid = await child.ask<number | undefined>('open', outfit)
       if (pid !== undefined) watched.push(grandchild(pid))
     }
-    const contenders = outfits.map((name) => contender({ name, warmUpMs, load: outfitLoad(name) }, child))
+    const contenders = outfits.map((name) =>
+      contender({ name, warmUpMs: warmUpMs * CLIENTS, load: outfitLoad(name) }, child),
+    )
     return compare(contenders, rounds, (work) => bench.undisturbed(watched, work))
   })
 }

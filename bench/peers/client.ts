@@ -11,19 +11,21 @@ import { obey } from './control.ts'
 const POOL = 1024
 const texts = Array.from({ length: POOL }, (_, id) => echoText(id))
 const role = readClientRole()
-const clients = new Map<Outfit, AnyClient>()
+const clients = new Map<Outfit, AnyClient[]>()
 
 /** Gives the process of its server, where it started one. */
 async function open(outfit: Outfit): Promise<number | undefined> {
   const client = await openClient(role, outfit)
-  clients.set(outfit, client)
+  clients.set(outfit, [...(clients.get(outfit) ?? []), client])
   const { pid } = client.transport as { pid?: number | null }
   return pid ?? undefined
 }
 
+/** Where an outfit was opened more than once, the next one's turn. */
 async function callLoop({ outfit, limit }: { outfit: Outfit; limit: Limit }): Promise<Outcome> {
-  const client = clients.get(outfit)
+  const [client, ...others] = clients.get(outfit) ?? []
   if (client === undefined) throw new Error(`No client was opened as ${outfit}.`)
+  clients.set(outfit, [...others, client])
   const tally = new Tally(limit)
   for (let at = 0; tally.running; at = (at + 1) % POOL) {
     const text = texts[at] ?? ''

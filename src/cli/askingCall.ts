@@ -71,8 +71,10 @@ function resultText({ method, params }: AskingCall, result: unknown, place: type
 
 function showSuspended({ inputRequests }: SavedCall, { display, output, file }: Showing): ExitCode {
   if (output === 'json') display.print(jsonText({ suspended: { file, inputRequests } }))
-  const questions = questionLines(inputRequests)
-  const wait = questions.length === 1 ? '1 question waits' : `${questions.length} questions wait`
-  display.note([`Suspended; ${wait}:`, ...questions, `Go on with: pannier resume ${file ?? 'FILE'}`].join('\n'))
+  const count = Object.keys(inputRequests).length
+  const wait = count === 1 ? '1 question waits' : `${count} questions wait`
+  display.note(
+    [`Suspended; ${wait}:`, ...questionLines(inputRequests), `Go on with: pannier resume ${file ?? 'FILE'}`].join('\n'),
+  )
   return EXIT.suspended
 }

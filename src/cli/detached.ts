@@ -6,11 +6,19 @@ import { jsonText } from './jsonText.ts'
 
 /** What the task asks is answered later, by "pannier task": so the server may ask, but not before it is a task. */
 export function answeredLater(): Answerers {
-  const later: Answerer = () => {
-    const sentence = 'The server asks before the call is a task. Run this in a terminal, or give --answers or --yes.'
+  return unanswered('The server asks before the call is a task. Run this in a terminal, or give --answers or --yes.')
+}
+
+/** For a task that is there and may ask, when nobody is here who could answer. */
+export function answeredElsewhere(): Answerers {
+  return unanswered('It asks something. Run this in a terminal, give --answers, or use "pannier task answer".')
+}
+
+function unanswered(sentence: string): Answerers {
+  const nobody: Answerer = () => {
     throw new ClientError('QUESTION_UNANSWERED', sentence)
   }
-  return { form: later, url: later }
+  return { form: nobody, url: nobody }
 }
 
 /** Shows the id of the task. Where a server does not know its callers it is all one needs, and so like a secret. */

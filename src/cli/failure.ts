@@ -1,6 +1,6 @@
 /** What went wrong with a server, as a line for people and an exit code for scripts. */
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
-import { type ClientCode, clientCode, ClientError, failureReason } from '../client/index.ts'
+import { type ClientCode, clientCode, ClientError, failureReason, plainLine } from '../client/index.ts'
 import { ProbeError } from '../probe/index.ts'
 import { StateError } from '../state/index.ts'
 import { EXIT, type ExitCode } from './exitCodes.ts'
@@ -16,7 +16,7 @@ export interface Failure {
 export function failureOf(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined
   const exitCode = exitCodeOf(error)
-  if (exitCode !== undefined) return { exitCode, text: textOf(error) }
+  if (exitCode !== undefined) return { exitCode, text: textOf(error) + taskHint(error) }
   return error instanceof ProtocolError ? serverFailure(error) : undefined
 }
 
@@ -25,6 +25,15 @@ function textOf(error: Error): string {
   const { status } = failureReason(error)
   const isPage = status !== undefined && !(error instanceof ClientError)
   return isPage ? `The server answered HTTP ${status}.` : serverWords(withCause(error))
+}
+
+/** A task that was followed stays on the server, and nothing else has told its id. */
+function taskHint(error: Error): string {
+  const data: unknown = 'data' in error ? error.data : undefined
+  const id: unknown = typeof data === 'object' && data !== null && 'taskId' in data ? data.taskId : undefined
+  const code = clientCode(error)
+  if (typeof id !== 'string' || code === 'TASK_CANCELLED' || code === 'TASK_EXPIRED') return ''
+  return `\nIts task stays on the server. Follow it with: pannier task watch TARGET ${plainLine(id)}`
 }
 
 /** Errors point programmers to their cause; people get it right away, where it is known. */

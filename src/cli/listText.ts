@@ -12,7 +12,7 @@ interface Argument {
 
 export function toolsText(tools: readonly Tool[]): string {
   return listed('tools', tools, ({ name, title, description, inputSchema }) =>
-    entry(name, title, description, toolArguments(inputSchema)),
+    entry(name, title, description, argumentsOf(inputSchema)),
   )
 }
 
@@ -59,7 +59,12 @@ function argumentLine({ name, type, required, description }: Argument): string {
   return `    ${plainLine(name, 60)}${required ? '' : '?'}: ${plainLine(type, 100)}${about}`
 }
 
-function toolArguments(schema: Json): Argument[] {
+/** A line for each member of an object that a schema describes: a tool's arguments, a form's fields. */
+export function memberLines(schema: Json): string[] {
+  return argumentsOf(schema).map(argumentLine)
+}
+
+function argumentsOf(schema: Json): Argument[] {
   const properties = isObject(schema['properties']) ? schema['properties'] : {}
   const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : [])
   return Object.entries(properties).map(([name, property]) => {

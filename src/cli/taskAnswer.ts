@@ -8,6 +8,7 @@ import {
   type Given,
   getTask,
   nameOf,
+  plainLine,
   type Task,
 } from '../client/index.ts'
 import { type AnswerNotes, chooseAnswerers } from './answerOptions.ts'
@@ -15,6 +16,7 @@ import { hostOf } from './asking.ts'
 import { added, type ClientFlags, TARGET_HELP, withClientOptions } from './clientOptions.ts'
 import { atDesk, type Desk } from './desk.ts'
 import { EXIT, EXIT_HELP } from './exitCodes.ts'
+import { InputError } from './inputError.ts'
 import { withServer } from './session.ts'
 import { readTaskOperands, type TaskOperands, taskUsage } from './taskOperands.ts'
 import { readGivenAnswers } from './givenAnswers.ts'
@@ -39,8 +41,8 @@ export function taskAnswerCommand(server: readonly string[] | undefined): Comman
     .action((operands: string[], flags: TaskAnswerFlags) =>
       atDesk(async (desk) => {
         const place = readTaskOperands(operands, server)
-        await withServer(place.target, flags, desk, (client) => answer(client, place, flags, desk))
-        desk.display.note('Answered; the task goes on.')
+        const left = await withServer(place.target, flags, desk, (client) => answer(client, place, flags, desk))
+        desk.display.note(left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${listed(left)}.`)
         return EXIT.ok
       }),
     )
@@ -55,21 +57,39 @@ As JSON, by their keys:      --json '{ "paint": { "colour": "red" }, "delivery":
 With none of these you are asked at the terminal. Questions that get no answer stay open.
 `
 
+/** Gives the keys of the questions that stay open. */
 async function answer(
   client: Client,
   { target, taskId }: TaskOperands,
   flags: TaskAnswerFlags,
   desk: Desk,
-): Promise<void> {
+): Promise<readonly string[]> {
   const { signal } = desk
   const task = await getTask(client, taskId, { signal })
   const given = await readGivenAnswers(flags, task.inputRequests ?? {}, signal)
   const isGiven = Object.keys(given).length > 0
   const person = isGiven && !flags.yes && !flags.decline ? undefined : await personFor(flags, desk)
   const server = { name: client.getServerVersion()?.name, target: nameOf(target) }
-  const answers = { ...given, ...(person && (await askRest(task, given, person, server, signal))) }
-  if (Object.keys(answers).length === 0) throw nothingAsked(task)
+  const rest = person && (await askRest(task, given, person, server, signal))
+  const answers = { ...given, ...(rest && flags.yes ? accepted(rest) : rest) }
+  const left = Object.keys(task.inputRequests ?? {}).filter((key) => !Object.hasOwn(answers, key))
+  if (Object.keys(answers).length === 0) throw left.length === 0 ? nothingAsked(task) : noDefaults(left)
   await answerTask(client, taskId, answers, { signal })
+  return left
+}
+
+/** A form without all its defaults gets no answer from `--yes`, rather than a no that nobody said. */
+function accepted(answers: Readonly<Record<string, Given>>): Readonly<Record<string, Given>> {
+  const isYes = ([, given]: [string, Given]): boolean => typeof given === 'object' && given['action'] === 'accept'
+  return Object.fromEntries(Object.entries(answers).filter(isYes))
+}
+
+function noDefaults(keys: readonly string[]): InputError {
+  return new InputError(`--yes cannot answer ${listed(keys)}: not all that is needed has a default. Give --answer.`)
+}
+
+function listed(keys: readonly string[]): string {
+  return keys.map((key) => plainLine(key, 60)).join(', ')
 }
 
 /** The one who answers what the command line does not. */

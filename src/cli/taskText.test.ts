@@ -21,7 +21,10 @@ test.each<[Task, string]>([
 test('all of a task is shown, and nothing of it steers a terminal', () => {
   const question = {
     method: 'elicitation/create',
-    params: { message: 'For\u001b[2J whom?', requestedSchema: { type: 'object', properties: {} } },
+    params: {
+      message: 'For\u001b[2J whom?',
+      requestedSchema: { type: 'object', properties: { name: { type: 'string', description: 'In\u001b full' } } },
+    },
   } as const
   const asks = task('input_required', {
     createdAt: '2026-01-01T00:00:00Z',
@@ -29,7 +32,7 @@ test('all of a task is shown, and nothing of it steers a terminal', () => {
     inputRequests: { whom: question },
   })
   expect(taskText(asks)).toBe(
-    'Task: waits for an answer\n  made 2026-01-01T00:00:00Z, kept for 60 s\n  whom: For\ufffd[2J whom?',
+    'Task: waits for an answer\n  made 2026-01-01T00:00:00Z, kept for 60 s\n  whom: For\ufffd[2J whom?\n    name?: string  In\ufffd full',
   )
   const failed = task('failed', { error: { code: -32602, message: 'No\nTask: done' } })
   expect(taskText(failed)).toBe('Task: failed\nerror -32602: No\n  Task: done')

@@ -1,6 +1,8 @@
 /** Tasks as people read them. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { plainLine, type Task } from '../client/index.ts'
+import { isObject } from '../protocol/index.ts'
+import { memberLines } from './listText.ts'
 import { serverWords } from './serverWords.ts'
 
 const WORDS: Readonly<Record<Task['status'], string>> = {
@@ -24,11 +26,12 @@ export function taskText(task: Task): string {
   return [statusText(task), ...times(task), ...questionLines(inputRequests), ...failure].join('\n')
 }
 
-/** A line for each question. */
+/** A line for each question, and one for each field of a form. */
 export function questionLines(questions: Readonly<Record<string, InputRequest>>): string[] {
-  return Object.entries(questions).map(([key, { params }]) => {
+  return Object.entries(questions).flatMap(([key, { params }]) => {
     const message = params !== undefined && 'message' in params ? String(params.message) : ''
-    return `  ${plainLine(key, 60)}: ${plainLine(message)}`
+    const schema: unknown = params !== undefined && 'requestedSchema' in params ? params.requestedSchema : undefined
+    return [`  ${plainLine(key, 60)}: ${plainLine(message)}`, ...(isObject(schema) ? memberLines(schema) : [])]
   })
 }
 

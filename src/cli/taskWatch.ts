@@ -5,6 +5,7 @@ import { type AskingFlags, hostOf, refusalCounts, withSaveOption } from './askin
 import { showOutcome } from './askingCall.ts'
 import { TARGET_HELP, withClientOptions } from './clientOptions.ts'
 import { atDesk, type Desk } from './desk.ts'
+import { answeredElsewhere } from './detached.ts'
 import { EXIT_HELP, type ExitCode } from './exitCodes.ts'
 import { withServer } from './session.ts'
 import { readTaskOperands, type TaskOperands, taskUsage } from './taskOperands.ts'
@@ -28,7 +29,7 @@ async function watch({ target, taskId }: TaskOperands, flags: AskingFlags, desk:
   const notes: AnswerNotes = { declined: false }
   const file = flags.suspend === undefined ? undefined : savedFile(flags.suspend)
   await file?.assertUsable()
-  const answerers = await chooseAnswerers(flags, hostOf(desk, notes, file))
+  const answerers = { ...answeredElsewhere(), ...(await chooseAnswerers(flags, hostOf(desk, notes, file))) }
   return refusalCounts(desk, notes, async () => {
     const { signal } = desk
     const result = await withServer(target, flags, desk, (client) => watchTask(client, taskId, { signal }), answerers)

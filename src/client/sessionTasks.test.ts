@@ -300,22 +300,29 @@ describe('in the dialect as published', () => {
     expect(script.asked('tasks/result')).toEqual([])
   })
 
-  test('a status notification is a reason to look, and the client hears it, too', async () => {
-    let status = 'working'
-    const parts = {
-      'tools/call': () => ({ task: { ...task('working'), pollInterval: 60_000 } }),
-      'tasks/get': () => task(status),
-      'tasks/result': () => text('done'),
-    }
-    const script = await session({ server: TASKS, parts })
-    await script.call(1)
-    await settled()
-    status = 'completed'
-    script.say({ method: 'notifications/tasks/status', params: task('completed') })
-    await settled()
-    expect(script.answer(1).result).toMatchObject(text('done'))
-    expect(script.above.heard[0]?.method).toBe('notifications/tasks/status')
-  })
+  proves(
+    'MRTR-36',
+    'a status notification is a reason to look, and without any the layer looks by itself',
+    async () => {
+      const ends = { at: 'working' }
+      const parts = {
+        'tools/call': () => ({ task: { ...task('working'), pollInterval: 60_000 } }),
+        'tasks/get': () => task(ends.at),
+        'tasks/result': () => text('done'),
+      }
+      const [told, untold] = [await session({ server: TASKS, parts }), await session({ server: TASKS, parts })]
+      for (const script of [told, untold]) await script.call(1)
+      await settled()
+      ends.at = 'completed'
+      told.say({ method: 'notifications/tasks/status', params: task('completed') })
+      await settled()
+      expect(told.answer(1).result).toMatchObject(text('done'))
+      expect(told.above.heard[0]?.method).toBe('notifications/tasks/status')
+      expect(untold.above.heard).toEqual([])
+      await pass(60_000)
+      expect(untold.answer(1).result).toMatchObject(text('done'))
+    },
+  )
 
   test('a server that refuses to give the result ends the call with its error', async () => {
     const parts = {

@@ -31,8 +31,9 @@ export class SharedRounds {
 
   /** A request as the server gets it. */
   whole<Request extends WireMessage>(request: Request): Request {
-    const { requestState, inputResponses, ...others } = paramsOf(request)
+    const { requestState } = paramsOf(request)
     if (typeof requestState !== 'string' || !requestState.startsWith(this.#mark)) return request
+    const { requestState: _, inputResponses, ...others } = paramsOf(request)
     const held = JSON.parse(requestState.slice(this.#mark.length)) as Held // what `share` wrote
     const params = {
       ...others,

@@ -54,6 +54,27 @@ function keysOf(outcome: Awaited<ReturnType<Run['play']>>): string[] {
   return outcome.kind === 'asked' ? [...outcome.requests.keys()] : [outcome.kind]
 }
 
+test('a run is replaying until it comes to work that is not in its journal', async () => {
+  const journal = newJournal('call')
+  const states: boolean[] = []
+  const handler = (run: Run, keys: readonly string[]) => async () => {
+    states.push(run.isReplaying)
+    for (const key of keys) {
+      await run.step(key, () => states.push(run.isReplaying))
+      states.push(run.isReplaying)
+    }
+  }
+  const first = runOver(journal)
+  await first.play(handler(first, ['a', 'b']))
+  expect(states.splice(0)).toEqual([false, false, false, false, false])
+  const second = runOver(carried(journal))
+  await second.play(handler(second, ['a', 'b', 'c']))
+  expect(states.splice(0)).toEqual([true, true, false, false, false])
+  const changed = runOver(carried(journal))
+  await changed.play(handler(changed, ['a', 'other']))
+  expect(states).toEqual([true, true, false, false])
+})
+
 describe('a round', () => {
   proves('MRTR-47', 'a handler runs again from the top in each round and finds what was answered before', async () => {
     const handler = (run: Run) => async () => {

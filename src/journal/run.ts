@@ -99,6 +99,11 @@ export class Run implements RoundOwner {
     await quiet(this.#round.wait())
   }
 
+  /** Whether the handler is still on its way to where an earlier run has been. */
+  get isReplaying(): boolean {
+    return this.#steps.isReplaying
+  }
+
   /** Throws when the request this run belongs to is over. */
   assertOpen(what: string): void {
     this.#round.assertOpen(what)

@@ -56,6 +56,9 @@ export class Steps {
 
   /** How many results this run added to the journal. */
   gained = 0
+  /** How many it found there, and whether it has come to work that is not there. */
+  #found = 0
+  #isAhead = false
 
   constructor(journal: Journal, round: Round, ledger: SingleUse, options: StepOptions) {
     this.#journal = journal
@@ -66,10 +69,15 @@ export class Steps {
     this.#claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   }
 
+  /** Whether all this run has done was done before, and more of that is to come. */
+  get isReplaying(): boolean {
+    return !this.#isAhead && this.#found < this.#journal.steps.size
+  }
+
   async step<T>(key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
     assertFunction(fn, 'step')
     this.#enter(key)
-    const done = this.#journal.steps.get(key)
+    const done = this.#find(key)
     if (done !== undefined) return done.value as Stored<T>
     return this.#round.doing(async () => this.#record(key, storable<T>(key, await this.#watched('step', key, fn))))
   }
@@ -81,7 +89,7 @@ export class Steps {
   ): Promise<Stored<T>> {
     assertFunction(fn, 'once')
     this.#enter(key)
-    const done = this.#journal.steps.get(key)
+    const done = this.#find(key)
     if (done !== undefined) return done.value as Stored<T>
     return this.#round.doing(async () => this.#record(key, await this.#claimed(key, fn, options)))
   }
@@ -126,6 +134,13 @@ export class Steps {
     this.#journal.steps.set(key, result)
     this.gained++
     return value
+  }
+
+  #find(key: string): { readonly value?: unknown } | undefined {
+    const done = this.#journal.steps.get(key)
+    if (done === undefined) this.#isAhead = true
+    else this.#found++
+    return done
   }
 
   #enter(key: string): void {

@@ -36,7 +36,8 @@ export class Context extends Asking {
     const { meta, channel } = this.#call
     if (channel.progress !== undefined) {
       this.#progress = progress
-      return channel.progress(progress, total, message)
+      // A task remembers what it said; a run that catches up would take it back.
+      return this.#run.isReplaying ? undefined : channel.progress(progress, total, message)
     }
     const { progressToken } = meta
     if (!isProgressToken(progressToken)) return

@@ -134,9 +134,17 @@ function promptArguments(schema: Json): Json[] {
 }
 
 function taskOptions({ task, startsAs }: TaskOptions, what: string): TaskOptions | undefined {
+  assertOneOf(task, ['optional', 'required'], `task of the ${what}`)
+  assertOneOf(startsAs, ['call', 'task'], `startsAs of the ${what}`)
   if (task !== undefined) return { task, ...(startsAs !== undefined && { startsAs }) }
   if (startsAs === undefined) return undefined
   throw new TypeError(`The ${what} says how it starts, but not that it may be a task: give it task: 'optional'.`)
+}
+
+/** For those who write without types. */
+function assertOneOf(value: string | undefined, values: readonly string[], what: string): void {
+  if (value === undefined || values.includes(value)) return
+  throw new TypeError(`The option ${what} is ${values.map((each) => `'${each}'`).join(' or ')}.`)
 }
 
 function assertName(name: string, what: string): void {

@@ -143,7 +143,7 @@ class Desk implements TaskDesk {
     const asked = peer.era === 'legacy' && isObject(task) ? task['ttl'] : undefined
     if (asked === undefined || asked === null) return ttlMs
     if (typeof asked !== 'number' || !Number.isInteger(asked) || asked <= 0) {
-      throw new ProtocolError('PARAMS_INVALID', '"params.task.ttl" must be a number of milliseconds.')
+      throw new ProtocolError('PARAMS_INVALID', '"params.task.ttl" must be a whole number of milliseconds from 1 on.')
     }
     return Math.min(asked, maxTtlMs)
   }

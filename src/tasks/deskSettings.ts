@@ -18,7 +18,7 @@ const THIRTY_DAYS_MS = 30 * 86_400_000
 /** What a desk was told, with every default, or why that cannot be. */
 export function deskSettings(options: DeskOptions): DeskSettings {
   const { ttlMs = null, maxTtlMs = THIRTY_DAYS_MS, pollMs = 1000, concurrency = 16 } = options
-  if (ttlMs !== null) assertBetween('ttlMs', ttlMs, 1, MOST)
+  if (ttlMs !== null) assertBetween('ttlMs, if not null,', ttlMs, 1, MOST)
   assertBetween('maxTtlMs', maxTtlMs, 1, MOST)
   assertBetween('pollMs', pollMs, 1, MOST)
   assertBetween('concurrency', concurrency, 0, MOST)

@@ -45,7 +45,9 @@ describe('a suspended call', () => {
       expect(asked).toMatchObject({
         status: 6,
         stdout: '',
-        stderr: expect.stringMatching(/dish: What shall it be\?\nGo on with: pannier resume/),
+        stderr: expect.stringMatching(
+          /1 question waits:\n {2}dish: What shall it be\?\n {4}dish\??: .*\nGo on with: pannier resume/,
+        ),
       })
       expect(statSync(saved).mode & 0o777).toBe(0o600)
       before.close()

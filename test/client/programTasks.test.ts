@@ -63,6 +63,15 @@ describe('a call that becomes a task', () => {
     ])
   })
 
+  test('is named where it cannot be followed to its end', async () => {
+    const answers = join(folder, 'unfit.json')
+    writeFileSync(answers, '{ "*": { "nonsense": 1 } }')
+    const { status, stderr } = await run('call', shop.url, 'greet', '--answers', answers)
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/does not fit.*\n.*task watch TARGET greet_\S+\n$/)])
+    const id = stderr.trimEnd().split(' ').at(-1) ?? ''
+    expect(await getTask(client, id)).toMatchObject({ status: 'input_required' })
+  })
+
   test('is one of a server that is started for it, too', async () => {
     const command = commandOf('taskShop')
     const { status, stdout } = await pannier(['call', 'greet', '--yes', '--no-jar', '--', ...command], { env })
@@ -111,7 +120,9 @@ describe('a task that is left', () => {
     const seen = await on('get', task.taskId)
     expect(seen).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/^Task: waits for an answer\n(.*\n)? {2}whom: For whom\?\n$/),
+      stdout: expect.stringMatching(
+        /^Task: waits for an answer\n(.*\n)? {2}whom: For whom\?\n {4}name\??: string.*\n$/,
+      ),
     })
     expect(await on('answer', task.taskId, '--answer', 'name=Zoe')).toMatchObject({ status: 0, stdout: '' })
     expect(await on('watch', task.taskId)).toMatchObject({ status: 0, stdout: 'Dear Zoe\n' })
@@ -126,10 +137,32 @@ describe('a task that is left', () => {
     const id = await detached('paint')
     await become(id, 'input_required')
     const paint = await on('answer', id, '--answer', 'paint.colour=blue', '--answer', 'paint.coats=2')
-    expect(paint).toMatchObject({ status: 0 })
+    expect(paint).toMatchObject({ status: 0, stderr: 'Answered; still open: whom.\n' })
     expect(Object.keys((await getTask(client, id)).inputRequests ?? {})).toEqual(['whom'])
     expect(await on('answer', id, '--json', '{ "whom": { "name": "Kim" } }')).toMatchObject({ status: 0 })
     expect(await on('watch', id)).toMatchObject({ status: 0, stdout: '2 coats of blue for Kim\n' })
+  })
+
+  test('is watched where nobody can be asked until it asks, and stays', async () => {
+    const id = await detached('greet')
+    await become(id, 'input_required')
+    const { status, stderr } = await on('watch', id)
+    expect([status, stderr]).toEqual([2, expect.stringContaining('It asks something. Run this in a terminal')])
+    expect(await getTask(client, id)).toMatchObject({ status: 'input_required' })
+  })
+
+  test('is not told no by --yes where a form has no defaults', async () => {
+    const id = await detached('paint')
+    await become(id, 'input_required')
+    expect(await on('answer', id, '--answer', 'whom.name=Kim', '--yes')).toMatchObject({
+      status: 0,
+      stderr: 'Answered; still open: paint.\n',
+    })
+    expect(await on('answer', id, '--yes')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--yes cannot answer paint'),
+    })
+    expect(await getTask(client, id)).toMatchObject({ status: 'input_required' })
   })
 
   test('takes no answer that does not fit its form, or whose question is not clear', async () => {

@@ -120,4 +120,12 @@ describe('a tool', () => {
     const server = taskServer()
     expect(() => server.tool('x', { description: 'x', startsAs: 'call' }, () => 'x')).toThrow("task: 'optional'")
   })
+
+  test.each([
+    [{ task: true }, `The option task of the tool "x" is 'optional' or 'required'.`],
+    [{ task: 'optional', startsAs: 'now' }, `The option startsAs of the tool "x" is 'call' or 'task'.`],
+  ])('with the options %o is refused', (options, sentence) => {
+    const untyped = { description: 'x', ...options } as { description: string }
+    expect(() => taskServer().tool('x', untyped, () => 'x')).toThrow(sentence)
+  })
 })

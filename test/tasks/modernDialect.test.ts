@@ -28,6 +28,10 @@ function kitchen(options: TaskServerOptions = {}): Server {
   return server
 }
 
+function gate(): PromiseWithResolvers<void> {
+  return Promise.withResolvers()
+}
+
 async function caller(options: TaskServerOptions = {}): Promise<TaskCaller> {
   return new TaskCaller(await listening(kitchen(options)))
 }
@@ -82,6 +86,34 @@ describe('tasks/get', () => {
     await expect.poll(() => client.get(taskId)).toMatchObject(told)
     await client.cancel(taskId)
     expect(await client.get(taskId)).not.toHaveProperty('statusMessage')
+  })
+
+  test('does not go back to what it said before while it runs again', async () => {
+    const [told, again, seen] = [gate(), gate(), gate()]
+    const server = taskServer()
+    let runs = 0
+    server.tool('prints', { description: 'Prints two pages.', task: 'optional' }, async (_, ctx) => {
+      runs++
+      await ctx.step('page 1', () => {})
+      ctx.progress(1, 2)
+      if (runs === 2) again.resolve()
+      if (runs === 2) await seen.promise
+      await ctx.step('page 2', () => {})
+      ctx.progress(2, 2)
+      await told.promise
+      await ctx.ask('sure', yes)
+      return 'printed'
+    })
+    const client = new TaskCaller(await listening(server))
+    const taskId = await client.create('prints')
+    await expect.poll(() => client.get(taskId)).toHaveProperty('statusMessage', '2 of 2')
+    told.resolve()
+    await client.until(taskId, 'input_required')
+    await client.update(taskId, { sure: accept({ yes: true }) })
+    await again.promise
+    expect(await client.get(taskId)).toMatchObject({ status: 'working', statusMessage: '2 of 2' })
+    seen.resolve()
+    await client.until(taskId, 'completed')
   })
 
   test('has a tool that failed as a result, and not as a failed task', async () => {

@@ -48,8 +48,8 @@ async function prepare(store: Store, task: NewTask): Promise<Prepared> {
   const { own, begunAt, round } = journal
   const asks = answeredBefore(journal)
   const steps = [...journal.steps]
-  const stepText = ({ value }: { readonly value?: unknown }) =>
-    value === undefined ? null : entryText('The result of a step', value, maxEntryBytes)
+  const stepText = (key: string, { value }: { readonly value?: unknown }) =>
+    value === undefined ? null : entryText(`The result of the step "${key}"`, value, maxEntryBytes)
   return {
     call: digest(store.audience, owner, journal.id),
     job: randomUUID(),
@@ -67,7 +67,7 @@ async function prepare(store: Store, task: NewTask): Promise<Prepared> {
       round,
       ttlMs === null ? null : Math.min(ttlMs, CENTURY_MS),
     ],
-    steps: [steps.map(([key]) => JSON.stringify(key)), steps.map(([, result]) => stepText(result))],
+    steps: [steps.map(([key]) => JSON.stringify(key)), steps.map(([key, result]) => stepText(key, result))],
     asks: [
       asks.map(({ key }) => JSON.stringify(key)),
       asks.map(({ question }) => textOrNull(question)),

@@ -85,5 +85,5 @@ test.each(['pg', 'pg-boss'])('where %s is not installed, one sentence says what 
     console.log(said)`
   const args = ['--no-warnings', '--conditions=pannier-source', '--input-type=module', '--eval', source]
   const { stdout } = await promisify(execFile)(process.execPath, args)
-  expect(stdout.trim()).toBe('PostgreSQL needs the packages pg and pg-boss; run `npm install pg pg-boss`.')
+  expect(stdout.trim()).toBe('PostgreSQL needs the packages pg and pg-boss; run `npm install pg pg-boss@12.35.0`.')
 })

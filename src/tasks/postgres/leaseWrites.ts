@@ -41,7 +41,7 @@ export class LeaseWrites {
 
   /** What was committed first stays: the same write may come twice when its answer was lost. */
   async step(key: string, { value }: { readonly value?: unknown }): Promise<boolean> {
-    const text = value === undefined ? null : this.#entry('The result of a step', value)
+    const text = value === undefined ? null : this.#entry(`The result of the step "${key}"`, value)
     const values = [JSON.stringify(key), text]
     const insert = `INSERT INTO ${this.#tables}.steps (task, key, value) SELECT task, $3, $4 FROM held
        ON CONFLICT (task, key) DO NOTHING`

@@ -19,7 +19,7 @@ async function installed<Module>(loading: Promise<Module>): Promise<Module> {
     if (!isMissing) throw cause
     throw new StateError(
       'STORE_UNAVAILABLE',
-      'PostgreSQL needs the packages pg and pg-boss; run `npm install pg pg-boss`.',
+      'PostgreSQL needs the packages pg and pg-boss; run `npm install pg pg-boss@12.35.0`.',
       { cause },
     )
   }

@@ -14,6 +14,11 @@ test.each([
   expect(await thrown(error)).toBe(error)
 })
 
+test('a schema that others have filled is not called one that misses something', async () => {
+  const fault = await thrown(Object.assign(new Error('relation "tasks" already exists'), { code: '42P07' }))
+  expect(fault).toMatchObject({ code: 'STORE_CORRUPT', message: expect.stringContaining('another program') })
+})
+
 test.each([
   ['a connection that breaks', new Error('Connection terminated unexpectedly')],
   ['a server that is not there', Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' })],

@@ -20,6 +20,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     'STORE_UNAVAILABLE',
     'The database user lacks a right; let it create schemas, or create them and grant it their use.',
   ],
+  '42P07': taken(),
+  '42710': taken(),
   '42': ['STORE_CORRUPT', `A table, a column or a function is missing in the database; ${RESTORE}.`],
   '3F': ['STORE_CORRUPT', `A schema is missing in the database; ${RESTORE}.`],
   XX: ['STORE_CORRUPT', `The database is damaged; ${RESTORE}.`],
@@ -32,6 +34,10 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     'STORE_UNAVAILABLE',
     'A pooler forgets prepared statements; let it keep sessions, or set its max_prepared_statements.',
   ],
+}
+
+function taken(): Fault {
+  return ['STORE_CORRUPT', `The schema holds tables of another program, or only some of ours; ${RESTORE}.`]
 }
 
 function away(): Fault {

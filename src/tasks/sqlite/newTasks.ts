@@ -56,7 +56,7 @@ export class NewTasks {
       args: text('The arguments', task.args),
       caller: text('What is known of the caller', task.caller),
       own: own === undefined ? null : text('What is remembered', own),
-      steps: Array.from(steps, ([key, result]) => [key, this.#rows.steps.textOf(result)] as const),
+      steps: Array.from(steps, ([key, result]) => [key, this.#rows.steps.textOf(key, result)] as const),
       answers: answeredBefore(task.journal).map((ask) => [ask, text('An answer', ask.response)] as const),
     }
   }

@@ -66,7 +66,7 @@ export class SqliteLease implements Lease {
 
   async step(key: string, result: { readonly value?: unknown }): Promise<void> {
     const { steps } = this.#tables
-    const value = steps.textOf(result)
+    const value = steps.textOf(key, result)
     await this.#write((task) => {
       if (steps.add(task, key, value)) this.#progress(task)
     })

@@ -32,8 +32,9 @@ export class StepRows {
   }
 
   /** The result of a step as it will be kept, if it fits. */
-  textOf({ value }: { readonly value?: unknown }): string | null {
-    return value === undefined ? null : entryText('The result of a step', value, this.#store.settings.maxEntryBytes)
+  textOf(key: string, { value }: { readonly value?: unknown }): string | null {
+    const { maxEntryBytes } = this.#store.settings
+    return value === undefined ? null : entryText(`The result of the step "${key}"`, value, maxEntryBytes)
   }
 
   /** Whether it is new: what was committed first stays. */
