@@ -42,7 +42,7 @@ async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitC
   const saved = await file.load()
   const target = targetOfCall(saved)
   const next = savedFile(flags.suspend ?? path)
-  await next.assertUsable()
+  await next.assertUsable({ mayReplaceCall: flags.suspend === undefined || flags.suspend === path })
   const notes: AnswerNotes = { declined: false }
   const host = hostOf(desk, notes, next)
   // Without a terminal, what has no answer stays open.

@@ -9,8 +9,8 @@ import type { SavedStore } from './suspend.ts'
 export interface SavedFile extends SavedStore {
   save(saved: SavedCall): Promise<void>
   load(): Promise<SavedCall>
-  /** Before a call is made that may have to go here: throws where that would fail, or write over something else. */
-  assertUsable(): Promise<void>
+  /** Before a call is made that may have to go here: throws where that would fail, or something would be lost. */
+  assertUsable(options?: { readonly mayReplaceCall?: boolean }): Promise<void>
   /** When the call is done: what it held is nobody's business any more. */
   remove(): Promise<void>
 }
@@ -20,10 +20,13 @@ export function savedFile(path: string): SavedFile {
   return {
     save: (saved) => saying(path, () => writePrivateFile(path, `${JSON.stringify(saved, null, 2)}\n`)),
     load: async () => readSaved(await saying(path, () => readFile(path, 'utf8'))),
-    assertUsable: async () => {
+    assertUsable: async ({ mayReplaceCall = false } = {}) => {
       const text = await saying(path, () => textAt(path))
-      if (text === '' || isSaved(text)) return
-      throw new ClientError('SAVED_UNUSABLE', `${path} holds something else than a saved call; name another file.`)
+      if (text === '' || (isSaved(text) && mayReplaceCall)) return
+      const sentence = isSaved(text)
+        ? `${path} holds a call that is still suspended; resume it, remove the file, or name another one.`
+        : `${path} holds something else than a saved call; name another file.`
+      throw new ClientError('SAVED_UNUSABLE', sentence)
     },
     remove: () => saying(path, () => rm(path, { force: true })),
   }

@@ -314,14 +314,18 @@ describe('a saved call in a file', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('may be made or replaced, and nothing else is written over', async () => {
-    const usable = (text?: string) => {
+  test('may be made or, if that is meant, replaced; and nothing else is written over', async () => {
+    const usable = (text?: string, options?: { mayReplaceCall: boolean }) => {
       if (text !== undefined) writeFileSync(path, text)
-      return savedFile(path).assertUsable()
+      return savedFile(path).assertUsable(options)
     }
     await usable()
     await usable('')
-    await usable(JSON.stringify(await savedCall()))
+    await usable(JSON.stringify(await savedCall()), { mayReplaceCall: true })
+    await expect(usable()).rejects.toMatchObject({
+      code: 'SAVED_UNUSABLE',
+      message: expect.stringMatching(/still suspended; resume it/),
+    })
     await expect(usable('{"private":true}')).rejects.toMatchObject({
       code: 'SAVED_UNUSABLE',
       message: expect.stringMatching(/something else/),

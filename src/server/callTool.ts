@@ -166,7 +166,8 @@ function noted(call: Call, result: Json): Json {
 function rescueTool(entry: ToolEntry, error: unknown, call: Call, { exposeErrors, logger }: CallToolOptions): Json {
   if (error instanceof ProtocolError || error instanceof StateError) throw error
   if (error instanceof Declined) return failure(error.message)
-  const details = { tool: entry.name, err: errorDetails(error) }
+  const task = call.channel.progress && { task: call.id }
+  const details = { tool: entry.name, ...task, err: errorDetails(error) }
   // A tool that minds its signal throws when the client goes; that is no fault of anybody.
   if (call.channel.cancelled) logger().debug(details, 'A tool ended because its client went away.')
   else logger().error(details, 'A tool failed.')

@@ -68,7 +68,8 @@ export class Runner {
       progress: notes.progress,
       draining: () => this.#draining,
     })
-    await notes.end()
+    // While a task waits for people, they see it; the end of one has words of its own.
+    await notes.end(stretch.kind === 'asked' ? 'written' : 'dropped')
     await persisted(() => settle(lease, stretch, remembered)).catch((error: unknown) => {
       // Run again, it would come to the same.
       if (!isUnkeepable(error)) throw error

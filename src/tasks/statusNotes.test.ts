@@ -34,6 +34,16 @@ test('nothing is written after the end, which waits for what is being written', 
   expect(written).toEqual(['first'])
 })
 
+test('the last word before people are asked is written, and no other after it', async () => {
+  const written: string[] = []
+  const notes = new StatusNotes(async (note) => void written.push(note), 100)
+  for (let step = 1; step <= 3; step++) notes.progress(step, 3, undefined)
+  await notes.end('written')
+  notes.progress(4, undefined, 'too late')
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(written).toEqual(['1 of 3', '3 of 3'])
+})
+
 test('where writing takes long, the next is written after it and not beside it', async () => {
   const begun: string[] = []
   const ends: (() => void)[] = []

@@ -19,11 +19,13 @@ export class StatusNotes {
     if (!this.#isPausing) this.#flush()
   }
 
-  /** Nothing is written after this; resolves when nothing is being written any more. */
-  async end(): Promise<void> {
+  /** Nothing is written after this, except the last word where people will see it for long. */
+  async end(lastWord: 'written' | 'dropped' = 'dropped'): Promise<void> {
+    const latest = this.#latest
     this.#hasEnded = true
     clearTimeout(this.#timer)
     await this.#writing
+    if (lastWord === 'written' && latest !== undefined) await this.#write(latest).catch(() => {})
   }
 
   #flush(): void {

@@ -43,10 +43,10 @@ const failing: readonly [does: string, handler: Handler, message: RegExp][] = [
 ]
 
 /** A server with a tool for each handler, its log, and which tools have run. */
-function oddServer(handlers: readonly Handler[]): { server: Server; said: string[]; ran: number[] } {
-  const said: string[] = []
+function oddServer(handlers: readonly Handler[]): { server: Server; said: unknown[]; ran: number[] } {
+  const said: unknown[] = []
   const ran: number[] = []
-  const logger = { debug() {}, info() {}, warn() {}, error: (_: unknown, text: string) => void said.push(text) }
+  const logger = { debug() {}, info() {}, warn() {}, error: (details: unknown) => void said.push(details) }
   const server = taskServer({ logger })
   handlers.forEach((handler, number) => {
     server.tool(`odd${number}`, { description: 'Does something odd.', task: 'required' }, () => {
@@ -69,13 +69,14 @@ describe('a task whose handler', () => {
     }
   })
 
-  test('throws what is no error has failed as a tool', async () => {
+  test('throws what is no error has failed as a tool, and the log names the task', async () => {
     const thrown = [undefined, null, 'out of paper', 5n]
-    const { server } = oddServer(thrown.map(throwing))
+    const { server, said } = oddServer(thrown.map(throwing))
     const client = new TaskCaller(await listening(server))
     for (const number of thrown.keys()) {
-      const task = await client.until(await client.create(`odd${number}`))
-      expect(task).toMatchObject({ status: 'completed', result: { isError: true } })
+      const taskId = await client.create(`odd${number}`)
+      expect(await client.until(taskId)).toMatchObject({ status: 'completed', result: { isError: true } })
+      expect(said.at(-1)).toMatchObject({ task: taskId, tool: `odd${number}` })
     }
   })
 
