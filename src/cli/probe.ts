@@ -1,3 +1,4 @@
+import type { Progress } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
 import type { Target } from '../client/index.ts'
 import { CHECKS, type Exchanged, probe, type ProbeOptions, type Verdict } from '../probe/index.ts'
@@ -12,6 +13,7 @@ import type { Probed } from './probed.ts'
 import { readProbeOptions } from './probeOptions.ts'
 import { type ProbeTarget, readProbeTargets } from './probeTargets.ts'
 import { probeTable, probeText } from './probeText.ts'
+import { together } from './together.ts'
 
 /** `pannier probe`: tells whether servers need their sessions. */
 export function probeCommand(server: readonly string[] | undefined): Command {
@@ -24,7 +26,7 @@ export function probeCommand(server: readonly string[] | undefined): Command {
         const { targets, isOne } = await readProbeTargets(operands, server)
         const options = await readProbeOptions(flags, process.env)
         const [only] = targets
-        if (isOne && only !== undefined) return showOne(await probed(only.target, options, flags, desk), flags, desk)
+        if (isOne && only !== undefined) return showOne(await probeOne(only.target, options, flags, desk), flags, desk)
         refuseForSeveral(flags)
         return showAll(await probeAll(targets, options, flags, desk), flags, desk)
       }),
@@ -44,22 +46,31 @@ The checks: ${CHECKS.join(', ')}.
 
 No tool is called unless you name it with --call. Sessions that begin are ended, and programs that are started, too.
 
+Examples:
+  pannier probe --bearer-env TOKEN https://example.com/mcp
+  pannier probe --check all --replica http://10.0.0.2/mcp http://10.0.0.1/mcp
+  pannier probe --json .vscode/mcp.json
+
 Exit codes, with several servers the highest:
   0    decided: STATELESS or STATEFUL
   1    UNKNOWN
   2    the probe could not run`
 
-/** Throws what is no failure but a fault; several servers do not stop each other. */
+/** A file may name more programs than a machine can start at the same moment. */
+const AT_ONCE = 16
+
+/** Throws what is no failure but a fault, once all have ended; several servers do not stop each other. */
 async function probeAll(
   targets: readonly ProbeTarget[],
   options: ProbeOptions,
   flags: ProbeFlags,
   desk: Desk,
 ): Promise<readonly Probed[]> {
-  let done = 0
-  const tell = (): void => desk.display.progress({ progress: done, total: targets.length, message: 'servers probed' })
+  const waiting = new Set(targets)
+  const tell = (): void => desk.display.progress(progressOf(targets.length, [...waiting]))
   tell()
-  const all = targets.map(async ({ name, target }): Promise<Probed> => {
+  return together(AT_ONCE, targets, async (one): Promise<Probed> => {
+    const { name, target } = one
     try {
       return { name, verdict: await probed(target, options, flags, desk, name) }
     } catch (error) {
@@ -67,11 +78,27 @@ async function probeAll(
       if (failure === undefined) throw error
       return { name, failure }
     } finally {
-      done++
+      waiting.delete(one)
       tell()
     }
   })
-  return Promise.all(all)
+}
+
+function progressOf(total: number, waiting: readonly ProbeTarget[]): Progress {
+  const names = waiting.map(({ name }) => name).join(', ')
+  const message = `of ${total} servers${names === '' ? '' : `, waiting for ${names}`}`
+  return { progress: total - waiting.length, total, message }
+}
+
+/** While one server is slow, the messages are counted. */
+function probeOne(target: Target, options: ProbeOptions, flags: ProbeFlags, desk: Desk): Promise<Verdict> {
+  if (flags.explain) return probed(target, options, flags, desk)
+  let progress = 0
+  const onExchange = (): void => {
+    progress++
+    desk.display.progress({ progress, message: progress === 1 ? 'message sent' : 'messages sent and received' })
+  }
+  return probed(target, { ...options, onExchange }, flags, desk)
 }
 
 /** `name` says which of several it is. */
@@ -88,15 +115,23 @@ function probed(
 
 function showOne(verdict: Verdict, flags: ProbeFlags, { display }: Desk): ExitCode {
   if (flags.json) display.print(jsonText(verdict))
-  else display.print(flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict))
+  else
+    display.print(
+      flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict, screenWidth()),
+    )
   return exitCodeOf(verdict)
 }
 
 function showAll(all: readonly Probed[], flags: ProbeFlags, { display }: Desk): ExitCode {
   if (flags.json) display.print(jsonText(all.map(asJson)))
-  else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all))
+  else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all, screenWidth()))
   const codes = all.map((one) => ('verdict' in one ? exitCodeOf(one.verdict) : EXIT.badInput))
   return codes.includes(EXIT.badInput) ? EXIT.badInput : codes.includes(EXIT.toolError) ? EXIT.toolError : EXIT.ok
+}
+
+/** What goes to a file or another program keeps its lines whole. */
+function screenWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns : Infinity
 }
 
 function exitCodeOf({ state }: Verdict): ExitCode {

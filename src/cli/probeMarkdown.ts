@@ -1,4 +1,5 @@
 /** Verdicts for a page or a comment. What servers wrote is text there, and nothing else. */
+import { plainText } from '../client/index.ts'
 import type { Probed } from './probed.ts'
 import { decidedText, eraText, percent } from './probeText.ts'
 
@@ -16,9 +17,9 @@ function row(one: Probed): string {
           percent(one.verdict.confidence),
           eraText(one.verdict),
           decidedText(one.verdict),
-          escaped(one.verdict.message),
+          words(one.verdict.message),
         ]
-      : ['not probed', '', '', '', escaped(one.failure.text)]
+      : ['not probed', '', '', '', words(one.failure.text)]
   return `| ${[escaped(one.name), ...cells].join(' | ')} |`
 }
 
@@ -26,11 +27,20 @@ function section(one: Probed): string {
   if (!('verdict' in one) || one.verdict.evidence.length === 0) return ''
   const lines = one.verdict.evidence.map(({ check, points, sentence }) => {
     const to = points === 'UNKNOWN' ? '' : ` (${points})`
-    return `- ${check}${to}: ${escaped(sentence)}`
+    return `- ${check}${to}: ${words(sentence)}`
   })
   return [`### ${escaped(one.name)}`, lines.join('\n')].join('\n\n')
 }
 
+/** Words of a server make no links and call nobody: what would is broken by a character that is not seen. */
+function words(text: string): string {
+  return escaped(text).replace(/:(?=\/\/)|\bwww(?=\.)|@/gi, `$&${WORD_JOINER}`)
+}
+
+const WORD_JOINER = '\u2060'
+
 function escaped(text: string): string {
-  return text.replace(/[\r\n]+/g, ' ').replace(/[\\`*_[\]<>|!#]/g, '\\$&')
+  return plainText(text)
+    .replace(/\n+/g, ' ')
+    .replace(/[\\`*_[\]<>|!#&~$]/g, '\\$&')
 }

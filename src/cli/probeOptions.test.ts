@@ -44,14 +44,18 @@ test('what is given is handed on, in the units of the library', async () => {
     call: { name: 'tool', arguments: { a: 1 } },
   })
   expect(await read({ check: ['all'] })).toMatchObject({ checks: 'all' })
+  expect(await read({ check: ['era', 'all'] })).toMatchObject({ checks: 'all' })
+  expect(await read({ check: ['none'] })).toMatchObject({ checks: 'none' })
 })
 
 test.each<[Partial<ProbeFlags>, string]>([
   [{ json: true, markdown: true }, 'Give --json or --markdown, not both.'],
   [{ arguments: '{}' }, '--arguments are for the tool of --call.'],
   [{ call: 'a', arguments: '[]' }, '--arguments takes a JSON object.'],
-  [{ listen: '0' }, '--listen takes a number of seconds above 0.'],
-  [{ expireAfter: 'soon' }, '--expire-after takes a number of seconds above 0.'],
+  [{ listen: '0' }, '--listen takes a number of seconds from 0.001 to 2147483.'],
+  [{ listen: '1e9' }, '--listen takes a number of seconds'],
+  [{ check: ['none', 'era'] }, '--check none stands alone.'],
+  [{ expireAfter: 'soon' }, '--expire-after takes a number of seconds'],
   [{ timeout: '-1' }, '--timeout takes a number of seconds above 0.'],
   [{ method: ['4'] }, '--method is 1, 2 or 3.'],
   [{ bearerEnv: 'NONE' }, '--bearer-env NONE: this variable is not set.'],
@@ -70,7 +74,7 @@ test('known servers are read from a file, and what is none is refused', async ()
     [{ match: 'x', state: 'STATEFUL', confidence: 2 }],
   ]
   for (const other of others)
-    await expect(read({ known: fileWith(other) })).rejects.toThrow('--known: the file must hold')
+    await expect(read({ known: fileWith(other) })).rejects.toThrow('The known servers must be a list of')
 })
 
 test('what is meant for one server is refused for several', () => {
@@ -102,4 +106,13 @@ test('a target is one server, and a file is all of its servers', async () => {
   await expect(readProbeTargets([], undefined)).rejects.toThrow('TARGET is missing')
   await expect(readProbeTargets([url], ['node'])).rejects.toThrow('not both')
   await expect(readProbeTargets([fileWith({ servers: {} })], undefined)).rejects.toThrow('The file names no servers.')
+})
+
+test.each([
+  ['a folder', () => folder, 'is a folder; name the mcp.json file in it.'],
+  ['a script', () => import.meta.filename, 'is no .json file. To start a program, write --'],
+  ['a word', () => 'node', 'To start a program, write -- before it: -- node …'],
+  ['a host', () => 'localhost:3000/mcp', 'Write the whole address: http://localhost:3000/mcp'],
+])('%s is no target, and it is said what would be', async (_, operand, advice) => {
+  await expect(readProbeTargets([operand()], undefined)).rejects.toThrow(advice)
 })

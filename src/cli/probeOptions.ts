@@ -1,6 +1,6 @@
 /** What the options of `pannier probe` mean for the library. */
 import { expandVariables } from '../client/index.ts'
-import { type CheckName, type KnownServer, type Method, METHODS, type ProbeOptions } from '../probe/index.ts'
+import { type CheckName, type Method, METHODS, type ProbeOptions, readKnownServers } from '../probe/index.ts'
 import { isObject } from '../protocol/index.ts'
 import { readBearer, readHeaders, readTimeout } from './clientOptions.ts'
 import { InputError } from './inputError.ts'
@@ -21,7 +21,7 @@ export async function readProbeOptions(flags: ProbeFlags, env: Env): Promise<Pro
     ...(flags.expireAfter !== undefined && { expireMs: milliseconds('--expire-after', flags.expireAfter) }),
     ...(flags.listen !== undefined && { listenMs: milliseconds('--listen', flags.listen) }),
     ...(method !== undefined && { methods: [...new Set(method)].map(methodNumbered) }),
-    ...(known !== undefined && { known: readKnown(await readInputFile(known, '--known')) }),
+    ...(known !== undefined && { known: readKnownServers(parsed(await readInputFile(known, '--known'))) }),
     ...(replica !== undefined && { replicas: replica }),
     ...(otherHeader !== undefined && { otherHeaders: headersIn(otherHeader, env) }),
     ...(check !== undefined && { checks: checksIn(check) }),
@@ -35,7 +35,8 @@ function headersIn(lines: readonly string[], env: Env): Record<string, string> {
 
 function milliseconds(option: string, seconds: string): number {
   const ms = Number(seconds) * 1000
-  if (!(ms >= 1 && ms <= 2 ** 31 - 1)) throw new InputError(`${option} takes a number of seconds above 0.`)
+  if (!(ms >= 1 && ms <= 2 ** 31 - 1))
+    throw new InputError(`${option} takes a number of seconds from 0.001 to 2147483.`)
   return ms
 }
 
@@ -47,8 +48,9 @@ function methodNumbered(number: string): Method {
 
 /** The library says which names there are. */
 function checksIn(names: readonly string[]): 'all' | 'none' | readonly CheckName[] {
-  const [only] = names
-  return names.length === 1 && (only === 'all' || only === 'none') ? only : (names as readonly CheckName[])
+  if (names.includes('none') && names.length > 1) throw new InputError('--check none stands alone.')
+  const [found] = (['all', 'none'] as const).filter((name) => names.includes(name))
+  return found ?? (names as readonly CheckName[])
 }
 
 function callIn({ call, arguments: given }: ProbeFlags): Pick<ProbeOptions, 'call'> {
@@ -57,20 +59,6 @@ function callIn({ call, arguments: given }: ProbeFlags): Pick<ProbeOptions, 'cal
   const args = given === undefined ? {} : parsed(given)
   if (!isObject(args)) throw new InputError('--arguments takes a JSON object.')
   return { call: { name: call, arguments: args } }
-}
-
-function readKnown(text: string): readonly KnownServer[] {
-  const list = parsed(text)
-  if (Array.isArray(list) && list.every(isKnownServer)) return list
-  throw new InputError('--known: the file must hold a list of { "match", "state", "confidence", "because" }.')
-}
-
-function isKnownServer(value: unknown): value is KnownServer {
-  if (!isObject(value) || typeof value['match'] !== 'string' || value['match'] === '') return false
-  const { state, confidence = 1, because = '' } = value
-  const isState = state === 'STATELESS' || state === 'STATEFUL' || state === 'UNKNOWN'
-  const isShare = typeof confidence === 'number' && confidence >= 0 && confidence <= 1
-  return isState && isShare && typeof because === 'string'
 }
 
 function parsed(text: string): unknown {

@@ -1,4 +1,5 @@
 /** Which servers to probe: one, or all that a file names. */
+import { statSync } from 'node:fs'
 import { entryNames, nameOf, type Target } from '../client/index.ts'
 import { typedCommand } from './commandLine.ts'
 import { InputError } from './inputError.ts'
@@ -30,10 +31,23 @@ export async function readProbeTargets(
 }
 
 async function targetsOf(operand: string): Promise<readonly ProbeTarget[]> {
-  if (!isFile(operand)) return [{ name: nameOf(operand), target: operand }]
+  if (!isFile(operand)) {
+    refuseMistaken(operand)
+    return [{ name: nameOf(operand), target: operand }]
+  }
   return (await entryNames(operand)).map((name) => ({ name, target: `${operand}#${name}` }))
 }
 
 function isFile(operand: string): boolean {
   return /\.jsonc?$/i.test(operand) && !/^https?:/i.test(operand)
+}
+
+/** What lies on the disk, and a program's name, are no addresses; the library can only take them for some. */
+function refuseMistaken(operand: string): void {
+  const found = statSync(operand, { throwIfNoEntry: false })
+  if (found?.isDirectory()) throw new InputError(`${operand} is a folder; name the mcp.json file in it.`)
+  if (found !== undefined) {
+    throw new InputError(`${operand} is no .json file. To start a program, write -- and its command at the end.`)
+  }
+  if (/^[\w-]+$/.test(operand)) throw new InputError(`To start a program, write -- before it: -- ${operand} …`)
 }

@@ -133,6 +133,8 @@ describe('a file that cannot be used is refused with its place and no value', ()
 test('the names of all servers of a file come in its order', async () => {
   const file = fileWith({ mcp: { servers: { a: {} } }, servers: { b: {} }, mcpServers: { c: {}, a: {} } }, 'names.json')
   expect(await entryNames(file)).toEqual(['a', 'b', 'c'])
+  const some = fileWith({ servers: { a: { disabled: true, command: 'a' }, b: { disabled: false }, c: 7 } }, 'some.json')
+  expect(await entryNames(some)).toEqual(['b', 'c'])
   await expect(entryNames(fileWith({}, 'none.json'))).rejects.toThrow('has no servers')
 })
 

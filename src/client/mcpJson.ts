@@ -16,9 +16,10 @@ import type { Variables } from './variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The names of the servers in a file, in its order. */
+/** The names of the servers in a file, in its order. One that is disabled there is left out; it can still be named. */
 export async function entryNames(file: string): Promise<readonly string[]> {
-  return Object.keys(serversIn(parseText(await readText(file), file), file))
+  const servers = Object.entries(serversIn(parseText(await readText(file), file), file))
+  return servers.filter(([, entry]) => !isObject(entry) || entry['disabled'] !== true).map(([name]) => name)
 }
 
 /** Reads the entry `name` of a file. Relative folders are those of the project the file belongs to. */

@@ -18,7 +18,7 @@ export function readDeclared(result: Json): Declared | undefined {
   const capabilities = isObject(result['capabilities']) ? result['capabilities'] : {}
   const declared: Declared = {
     ...(typeof architecture === 'string' && { architecture: plainLine(architecture, 40) }),
-    ...(Array.isArray(transport) && { transport: transport.slice(0, 10).map((name) => plainLine(String(name), 40)) }),
+    ...(Array.isArray(transport) && { transport: namesIn(transport) }),
     ...(isObject(capabilities['session']) && { session: sessionIn(capabilities['session']) }),
   }
   return Object.keys(declared).length === 0 ? undefined : declared
@@ -74,6 +74,13 @@ function sessionIn({ persistent, poolable }: Json): NonNullable<Declared['sessio
     ...(typeof persistent === 'boolean' && { persistent }),
     ...(typeof poolable === 'boolean' && { poolable }),
   }
+}
+
+function namesIn(list: readonly unknown[]): readonly string[] {
+  return list
+    .slice(0, 10)
+    .filter((name) => typeof name === 'string')
+    .map((name) => plainLine(name, 40))
 }
 
 /** "http", "https", "streamable-http", "streamableHttp", "sse": all of them are over HTTP. */

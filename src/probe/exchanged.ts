@@ -17,6 +17,8 @@ export type Watch = (exchanged: Exchanged) => void
 
 const MAX_CHARS = 2_000
 const MAX_LINE_CHARS = 300
+/** For each connection: who says more, does not want to be understood. */
+const MAX_NOTES = 1_000
 /** Those of an answer that say something about sessions. */
 const TELLING = ['content-type', 'mcp-session-id', 'www-authenticate', 'location', 'allow', 'retry-after']
 
@@ -24,6 +26,8 @@ export class Recorder {
   readonly #watch: Watch | undefined
   readonly #secrets: Secrets
   #connections = 0
+  /** How much was told of each connection. */
+  readonly #noted = new Map<number, number>()
 
   constructor(watch: Watch | undefined, secrets: Secrets) {
     this.#watch = watch
@@ -50,16 +54,17 @@ export class Recorder {
   }
 
   note(direction: Exchanged['direction'], connection: number, way: string, rest: Partial<Exchanged> = {}): void {
-    if (this.#watch === undefined) return
+    const count = (this.#noted.get(connection) ?? 0) + 1
+    if (this.#watch === undefined || count > MAX_NOTES) return
+    this.#noted.set(connection, count)
     const { headers = {}, text = '' } = rest
     const safe = Object.entries(headers).map(([name, value]) => [name, this.#shownHeader(name, value)])
-    this.#watch({
-      direction,
-      connection,
-      way: this.shown(way),
-      headers: Object.fromEntries(safe) as Record<string, string>,
-      text: this.shown(text),
-    })
+    const headersShown = Object.fromEntries(safe) as Record<string, string>
+    try {
+      this.#watch({ direction, connection, way: this.shown(way), headers: headersShown, text: this.shown(text) })
+    } catch {
+      // Who watches must not change what is found.
+    }
   }
 
   #shownHeader(name: string, value: string): string {

@@ -14,7 +14,7 @@ const kept: Verdict = {
   level: 'high',
   decidedBy: 'sequential',
   details: {},
-  target: 'x',
+  target: 'http://127.0.0.1:1/mcp',
   transport: 'http',
   era: 'legacy',
   versions: ['2025-11-25'],
@@ -39,6 +39,31 @@ test.each([
 test('how old it may be can be said, and what could not be decided is never fresh', () => {
   expect(isFresh(kept, { clock: () => NOW + HOUR_MS, maxAgeMs: HOUR_MS })).toBe(false)
   expect(isFresh({ ...kept, state: 'UNKNOWN' }, { clock: () => NOW })).toBe(false)
+})
+
+test.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['null', null],
+  ['a text', 'STATELESS'],
+  ['another state', { ...kept, state: 'stateless' }],
+  ['no state', { ...kept, state: undefined }],
+  ['a time in words', { ...kept, checkedAt: String(NOW) }],
+  ['no time', { ...kept, checkedAt: undefined }],
+])('%s is never fresh', (_, tampered) => {
+  expect(isFresh(tampered as Verdict, { clock: () => NOW })).toBe(false)
+})
+
+test('what was kept for another target is not taken for this one', async () => {
+  const { verdict, isNew, changes } = await recheck(await upgraded(), kept, { clock: () => NOW + 1 })
+  expect({ isNew, state: verdict.state, changes }).toEqual({ isNew: true, state: 'STATELESS', changes: [] })
+})
+
+test('what was kept by another version, or changed by hand, changes nothing that is told', async () => {
+  const target = await upgraded()
+  const broken = { target, state: 7, era: null, server: { version: '1\u001b[31m' } } as unknown as Verdict
+  const { isNew, changes } = await recheck(target, broken)
+  expect(isNew).toBe(true)
+  expect(changes).toEqual(['The version was 1\ufffd[31m and is 2.0.0.'])
 })
 
 test('a fresh verdict is kept, and nobody is asked', async () => {
@@ -66,7 +91,8 @@ async function upgraded(): Promise<string> {
 
 test('an old one is made anew, and what has changed is told', async () => {
   const clock = () => NOW + 48 * HOUR_MS
-  const { verdict, isNew, changes } = await recheck(await upgraded(), kept, { clock })
+  const target = await upgraded()
+  const { verdict, isNew, changes } = await recheck(target, { ...kept, target }, { clock })
   expect(isNew).toBe(true)
   expect(verdict).toMatchObject({ state: 'STATELESS', checkedAt: clock() })
   expect(changes).toEqual(['The state was STATEFUL and is STATELESS.', 'The version was 1.0.0 and is 2.0.0.'])

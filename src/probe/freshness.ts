@@ -1,5 +1,6 @@
 /** A verdict that was kept: whether it is young enough, and what has changed since. Servers get upgraded. */
-import type { Target } from '../client/index.ts'
+import { nameOf, plainLine, type Target } from '../client/index.ts'
+import { isObject, type Json } from '../protocol/index.ts'
 import type { ProbeOptions } from './options.ts'
 import { probe } from './probe.ts'
 import type { Verdict } from './report.ts'
@@ -13,13 +14,12 @@ export interface Freshness {
   clock?: () => number
 }
 
-/** What could not be decided is never fresh: the next attempt may tell. */
-export function isFresh(
-  { state, checkedAt }: Verdict,
-  { maxAgeMs = DAY_MS, clock = Date.now }: Freshness = {},
-): boolean {
+/** What could not be decided is never fresh: the next attempt may tell. Nor is what is no verdict, wherever it was kept. */
+export function isFresh(kept: Verdict, { maxAgeMs = DAY_MS, clock = Date.now }: Freshness = {}): boolean {
+  const { state, checkedAt } = readKept(kept)
+  if (typeof checkedAt !== 'number' || (state !== 'STATELESS' && state !== 'STATEFUL')) return false
   const ageMs = clock() - checkedAt
-  return state !== 'UNKNOWN' && ageMs >= 0 && ageMs < maxAgeMs
+  return ageMs >= 0 && ageMs < maxAgeMs
 }
 
 export interface Rechecked {
@@ -31,24 +31,36 @@ export interface Rechecked {
   readonly changes: readonly string[]
 }
 
+/** A verdict about another target says nothing about this one. */
 export async function recheck(
   target: Target,
   kept: Verdict,
   options: ProbeOptions & Freshness = {},
 ): Promise<Rechecked> {
-  if (isFresh(kept, options)) return { verdict: kept, isNew: false, changes: [] }
+  const isOfThis = readKept(kept).target === nameOf(target)
+  if (isOfThis && isFresh(kept, options)) return { verdict: kept, isNew: false, changes: [] }
   const verdict = await probe(target, options)
-  return { verdict, isNew: true, changes: changesBetween(kept, verdict) }
+  return { verdict, isNew: true, changes: isOfThis ? changesBetween(readKept(kept), verdict) : [] }
+}
+
+/** It may come from a file, of another version or changed by hand. */
+function readKept(kept: unknown): Json {
+  return isObject(kept) ? kept : {}
 }
 
 /** A verdict of UNKNOWN is no change: nothing is known about it. */
-function changesBetween(before: Verdict, after: Verdict): string[] {
+function changesBetween(before: Json, after: Verdict): string[] {
+  const { version } = isObject(before['server']) ? before['server'] : {}
   const facts = [
-    ['state', before.state, after.state],
-    ['era', before.era, after.era],
-    ['version', before.server?.version ?? '', after.server?.version ?? ''],
+    ['state', before['state'], after.state],
+    ['era', before['era'], after.era],
+    ['version', version, after.server?.version],
   ] as const
-  return facts
-    .filter(([, was, is]) => was !== is && !/^unknown$/i.test(was) && !/^unknown$/i.test(is) && was !== '' && is !== '')
-    .map(([fact, was, is]) => `The ${fact} was ${was} and is ${is}.`)
+  return facts.flatMap(([fact, was, is]) =>
+    isTold(was) && isTold(is) && was !== is ? [`The ${fact} was ${plainLine(was)} and is ${is}.`] : [],
+  )
+}
+
+function isTold(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !/^unknown$/i.test(value)
 }

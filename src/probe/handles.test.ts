@@ -36,3 +36,16 @@ test('a list that a server made to be long is cut', () => {
   expect(all).toHaveLength(1_000)
   expect(handle).toMatchObject({ handle: 'a_id', from: { length: 10 }, to: { length: 10 } })
 })
+
+test('a list that says the same again and again is read once', () => {
+  const again = Array.from({ length: 400_000 }, () => 'a_id')
+  const started = performance.now()
+  expect(
+    handlesIn([
+      gives('g', 'a_id'),
+      takes('t', ...again.slice(0, 100_000)),
+      { name: 't', inputSchema: { required: again } },
+    ]),
+  ).toEqual([{ handle: 'a_id', from: ['g'], to: ['t'] }])
+  expect(performance.now() - started).toBeLessThan(5_000)
+})

@@ -11,7 +11,8 @@ export interface Handle {
 }
 
 const MAX_TOOLS = 1_000
-const MAX_SHOWN = 10
+const MAX_PROPERTIES = 200
+export const MAX_SHOWN = 10
 const LOOKS_LIKE_ID = /(^|_)(id|handle)$|[a-z](Id|Handle)$/
 
 export function toolsIn(result: Json): readonly Json[] {
@@ -24,18 +25,28 @@ export function handlesIn(tools: readonly Json[]): readonly Handle[] {
   const given = byProperty(tools, ({ outputSchema }) => Object.keys(propertiesOf(outputSchema)))
   const taken = byProperty(tools, ({ inputSchema }) => requiredOf(inputSchema))
   return [...given]
-    .map(([handle, from]) => ({ handle, from, to: (taken.get(handle) ?? []).filter((tool) => !from.includes(tool)) }))
+    .map(([handle, from]) => {
+      const to = [...(taken.get(handle) ?? [])].filter((tool) => !from.has(tool))
+      return { handle, from: [...from], to }
+    })
     .filter(({ to }) => to.length > 0)
     .slice(0, MAX_SHOWN)
     .map(({ handle, from, to }) => ({ handle, from: from.slice(0, MAX_SHOWN), to: to.slice(0, MAX_SHOWN) }))
 }
 
-function byProperty(tools: readonly Json[], properties: (tool: Json) => readonly string[]): Map<string, string[]> {
-  const found = new Map<string, string[]>()
+/** What a server calls a tool, fit to be shown. */
+export function toolName({ name }: Json): string {
+  return typeof name === 'string' ? plainLine(name, 60) : 'a tool without a name'
+}
+
+function byProperty(tools: readonly Json[], properties: (tool: Json) => readonly string[]): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>()
   for (const tool of tools) {
-    for (const property of properties(tool).filter((name) => LOOKS_LIKE_ID.test(name))) {
+    for (const property of new Set(properties(tool).slice(0, MAX_PROPERTIES))) {
+      if (!LOOKS_LIKE_ID.test(property)) continue
       const name = plainLine(property, 60)
-      found.set(name, [...(found.get(name) ?? []), plainLine(String(tool['name']), 60)])
+      const named = found.get(name) ?? new Set()
+      found.set(name, named.add(toolName(tool)))
     }
   }
   return found

@@ -76,7 +76,7 @@ export function heardText(heard: Heard): string {
     case 'refused':
       return `answers HTTP ${heard.status}${heard.text === '' ? '' : `: "${heard.text}"`}`
     case 'redirected':
-      return `redirects to ${heard.to}${heard.isElsewhere ? ', which is another host' : ''}; if that is right, give that address`
+      return `redirects to ${heard.to}${heard.isElsewhere ? ', which is another origin' : ''}; if that is right, give that address`
     case 'silent':
       return `says nothing for ${heard.waitedMs / 1000} s`
     case 'gone':
@@ -105,8 +105,9 @@ function oneAnswer(message: Json, id: number): Heard | undefined {
   const { id: answers, result, error } = message
   const isOurs = answers === id || answers === String(id)
   // A request that could not be read is answered without its id.
-  if (isObject(error)) return isOurs || answers === null || answers === undefined ? errorIn(error) : undefined
-  if (typeof error === 'string') return { kind: 'error', code: undefined, message: error, data: undefined }
+  const mayBeOurs = isOurs || answers === null || answers === undefined
+  if (isObject(error)) return mayBeOurs ? errorIn(error) : undefined
+  if (typeof error === 'string') return mayBeOurs ? errorIn({ message: error }) : undefined
   return isObject(result) && isOurs ? { kind: 'result', result } : undefined
 }
 

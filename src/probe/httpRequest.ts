@@ -27,6 +27,8 @@ export function sendHttp({ place, method, headers, body, signal }: HttpAsk): Pro
   return new Promise((resolve, reject) => {
     const sent = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, resolve)
     sent.on('error', reject)
+    // A connection that is switched to another protocol is closed without an error. Behind an answer this says nothing.
+    sent.on('close', () => reject(new Error('The connection was closed without an answer.')))
     sent.end(body)
   })
 }

@@ -8,13 +8,13 @@ import { type Recorder, tellingHeaders } from './exchanged.ts'
 import { goneBy } from './gone.ts'
 import { askedIn, type Heard, parsed } from './heard.ts'
 import { factsOf, readAnswer } from './httpAnswer.ts'
-import { type Headers, messageHeaders, withCredentials } from './httpHeaders.ts'
+import { type Headers, hiddenValues, messageHeaders, withCredentials } from './httpHeaders.ts'
 import { sendHttp } from './httpRequest.ts'
 import { isStream, type Listened, type ListenOptions, listenTo } from './listening.ts'
 import type { Notification, Request } from './messages.ts'
 import { addressesOf, locate, type Lookup, type Place, placeText } from './place.ts'
 import { type Redirect, redirectIn } from './redirect.ts'
-import { timeLimit } from './timeLimit.ts'
+import { timeLimit, until } from './timeLimit.ts'
 
 export interface HttpWireOptions {
   readonly url: URL
@@ -47,6 +47,7 @@ type Read<T> = (response: IncomingMessage, note: (text: string) => void) => Prom
 const MAX_HOPS = 3
 /** How long a server may take to end a session. */
 const GOODBYE_MS = 2_000
+
 export class HttpWire {
   readonly transport = 'http'
   /** What the server asked for on a stream of no request. */
@@ -61,9 +62,18 @@ export class HttpWire {
     this.#home = { url: options.url }
   }
 
-  /** The server at each of its addresses, where its name has several. */
-  addresses(): Promise<readonly Place[]> {
-    return addressesOf(this.#home.url, this.#options.lookup)
+  /** The server at each of its addresses, where its name has several; none where they cannot be found in time. */
+  async addresses(): Promise<readonly Place[]> {
+    const { timeoutMs, signal, lookup } = this.#options
+    const limit = timeLimit(timeoutMs, signal)
+    try {
+      return await until(limit.signal, addressesOf(this.#home.url, lookup))
+    } catch {
+      signal?.throwIfAborted()
+      return []
+    } finally {
+      limit.clear()
+    }
   }
 
   post(message: Request | Notification, headers: Headers = {}, sending: Sending = {}): Promise<Heard> {
@@ -83,7 +93,9 @@ export class HttpWire {
   async listen(headers: Headers, options: ListenOptions, sending: Sending = {}): Promise<Listened | Heard> {
     const { recorder } = this.#options
     const ask = { method: 'GET', headers: { accept: 'text/event-stream', ...headers } } as const
-    const heard = await this.#ask<Listened | Heard>(ask, sending, async (response, note) => {
+    // The time that is listened comes on top of what the head of the answer may take.
+    const timeoutMs = this.#options.timeoutMs + options.listenMs
+    const heard = await this.#ask<Listened | Heard>(ask, { timeoutMs, ...sending }, async (response, note) => {
       if (!isStream(response))
         return readAnswer(response, { id: -1, shown: (text) => recorder.line(text), onText: note })
       const listened = await listenTo(response, options)
@@ -111,7 +123,7 @@ export class HttpWire {
   }
 
   async close(): Promise<void> {
-    for (const id of this.#sessions.keys()) await this.endSession(id)
+    await Promise.all([...this.#sessions.keys()].map((id) => this.endSession(id)))
   }
 
   /** Sends, follows redirects within the origin, and reads. What goes wrong becomes something heard. */
@@ -149,9 +161,10 @@ export class HttpWire {
     const { recorder } = this.#options
     const connection = recorder.nextConnection()
     const headers = withCredentials(credentials, ask.headers)
-    recorder.note('sent', connection, `${ask.method} ${placeText(place)}`, { headers, text: ask.body ?? '' })
-    const response = await sendHttp({ ...ask, headers, place: await this.#located(place), signal })
-    this.#meet(factsOf(response).session, ask.headers['mcp-session-id'], place)
+    const shown = withCredentials(hiddenValues(credentials), ask.headers)
+    recorder.note('sent', connection, `${ask.method} ${placeText(place)}`, { headers: shown, text: ask.body ?? '' })
+    const response = await sendHttp({ ...ask, headers, place: await this.#located(place, signal), signal })
+    if (ask.method !== 'DELETE') this.#meet(factsOf(response).session, ask.headers['mcp-session-id'], place)
     const way = `HTTP ${response.statusCode}`
     const note = (text: string): void =>
       recorder.note('received', connection, way, { headers: tellingHeaders(response.headers), text })
@@ -159,9 +172,9 @@ export class HttpWire {
   }
 
   /** Where the system is not to look names up. */
-  async #located(place: Place): Promise<Place> {
+  async #located(place: Place, signal: AbortSignal): Promise<Place> {
     const { lookup } = this.#options
-    return lookup === undefined || place.address !== undefined ? place : locate(place, lookup)
+    return lookup === undefined || place.address !== undefined ? place : until(signal, locate(place, lookup))
   }
 
   /** A session id came: whoever was given one ends it. */

@@ -1,5 +1,7 @@
 /** Servers of which it is known whether they keep something between calls. Data: add to it, or put your own before it. */
-import type { State } from './state.ts'
+import { isObject } from '../protocol/index.ts'
+import { ProbeError } from './errors.ts'
+import { type State, STATES } from './state.ts'
 
 export interface KnownServer {
   /** A part of its image, package, command or address, in any case. */
@@ -35,3 +37,19 @@ export const KNOWN_SERVERS: readonly KnownServer[] = [
     because: 'It keeps the connections that it was told to open in its process, under ids that no other process knows.',
   },
 ]
+
+/** Reads a list that somebody else wrote; throws, and says what each of it must be. */
+export function readKnownServers(list: unknown): readonly KnownServer[] {
+  if (Array.isArray(list) && list.every(isKnownServer)) return list
+  const shape = '{ "match": a text, "state": "STATELESS", "STATEFUL" or "UNKNOWN" }'
+  const more = 'perhaps with a "confidence" from 0 to 1 and a text "because"'
+  throw new ProbeError('PROBE_OPTION_INVALID', `The known servers must be a list of ${shape}, ${more}.`)
+}
+
+function isKnownServer(value: unknown): value is KnownServer {
+  if (!isObject(value)) return false
+  const { match, state, confidence = 1, because = '' } = value
+  const isShare = typeof confidence === 'number' && confidence >= 0 && confidence <= 1
+  const isState = STATES.some((one) => one === state)
+  return typeof match === 'string' && match !== '' && isState && isShare && typeof because === 'string'
+}

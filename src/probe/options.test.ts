@@ -30,6 +30,18 @@ test.each<[object, string]>([
   [{ checks: ['everything'] }, 'There is no check "everything"; there are era, '],
   [{ checks: 'some' }, 'There is no check "some"'],
   [{ replicas: ['file:///x'] }, 'A replica must be an http(s) URL.'],
+  [{ replicas: ['https://ann:secret@example.com/'] }, 'The address of a replica holds a user name or password;'],
+  [{ replicas: 'https://example.com/' }, '"replicas" must be a list.'],
+  [{ methods: 'sequential' }, '"methods" must be a list.'],
+  [{ checks: 7 }, '"checks" must be a list.'],
+  [{ timeoutMs: '10' }, '"timeoutMs" must be a number of milliseconds'],
+  [{ maxRequests: '9' }, '"maxRequests" must be at least 4.'],
+  [{ known: [{ match: '', state: 'STATEFUL' }] }, 'The known servers must be a list of { "match": a text, '],
+  [{ known: { match: 'x', state: 'STATEFUL' } }, 'The known servers must be a list of '],
+  [{ known: [{ match: 'x', state: 'STATEFUL', confidence: Number.NaN }] }, 'The known servers '],
+  [{ call: 'ping' }, '"call" must have the name of a tool, '],
+  [{ call: { name: 'ping', arguments: [] } }, '"call" must have the name of a tool, '],
+  [{ clock: 7 }, '"clock" must be a function.'],
 ])('%j is refused with what to do', (options, message) => {
   const settled = (): unknown => settle(options)
   expect(settled).toThrow(ProbeError)

@@ -1,10 +1,11 @@
 /** What a probe can be told, with every default in one place. */
+import { isObject } from '../protocol/index.ts'
 import type { HarmlessCall } from './checks/check.ts'
 import type { Chosen } from './checks/runChecks.ts'
 import { ProbeError } from './errors.ts'
 import { CHECKS, type CheckName } from './evidence.ts'
 import type { Watch } from './exchanged.ts'
-import type { KnownServer } from './knownServers.ts'
+import { type KnownServer, readKnownServers } from './knownServers.ts'
 import type { Lookup } from './place.ts'
 import { type Method, METHODS } from './state.ts'
 import type { Order } from './verdict.ts'
@@ -59,6 +60,8 @@ export interface Settings {
   readonly expireMs: number | undefined
   readonly listenMs: number
   readonly maxRequests: number
+  /** Whether somebody named what to look at. */
+  readonly asksMore: boolean
   readonly onExchange: Watch | undefined
   readonly signal: AbortSignal | undefined
   readonly lookup: Lookup | undefined
@@ -73,18 +76,23 @@ const FEWEST = 4
 /** Fills in the defaults; throws, and names the option that cannot be used. */
 export function settle(options: ProbeOptions): Settings {
   const { timeoutMs = 10_000, order = 'usual', listenMs = 50, expireMs, methods, checks = 'usual', call } = options
+  for (const name of ['methods', 'replicas'] as const) assertList(name, options[name])
+  for (const name of ['onExchange', 'lookup', 'clock'] as const) assertFunction(name, options[name])
+  assertCall(call)
   const replicas = (options.replicas ?? []).map(replicaUrl)
   const asksMore = replicas.length > 0 || call !== undefined || (checks !== 'usual' && checks !== 'none')
   const { maxRequests = asksMore ? MORE : FEW } = options
   for (const [name, value] of Object.entries({ timeoutMs, listenMs, expireMs })) assertTime(name, value)
-  if (!(maxRequests >= FEWEST)) throw invalid(`"maxRequests" must be at least ${FEWEST}.`)
+  if (typeof maxRequests !== 'number' || !(maxRequests >= FEWEST))
+    throw invalid(`"maxRequests" must be at least ${FEWEST}.`)
   if (order !== 'usual' && order !== 'cheap-first') throw invalid('"order" must be "usual" or "cheap-first".')
   const unknown = (methods ?? []).find((method) => !Object.hasOwn(METHODS, method))
   if (unknown !== undefined || methods?.length === 0) {
     throw invalid(`"methods" must be some of ${Object.keys(METHODS).join(', ')}.`)
   }
   assertChecks(checks)
-  const { headers = {}, known = [], otherHeaders, onExchange, signal, lookup, clock = Date.now } = options
+  const { headers = {}, otherHeaders, onExchange, signal, lookup, clock = Date.now } = options
+  const known = readKnownServers(options.known ?? [])
   const times = { timeoutMs, listenMs, expireMs, clock }
   return {
     ...times,
@@ -95,6 +103,7 @@ export function settle(options: ProbeOptions): Settings {
     replicas,
     call,
     maxRequests,
+    asksMore,
     known,
     otherHeaders,
     onExchange,
@@ -104,12 +113,29 @@ export function settle(options: ProbeOptions): Settings {
 }
 
 function assertTime(name: string, value: number | undefined): void {
-  if (value === undefined || (value >= 1 && value <= 2 ** 31 - 1)) return
+  if (value === undefined || (typeof value === 'number' && value >= 1 && value <= 2 ** 31 - 1)) return
   throw invalid(`"${name}" must be a number of milliseconds from 1 to ${2 ** 31 - 1}.`)
+}
+
+function assertList(name: string, value: unknown): void {
+  if (value !== undefined && !Array.isArray(value)) throw invalid(`"${name}" must be a list.`)
+}
+
+function assertFunction(name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'function') throw invalid(`"${name}" must be a function.`)
+}
+
+function assertCall(call: unknown): void {
+  if (call === undefined) return
+  const { name, arguments: args = {} } = isObject(call) ? call : {}
+  if (typeof name !== 'string' || name === '' || !isObject(args)) {
+    throw invalid('"call" must have the name of a tool, and its arguments as an object where it takes some.')
+  }
 }
 
 function assertChecks(checks: NonNullable<ProbeOptions['checks']>): void {
   if (typeof checks === 'string' && ['usual', 'all', 'none'].includes(checks)) return
+  if (typeof checks !== 'string') assertList('checks', checks)
   const unknown = typeof checks === 'string' ? checks : checks.find((name) => !CHECKS.includes(name))
   if (unknown !== undefined) throw invalid(`There is no check "${unknown}"; there are ${CHECKS.join(', ')}.`)
 }
@@ -117,6 +143,9 @@ function assertChecks(checks: NonNullable<ProbeOptions['checks']>): void {
 function replicaUrl(replica: string | URL): URL {
   const url = URL.canParse(String(replica)) ? new URL(replica) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid('A replica must be an http(s) URL.')
+  if (url.username !== '' || url.password !== '') {
+    throw invalid('The address of a replica holds a user name or password; give an Authorization header instead.')
+  }
   return url
 }
 

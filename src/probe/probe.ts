@@ -5,12 +5,13 @@ import { type Checked, runChecks } from './checks/runChecks.ts'
 import type { Decision } from './decision.ts'
 import { Recorder } from './exchanged.ts'
 import type { Findings } from './findings.ts'
+import { secretsOf } from './givenSecrets.ts'
 import { guessFromMetadata, metadataOf } from './heuristics.ts'
 import { assertSendable } from './httpHeaders.ts'
 import { HttpWire } from './httpWire.ts'
 import { type ProbeOptions, type Settings, settle } from './options.ts'
 import { report, type Verdict } from './report.ts'
-import { type Secrets, secretsOf } from './secrets.ts'
+import type { Secrets } from './secrets.ts'
 import { STEPS } from './steps.ts'
 import { StdioWire } from './stdioWire.ts'
 import { nextOf } from './verdict.ts'
@@ -24,8 +25,9 @@ export async function probe(target: Target, options: ProbeOptions = {}): Promise
   const allowance = new Allowance(settings.maxRequests)
   const { wire, secrets } = openWire(address, settings, allowance)
   try {
-    const { findings, decided } = await decide(wire, address, settings)
-    const checked = await check(wire, findings, settings, allowance)
+    const { findings: decisive, decided } = await decide(wire, address, settings)
+    const findings = settings.asksMore ? await prepare(wire, decisive, settings) : decisive
+    const checked = await check(wire, { findings, decided }, settings, allowance)
     await wire.close()
     return {
       ...secrets.hideIn(report(findings, decided, checked)),
@@ -73,9 +75,28 @@ async function decide(wire: Wire, address: Address, settings: Settings): Promise
   throw new Error('A step of the probe has left nothing behind.')
 }
 
-/** Where methods are named, nothing else is done. */
-async function check(wire: Wire, findings: Findings, settings: Settings, allowance: Allowance): Promise<Checked> {
-  const { checks, methods } = settings
+/** A known server may not have been asked. What somebody wants to see of it begins with this. */
+async function prepare(wire: Wire, decisive: Findings, settings: Settings): Promise<Findings> {
+  if (settings.methods !== undefined || decisive.initialize !== undefined) return decisive
+  let findings = decisive
+  for (const step of ['era', 'initialize', 'bareList'] as const) {
+    const isOver = findings.era?.isUnreachable || findings.era?.era === 'modern'
+    if (findings[step] === undefined && !isOver) {
+      findings = { ...findings, ...(await STEPS[step](wire, findings, settings)) }
+    }
+  }
+  return findings
+}
+
+/** Where methods are named, nothing else is done; and a known server is asked no more, unless somebody wants to see it. */
+async function check(
+  wire: Wire,
+  { findings, decided }: Decided,
+  settings: Settings,
+  allowance: Allowance,
+): Promise<Checked> {
+  const { checks, methods, asksMore } = settings
   if (checks === 'none' || methods !== undefined) return { evidence: [], notAsked: [] }
-  return runChecks({ wire, findings, options: settings }, checks, allowance)
+  const chosen = decided.decidedBy === 'metadata' && !asksMore ? [] : checks
+  return runChecks({ wire, findings, options: settings }, chosen, allowance)
 }

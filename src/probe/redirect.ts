@@ -17,5 +17,11 @@ export function redirectIn({ statusCode = 0, headers }: IncomingMessage, from: P
   const isSame = (statusCode === 307 || statusCode === 308) && !isElsewhere
   return isSame
     ? { kind: 'follow', place: { ...from, url } }
-    : { kind: 'stay', to: isElsewhere ? url.origin : url.pathname, isElsewhere }
+    : { kind: 'stay', to: shownOf(url, isElsewhere), isElsewhere }
+}
+
+/** Without the query, and without the path of what is no address of the web. */
+function shownOf({ protocol, origin, pathname }: URL, isElsewhere: boolean): string {
+  if (!isElsewhere) return pathname
+  return /^https?:$/.test(protocol) ? origin + pathname : `a ${protocol} address`
 }

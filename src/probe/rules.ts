@@ -35,7 +35,13 @@ const era: Rule = (findings) => {
   return { decided: decision('STATELESS', 'era', confidence, 'It speaks a revision of MCP that has no sessions.') }
 }
 
-const metadata: Rule = (findings) => (findings.metadata.confidence > 0.9 ? by(findings.metadata) : undefined)
+/** A known server decides also where it speaks the stateless revision: what it keeps, it keeps without a session. */
+const metadata: Rule = ({ metadata: guess, era: found }) => {
+  if (guess.confidence <= 0.9) return undefined
+  const isKeeping = found?.era === 'modern' && guess.state === 'STATEFUL'
+  const yet = 'It speaks a revision of MCP that has no sessions, and yet it keeps something between calls.'
+  return clear(isKeeping ? { ...guess, message: `${yet} ${guess.message}` } : guess)
+}
 
 /** Some servers with sessions list their tools for everybody, and nothing else: so what else is there is asked for, too. */
 const exception: Rule = (findings) => {

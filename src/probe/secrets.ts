@@ -1,18 +1,29 @@
-/** What the probe was given to get in with, kept out of everything it says. */
-import type { Address } from '../client/index.ts'
-import { isObject } from '../protocol/index.ts'
+/** Values that are kept out of everything the probe says. */
+import { isObject, LEGACY_VERSIONS, MODERN_VERSION } from '../protocol/index.ts'
+import { CHECKS } from './evidence.ts'
+import { METHODS, STATES } from './state.ts'
 
-const HIDDEN = '[hidden]'
+export const HIDDEN = '[hidden]'
 /** What is shorter is a part of too many words. */
 const MIN_CHARS = 6
-const SECRET_NAME = /key|token|secret|pass|pwd|auth|cred|cookie|session/i
+
+/** What anybody may read in a verdict. Hidden, it would be no verdict, and nobody could tell what is said about sessions. */
+const OUR_WORDS: readonly string[] = [
+  ...STATES,
+  ...CHECKS,
+  ...Object.keys(METHODS),
+  ...LEGACY_VERSIONS,
+  ...'transport control declaration nothing legacy modern unknown medium'.split(' '),
+  ...'sessions initialized initialization stateless stateful'.split(' '),
+  MODERN_VERSION,
+]
 
 export class Secrets {
   #forms: readonly string[] = []
 
   /** A value that must not be seen, in any of the forms that a server could give it back in. */
   add(value: string): void {
-    const found = formsOf(value).filter((form) => form.length >= MIN_CHARS)
+    const found = formsOf(String(value)).filter((form) => form.length >= MIN_CHARS && !isOurWord(form))
     this.#forms = [...new Set([...this.#forms, ...found])].toSorted((a, b) => b.length - a.length)
   }
 
@@ -33,20 +44,8 @@ export class Secrets {
   }
 }
 
-export interface Given {
-  readonly headers?: readonly Readonly<Record<string, string>>[]
-  readonly urls?: readonly URL[]
-}
-
-/** Headers, the queries of addresses, and what an environment calls a secret. */
-export function secretsOf(address: Address, { headers = [], urls = [] }: Given): Secrets {
-  const secrets = new Secrets()
-  const all = 'url' in address ? [new URL(address.url), ...urls] : urls
-  for (const value of headers.flatMap((one) => Object.values(one))) secrets.add(value)
-  for (const value of all.flatMap(({ searchParams }) => [...searchParams.values()])) secrets.add(value)
-  const env = 'url' in address ? {} : (address.env ?? {})
-  for (const [name, value] of Object.entries(env)) if (SECRET_NAME.test(name)) secrets.add(value)
-  return secrets
+function isOurWord(form: string): boolean {
+  return OUR_WORDS.some((word) => word.includes(form))
 }
 
 function formsOf(value: string): string[] {
@@ -54,5 +53,10 @@ function formsOf(value: string): string[] {
   const [, bare = value] = /^[A-Za-z]+ +(\S.*)$/.exec(value) ?? []
   const decoded = /^Basic /i.test(value) ? Buffer.from(bare, 'base64').toString() : ''
   const parts = [value, bare, decoded, decoded.slice(decoded.indexOf(':') + 1)].filter((part) => part !== '')
-  return parts.flatMap((part) => [part, JSON.stringify(part).slice(1, -1), encodeURIComponent(part)])
+  return parts.flatMap((part) => [part, JSON.stringify(part).slice(1, -1), encoded(part)])
+}
+
+/** Half a character cannot be encoded. */
+function encoded(part: string): string {
+  return encodeURIComponent(part.toWellFormed())
 }

@@ -1,11 +1,11 @@
 /** One process of a server, and what it says. */
 import type { ChildProcess } from 'node:child_process'
-import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
-import { type CommandAddress, endGroup, failureReason, lineReader, startGroup } from '../client/index.ts'
-import { ProbeError } from './errors.ts'
+import { type CommandAddress, endGroup, lineReader } from '../client/index.ts'
+import { isObject } from '../protocol/index.ts'
 import type { Recorder } from './exchanged.ts'
 import { answerIn, askedIn, type Heard, MAX_ANSWER_BYTES, parsed, worded } from './heard.ts'
 import type { Notification, Request } from './messages.ts'
+import { startProgram } from './startProgram.ts'
 import { timeLimit } from './timeLimit.ts'
 
 export interface StdioOptions {
@@ -44,19 +44,11 @@ export class StdioConnection {
 
   /** Rejects where the program cannot be started: that is no fault of the server. */
   async start(): Promise<void> {
-    const { command, args, env, cwd } = this.#options.address
-    const child = startGroup(command, args, { cwd, env: { ...getDefaultEnvironment(), ...env }, stdio: 'pipe' })
+    const child = await startProgram(this.#options.address)
     this.#child = child
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => undefined)
     child.stdout?.on('data', this.#reader())
-    child.stderr?.on(
-      'data',
-      lineReader((line) => this.#complain(line), MAX_ANSWER_BYTES),
-    )
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve)
-      child.once('error', (error) => reject(notStarted(error)))
-    })
+    child.stderr?.on('data', this.#complaints())
     // "close" comes when its output has been read to the end; others may hold the pipe, so "exit" counts as well.
     child.once('close', (code, signal) => this.#end(endedText(code, signal)))
     child.once('exit', (code, signal) => setTimeout(() => this.#end(endedText(code, signal)), GRACE_MS).unref())
@@ -109,7 +101,7 @@ export class StdioConnection {
     const { recorder } = this.#options
     recorder.note('received', this.#number, 'stdout', { text: line })
     const message = parsed(line)
-    if (typeof message !== 'object' || message === null) {
+    if (!isMessage(message)) {
       this.strayLines++
       return
     }
@@ -127,14 +119,24 @@ export class StdioConnection {
     this.#write({ jsonrpc: '2.0', id, ...answer })
   }
 
+  /** What comes beyond the limit is taken, so that the program can go on, and forgotten. */
+  #complaints(): (chunk: Buffer) => void {
+    const read = lineReader((line) => this.#complain(line), MAX_ANSWER_BYTES)
+    let bytes = 0
+    return (chunk) => {
+      bytes += chunk.length
+      if (bytes <= MAX_ANSWER_BYTES) read(chunk)
+    }
+  }
+
   #complain(line: string): void {
-    const { recorder } = this.#options
-    recorder.note('received', this.#number, 'stderr', { text: line })
-    this.#lastWords = [...this.#lastWords, recorder.line(line)].slice(-LAST_LINES)
+    this.#options.recorder.note('received', this.#number, 'stderr', { text: line })
+    this.#lastWords = [...this.#lastWords, line].slice(-LAST_LINES)
   }
 
   #end(how: string): void {
-    const words = this.#lastWords.length === 0 ? '' : `; its last words: "${this.#lastWords.join(' / ')}"`
+    const lines = this.#lastWords.map((line) => this.#options.recorder.line(line))
+    const words = lines.length === 0 ? '' : `; its last words: "${lines.join(' / ')}"`
     this.#settle({ kind: 'gone', wasThere: true, why: `its process ended with ${how}${words}` })
   }
 
@@ -144,11 +146,11 @@ export class StdioConnection {
   }
 }
 
-function endedText(code: number | null, signal: NodeJS.Signals | null): string {
-  return signal ?? `exit code ${code}`
+/** Logs may be JSON, too, and have an "error". */
+function isMessage(value: unknown): value is object {
+  return Array.isArray(value) || (isObject(value) && ('jsonrpc' in value || 'id' in value))
 }
 
-function notStarted(error: Error): ProbeError {
-  const why = failureReason(error).why ?? 'the system refused.'
-  return new ProbeError('PROBE_NOT_STARTED', `The server's program could not be started: ${why}`, { cause: error })
+function endedText(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal ?? `exit code ${code}`
 }

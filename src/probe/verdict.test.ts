@@ -269,6 +269,27 @@ describe('one method alone', () => {
   })
 })
 
+describe('a known server', () => {
+  test('that speaks the stateless revision and yet keeps something is told to do both', () => {
+    const kept = 'It is known as serena-mcp-server. Serena keeps a project and its language servers.'
+    const yet = 'It speaks a revision of MCP that has no sessions, and yet it keeps something between calls.'
+    expect(nextOf({ ...known, era: modern }, 'usual')).toMatchObject({
+      decided: { state: 'STATEFUL', decidedBy: 'metadata', message: `${yet} ${kept}` },
+    })
+    const decided = { state: 'STATEFUL', decidedBy: 'metadata', message: kept }
+    expect(nextOf({ ...known, era: legacy }, 'usual')).toMatchObject({ decided })
+    expect(nextOf(known, 'cheap-first')).toMatchObject({ decided })
+    expect(nextOf(known, 'usual', ['metadata'])).toMatchObject({ decided })
+  })
+
+  test('that is said to be UNKNOWN is asked like any other', () => {
+    const metadata = guessFromMetadata({ container: 'serena-mcp-server' }, [{ match: 'serena', state: 'UNKNOWN' }])
+    for (const order of ['usual', 'cheap-first'] as const) {
+      expect(next({ ...known, metadata, era: legacy }, order)).toBe('ask initialize')
+    }
+  })
+})
+
 test('an auth wall is told as one', () => {
   const decided = nextOf({ ...overHttp, era: readEra(wall), initialize: wall }, 'usual')
   const message =

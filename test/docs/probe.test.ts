@@ -79,11 +79,23 @@ describe('the guide', () => {
     expect(codes).toEqual([0, 1])
   })
 
-  test('has another that fails when one of a file did', async () => {
-    const [, line = ''] = /^(! pannier probe .*)$/m.exec(guide) ?? []
+  test('has another that fails when one of a file did, or when the file is not there', async () => {
+    const [, line = ''] = /^(pannier probe mcp\.json \| awk .*)$/m.exec(guide) ?? []
     const [before, after] = await Promise.all([stateless(), startSessionHost()])
-    const file = join(folder, 'mcp.json')
-    writeFileSync(file, JSON.stringify({ servers: { one: { url: before.url }, two: { url: after.url } } }))
-    expect(await shell(line.replace('mcp.json', file))).toBe(1)
+    const files = [
+      fileOf('good.json', { one: { url: before.url } }),
+      fileOf('bad.json', { one: { url: before.url }, two: { url: after.url } }),
+      fileOf('broken.json', { one: { url: before.url }, two: {} }),
+      join(folder, 'none.json'),
+    ]
+    // In many pipelines a step has more lines, and each of them must be able to end it.
+    const codes = await Promise.all(files.map((file) => shell(`set -e; ${line.replace('mcp.json', file)}; true`)))
+    expect(codes).toEqual([0, 1, 1, 1])
   })
+
+  function fileOf(name: string, servers: object): string {
+    const file = join(folder, name)
+    writeFileSync(file, JSON.stringify({ servers }))
+    return file
+  }
 })

@@ -166,6 +166,20 @@ describe('a stream of no request', () => {
     ])
   })
 
+  test('is listened to as long as was said, also where that is longer than an answer may take', async () => {
+    const host = await startHost(({ verb, message }, res) => {
+      if (verb !== 'GET') return json(res, plainAnswer(message))
+      events(res, [])
+      res.write(': open\n\n')
+      const timer = setTimeout(() => res.write('data: {}\n\n'), 1_500)
+      return res.on('close', () => clearTimeout(timer))
+    })
+    const { evidence } = await probe(host.url, { timeoutMs: 1_000, listenMs: 2_000 })
+    expect(evidence.find(({ check }) => check === 'get-stream')?.sentence).toBe(
+      'GET opens a stream; in 2000 ms 1 message came on it.',
+    )
+  })
+
   test('that is silent asks nothing', async () => {
     const verdict = await all(await startSessionHost({ news: [] }))
     expect(told(verdict, 'unrelated-requests')).toEqual(['It asked nothing outside a request.'])

@@ -1,9 +1,12 @@
 /** Servers that mean harm, or are broken beyond repair: each ends in UNKNOWN with a reason, in bounded time and memory. */
+import type { ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { probe, type Verdict } from 'pannier/probe'
+import { type Exchanged, type Lookup, probe, type Verdict } from 'pannier/probe'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { isThere } from './isThere.ts'
 import { events, json, type Respond, startHost } from './host.ts'
 import { about, error, plainAnswer, result } from './plainAnswer.ts'
 import { startSessionHost } from './sessionHost.ts'
@@ -26,6 +29,17 @@ function flood(chunk: string, head: Record<string, string>) {
     more()
   }
   return { written, respond }
+}
+
+/** Says the same to whoever asks, whether it is HTTP or not. */
+async function startTcp(said: string): Promise<string> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write(said))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
 async function unknown(respond: Respond, timeoutMs = TIMEOUT_MS): Promise<Verdict> {
@@ -113,15 +127,125 @@ describe('over HTTP', () => {
     ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
     ['endless headers', `HTTP/1.1 200 OK\r\n${'x-more: 1\r\n'.repeat(100_000)}`],
   ])('%s is no HTTP', async (_, said) => {
-    const server = createTcpServer((socket) => {
-      socket.on('error', () => undefined)
-      socket.once('data', () => socket.write(said))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void server.close())
-    const verdict = await probe(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeoutMs: 2_000 })
+    const verdict = await probe(await startTcp(said), { timeoutMs: 2_000 })
     expect(verdict.state).toBe('UNKNOWN')
     expect(verdict.message).toContain('does not speak HTTP')
+  })
+
+  test.each([
+    ['switches to another protocol', 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'],
+    ['says again and again that it will answer', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10_000)],
+  ])('one that %s is not waited for', async (_, said) => {
+    const { state, message } = await probe(await startTcp(said), { timeoutMs: TIMEOUT_MS })
+    expect(state).toBe('UNKNOWN')
+    expect(message).toMatch(/says nothing for 0.3 s|the connection broke off/)
+  })
+
+  test('a name that nobody looks up is not waited for', async () => {
+    const lookup = () => new Promise<never>(() => undefined)
+    const verdict = await probe('http://server.invalid/mcp', { lookup, timeoutMs: TIMEOUT_MS })
+    expect(verdict).toMatchObject({ state: 'UNKNOWN', message: 'To initialize it says nothing for 0.3 s.' })
+    const host = await startSessionHost()
+    const url = host.url.replace('127.0.0.1', 'server.invalid')
+    let asked = 0
+    const once: Lookup = () => (++asked > 4 ? lookup() : Promise.resolve(['127.0.0.1']))
+    const checked = await probe(url, { lookup: once, timeoutMs: TIMEOUT_MS, checks: ['replica'] })
+    expect(checked.state).toBe('STATEFUL')
+  })
+
+  test.each([
+    ['is never answered', () => undefined],
+    ['is answered and never ended', (res: ServerResponse) => res.writeHead(200).write('x')],
+    [
+      'begins another one',
+      (res: ServerResponse) => res.writeHead(200, { 'mcp-session-id': `d${Math.random()}` }).end(),
+    ],
+  ])('a DELETE that %s holds nobody up', async (_, end) => {
+    let last = 0
+    const host = await startHost(({ verb, message }, res) =>
+      verb === 'DELETE'
+        ? end(res)
+        : json(res, plainAnswer(message) ?? {}, 200, { 'mcp-session-id': `session-${++last}` }),
+    )
+    const { requests, durationMs } = await probe(host.url, { timeoutMs: 1_000, checks: ['after-delete'] })
+    expect(requests).toBe(host.seen.length)
+    expect(requests).toBeLessThanOrEqual(32)
+    // One of them in its turn, and all the others at once.
+    expect(durationMs).toBeLessThan(5_000)
+  })
+
+  test('names that are no text, and lists that repeat themselves, keep nobody busy', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const again = '"a_id",'.repeat(300_000)
+    const tool = `{"name":${deep},"outputSchema":{"properties":{"b_id":1}},"inputSchema":{"required":[${again}"a_id"]}}`
+    const others =
+      '{"name":"g","outputSchema":{"properties":{"a_id":1}}},{"name":"u","inputSchema":{"required":["b_id"]}}'
+    const about = `"protocolVersion":"2025-06-18","capabilities":{"tasks":{}},"serverInfo":{"name":"x","transport":[${deep}]}`
+    const host = await startHost(({ message: { id, method } }, res) => {
+      const said = method === 'tools/list' ? `"tools":[${tool},${others}]` : about
+      res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(`{"jsonrpc":"2.0","id":${String(id)},"result":{${said}}}`)
+    })
+    const verdict = await probe(host.url)
+    expect(verdict.state).toBe('STATELESS')
+    expect(verdict.durationMs).toBeLessThan(BOUND_MS)
+    const sentences = verdict.evidence.filter(({ check }) => check === 'handles').map(({ sentence }) => sentence)
+    expect(sentences).toEqual([
+      'a tool without a name gives out "b_id", which u takes: something is kept behind it.',
+      'g gives out "a_id", which a tool without a name takes: something is kept behind it.',
+    ])
+  })
+
+  test.each([
+    ['file:///etc/passwd', 'a file: address'],
+    ['http://169.254.169.254/latest/meta-data?a=1', 'http://169.254.169.254/latest/meta-data'],
+    ['https://ann:pw@127.0.0.1/x#y', 'https://127.0.0.1/x'],
+    ['//elsewhere.invalid/mcp', 'http://elsewhere.invalid/mcp'],
+  ])('a redirect to %s is told and not followed', async (location, to) => {
+    const { message } = await unknown((_, res) => res.writeHead(307, { location }).end())
+    const end = 'which is another origin; if that is right, give that address.'
+    expect(message).toBe(`Nothing can be known: it redirects to ${to}, ${end}`)
+  })
+
+  test('answers to others, and keys that mean something to JavaScript, are no answers', async () => {
+    const host = await startHost(({ message: { id, method } }, res) => {
+      const others = [
+        { jsonrpc: '2.0', id: 99, error: 'no session' },
+        { jsonrpc: '2.0', id: 98, error: { code: 1 } },
+      ]
+      const own = `{"jsonrpc":"2.0","id":7,"id":${String(id)},"result":{"__proto__":{"tools":7},"protocolVersion":"2025-06-18","capabilities":{"__proto__":{}},"serverInfo":{"name":"x","__proto__":{"name":"y"}},"tools":[]}}`
+      const body = method === 'server/discover' ? '[]' : `[${JSON.stringify(others).slice(1, -1)},${own}]`
+      res.writeHead(200, { 'content-type': 'application/json' }).end(body)
+    })
+    expect(await probe(host.url)).toMatchObject({ state: 'STATELESS', server: { name: 'x' } })
+  })
+
+  test('ids with odd bytes go back as they came, or not at all', async () => {
+    const session = 'odd \u00e9\u00ff;=,'
+    const host = await startSessionHost({ session, streams: true, news: [], eventId: 'id-\u20ac' })
+    const { evidence } = await probe(host.url, { checks: 'all' })
+    expect(host.seen.some(({ headers }) => headers['mcp-session-id'] === session)).toBe(true)
+    expect(host.seen.every(({ headers }) => headers['last-event-id'] === undefined)).toBe(true)
+    expect(evidence.map(({ check }) => check)).not.toContain('resume')
+  })
+
+  test('a header that is short is hidden, too, where messages are shown', async () => {
+    const host = await startSessionHost()
+    const shown: Readonly<Record<string, string>>[] = []
+    const onExchange = ({ direction, headers }: Exchanged) => void (direction === 'sent' && shown.push(headers))
+    await probe(host.url, { headers: { 'X-Pin': '1234' }, onExchange })
+    expect(shown.length).toBeGreaterThan(0)
+    for (const headers of shown) expect(headers['x-pin']).toBe('[hidden]')
+  })
+
+  test('who watches does not change what is found', async () => {
+    const host = await startSessionHost()
+    const onExchange = (): never => {
+      throw new Error('broken')
+    }
+    expect(await probe(host.url, { onExchange })).toMatchObject({ state: 'STATEFUL' })
+    expect(await probe([process.execPath, odd, 'logs on stdout'], { onExchange })).toMatchObject({ state: 'STATELESS' })
   })
 
   test('nobody there is told at once, after one request', async () => {
@@ -205,4 +329,44 @@ describe('as a program', () => {
       expect(durationMs).toBeLessThan(2 * BOUND_MS)
     },
   )
+
+  test('one that complains without end is heard for a while only', async () => {
+    let told = 0
+    const onExchange = () => void told++
+    const { state } = await probe([process.execPath, odd, 'complains without end'], { timeoutMs: 1_000, onExchange })
+    expect(state).toBe('UNKNOWN')
+    expect(told).toBeLessThanOrEqual(2_000)
+  })
+
+  test('one that writes its log as JSON is not misunderstood', async () => {
+    const { state, evidence } = await probe([process.execPath, odd, 'logs JSON on stdout'], { timeoutMs: 60_000 })
+    expect(state).toBe('STATELESS')
+    expect(evidence.map(({ check }) => check)).toContain('stray-output')
+  })
+
+  test('one that cannot be started does not show its arguments', async () => {
+    for (const command of [
+      [process.execPath, 'secret\0'],
+      ['no-such-program-here', 'secret'],
+    ]) {
+      const error = await probe(command).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'PROBE_NOT_STARTED' })
+      expect(inspect(error)).not.toContain('secret')
+    }
+  })
+
+  test('one that minds no signal is gone when the probe is given up', async () => {
+    const pids: number[] = []
+    const abort = new AbortController()
+    const probing = probe([process.execPath, odd, 'has grandchildren'], {
+      signal: abort.signal,
+      onExchange: ({ text }) => {
+        if (text.startsWith('pids ')) pids.push(...text.slice(5).split(' ').map(Number))
+        if (pids.length > 0) abort.abort(new Error('enough'))
+      },
+    })
+    await expect(probing).rejects.toThrow('enough')
+    expect(pids).toHaveLength(2)
+    await expect.poll(() => pids.filter(isThere), { timeout: 5_000 }).toEqual([])
+  })
 })

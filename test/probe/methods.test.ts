@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type Exchanged, probe } from 'pannier/probe'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { startHere } from '../interop/instances.ts'
 import { proves } from '../proves.ts'
 import { json, startHost } from './host.ts'
 import { plainAnswer } from './plainAnswer.ts'
@@ -124,7 +125,26 @@ proves('DT-8', 'a header such as Authorization goes with every request, and to n
   expect(moved.seen[0]?.headers.authorization).toBe('Bearer secret-token')
   expect(elsewhere.seen).toEqual([])
   expect(verdict.state).toBe('UNKNOWN')
-  expect(verdict.message).toContain('another host; if that is right, give that address')
+  expect(verdict.message).toContain('another origin; if that is right, give that address')
+})
+
+test('what the protocol needs, and that nothing is compressed, cannot be given otherwise', async () => {
+  const host = await startSessionHost()
+  await probe(host.url, { headers: { 'Accept-Encoding': 'gzip', ACCEPT: 'text/html' }, methods: ['sequential'] })
+  expect(host.seen[0]?.headers).toMatchObject({
+    accept: 'application/json, text/event-stream',
+    'accept-encoding': 'identity',
+  })
+})
+
+test('a session of somebody else is refused: with it, no request would be one without a session', async () => {
+  const headers = { 'MCP-Session-ID': 'x' }
+  for (const given of [{ headers }, { otherHeaders: headers }]) {
+    await expect(probe('http://127.0.0.1:1/', given)).rejects.toMatchObject({
+      code: 'PROBE_OPTION_INVALID',
+      message: 'Leave out the header Mcp-Session-Id: the probe begins its own sessions.',
+    })
+  }
 })
 
 test('a header that cannot be sent is refused by its name', async () => {
@@ -168,6 +188,26 @@ test('a server that the user knows is asked for its era only', async () => {
   const known = [{ match: '127.0.0.1', state: 'STATELESS', because: 'I wrote it.' }] as const
   expect(await probe(host.url, { known })).toMatchObject({ state: 'STATELESS', decidedBy: 'metadata', requests: 1 })
   expect(await probe(host.url, { known, order: 'cheap-first' })).toMatchObject({ state: 'STATELESS', requests: 0 })
+  const { url } = await startHere()
+  expect(await probe(url, { known })).toMatchObject({ decidedBy: 'metadata', era: 'modern', requests: 1 })
+})
+
+test('the checks that somebody names are made of a known server, too', async () => {
+  const known = [{ match: '127.0.0.1', state: 'STATEFUL' }] as const
+  for (const order of ['usual', 'cheap-first'] as const) {
+    const host = await startSessionHost()
+    const { evidence, decidedBy } = await probe(host.url, { known, order, checks: ['second-connection'] })
+    expect(decidedBy).toBe('metadata')
+    expect(evidence.map(({ check }) => check)).toEqual([
+      'era',
+      'session-issued',
+      'session-required',
+      'second-connection',
+    ])
+    expect(host.asked.at(-1)).toBe('DELETE')
+  }
+  const nobody = await probe('http://127.0.0.1:1/mcp', { known, order: 'cheap-first', checks: 'all' })
+  expect(nobody).toMatchObject({ state: 'STATEFUL', requests: 1 })
 })
 
 test('a probe can be given up, and cleans up even so', async () => {

@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { type Exchanged, probe, type ProbeOptions, type State } from 'pannier/probe'
 import { describe, expect, test } from 'vitest'
+import { isThere } from './isThere.ts'
 import { json, type Respond, type Seen, startHost } from './host.ts'
 import { error, plainAnswer } from './plainAnswer.ts'
 import { startSessionHost } from './sessionHost.ts'
@@ -220,14 +221,6 @@ describe('the transport of the first revision', () => {
     expect(await probe(host.url, { timeoutMs: 200 })).toMatchObject({ state: 'UNKNOWN' })
   })
 })
-
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 describe('a program that', () => {
   type Case = readonly [way: string, state: State, by: string, options: ProbeOptions]

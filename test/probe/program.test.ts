@@ -39,9 +39,9 @@ proves(
       stderr: expect.stringMatching(/^error: The server's program could not be started: /),
     })
     expect(ran[1]?.stdout).toContain(`
-  1 sequential connection test  STATEFUL   99 %       known to be right in 99 % of cases
-  2 capability score            UNKNOWN    score 0.5  known to be right in 70 % of cases
-  3 metadata heuristics         STATELESS  80 %       known to be right in 50 % of cases
+  1 sequential connection test  STATEFUL   99 %       said to be right in 99 %
+  2 capability score            UNKNOWN    score 0.5  said to be right in 70 %
+  3 metadata heuristics         STATELESS  80 %       said to be right in 50 %
 `)
   },
 )

@@ -14,6 +14,10 @@ export interface Sessions {
   readonly streams?: boolean
   /** What is said on a stream of no request; without it there is none. */
   readonly news?: readonly object[]
+  /** The id of a session. @default a random one */
+  readonly session?: string
+  /** The id of each event. @default 'event-1' */
+  readonly eventId?: string
   /** Where ids are not looked up. */
   readonly careless?: boolean
 }
@@ -25,13 +29,14 @@ export function startSessionHost(sessions: Sessions = {}): Promise<Host> {
     refuse = refused,
     streams = false,
     news,
+    eventId = 'event-1',
     careless = false,
   } = sessions
   return startHost((seen, res) => {
     const { verb, headers, message } = seen
     const id = headers['mcp-session-id']
     if (verb === 'POST' && message['method'] === 'initialize') {
-      const session = randomUUID()
+      const session = sessions.session ?? randomUUID()
       known.add(session)
       return json(res, plainAnswer(message, capabilities), 200, { 'mcp-session-id': session })
     }
@@ -43,7 +48,7 @@ export function startSessionHost(sessions: Sessions = {}): Promise<Host> {
     if (answer === undefined) return res.writeHead(202).end()
     if (!streams) return json(res, answer)
     res.writeHead(200, { 'content-type': 'text/event-stream' })
-    return res.end(`id: event-1\ndata: ${JSON.stringify(answer)}\n\n`)
+    return res.end(`id: ${eventId}\ndata: ${JSON.stringify(answer)}\n\n`)
   })
 }
 

@@ -1,10 +1,9 @@
 /** What a server says that it keeps behind names: tasks, and handles that its tools give out and take. */
 import { isObject, type Json, TASKS_EXTENSION } from '../../protocol/index.ts'
-import { plainLine } from '../../client/index.ts'
 import { evidence } from '../evidence.ts'
 import { aboutOf, type Findings } from '../findings.ts'
 import { isResult } from '../heard.ts'
-import { handlesIn, toolsIn } from '../handles.ts'
+import { handlesIn, MAX_SHOWN, toolName, toolsIn } from '../handles.ts'
 import type { Check } from './check.ts'
 
 export const tasks: Check = {
@@ -12,9 +11,7 @@ export const tasks: Check = {
   isUsual: true,
   cost: ({ findings }) => (declaresTasks(findings) ? 0 : undefined),
   run: ({ findings }) => {
-    const tools = listedTools(findings)
-      .filter(runsAsTask)
-      .map(({ name }) => plainLine(String(name), 60))
+    const tools = listedTools(findings).filter(runsAsTask).slice(0, MAX_SHOWN).map(toolName)
     const which = tools.length === 0 ? '' : `, by ${tools.join(', ')}`
     const sentence = `It declares tasks${which}: they go on under their ids, wherever those are kept.`
     return evidence('tasks', 'UNKNOWN', sentence, { tools })

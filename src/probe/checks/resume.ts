@@ -26,9 +26,12 @@ export const resume: Check = {
   },
 }
 
+/** An id that can be sent back in a header. */
+const SENDABLE = /^[\x21-\x7e]{1,1000}$/
+
 /** From the stream of no request, or from an answer that came as a stream. */
 function lastEventId({ stream, second, findings: { initialize } }: Scene): string | undefined {
   return [stream, second, initialize]
     .map((heard) => heard?.http?.lastEventId)
-    .find((id) => id !== undefined && id !== '')
+    .find((id) => id !== undefined && SENDABLE.test(id))
 }

@@ -30,6 +30,12 @@ const WAYS: Record<string, (message: Message) => unknown> = {
     console.log('INFO: got a message {not json}')
     return answer(message)
   },
+  'logs JSON on stdout': (message) => {
+    say({ level: 50, error: 'session store is missing' })
+    say({ level: 50, error: { message: 'not initialized' } })
+    return answer(message)
+  },
+  'complains without end': () => setInterval(() => process.stderr.write('x\n'.repeat(30_000)), 1),
   'starts slowly': answer,
   'offers prompts': (message) => say(plainAnswer(message, { prompts: {} })),
   'never answers': () => undefined,
