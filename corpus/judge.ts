@@ -1,5 +1,5 @@
 /** What the probe says about one server: by each method alone, by all of them, and where no server is known by name. */
-import { type Method, probe, type ProbeOptions, type State, type Verdict } from 'pannier/probe'
+import { type KnownServer, type Method, probe, type ProbeOptions, type State, type Verdict } from 'pannier/probe'
 import type { Configuration } from './configuration.ts'
 import { type Server, whileRunning } from './running.ts'
 import { contradiction } from './witness.ts'
@@ -26,9 +26,6 @@ export interface Judged {
 
 /** Servers start slowly on a machine that does something else. */
 const TIMEOUT_MS = 30_000
-/** Matches every server, and says nothing about it: ours are not looked at. */
-const NAMELESS = [{ match: '', state: 'UNKNOWN', confidence: 0 }] as const
-
 export function judge(configuration: Configuration): Promise<Judged> {
   return whileRunning(configuration.launch, async (server) => {
     const ask = (options: ProbeOptions = {}): Promise<Verdict> =>
@@ -39,12 +36,17 @@ export function judge(configuration: Configuration): Promise<Judged> {
     const metadata = await alone('metadata')
     const verdict = await ask()
     const again = await ask()
-    const nameless = verdict.decidedBy === 'metadata' ? await ask({ known: NAMELESS }) : again
+    const nameless = verdict.decidedBy === 'metadata' ? await ask({ known: [nothingAbout(server)] }) : again
     const said = { sequential, capabilities, metadata, combined: saidBy(verdict), nameless: saidBy(nameless) }
     const shown = await shownBy(server, configuration)
     const faults = faultsOf(configuration, verdict, again, shown)
     return { configuration, said, requests: verdict.requests, faults }
   })
+}
+
+/** Comes before what is known of the server by its name. */
+function nothingAbout(server: Server): KnownServer {
+  return { match: 'program' in server ? server.program.command : server.url, state: 'UNKNOWN', confidence: 0 }
 }
 
 /** A program is started anew by whoever asks; of a server over HTTP another instance is. */
