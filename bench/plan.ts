@@ -6,7 +6,7 @@ export interface Plan {
   /** Load before the rate counts. The SDK is still getting faster after seven seconds. */
   warmUpMs: { floor: number; sdk: number; pannier: number }
   memory: { calls: number; repeats: number }
-  /** For each outfit of each client, of which there are many. */
+  /** For each client, of which there are many. */
   clients: { rounds: Rounds; warmUpMs: number }
   /** For each store of a jar, and for reads and writes alike. */
   jar: { rounds: Rounds; warmUpMs: number }
@@ -24,7 +24,7 @@ export const FULL: Plan = {
   rounds: { count: 7, turns: 10, turnMs: 200 },
   warmUpMs: { floor: 3_000, sdk: 10_000, pannier: 5_000 },
   memory: { calls: 15_000, repeats: 3 },
-  clients: { rounds: { count: 7, turns: 12, turnMs: 50 }, warmUpMs: 1_500 },
+  clients: { rounds: { count: 15, turns: 5, turnMs: 60 }, warmUpMs: 900 },
   jar: { rounds: { count: 7, turns: 5, turnMs: 50 }, warmUpMs: 300 },
   tasks: { rounds: { count: 7, turns: 4, turnMs: 75 }, warmUpMs: 800, answers: 60 },
   microMs: 1_500,

@@ -36,7 +36,7 @@ const WAYS: readonly Way[] = [
  * Of each outfit, taking turns: over stdio each has a server of its own, and two processes of the same program can
  * differ by a quarter; over HTTP so can two connections.
  */
-const CLIENTS = 3
+const CLIENTS = 5
 
 /** The measured process is the client: it has the server's core, and its server has that of the generator. */
 export const layers: Case = {

@@ -10,7 +10,9 @@ export function declaring(add: (capabilities: Json, era: Era) => Json): Declare 
   // Clients declare the same object with each request.
   const known = new WeakMap<object, Json>()
   const inEnvelope = (capabilities: Json): Json => {
-    const added = known.get(capabilities) ?? add(capabilities, 'modern')
+    const before = known.get(capabilities)
+    if (before !== undefined) return before
+    const added = add(capabilities, 'modern')
     known.set(capabilities, added)
     return added
   }

@@ -16,8 +16,7 @@ import { cancelledId, isAnswer, isRequest, metaIn, paramsOf } from './wireMessag
 
 export function echo(): Layer {
   const onLines = { start: childLines(echoLines) }
-  return (transport) =>
-    around(transport, (ends) => Object.assign(new EchoInMeta(ends), hasChild(transport) ? onLines : {}))
+  return (transport) => around(transport, (ends) => (hasChild(transport) ? onLines : new EchoInMeta(ends)))
 }
 
 const declare = declaringEcho('meta')

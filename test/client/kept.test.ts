@@ -47,7 +47,7 @@ describe.each([
     const client = makeClient()
     await client.connect(transport)
     expect(transport.pid).toEqual(expect.any(Number))
-    await expect.poll(() => said).toContain('"dev.pannier/state-echo":{"at":["top","meta"]}')
+    await expect.poll(() => said).toContain('"dev.pannier/state-echo":{"at":["top"]}')
     await client.close()
     expect(transport.pid).toBeNull()
   })
