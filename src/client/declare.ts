@@ -1,7 +1,7 @@
 /** Saying more to servers than the client itself says: in a legacy `initialize`, or in the envelope of each request. */
 import { type Era, isObject, type Json, META } from '../protocol/index.ts'
 import type { WireMessage } from './transport.ts'
-import { metaIn, paramsOf, withMeta, withParams } from './wireMessage.ts'
+import { metaIn, paramsOf, withParams } from './wireMessage.ts'
 
 /** Adds to the capabilities of a message that declares any. Others are given back as they are. */
 export type Declare = (message: WireMessage) => WireMessage
@@ -23,9 +23,12 @@ export function declaring(add: (capabilities: Json, era: Era) => Json): Declare 
       const { capabilities } = params
       return withParams(message, { ...params, capabilities: add(isObject(capabilities) ? capabilities : {}, 'legacy') })
     }
-    const capabilities = metaIn(params)[META.capabilities]
-    const added = isObject(capabilities) ? inEnvelope(capabilities) : capabilities
-    return added === capabilities ? message : withMeta(message, { [META.capabilities]: added })
+    const meta = metaIn(params)
+    const capabilities = meta[META.capabilities]
+    if (!isObject(capabilities)) return message
+    const added = inEnvelope(capabilities)
+    if (added === capabilities) return message
+    return { ...message, params: { ...params, _meta: { ...meta, [META.capabilities]: added } } }
   }
 }
 

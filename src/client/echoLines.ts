@@ -18,7 +18,7 @@ export function echoLines(): SwiftSeam {
   let isDeclared = false
   return {
     passesIn: (chunk) => !isDeclared || (states.isEmpty && !chunk.includes(STATE) && !chunk.includes(BACKSLASH)),
-    passesOut: (text) => states.isEmpty && !text.includes('"initialize"'),
+    passesOut: (text) => states.isEmpty && (isDeclared || !text.includes('"initialize"')),
     incoming: (line) => (isDeclared ? states.incoming(line) : line),
     outgoing: (line) => {
       const declared = declaredInText(line)

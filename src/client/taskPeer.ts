@@ -5,7 +5,12 @@ import { paramsOf, type WireAnswer, type WireRequest } from './wireMessage.ts'
 export class TaskPeer {
   #greeting: RequestId | undefined
   #client: unknown
-  #server: unknown
+  /** Whether a server behind `modern()` speaks the newer dialect, although its client sees a session. */
+  hasExtension = false
+  /** Whether calls of tools may ask to become tasks, in a session. */
+  takesTasks = false
+  /** Whether both sides know questions as results. */
+  hasRounds = false
 
   /** A request that begins a session. */
   greet(message: WireRequest): void {
@@ -16,23 +21,11 @@ export class TaskPeer {
   /** Whether the message is its answer. */
   hear({ id, result }: WireAnswer): boolean {
     if (id !== this.#greeting || !isObject(result)) return false
-    this.#server = result['capabilities']
+    const { capabilities } = result
+    this.hasExtension = at(capabilities, 'extensions', TASKS_EXTENSION) && !at(capabilities, 'tasks')
+    this.takesTasks = !this.hasExtension && at(capabilities, 'tasks', 'requests', 'tools', 'call')
+    this.hasRounds = [this.#client, capabilities].every((side) => at(side, 'experimental', ROUNDS_CAPABILITY))
     return true
-  }
-
-  /** Whether a server behind `modern()` speaks the newer dialect, although its client sees a session. */
-  get hasExtension(): boolean {
-    return at(this.#server, 'extensions', TASKS_EXTENSION) && !at(this.#server, 'tasks')
-  }
-
-  /** Whether calls of tools may ask to become tasks, in a session. */
-  get takesTasks(): boolean {
-    return !this.hasExtension && at(this.#server, 'tasks', 'requests', 'tools', 'call')
-  }
-
-  /** Whether both sides know questions as results. */
-  get hasRounds(): boolean {
-    return [this.#client, this.#server].every((side) => at(side, 'experimental', ROUNDS_CAPABILITY))
   }
 }
 
