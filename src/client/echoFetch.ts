@@ -4,7 +4,7 @@
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { declaredInText, EchoStates } from './echoStates.ts'
-import { isEventStream, isJson, mapEvents, withText } from './eventStream.ts'
+import { isEventStream, mapEvents } from './eventStream.ts'
 
 /** Takes the state off what comes in, and puts it on the answer that goes out. The stateless revision passes. */
 export function echoFetch(inner: FetchLike = fetch): FetchLike {
@@ -19,7 +19,7 @@ export function echoFetch(inner: FetchLike = fetch): FetchLike {
     const response = await inner(url, out === undefined ? init : { ...init, body: out.text })
     // An answer that was refused, say for its token, is sent again.
     if (response.ok) out?.settle()
-    if (isEventStream(response)) return mapEvents(response, { each: (data) => states.incoming(data, channel) })
-    return response.ok && isJson(response) ? withText(response, (text) => states.incoming(text, channel)) : response
+    // A server's own requests come by events; a body of JSON is the answer to what was posted.
+    return isEventStream(response) ? mapEvents(response, { each: (data) => states.incoming(data, channel) }) : response
   }
 }

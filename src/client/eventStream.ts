@@ -28,12 +28,6 @@ export function withBody(response: Response, body: BodyInit | null, status: numb
   return new Response(body, { status, statusText: response.statusText, headers })
 }
 
-/** The same answer, which reads another text to whoever asks for its text or its JSON. */
-export function withText(response: Response, change: (text: string) => string): Response {
-  const text = async (): Promise<string> => change(await Response.prototype.text.call(response))
-  return Object.assign(response, { text, json: async (): Promise<unknown> => JSON.parse(await text()) })
-}
-
 export function mapEvents(response: Response, passage: EventPassage): Response {
   return withBody(response, response.body?.pipeThrough(rewriting(passage)) ?? null)
 }
