@@ -24,6 +24,14 @@ describe('the files of', () => {
     expect(await readEntry(file, 'files', env)).toEqual(expected)
   })
 
+  test('Copilot: its variables by their bare names, and no others', async () => {
+    const headers = { Authorization: 'Bearer $COPILOT_MCP_TOKEN', 'X-Price': '$5 $HOME' }
+    const file = fileWith({ mcpServers: { a: { type: 'http', url: 'https://a.example/mcp', headers } } })
+    const entry = await readEntry(file, 'a', { COPILOT_MCP_TOKEN: 't', HOME: '/h' })
+    expect(entry).toMatchObject({ headers: { Authorization: 'Bearer t', 'X-Price': '$5 $HOME' } })
+    await expect(readEntry(file, 'a', {})).rejects.toMatchObject({ code: 'CONFIG_VARIABLE_MISSING' })
+  })
+
   test('VS Code: servers, comments, env:, its folders, an envFile', async () => {
     writeFileSync(join(folder, 'more.env'), 'FROM_FILE=1\nBOTH=file\n')
     const text = `{

@@ -1,4 +1,7 @@
-/** The variables that may stand in a configuration file: `${VAR}`, `${VAR:-default}`, `${env:VAR}` and a few places. */
+/**
+ * The variables that may stand in a configuration file: `${VAR}`, `${VAR:-default}`, `${env:VAR}` and a few places; and
+ * `$COPILOT_MCP_VAR`, as files of Copilot have it.
+ */
 import { ClientError } from './errors.ts'
 
 export interface Variables {
@@ -8,11 +11,13 @@ export interface Variables {
   readonly places: Readonly<Record<string, string>>
 }
 
-const REFERENCE = /\$\{([^}]*)\}/g
+const REFERENCE = /\$\{([^}]*)\}|\$(COPILOT_MCP_\w+)/g
 
 /** Puts the values in. A name without a value is an error that says the name; values are never part of an error. */
 export function expandVariables(text: string, variables: Variables, where: string): string {
-  return text.replace(REFERENCE, (_, reference: string) => valueOf(reference, variables, where))
+  return text.replace(REFERENCE, (_, reference: string | undefined, bare = '') =>
+    valueOf(reference ?? String(bare), variables, where),
+  )
 }
 
 function valueOf(reference: string, { env, places }: Variables, where: string): string {
