@@ -7,7 +7,7 @@ import { explainText } from './explainText.ts'
 import { EXIT, type ExitCode } from './exitCodes.ts'
 import { failureOf } from './failure.ts'
 import { jsonText } from './jsonText.ts'
-import { type ProbeFlags, refuseForSeveral, withProbeOptions } from './probeFlags.ts'
+import { type ProbeFlags, refuseForProgram, refuseForSeveral, withProbeOptions } from './probeFlags.ts'
 import { probeMarkdown } from './probeMarkdown.ts'
 import type { Probed } from './probed.ts'
 import { readProbeOptions } from './probeOptions.ts'
@@ -23,6 +23,7 @@ export function probeCommand(server: readonly string[] | undefined): Command {
     .argument('[targets...]')
     .action((operands: string[], flags: ProbeFlags) =>
       atDesk(async (desk) => {
+        if (server !== undefined) refuseForProgram(flags)
         const { targets, isOne } = await readProbeTargets(operands, server)
         const options = await readProbeOptions(flags, process.env)
         const [only] = targets

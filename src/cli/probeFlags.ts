@@ -57,10 +57,18 @@ export function refuseForSeveral(flags: ProbeFlags): void {
   throw new InputError(`${given[1]} is for one server; name it, as in mcp.json#name. Headers can stand in the file.`)
 }
 
-const FOR_ONE = [
+/** Throws where an option is given that a program has no use for. */
+export function refuseForProgram(flags: ProbeFlags): void {
+  const given = FOR_HTTP.find(([flag]) => flags[flag] !== undefined)
+  if (given === undefined) return
+  throw new InputError(`${given[1]} is for servers over HTTP; a program takes what it needs from its environment.`)
+}
+
+const FOR_HTTP = [
   ['header', '--header'],
   ['bearerEnv', '--bearer-env'],
   ['otherHeader', '--other-header'],
   ['replica', '--replica'],
-  ['call', '--call'],
 ] as const
+
+const FOR_ONE = [...FOR_HTTP, ['call', '--call']] as const

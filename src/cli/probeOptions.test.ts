@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { type ProbeFlags, refuseForSeveral } from './probeFlags.ts'
+import { type ProbeFlags, refuseForProgram, refuseForSeveral } from './probeFlags.ts'
 import { readProbeOptions } from './probeOptions.ts'
 import { readProbeTargets } from './probeTargets.ts'
 
@@ -85,6 +85,16 @@ test('what is meant for one server is refused for several', () => {
     expect(() => refuseForSeveral({ order: 'usual', [flag]: 'x' })).toThrow('is for one server')
   }
   expect(() => refuseForSeveral({ order: 'usual', timeout: '1' })).not.toThrow()
+})
+
+test('what is for HTTP is refused with a program', () => {
+  for (const flag of ['header', 'otherHeader', 'replica'] as const) {
+    expect(() => refuseForProgram({ order: 'usual', [flag]: ['x'] })).toThrow('is for servers over HTTP')
+  }
+  expect(() => refuseForProgram({ order: 'usual', bearerEnv: 'TOKEN' })).toThrow(
+    '--bearer-env is for servers over HTTP',
+  )
+  expect(() => refuseForProgram({ order: 'usual', call: 'tool' })).not.toThrow()
 })
 
 test('a target is one server, and a file is all of its servers', async () => {
