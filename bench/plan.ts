@@ -24,7 +24,7 @@ export const FULL: Plan = {
   rounds: { count: 7, turns: 10, turnMs: 200 },
   warmUpMs: { floor: 3_000, sdk: 10_000, pannier: 5_000 },
   memory: { calls: 15_000, repeats: 3 },
-  clients: { rounds: { count: 15, turns: 5, turnMs: 60 }, warmUpMs: 1_200 },
+  clients: { rounds: { count: 45, turns: 5, turnMs: 20 }, warmUpMs: 1_000 },
   jar: { rounds: { count: 7, turns: 5, turnMs: 50 }, warmUpMs: 300 },
   tasks: { rounds: { count: 7, turns: 4, turnMs: 75 }, warmUpMs: 800, answers: 60 },
   microMs: 1_500,
