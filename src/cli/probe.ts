@@ -13,6 +13,7 @@ import type { Probed } from './probed.ts'
 import { readProbeOptions } from './probeOptions.ts'
 import { type ProbeTarget, readProbeTargets } from './probeTargets.ts'
 import { probeTable, probeText } from './probeText.ts'
+import { screenWidth } from './screenWidth.ts'
 import { together } from './together.ts'
 
 /** `pannier probe`: tells whether servers need their sessions. */
@@ -117,22 +118,20 @@ function probed(
 function showOne(verdict: Verdict, flags: ProbeFlags, { display }: Desk): ExitCode {
   if (flags.json) display.print(jsonText(verdict))
   else
-    display.print(
-      flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict, screenWidth()),
-    )
+    display.print(flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict, lineWidth()))
   return exitCodeOf(verdict)
 }
 
 function showAll(all: readonly Probed[], flags: ProbeFlags, { display }: Desk): ExitCode {
   if (flags.json) display.print(jsonText(all.map(asJson)))
-  else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all, screenWidth()))
+  else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all, lineWidth()))
   const codes = all.map((one) => ('verdict' in one ? exitCodeOf(one.verdict) : EXIT.badInput))
   return codes.includes(EXIT.badInput) ? EXIT.badInput : codes.includes(EXIT.toolError) ? EXIT.toolError : EXIT.ok
 }
 
 /** What goes to a file or another program keeps its lines whole. */
-function screenWidth(): number {
-  return process.stdout.isTTY ? process.stdout.columns : Infinity
+function lineWidth(): number {
+  return process.stdout.isTTY ? screenWidth(process.stdout) : Infinity
 }
 
 function exitCodeOf({ state }: Verdict): ExitCode {

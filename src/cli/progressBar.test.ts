@@ -30,3 +30,12 @@ test('a bar is drawn on a terminal only, over itself, and is taken away', () => 
   progressBar({ ...screen, isTTY: false }).update({ progress: 1 })
   expect(written).toHaveLength(4)
 })
+
+test('a terminal that does not know its width is taken for one of 80 columns', () => {
+  for (const width of [{}, { columns: 0 }]) {
+    const written: string[] = []
+    const screen = { isTTY: true, write: (text: string) => written.push(text), ...width }
+    progressBar(screen).update({ progress: 1, message: 'x'.repeat(200) })
+    expect(written).toEqual([`\r\u001b[K1 ${'x'.repeat(76)}…`])
+  }
+})

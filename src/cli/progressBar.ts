@@ -1,6 +1,7 @@
 /** Progress as a bar on one line, drawn only on a terminal. The line is taken away before anything else is written. */
 import type { Progress } from '@modelcontextprotocol/client'
 import { plainLine } from '../client/index.ts'
+import { screenWidth } from './screenWidth.ts'
 
 export interface ProgressBar {
   update(progress: Progress): void
@@ -32,7 +33,7 @@ export function progressBar(screen: Screen): ProgressBar {
   // One column stays free: a full line would wrap, and could not be taken back.
   const draw = (line: (columns: number) => string): void => {
     if (!screen.isTTY || held) return
-    screen.write(CLEAR_LINE + line((screen.columns ?? 80) - 1))
+    screen.write(CLEAR_LINE + line(screenWidth(screen) - 1))
     drawn = true
   }
   return {
