@@ -13,6 +13,7 @@ import { type Bench, type Case, type CaseResult, withChild } from './case.ts'
 import { contentionLines } from './lines.ts'
 import type { Load } from './loads.ts'
 import { contender } from './sideBySide.ts'
+import { together } from './together.ts'
 
 /** What a call may take, where it takes 1 without any layer. */
 const ASKED = 1.1
@@ -45,14 +46,7 @@ export const layers: Case = {
   async run(bench) {
     const results: CaseResult[] = []
     for (const way of WAYS) results.push(settle(way, await runWay(bench, way)))
-    const first = results.find(({ wrong }) => wrong.first !== undefined)?.wrong.first
-    const count = results.reduce((sum, { wrong }) => sum + wrong.count, 0)
-    return {
-      lines: results.flatMap(({ lines }) => lines),
-      figures: results.flatMap(({ figures }) => figures),
-      wrong: first === undefined ? { count } : { count, first },
-      raw: WAYS.map(({ name }, index) => ({ name, series: results[index]?.raw })),
-    }
+    return together(results)
   },
 }
 
@@ -97,7 +91,7 @@ function settle({ name }: Way, series: Series[]): CaseResult {
     (one): Figure => ({ label: `${one.name}: ${name}`, ...ratios(bare, one), asked: ASKED, wanted: 'atMost' }),
   )
   const lines = [...series.map((one) => line(name, one)), ...contentionLines(series)]
-  return { lines, figures, wrong: wrongIn(series), raw: series }
+  return { lines, figures, wrong: wrongIn(series), raw: { name, series } }
 }
 
 function line(name: string, series: Series): string {

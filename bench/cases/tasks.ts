@@ -2,6 +2,7 @@ import { answerLatency } from './answerLatency.ts'
 import type { Case, CaseResult } from './case.ts'
 import { withPlaces } from './taskPlaces.ts'
 import { taskRates } from './taskRates.ts'
+import { together } from './together.ts'
 
 /** The bench starts a PostgreSQL of its own. */
 export const tasks: Case = {
@@ -14,15 +15,4 @@ export const tasks: Case = {
       for (const places of all) results.push(...(await answerLatency(bench, places)))
       return together(results)
     }),
-}
-
-function together(results: readonly CaseResult[]): CaseResult {
-  const first = results.find(({ wrong }) => wrong.first !== undefined)?.wrong.first
-  const count = results.reduce((sum, { wrong }) => sum + wrong.count, 0)
-  return {
-    lines: results.flatMap(({ lines }) => lines),
-    figures: results.flatMap(({ figures }) => figures),
-    wrong: first === undefined ? { count } : { count, first },
-    raw: results.map(({ raw }) => raw),
-  }
 }

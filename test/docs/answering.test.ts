@@ -43,6 +43,17 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+/** Answers a form that has one question of yes or no. */
+async function sayYes(pty: ReturnType<typeof openPty>, field: string) {
+  await pty.see('◆  How do you answer?')
+  pty.press(KEYS.enter)
+  await pty.see(`◆  ${field} (required)`)
+  pty.press(KEYS.up, KEYS.enter)
+  await pty.see('◆  Send it?')
+  pty.press(KEYS.enter)
+  return pty.end()
+}
+
 describe('docs/snippets/answering.ts', () => {
   test('a person at the terminal is asked, and stdout has the result alone', async () => {
     const out = join(folder, 'out')
@@ -50,13 +61,7 @@ describe('docs/snippets/answering.ts', () => {
     onTestFinished(() => pty.kill())
     await pty.see(`Server: ${url}, calls itself "asking"`)
     await pty.see('> Remove all drafts?')
-    await pty.see('◆  How do you answer?')
-    pty.press(KEYS.enter)
-    await pty.see('◆  agree (required)')
-    pty.press(KEYS.up, KEYS.enter)
-    await pty.see('◆  Send it?')
-    pty.press(KEYS.enter)
-    const { exitCode, stdout } = await pty.end()
+    const { exitCode, stdout } = await sayYes(pty, 'agree')
     expect(exitCode).toBe(0)
     expect(JSON.parse(stdout)).toEqual(said('The drafts are gone.').content)
   })
@@ -76,13 +81,7 @@ describe('docs/snippets/answering.ts', () => {
     const pty = openPty({ program, args: [await listening(server)], out })
     onTestFinished(() => pty.kill())
     await pty.see('> Delete it?')
-    await pty.see('◆  How do you answer?')
-    pty.press(KEYS.enter)
-    await pty.see('◆  sure (required)')
-    pty.press(KEYS.up, KEYS.enter)
-    await pty.see('◆  Send it?')
-    pty.press(KEYS.enter)
-    const { exitCode, stdout } = await pty.end()
+    const { exitCode, stdout } = await sayYes(pty, 'sure')
     expect(exitCode).toBe(0)
     expect(stdout).toContain('old-idea: true')
   })
