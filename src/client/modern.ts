@@ -10,6 +10,7 @@ import { isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId }
 import { around, type Ends, type Passage } from './around.ts'
 import { hasChild } from './childLines.ts'
 import { ModernListening } from './modernListening.ts'
+import { ModernStreams } from './modernStreams.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import * as wire from './wireMessage.ts'
 
@@ -32,7 +33,7 @@ class Modern implements Passage {
   readonly #ends: Ends
   readonly #probeMs: number | undefined
   readonly #listening: ModernListening
-  readonly #streams = new Map<string, AbortController>()
+  readonly #streams: ModernStreams
   #era: 'unknown' | 'legacy' | 'modern' = 'unknown'
   /** The client's `initialize`, while the server is asked what it is. */
   #hello: (wire.WireRequest & { readonly asked: RequestId }) | undefined
@@ -45,9 +46,10 @@ class Modern implements Passage {
   constructor(ends: Ends, probeMs: number | undefined) {
     this.#ends = ends
     this.#probeMs = probeMs
+    this.#streams = new ModernStreams(ends, (message) => this.receive(message, undefined))
     this.#listening = new ModernListening({
-      open: (id, notifications) => this.#open(id, notifications),
-      close: (id) => this.#close(id),
+      open: (id, notifications) => this.#streams.open(id, { notifications, _meta: this.#envelope }),
+      close: (id) => this.#streams.close(id),
       answer: (message) => ends.deliver(message),
     })
   }
@@ -74,8 +76,7 @@ class Modern implements Passage {
   closed(): void {
     this.#asked()
     this.#listening.stop()
-    for (const abort of this.#streams.values()) abort.abort()
-    this.#streams.clear()
+    this.#streams.drop()
     this.#era = 'unknown'
   }
 
@@ -171,33 +172,6 @@ class Modern implements Passage {
 
   #answer(id: RequestId): void {
     this.#ends.deliver(wire.resultMessage(id, {}))
-  }
-
-  #open(id: string, notifications: Json): void {
-    const abort = new AbortController()
-    this.#streams.set(id, abort)
-    const ended = (): void => {
-      const code = 'STREAM_ENDED'
-      if (this.#streams.has(id)) this.receive(wire.errorMessage(id, wire.INTERNAL_ERROR, 'Ended.', { code }), undefined)
-    }
-    const params = { notifications, _meta: this.#envelope }
-    this.#ends
-      .send(
-        { jsonrpc: '2.0', id, method: 'subscriptions/listen', params },
-        {
-          requestSignal: abort.signal,
-          onRequestStreamEnd: ended,
-        },
-      )
-      .catch(ended)
-  }
-
-  /** Where each request has a stream, its end is the sign; elsewhere it takes a word. */
-  #close(id: string): void {
-    this.#streams.get(id)?.abort()
-    this.#streams.delete(id)
-    const params = { requestId: id }
-    this.#ends.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => undefined)
   }
 }
 

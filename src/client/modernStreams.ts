@@ -1,0 +1,45 @@
+/** The long answers of `subscriptions/listen` that a layer holds open for its client. */
+import type { Json } from '../protocol/index.ts'
+import type { Ends } from './around.ts'
+import type { WireMessage } from './transport.ts'
+import { errorMessage, INTERNAL_ERROR } from './wireMessage.ts'
+
+export class ModernStreams {
+  readonly #ends: Ends
+  /** Hears of one that ended by itself, as of an answer. */
+  readonly #onEnd: (message: WireMessage) => void
+  readonly #open = new Map<string, AbortController>()
+
+  constructor(ends: Ends, onEnd: (message: WireMessage) => void) {
+    this.#ends = ends
+    this.#onEnd = onEnd
+  }
+
+  open(id: string, params: Json): void {
+    const abort = new AbortController()
+    this.#open.set(id, abort)
+    const onRequestStreamEnd = (): void => {
+      if (this.#open.has(id)) this.#onEnd(errorMessage(id, INTERNAL_ERROR, 'Ended.', { code: 'STREAM_ENDED' }))
+    }
+    this.#ends
+      .send(
+        { jsonrpc: '2.0', id, method: 'subscriptions/listen', params },
+        { requestSignal: abort.signal, onRequestStreamEnd },
+      )
+      .catch(onRequestStreamEnd)
+  }
+
+  /** Where each request has a stream, its end is the sign; elsewhere it takes a word. */
+  close(id: string): void {
+    this.#open.get(id)?.abort()
+    this.#open.delete(id)
+    const params = { requestId: id }
+    this.#ends.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => undefined)
+  }
+
+  /** The connection is over: nobody has to be told. */
+  drop(): void {
+    for (const abort of this.#open.values()) abort.abort()
+    this.#open.clear()
+  }
+}
