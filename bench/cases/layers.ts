@@ -4,7 +4,7 @@ import { compare, type Series } from '../measure/compare.ts'
 import { cpuRate, rate, type Sample } from '../measure/contender.ts'
 import type { Figure } from '../measure/figure.ts'
 import { ratios, wrongIn } from '../measure/series.ts'
-import { spreadOf } from '../measure/statistics.ts'
+import { pairedRatio, spreadOf } from '../measure/statistics.ts'
 import { type ClientRole, type Outfit, writeClientRole } from '../peers/clientRole.ts'
 import { grandchild } from '../processes/grandchild.ts'
 import { LOAD_CORE } from '../processes/pin.ts'
@@ -86,18 +86,27 @@ function outfitLoad(outfit: Outfit): Load {
 function settle({ name }: Way, series: Series[]): CaseResult {
   const [bare, ...dressed] = series
   if (bare === undefined) throw new Error('Nothing was measured.')
-  // Rates of the bare one to those of another are times of the other to those of the bare one.
-  const figures = dressed.map(
-    (one): Figure => ({ label: `${one.name}: ${name}`, ...ratios(bare, one), asked: ASKED, wanted: 'atMost' }),
-  )
+  const figures = dressed.map((one): Figure => {
+    const value = pairedRatio(one.rounds.map(middle), bare.rounds.map(middle))
+    // Rates of the bare one to those of another are times of the other to those of the bare one.
+    const { value: onAverage, byCpu } = ratios(bare, one)
+    return { label: `${one.name}: ${name}`, value, onAverage, byCpu, asked: ASKED, wanted: 'atMost' }
+  })
   const lines = [...series.map((one) => line(name, one)), ...contentionLines(series)]
   return { lines, figures, wrong: wrongIn(series), raw: { name, series } }
 }
 
+/** The time of the middle call, in milliseconds. */
+function middle({ middleMs = Number.NaN }: Sample): number {
+  return middleMs
+}
+
 function line(name: string, series: Series): string {
-  const micros = (per: (sample: Sample) => number): string => {
-    const { median, low, high } = spreadOf(series.rounds.map((sample) => 1e6 / per(sample)))
+  const micros = (ms: (sample: Sample) => number): string => {
+    const { median, low, high } = spreadOf(series.rounds.map((sample) => ms(sample) * 1000))
     return `${median.toFixed(0).padStart(5)} µs (${low.toFixed(0)} … ${high.toFixed(0)})`.padEnd(22)
   }
-  return `${`${name}, ${series.name}`.padEnd(28)} ${micros(rate)} a call, ${micros(cpuRate)} of CPU time`
+  const average = micros((sample) => 1000 / rate(sample))
+  const cpu = micros((sample) => 1000 / cpuRate(sample))
+  return `${`${name}, ${series.name}`.padEnd(28)} ${micros(middle)} a call, ${average} on average, ${cpu} of CPU time`
 }

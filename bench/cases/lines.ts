@@ -32,8 +32,9 @@ export function contentionLines(series: readonly Series[]): string[] {
 export function figureLine(figure: Figure): string {
   const asked = `asked ${wish(figure)}${figure.asked}: ${verdict(figure)}`
   const aim = figure.aim === undefined ? '' : `, aim ${wish(figure)}${figure.aim}: ${verdict(figure, figure.aim)}`
+  const onAverage = figure.onAverage === undefined ? '' : `; on average ${fine(figure.onAverage.median)}`
   const byCpu = figure.byCpu === undefined ? '' : `; by CPU time ${fine(figure.byCpu.median)}`
-  return `${figure.label.padEnd(32)} ${spreadText(figure.value).padEnd(22)} ${asked}${aim}${byCpu}`
+  return `${figure.label.padEnd(32)} ${spreadText(figure.value).padEnd(22)} ${asked}${aim}${onAverage}${byCpu}`
 }
 
 function wish(figure: Figure): string {

@@ -7,6 +7,8 @@ export interface Outcome {
   count: number
   /** The time they took, to the last answer. */
   ms: number
+  /** The middle one of the times of single units, where they come one after the other. */
+  middleMs?: number
   wrong: number
   firstWrong?: string
 }

@@ -1,4 +1,5 @@
 import type { Outcome } from '../load/load.ts'
+import { median } from './statistics.ts'
 
 /** One of those measured side by side. */
 export interface Contender {
@@ -24,6 +25,7 @@ export interface Sample extends Outcome {
 
 export function sumOf(samples: readonly Sample[]): Sample {
   const total = (pick: (sample: Sample) => number): number => samples.reduce((sum, sample) => sum + pick(sample), 0)
+  const middles = samples.map(({ middleMs }) => middleMs).filter((middle) => middle !== undefined)
   const firstWrong = samples.find((sample) => sample.firstWrong !== undefined)?.firstWrong
   return {
     count: total(({ count }) => count),
@@ -31,6 +33,7 @@ export function sumOf(samples: readonly Sample[]): Sample {
     wrong: total(({ wrong }) => wrong),
     serverMs: total(({ serverMs }) => serverMs),
     loadMs: total(({ loadMs }) => loadMs),
+    ...(middles.length > 0 && { middleMs: median(middles) }),
     ...(firstWrong !== undefined && { firstWrong }),
   }
 }

@@ -4,6 +4,8 @@ import type { Spread } from './statistics.ts'
 export interface Figure {
   label: string
   value: Spread
+  /** The same of all units together, where the value is of the middle one: what happens now and then is in it, too. */
+  onAverage?: Spread
   /** The same by CPU time, printed beside it: steadier on a machine that others use too. */
   byCpu?: Spread
   asked: number

@@ -4,6 +4,7 @@
  */
 import { type Limit, type Outcome, Tally } from '../load/load.ts'
 import { echoText } from '../load/messages.ts'
+import { median } from '../measure/statistics.ts'
 import { type Outfit, readClientRole } from './clientRole.ts'
 import { type AnyClient, openClient } from './clients.ts'
 import { obey } from './control.ts'
@@ -27,13 +28,16 @@ async function callLoop({ outfit, limit }: { outfit: Outfit; limit: Limit }): Pr
   if (client === undefined) throw new Error(`No client was opened as ${outfit}.`)
   clients.set(outfit, [...others, client])
   const tally = new Tally(limit)
+  const times: number[] = []
   for (let at = 0; tally.running; at = (at + 1) % POOL) {
     const text = texts[at] ?? ''
+    const began = performance.now()
     const answer = await client.callTool({ name: 'echo', arguments: { text } })
+    times.push(performance.now() - began)
     if (isEchoOf(text, answer)) tally.right()
     else tally.wrongAnswer(JSON.stringify(answer).slice(0, 300))
   }
-  return tally.outcome()
+  return { ...tally.outcome(), middleMs: median(times) }
 }
 
 function isEchoOf(text: string, answer: unknown): boolean {
