@@ -44,8 +44,20 @@ const shells = new WeakMap<object, Shell>()
 type Member = string | symbol
 type Handlers = Pick<Transport, 'onmessage' | 'onclose' | 'onerror'>
 
+/** What layers may have in place of the transport's own; all its other members are reached without a look at layers. */
+const OURS: ReadonlySet<Member> = new Set([
+  'send',
+  'start',
+  'close',
+  'setProtocolVersion',
+  'onmessage',
+  'onclose',
+  'onerror',
+])
+
 /** A transport as the layer around it uses it. */
 interface Inside {
+  readonly core: Core
   readonly send: Transport['send']
   read(member: Member): unknown
   write(member: Member, value: unknown): boolean
@@ -53,6 +65,7 @@ interface Inside {
 
 /** The transport that all layers are around. */
 class Core implements Inside {
+  readonly core = this
   readonly #transport: Transport
   // Private fields are reachable only through the transport itself; one function for each method keeps identities.
   readonly #bound = new WeakMap<object, unknown>()
@@ -85,6 +98,7 @@ class Core implements Inside {
 
 /** A transport with one layer around it. */
 class Shell implements Inside {
+  readonly core: Core
   send: Transport['send']
   readonly #inside: Inside
   /** The methods that the layer has in place of the inner transport's. */
@@ -104,6 +118,7 @@ class Shell implements Inside {
     }
     const passage = open(ends)
     const own = ownMethods(inner, ends, passage)
+    this.core = inside.core
     this.send = own.send ?? ends.send
     this.#inside = inside
     this.#own = new Set(Object.keys(own))
@@ -112,6 +127,7 @@ class Shell implements Inside {
   }
 
   read(member: Member): unknown {
+    if (!OURS.has(member)) return this.core.read(member)
     const value = this.#seen.get(member)
     return value !== undefined || this.#seen.has(member) ? value : this.#inside.read(member)
   }

@@ -8,7 +8,7 @@ import { hasEnvelope, type RequestId } from '../protocol/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { hasChild } from './childLines.ts'
 import { answerIn, sendFailure } from './sendFailure.ts'
-import { Silences } from './silences.ts'
+import { Silences, type Silent } from './silences.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import {
   cancelledId,
@@ -28,9 +28,8 @@ export function deadline(silenceMs: number): Layer {
   return (transport) => around(transport, (ends) => new Deadline(ends, silenceMs, !hasChild(transport)))
 }
 
-interface Waiting {
+interface Waiting extends Silent {
   readonly request: WireRequest
-  readonly token: unknown
   readonly abort: AbortController | undefined
   /** Whether to end the request's own stream is how it is cancelled. */
   readonly hasStream: boolean
@@ -44,8 +43,7 @@ class Deadline implements Passage {
   readonly #silenceMs: number
   /** Whether requests may have streams of their own, which a process's have not. */
   readonly #hasStreams: boolean
-  readonly #waiting = new Map<RequestId, Waiting>()
-  readonly #silences: Silences
+  readonly #waiting: Silences<Waiting>
   /** The server's own questions that we have not answered yet. */
   readonly #asked = new Set<RequestId>()
   /** The stateless revision has no questions of servers: nobody answers them, so nobody waits for that. */
@@ -55,26 +53,15 @@ class Deadline implements Passage {
     this.#ends = ends
     this.#silenceMs = silenceMs
     this.#hasStreams = hasStreams
-    this.#silences = new Silences(silenceMs, (key) => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(key)))
+    this.#waiting = new Silences(silenceMs, (one) => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(one)))
   }
 
-  async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+  send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
+    if (isRequest(message)) return this.#request(message, options)
     if (isAnswer(message) && this.#asked.delete(message.id)) this.#beginAgain()
     const cancelled = cancelledId(message)
     if (cancelled !== undefined) this.#forget(cancelled)
-    if (!isRequest(message)) return this.#ends.send(message, options)
-    this.#isModern = hasEnvelope(paramsOf(message))
-    if (TIMELESS.has(message.method)) return this.#ends.send(message, options)
-    const sending = this.#begin(message, options)
-    try {
-      await this.#ends.send(message, sending)
-    } catch (error) {
-      // What was given up here has had its answer.
-      if (!this.#forget(message.id)) return
-      const answer = answerIn(error, message.id)
-      if (answer === undefined) throw sendFailure(error)
-      this.#ends.deliver(answer)
-    }
+    return this.#ends.send(message, options)
   }
 
   receive(message: WireMessage, extra: unknown): void {
@@ -86,8 +73,23 @@ class Deadline implements Passage {
   }
 
   closed(): void {
-    for (const id of this.#waiting.keys()) this.#forget(id)
+    this.#waiting.endAll()
     this.#asked.clear()
+  }
+
+  #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
+    this.#isModern = hasEnvelope(paramsOf(message))
+    if (TIMELESS.has(message.method)) return this.#ends.send(message, options)
+    const sent = this.#ends.send(message, this.#begin(message, options))
+    return sent.catch((error: unknown) => this.#unsent(message.id, error))
+  }
+
+  #unsent(id: RequestId, error: unknown): void {
+    // What was given up here has had its answer.
+    if (!this.#forget(id)) return
+    const answer = answerIn(error, id)
+    if (answer === undefined) throw sendFailure(error)
+    this.#ends.deliver(answer)
   }
 
   /** What the request is to be sent with, so that it can be given up. */
@@ -96,9 +98,7 @@ class Deadline implements Passage {
     const given = options?.['requestSignal']
     const hasStream = given instanceof AbortSignal
     const abort = this.#hasStreams ? new AbortController() : undefined
-    const token = metaIn(paramsOf(request))['progressToken']
-    this.#waiting.set(idKey(id), { request, token, abort, hasStream })
-    this.#silences.heard(idKey(id))
+    this.#waiting.begin(idKey(id), { request, abort, hasStream, heardAt: performance.now() })
     if (hasStream) {
       const cancel = (): void => {
         this.#forget(id)
@@ -120,19 +120,18 @@ class Deadline implements Passage {
 
   /** For one request by its progress token, or for all. */
   #beginAgain(token?: unknown): void {
-    for (const [key, waiting] of this.#waiting) {
-      if (token === undefined || waiting.token === token) this.#silences.heard(key)
+    for (const waiting of this.#waiting.all) {
+      const isMeant = token === undefined || metaIn(paramsOf(waiting.request))['progressToken'] === token
+      if (isMeant) waiting.heardAt = performance.now()
     }
   }
 
-  #giveUp(id: RequestId): void {
-    const waiting = this.#waiting.get(idKey(id))
-    if (waiting === undefined) return
-    this.#forget(id)
+  #giveUp({ request, abort, hasStream }: Waiting): void {
+    this.#forget(request.id)
     const reason = `The server was silent for ${this.#silenceMs / 1000} s.`
-    this.#ends.deliver(errorMessage(waiting.request.id, INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
-    waiting.abort?.abort()
-    if (!waiting.hasStream) this.#ends.send(cancellation(waiting.request, reason)).catch(() => undefined)
+    this.#ends.deliver(errorMessage(request.id, INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
+    abort?.abort()
+    if (!hasStream) this.#ends.send(cancellation(request, reason)).catch(() => undefined)
   }
 
   /** Its answer can come by its stream alone. The server may have done what was asked. */
@@ -145,9 +144,7 @@ class Deadline implements Passage {
   }
 
   #forget(id: RequestId): boolean {
-    const key = idKey(id)
-    this.#silences.end(key)
-    return this.#waiting.delete(key)
+    return this.#waiting.end(idKey(id))
   }
 }
 

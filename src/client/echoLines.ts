@@ -16,11 +16,13 @@ export function echoLines(): SwiftSeam {
   const states = new EchoStates()
   // Nobody puts a state on a request before it was declared; in the stateless revision nobody declares it.
   let isDeclared = false
+  const passesOut = (text: string): boolean => states.isEmpty && !text.includes('"initialize"')
   return {
     passesIn: (chunk) => !isDeclared || (states.isEmpty && !chunk.includes(STATE) && !chunk.includes(BACKSLASH)),
-    passesOut: (text) => states.isEmpty && (isDeclared || !text.includes('"initialize"')),
+    passesOut,
     incoming: (line) => (isDeclared ? states.incoming(line) : line),
     outgoing: (line) => {
+      if (passesOut(line)) return line
       const declared = declaredInText(line)
       isDeclared ||= declared !== line
       const { text, settle } = states.outgoing(declared)

@@ -46,6 +46,6 @@ export class RoundCalls {
   forget(call: RoundCall): void {
     call.end()
     if (this.#legs.get(call.wireKey) === call) this.#legs.delete(call.wireKey)
-    if (this.#later.get(call.callerKey) === call) this.#later.delete(call.callerKey)
+    if (this.#later.size > 0 && this.#later.get(call.callerKey) === call) this.#later.delete(call.callerKey)
   }
 }

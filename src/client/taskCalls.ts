@@ -61,7 +61,7 @@ export class TaskCalls {
     const call = this.#sent.get(idKey(id)) ?? this.#givenUp.get(idKey(id))
     if (call === undefined) return this.#ends.deliver(isCreated(result) ? taskFailure(id, strayTask()) : message, extra)
     this.#sent.delete(call.key)
-    this.#givenUp.delete(call.key)
+    if (this.#givenUp.size > 0) this.#givenUp.delete(call.key)
     const created = createdBy(result, call.asksForTask)
     if (created !== undefined) return this.#created(call, created)
     call.end()

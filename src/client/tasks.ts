@@ -155,7 +155,7 @@ class Tasks implements Passage {
     }
     const { result } = message
     if (this.#peer.hear(message)) this.#questioner.heardServer(result)
-    const isList = this.#lists.delete(idKey(message.id)) && isObject(result)
+    const isList = this.#lists.size > 0 && this.#lists.delete(idKey(message.id)) && isObject(result)
     if (isList) this.#ends.deliver({ ...message, result: this.#tools.learn(result) }, extra)
     else this.#calls.answered(message, extra)
   }
