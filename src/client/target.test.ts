@@ -8,6 +8,8 @@ describe('a target is read as what it is', () => {
     ['a URL object', new URL('http://localhost/'), { url: 'http://localhost/' }],
     ['a file and a name', 'mcp.json#files', { file: 'mcp.json', entry: 'files' }],
     ['a file with # in its path', './a#b/mcp.json#files', { file: './a#b/mcp.json', entry: 'files' }],
+    ['a name with # in it', './mcp.json#c# files', { file: './mcp.json', entry: 'c# files' }],
+    ['a file of another kind', 'a#b#files', { file: 'a#b', entry: 'files' }],
     ['a command', ['node', 'server.js'], { command: 'node', args: ['server.js'] }],
     ['a command alone', ['server'], { command: 'server', args: [] }],
     ['an address over HTTP', { url: 'http://a/', headers: { x: '1' } }, { url: 'http://a/', headers: { x: '1' } }],

@@ -58,10 +58,16 @@ function readText(text: string): Reading {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     throw invalid(`${text.split(':')[0]}: is no address of an MCP server; use http: or https:.`)
   }
-  const at = text.lastIndexOf('#')
+  const at = entryAt(text)
   const [file, entry] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
   if (file !== '' && entry !== '') return { file, entry }
   throw invalid(at < 0 ? adviceFor(text) : 'A target "file#name" needs both, the file and the name of its server.')
+}
+
+/** Where the `#` of `file#name` is. Folders and names may have one, too: it is the first that comes after `.json`. */
+function entryAt(text: string): number {
+  const file = /\.jsonc?#/i.exec(text)
+  return file === null ? text.lastIndexOf('#') : file.index + file[0].length - 1
 }
 
 function adviceFor(text: string): string {

@@ -41,6 +41,10 @@ test('a file that others may read is closed to them when it is opened', () => {
   expect(modeOf(path)).toBe(0o600)
 })
 
+test.each([undefined, ''])('no file can be %j', (path) => {
+  expect(() => sqliteCarryStore({ path } as { path: string })).toThrow('needs the "path" of that file')
+})
+
 test('a ledger and a carry store may share a file', async () => {
   const path = newPath()
   const [ledger, store] = [sqliteLedger({ path }), sqliteCarryStore({ path })]

@@ -40,6 +40,7 @@ export interface SqliteFileOptions {
 }
 
 export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync {
+  if (typeof path !== 'string' || path === '') throw new TypeError('A store in a file needs the "path" of that file.')
   return saying(() => {
     if (path !== ':memory:') makeFile(path, format)
     const database = new (sqliteClass())(path, { timeout: BUSY_TIMEOUT_MS })
