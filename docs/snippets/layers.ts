@@ -27,7 +27,7 @@ import {
   type TasksOptions,
   watchTask,
 } from 'pannier/client'
-import { type JarOwner, jarServerOf, type JarStore } from 'pannier/state'
+import { type JarOwner, type JarScopeOptions, jarServerOf, type JarStore } from 'pannier/state'
 
 const me = { name: 'my-app', version: '1.0.0' }
 // #endregion imports
@@ -103,8 +103,13 @@ export function finish(client: Client, taskId: string, signal: AbortSignal) {
 
 // #region jar
 /** Keeps state for the server at this address, where it is one to keep state for. */
-export function keeping(url: string, store: JarStore, owner: Omit<JarOwner, 'server'>): Layer {
-  const place = jarServerOf({ url })
+export function keeping(
+  url: string,
+  store: JarStore,
+  owner: Omit<JarOwner, 'server'>,
+  options?: JarScopeOptions,
+): Layer {
+  const place = jarServerOf({ url }, options)
   if ('refused' in place) return (transport) => transport
   return jar(store, { ...owner, server: place.server, onNews: (news) => console.warn(news) })
 }

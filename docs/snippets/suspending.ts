@@ -4,6 +4,7 @@ import {
   type Answerer,
   connect,
   type Given,
+  plainLine,
   resume,
   type SavedCall,
   savedFile,
@@ -46,6 +47,28 @@ export async function goOn(waiting: string, answers: Record<string, Given> | Ans
   return outcomeOf(await resume(waiting, answers, (saved) => openClient(targetOf(saved))))
 }
 // #endregion resume
+
+// #region process
+/** A server that is started as a process. `env` has its keys, and what else it needs. */
+export function orderFrom(item: string, command: string, args: string[], env: Record<string, string>) {
+  return order(item, { command, args, env })
+}
+
+/** The environment was not saved, so it is given again. */
+export async function goOnWith(waiting: string, answers: Record<string, Given>, env: Record<string, string>) {
+  return outcomeOf(await resume(waiting, answers, (saved) => openClient(targetOf(saved, { env }))))
+}
+// #endregion process
+
+// #region log
+/** What may stand in a log: which call it was, and what it waits for. */
+export function logLine(result: unknown): string {
+  const suspended = suspendedOf(result)
+  if (suspended === undefined) return 'The call is done.'
+  const { method, server, inputRequests } = suspended.saved
+  return plainLine(`${method} at ${server} waits for: ${Object.keys(inputRequests).join(', ')}`)
+}
+// #endregion log
 
 // #region inbox
 /** What an inbox shows: who asks what. The server wrote the messages, so show them as plain text. */

@@ -30,7 +30,7 @@ export const ANSWER_HELP = `
 When the server asks something, you are asked at the terminal. For scripts, in this order:
   --answers FILE   answers by their keys: { "confirm": { "sure": true }, "address": "decline" };
                    "*" answers the rest, and servers of the older era, whose questions have no keys
-  --yes, --decline for whatever is left
+  --yes, --decline for whatever is left; without --suspend, --yes declines what has no default values
   --suspend FILE   for whatever is left: the call is saved, and "pannier resume FILE" goes on with it`
 
 export function withAnswerOptions(command: Command): Command {
@@ -57,6 +57,8 @@ export interface AnswererHost {
   readonly saving: SavedStore | undefined
   readonly isTerminal: boolean
   readonly signal: AbortSignal
+  /** Ctrl-C in a form. */
+  readonly interrupt: () => void
 }
 
 /** The answerers that the options name. A kind that nobody could answer is left out, so servers are not told of it. */
@@ -82,10 +84,11 @@ function knownAnswers(known: Readonly<Record<string, Given>>, person: Answerer |
 }
 
 function lastResort({ yes, decline, suspend: file }: AnswerFlags, host: AnswererHost): Answerer | undefined {
-  if (yes) return defaults()
+  const sleep = file === undefined ? undefined : suspend(host.saving && { store: host.saving })
+  if (yes) return defaults(sleep && { otherwise: sleep })
   if (decline) return refuse()
-  if (file !== undefined) return suspend(host.saving && { store: host.saving })
-  return host.isTerminal ? terminal({ hold: host.hold }) : undefined
+  if (sleep !== undefined) return sleep
+  return host.isTerminal ? terminal({ hold: host.hold, onInterrupt: host.interrupt }) : undefined
 }
 
 function noting(answerer: Answerer, notes: AnswerNotes): Answerer {

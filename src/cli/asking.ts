@@ -54,7 +54,7 @@ export async function ask(
 
 export function hostOf(desk: Desk, notes: AnswerNotes, saving: AnswererHost['saving']): AnswererHost {
   const isTerminal = Boolean(process.stdin.isTTY && process.stderr.isTTY)
-  return { hold: desk.display.hold, notes, saving, isTerminal, signal: desk.signal }
+  return { hold: desk.display.hold, notes, saving, isTerminal, signal: desk.signal, interrupt: desk.interrupt }
 }
 
 /** A call that fails after somebody said no has failed because of that. */

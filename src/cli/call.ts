@@ -10,9 +10,10 @@ import { atDesk } from './desk.ts'
 import { EXIT_HELP } from './exitCodes.ts'
 import { InputError } from './inputError.ts'
 import { readInputFile } from './inputFile.ts'
+import { named } from './named.ts'
 import { logMeta } from './serverLog.ts'
 import type { CallOptions } from './session.ts'
-import { typedArguments } from './typedArguments.ts'
+import { typedArguments, unnamedArguments } from './typedArguments.ts'
 
 interface CallFlags extends AskingFlags {
   readonly arg?: readonly string[]
@@ -35,6 +36,8 @@ export function callCommand(server: readonly string[] | undefined): Command {
         const given = await readJson(flags, desk.signal)
         return ask(target, flags, desk, async (client, options) => {
           const tool = await findTool(client, name, options)
+          for (const stranger of unnamedArguments(flags.arg ?? [], tool.inputSchema))
+            desk.display.note(unnamedText(stranger))
           const args = { ...given, ...typedArguments(flags.arg ?? [], tool.inputSchema) }
           return { method: 'tools/call', params: { name, arguments: args, ...logMeta(flags) } }
         })
@@ -47,10 +50,11 @@ export function callCommand(server: readonly string[] | undefined): Command {
 /** The list also tells the SDK which arguments go along as headers. */
 async function findTool(client: Client, name: string, options: CallOptions): Promise<Tool> {
   const { tools } = await client.listTools(undefined, options)
-  const tool = tools.find((one) => one.name === name)
-  if (tool !== undefined) return tool
-  const names = tools.map((one) => plainLine(one.name, 60)).join(', ')
-  throw new InputError(`The server has no tool "${plainLine(name, 60)}"; it has ${names || 'none'}.`)
+  return named('tool', name, tools)
+}
+
+function unnamedText(name: string): string {
+  return `note: The tool names no argument "${plainLine(name, 60)}"; it is sent all the same.`
 }
 
 /** The arguments as JSON. They may be secret, so nothing of them is in an error. */

@@ -17,6 +17,10 @@ describe('operands', () => {
       values: ['add'],
     })
     expect(readOperands(['URL'], undefined)).toEqual({ target: 'URL', values: [] })
+    const page = 'https://a.example/page'
+    for (const target of ['servers#a', 'https://a.example/mcp']) {
+      expect(readOperands([target, page], undefined, ['URI'])).toEqual({ target, values: [page] })
+    }
     expect(readOperands([], ['node'])).toMatchObject({ target: { command: 'node', args: [] }, values: [] })
   })
 
@@ -28,6 +32,9 @@ describe('operands', () => {
     [['URL', 'add', 'more'], undefined, ['TOOL'], /takes TARGET and TOOL/],
     [['URL', 'add'], ['node'], ['TOOL'], /takes TOOL/],
     [['URL'], ['node'], [], /no operands before --/],
+    [[], [], [], /^Give a command after --, such as/],
+    [['add', 'http://a.example/mcp'], undefined, ['TOOL'], /^TARGET comes first, a URL or file#name; then TOOL\.$/],
+    [['docs://a', 'mcp.json#a'], undefined, ['URI'], /^TARGET comes first/],
   ])('%j with the command %j for %j are refused', (operands, command, names, sentence) => {
     expect(() => readOperands(operands, command, names)).toThrow(sentence)
   })

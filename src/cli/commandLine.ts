@@ -33,17 +33,32 @@ export function readOperands(
   if (operands.length > wanted.length) throw new InputError(tooManyText(wanted))
   if (command !== undefined) return { target: typedCommand(command), values: operands }
   const [target = '', ...values] = operands
+  if (!mayBeTarget(target) && values.some(isTarget)) throw new InputError(swappedText(names))
   return { target, values }
 }
 
+function mayBeTarget(operand: string): boolean {
+  return operand.includes('#') || isTarget(operand)
+}
+
+function isTarget(operand: string): boolean {
+  return /^https?:\/\/|\.jsonc?#/i.test(operand)
+}
+
 /** What somebody typed here runs as if they had typed it alone: with the whole environment. */
-export function typedCommand([command = '', ...args]: readonly string[], cwd?: string): Target {
+export function typedCommand(parts: readonly string[], cwd?: string): Target {
+  const [command, ...args] = parts
+  if (command === undefined) throw new InputError('Give a command after --, such as -- node server.js.')
   return { command, args, env: process.env as Record<string, string>, ...(cwd !== undefined && { cwd }) }
 }
 
 function missingText(name: string, mayBeCommand: boolean): string {
   if (name !== 'TARGET') return `${name} is missing; see --help.`
   return mayBeCommand ? 'TARGET is missing: a URL, file#name, or -- and a command at the end of the line.' : ''
+}
+
+function swappedText(names: readonly string[]): string {
+  return `TARGET comes first, a URL or file#name; then ${names.join(' and ')}.`
 }
 
 function tooManyText(wanted: readonly string[]): string {

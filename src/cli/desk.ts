@@ -8,6 +8,8 @@ import { watchInterrupt } from './interrupt.ts'
 export interface Desk {
   readonly display: Display
   readonly signal: AbortSignal
+  /** As if the user had pressed Ctrl-C. */
+  interrupt(): void
 }
 
 export interface DeskOptions {
@@ -23,7 +25,7 @@ export async function atDesk(
   const display = createDisplay()
   const interrupt = watchInterrupt()
   try {
-    process.exitCode = await work({ display, signal: interrupt.signal })
+    process.exitCode = await work({ display, signal: interrupt.signal, interrupt: interrupt.interrupt })
   } catch (error) {
     if (interrupt.exitCode !== undefined) display.note(interrupted)
     process.exitCode = interrupt.exitCode ?? saidFailure(error, display)

@@ -21,9 +21,10 @@ Exit codes:
   0    done
   1    the tool ran and says that it failed (isError)
   2    the command line, a file or a variable cannot be used
-  3    there is no connection: unreachable, not started, lost, or not authorized
+  3    there is no connection: unreachable, silent, not started, lost, or not authorized
   4    the server answered with an error, or not by the protocol
   5    a question was declined or cancelled, and the call failed
   6    suspended: continue with "pannier resume FILE"
-  7    the server was silent for --timeout seconds
-  130  interrupted with Ctrl-C; the request was cancelled on the server`
+  7    the server was silent for --timeout seconds in a call
+  130  interrupted with Ctrl-C; the request was cancelled on the server
+  143  terminated; the request was cancelled, too`

@@ -91,6 +91,7 @@ const CODES: Readonly<Record<'badInput' | 'noConnection' | 'timedOut' | 'protoco
     'SAVED_INVALID',
     'SAVED_NEWER',
     'SAVED_UNUSABLE',
+    'JAR_UNAVAILABLE',
     'TASK_UNANSWERABLE',
   ],
   noConnection: ['CONNECT_FAILED', 'AUTHORIZATION_FAILED', 'ROUND_UNSENT', 'STREAM_ENDED', 'TASK_UNREACHABLE'],

@@ -6,6 +6,8 @@ export interface Interrupt {
   readonly signal: AbortSignal
   /** The exit code, once a signal came. */
   readonly exitCode: typeof EXIT.interrupted | typeof EXIT.terminated | undefined
+  /** The same as the signal that Ctrl-C sends; a form takes that key for itself. */
+  interrupt(): void
   /** The signals do again what they did before. */
   release(): void
 }
@@ -25,6 +27,7 @@ export function watchInterrupt(): Interrupt {
     get exitCode() {
       return exitCode
     },
+    interrupt: () => onSignal('SIGINT'),
     release: () => {
       for (const name of SIGNALS) process.off(name, onSignal)
     },

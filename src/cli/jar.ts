@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { Command } from 'commander'
 import { defaultJarPath, type Jar, type JarFilter, jarServerOf, StateError, sqliteJar } from '../state/index.ts'
 import { InputError } from './inputError.ts'
@@ -97,10 +97,15 @@ function asShown<Given extends string | undefined>(given: Given): Given | string
 }
 
 function serverName(given: string): string {
-  if (!/^(https?|wss?):\/\//i.test(given)) return given
+  if (!/^(https?|wss?):\/\//i.test(given)) return isFile(given) ? realpathSync(given) : given
   const place = jarServerOf({ url: given }, { allowLocal: true })
   if ('server' in place) return place.server
   throw new InputError(`--server: ${place.refused}`)
+}
+
+/** A server that is a file is kept under its real path, however it was named when it was started. */
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile()
 }
 
 function nothing(chosen: Chosen): string {

@@ -82,9 +82,13 @@ function typeName(schema: unknown, depth = 0): string {
   const { type, enum: values, const: value, items, anyOf, oneOf, $ref } = schema
   if (Array.isArray(values)) return values.map((item) => JSON.stringify(item)).join(' | ')
   if (value !== undefined) return JSON.stringify(value)
-  if (type === 'array') return `${typeName(items, depth + 1)}[]`
+  if (type === 'array') return `${bracketed(typeName(items, depth + 1))}[]`
   if (type !== undefined) return (Array.isArray(type) ? type : [type]).map(String).join(' | ')
   const parts = Array.isArray(anyOf) ? anyOf : oneOf
   if (Array.isArray(parts)) return parts.map((part) => typeName(part, depth + 1)).join(' | ')
   return typeof $ref === 'string' ? ($ref.split('/').at(-1) ?? 'any') : 'any'
+}
+
+function bracketed(type: string): string {
+  return type.includes(' | ') ? `(${type})` : type
 }

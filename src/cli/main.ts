@@ -16,6 +16,7 @@ import { resourcesCommand } from './resources.ts'
 import { resumeCommand } from './resume.ts'
 import { taskCommand } from './task.ts'
 import { toolsCommand } from './tools.ts'
+import { usageText } from './usageText.ts'
 import { readVersion } from './version.ts'
 import { withoutSecrets } from './withoutSecrets.ts'
 
@@ -56,7 +57,9 @@ const program = new Command('pannier')
   .addHelpText('after', EXAMPLES)
 
 everyCommand(program).forEach((command) =>
-  command.exitOverride().configureOutput({ outputError: (text, write) => write(withoutSecrets(text)) }),
+  command.exitOverride().configureOutput({
+    outputError: (text, write) => write(plainText(withoutSecrets(usageText(text, wholeName(command))))),
+  }),
 )
 
 // Standard output is for results, and the SDK tells its developers things there.
@@ -76,6 +79,10 @@ try {
 function operandsOf(command: Command): string {
   const [first = ''] = command.usage().split('\n')
   return first.replace('[options]', '').replace('[command]', '').trim()
+}
+
+function wholeName(command: Command): string {
+  return command.parent === null ? command.name() : `${wholeName(command.parent)} ${command.name()}`
 }
 
 function everyCommand(command: Command): Command[] {

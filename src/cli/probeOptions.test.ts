@@ -59,7 +59,7 @@ test.each<[Partial<ProbeFlags>, string]>([
   [{ timeout: '-1' }, '--timeout takes a number of seconds above 0.'],
   [{ method: ['4'] }, '--method is 1, 2 or 3.'],
   [{ bearerEnv: 'NONE' }, '--bearer-env NONE: this variable is not set.'],
-  [{ known: 'no-such-file' }, 'Cannot read the file given with --known (ENOENT); check its path.'],
+  [{ known: 'no-such-file' }, 'Cannot read no-such-file, the file given with --known (ENOENT); check its path.'],
 ])('%j is refused with what to do', async (flags, message) => {
   await expect(read(flags)).rejects.toThrow(message)
 })

@@ -5,6 +5,7 @@ import { added, TARGET_HELP, withClientOptions } from './clientOptions.ts'
 import { readOperands } from './commandLine.ts'
 import { atDesk } from './desk.ts'
 import { EXIT_HELP } from './exitCodes.ts'
+import { named } from './named.ts'
 import { logMeta } from './serverLog.ts'
 import { stringArguments } from './typedArguments.ts'
 
@@ -22,8 +23,13 @@ export function promptCommand(server: readonly string[] | undefined): Command {
     .action((operands: string[], flags: PromptFlags) =>
       atDesk((desk) => {
         const { target, values } = readOperands(operands, server, ['NAME'])
-        const params = { name: values[0] ?? '', arguments: stringArguments(flags.arg ?? []), ...logMeta(flags) }
-        return ask(target, flags, desk, () => ({ method: 'prompts/get', params }))
+        const [name = ''] = values
+        const params = { name, arguments: stringArguments(flags.arg ?? []), ...logMeta(flags) }
+        return ask(target, flags, desk, async (client, options) => {
+          const { prompts } = await client.listPrompts(undefined, options)
+          named('prompt', name, prompts)
+          return { method: 'prompts/get', params }
+        })
       }),
     )
     .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)

@@ -1,10 +1,13 @@
+import { ProtocolError } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
+import { clientCode } from '../client/index.ts'
 import { ANSWER_HELP, withAnswerOptions } from './answerOptions.ts'
 import { type AskingFlags, ask, withSaveOption } from './asking.ts'
 import { TARGET_HELP, withClientOptions } from './clientOptions.ts'
 import { readOperands } from './commandLine.ts'
-import { atDesk } from './desk.ts'
-import { EXIT_HELP } from './exitCodes.ts'
+import { atDesk, type Desk } from './desk.ts'
+import { EXIT_HELP, type ExitCode } from './exitCodes.ts'
+import { failureOf } from './failure.ts'
 import { logMeta } from './serverLog.ts'
 
 /** `pannier read`: reads a resource. */
@@ -17,9 +20,25 @@ export function readCommand(server: readonly string[] | undefined): Command {
       atDesk((desk) => {
         const { target, values } = readOperands(operands, server, ['URI'])
         const params = { uri: values[0] ?? '', ...logMeta(flags) }
-        return ask(target, flags, desk, () => ({ method: 'resources/read', params }))
+        const asked = ask(target, flags, desk, () => ({ method: 'resources/read', params }))
+        return asked.catch((error: unknown) => sayWhatThereIs(error, desk))
       }),
     )
     .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
   return withSaveOption(withAnswerOptions(withClientOptions(command)))
+}
+
+/** A list cannot tell whether there is such a resource, because templates have no end; so the server has been asked. */
+function sayWhatThereIs(error: unknown, { display, signal }: Desk): ExitCode {
+  const failure = failureOf(error)
+  if (failure === undefined || signal.aborted || !mayBeUnknown(error)) throw error
+  display.note(`error: ${failure.text}\nSee what there is with: pannier resources TARGET`)
+  return failure.exitCode
+}
+
+// The first is that of revision 2026-07-28, the second that of the ones before it.
+const UNKNOWN: ReadonlySet<number> = new Set([-32602, -32002])
+
+function mayBeUnknown(error: unknown): boolean {
+  return error instanceof ProtocolError && UNKNOWN.has(error.code) && clientCode(error) === undefined
 }

@@ -14,7 +14,7 @@ export async function readKeysValue({ argument, file, environment }: KeysSource)
     throw new InputError('Keys are not given as arguments, where others can see them; use PANNIER_KEYS or --keys-file.')
   }
   const path = argument ?? file
-  if (path !== undefined) return valueIn(await readInputFile(path, '--keys-file'))
+  if (path !== undefined) return valueIn(await readInputFile(path, '--keys-file', undefined, { named: false }))
   if (environment !== undefined) return environment
   throw new InputError(
     'No keys given: set PANNIER_KEYS, or name a file with --keys-file, or pass - for standard input.',

@@ -34,8 +34,9 @@ export function resumeCommand(server: readonly string[] | undefined): Command {
 }
 
 const RESUME_HELP = `
-The file is removed when the call is done. Where a question stays open it is written anew, and the call can be resumed
-again. Headers and tokens are not saved: give them again.`
+The file is removed when the call is done, or put to sleep in another file. Where a question stays open it is written
+anew, and the call can be resumed again. Headers and tokens are not saved: give them again. A command is started again:
+a server made with Pannier needs the same PANNIER_KEYS then as before.`
 
 async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitCode> {
   const file = savedFile(path)
@@ -45,8 +46,8 @@ async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitC
   await next.assertUsable({ mayReplaceCall: flags.suspend === undefined || flags.suspend === path })
   const notes: AnswerNotes = { declined: false }
   const host = hostOf(desk, notes, next)
-  // Without a terminal, what has no answer stays open.
-  const isOpenEnded = !host.isTerminal && !flags.yes && !flags.decline
+  // What nobody has an answer for stays open.
+  const isOpenEnded = flags.yes || (!host.isTerminal && !flags.decline)
   const suspend = flags.suspend ?? (isOpenEnded ? path : undefined)
   const answerers = await chooseAnswerers(suspend === undefined ? flags : { ...flags, suspend }, host)
   return refusalCounts(desk, notes, async () => {
@@ -59,8 +60,9 @@ async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitC
       file: flags.suspend ?? path,
       notes,
     }
-    // The call is done, whether or not its result can be shown: it must not be sent again.
-    if (suspendedOf(result) === undefined) await file.remove()
+    // The call is done, or further and in another file. Whether or not that can be shown, it must not be sent again.
+    const isElsewhere = flags.suspend !== undefined && flags.suspend !== path
+    if (isElsewhere || suspendedOf(result) === undefined) await file.remove()
     return showOutcome(saved, result, showing)
   })
 }

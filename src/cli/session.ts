@@ -43,7 +43,8 @@ export async function withServer<Result>(
   const notices = noticesOf(desk.display, flags.verbose ?? false)
   const login = flags.oauth ? await loginFor(target, desk) : undefined
   try {
-    const client = await connected(target, {
+    const open = flags.jar === undefined ? connectedAnyway(desk) : connected
+    const client = await open(target, {
       ...connectOptions(flags),
       ...(login && { authorizer: login.authorizer }),
       answerers,
@@ -67,6 +68,19 @@ export async function withServer<Result>(
 
 function connected(target: Target, options: ConnectOptions): Promise<Client> {
   return connect(target, { name: 'pannier', version: readVersion(), ...options })
+}
+
+/** Nobody asked for the user's own jar, so one that cannot be used is no reason to fail. */
+function connectedAnyway({ display }: Desk): typeof connected {
+  return async (target, options) => {
+    try {
+      return await connected(target, options)
+    } catch (error) {
+      if (!(error instanceof ClientError && error.code === 'JAR_UNAVAILABLE')) throw error
+      display.note(`${error.message} State that servers ask to keep is neither sent nor kept.`)
+      return connected(target, { ...options, jar: false })
+    }
+  }
 }
 
 function connectOptions(flags: ClientFlags): ConnectOptions {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { stringArguments, typedArguments } from './typedArguments.ts'
+import { stringArguments, typedArguments, unnamedArguments } from './typedArguments.ts'
 
 const schema = {
   type: 'object',
@@ -98,4 +98,16 @@ describe('an argument that does not fit is refused, without its value', () => {
 test("a prompt's arguments are strings, each given once", () => {
   expect(stringArguments(['a=1', 'b=true'])).toEqual({ a: '1', b: 'true' })
   expect(() => stringArguments(['a=1', 'a=2'])).toThrow(/given twice/)
+})
+
+test.each<[object, string[]]>([
+  [{ properties: { a: {} } }, ['c', 'toString']],
+  [{ properties: {} }, ['a', 'c', 'toString']],
+  [{}, []],
+  [{ properties: { a: {} }, additionalProperties: true }, []],
+  [{ properties: { a: {} }, additionalProperties: { type: 'string' } }, []],
+  [{ properties: { a: {} }, patternProperties: { '^c': {} } }, []],
+  [{ properties: { a: {} }, allOf: [{ properties: { c: {} } }] }, []],
+])('%j does not name %j', (schema, names) => {
+  expect(unnamedArguments(['a=1', 'c=1', 'c=2', 'toString=1'], schema as never)).toEqual(names)
 })

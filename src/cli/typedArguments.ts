@@ -31,6 +31,26 @@ export function typedArguments(pairs: readonly string[], schema: Json, wording: 
   )
 }
 
+// What names properties in another place than `properties`, so that a name which is missing there says nothing.
+const NAMING_ELSEWHERE = [
+  'additionalProperties',
+  'patternProperties',
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'if',
+  'dependentSchemas',
+]
+
+/** The names of pairs that a schema does not have and does not speak of either: perhaps slips of the pen. */
+export function unnamedArguments(pairs: readonly string[], schema: Json): readonly string[] {
+  const { properties } = schema
+  if (!isObject(properties) || NAMING_ELSEWHERE.some((keyword) => schema[keyword] !== undefined)) return []
+  const names = new Set(pairs.map((pair) => splitPair(pair, ARGUMENTS.option)[0]))
+  return [...names].filter((name) => !Object.hasOwn(properties, name))
+}
+
 /** `name=value`, as it stands: prompts take strings only. */
 export function stringArguments(pairs: readonly string[]): Record<string, string> {
   const entries = pairs.map((pair) => splitPair(pair, ARGUMENTS.option))

@@ -12,6 +12,8 @@ export interface AskedCall {
 export interface Asked {
   /** The key it stands under, or the id of a pushed request. */
   readonly key: string
+  /** A server of the session era pushed it, and holds its call open: it has no key, and cannot be put to sleep. */
+  readonly isPushed?: boolean
   readonly request: InputRequest
   /** The call that needs the answer; undefined where a server of the session era asks while several are under way. */
   readonly call: AskedCall | undefined

@@ -58,6 +58,14 @@ describe('defaults', () => {
     expect(await defaults()(asked(page))).toEqual({ action: 'decline' })
   })
 
+  test('leaves the rest to another answerer, whatever kind it is of', async () => {
+    const some = defaults({ otherwise: ({ request }) => ({ action: 'cancel', method: request.method }) })
+    for (const request of [form(all, ['nick']), page, sampling, roots]) {
+      expect(await some(asked(request))).toEqual({ action: 'cancel', method: request.method })
+    }
+    expect(await some(asked(form({})))).toEqual({ action: 'accept', content: {} })
+  })
+
   test('a default that its own field refuses counts for nothing', async () => {
     const age = { type: 'integer', minimum: 18, default: 3 }
     expect(await defaults()(asked(form({ age }, ['age'])))).toEqual({ action: 'decline' })
@@ -110,6 +118,13 @@ describe('fixed', () => {
     expect(() => fixed({})(unasked)).toThrow(expect.objectContaining({ code: 'QUESTION_UNANSWERED' }))
     expect(() => fixed({})(unasked)).not.toThrow('\u001b')
     expect(await fixed({}, { otherwise: refuse() })(unasked)).toEqual({ action: 'decline' })
+  })
+
+  test('a pushed question has no key, so the error says what helps instead of one', async () => {
+    const pushed = { ...asked(agree, '0'), isPushed: true }
+    const message = expect.stringMatching(/^(?!.*"0").*have no keys.*"otherwise"/)
+    expect(() => fixed({})(pushed)).toThrow(expect.objectContaining({ code: 'QUESTION_UNANSWERED', message }))
+    expect(await fixed({}, { otherwise: refuse() })(pushed)).toEqual({ action: 'decline' })
   })
 })
 

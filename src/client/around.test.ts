@@ -110,6 +110,30 @@ test('the outermost layer is the first to see what goes out, and the last to see
   expect(above.heard).toMatchObject([{ marks: 'ba' }])
 })
 
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('broken')
+    },
+    { status: 'rejected' },
+  ],
+  ['gives no promise', () => undefined, { status: 'fulfilled' }],
+])('a transport whose send %s is one with promises to layers', async (_, send, outcome) => {
+  const inner = Object.assign(new FakeTransport(), { send })
+  const sent: Promise<void>[] = []
+  const layer: Layer = (transport) =>
+    around(transport, (ends) => ({
+      send(message, options) {
+        const sending = ends.send(message, options)
+        sent.push(sending)
+        return sending
+      },
+    }))
+  await Promise.allSettled([layer(inner).send({ method: 'any' } as never)])
+  expect(await Promise.allSettled(sent)).toMatchObject([outcome])
+})
+
 test('several messages in one pass untouched', async () => {
   const inner = new FakeTransport()
   const batch = [{ method: 'a' }, { method: 'b' }]

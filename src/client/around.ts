@@ -24,8 +24,8 @@ export interface Passage {
   /** Before the inner transport starts, and around it. */
   start?(inner: () => Promise<void>): Promise<void>
   setProtocolVersion?(version: string, inner: (version: string) => void): void
-  /** The connection is over: nothing more comes or goes. */
-  closed?(): void
+  /** The connection is over: nothing more comes or goes. `isLost` where it was not ended from this side. */
+  closed?(isLost: boolean): void
 }
 
 export function around<T extends object>(inner: T, open: (ends: Ends) => Passage): T {
@@ -75,8 +75,13 @@ class Core implements Inside {
     this.#transport = transport
   }
 
+  /** Whatever a transport does when it fails: for layers that is a promise. */
   send(message: WireMessage, options?: SendOptions): Promise<void> {
-    return this.#transport.send(message, options)
+    try {
+      return Promise.resolve(this.#transport.send(message, options))
+    } catch (error) {
+      return failed(error)
+    }
   }
 
   read(member: Member): unknown {
@@ -94,6 +99,10 @@ class Core implements Inside {
     const plain = typeof value === 'function' ? (this.#original.get(value) ?? value) : value
     return Reflect.set(this.#transport, member, plain, this.#transport)
   }
+}
+
+async function failed(error: unknown): Promise<never> {
+  throw error
 }
 
 /** A transport with one layer around it. */
@@ -165,7 +174,7 @@ function ownMethods(transport: Transport, ends: Ends, passage: Passage): Partial
   }
   if (closed !== undefined) {
     methods.close = async () => {
-      closed.call(passage)
+      closed.call(passage, false)
       await transport.close()
     }
   }
@@ -179,7 +188,7 @@ function handlersFor(passage: Passage, handlers: Handlers): Handlers {
     ...(receive !== undefined && { onmessage: receive.bind(passage) }),
     ...(closed !== undefined && {
       onclose: () => {
-        closed.call(passage)
+        closed.call(passage, true)
         handlers.onclose?.()
       },
     }),

@@ -4,6 +4,7 @@
  * it has `pid` and `stderr`.
  */
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { PassThrough, type Readable } from 'node:stream'
 import {
   deserializeMessage,
@@ -23,6 +24,8 @@ export interface LineSeam {
   outgoing(line: string): string
 }
 
+/** How long a process that closed its end may take to exit. */
+const LAST_MOMENT_MS = 100
 /** How long the rest of the output may take once the process has exited; others may hold the pipe for ever. */
 const LAST_WORDS_MS = 500
 
@@ -35,6 +38,7 @@ export class ChildTransport implements Transport {
   readonly #seam: LineSeam
   #child: ChildProcess | undefined
   #ended: string | undefined
+  #lastMoment: Promise<void> | undefined
   #isClosing = false
   #isClosed = false
 
@@ -78,7 +82,7 @@ export class ChildTransport implements Transport {
     if (!stdin?.writable) return Promise.reject(new SdkError(SdkErrorCode.NotConnected, 'The server has ended.'))
     const line = this.#seam.outgoing(JSON.stringify(message))
     return new Promise((resolve, reject) => {
-      stdin.write(`${line}\n`, (error) => (error ? reject(error) : resolve()))
+      stdin.write(`${line}\n`, (error) => (error ? this.#afterLastMoment(() => reject(error)) : resolve()))
     })
   }
 
@@ -86,6 +90,18 @@ export class ChildTransport implements Transport {
     this.#isClosing = true
     if (this.#child !== undefined) await endGroup(this.#child)
     this.#finish()
+  }
+
+  /** A process that hears nothing any more is about to end, and how it does is worth a moment. */
+  #afterLastMoment(then: () => void): void {
+    this.#lastMoment ??= this.#exit()
+    void this.#lastMoment.then(then)
+  }
+
+  async #exit(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    await once(child, 'exit', { signal: AbortSignal.timeout(LAST_MOMENT_MS) }).catch(() => undefined)
   }
 
   #read(line: string): void {

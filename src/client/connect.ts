@@ -21,8 +21,10 @@ import { PatientClient } from './patientClient.ts'
 import { placeOf } from './place.ts'
 import { rounds } from './rounds.ts'
 import { scope } from './scope.ts'
+import { withoutPage } from './sendFailure.ts'
 import { addressOf, nameOf, type Target } from './target.ts'
 import { tasks, type TasksOptions } from './tasks.ts'
+import { timerMs } from './timerMs.ts'
 import type { Layer } from './transport.ts'
 import { openWire, type Wire } from './wire.ts'
 
@@ -78,9 +80,21 @@ export interface ConnectOptions {
 const STDIO_PROBE_MS = 5_000
 const MINUTE_MS = 60_000
 
-export async function connect(target: Target, options: ConnectOptions = {}): Promise<Client> {
+/** With times that timers can take. */
+type Settled = ConnectOptions & ReturnType<typeof timesOf>
+
+function timesOf({ connectTimeoutMs = MINUTE_MS, timeoutMs = MINUTE_MS }: ConnectOptions) {
+  return {
+    connectTimeoutMs: timerMs(connectTimeoutMs, '"connectTimeoutMs"'),
+    timeoutMs: timerMs(timeoutMs, '"timeoutMs"'),
+  }
+}
+
+export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
+  const options = { ...given, ...timesOf(given) }
   options.signal?.throwIfAborted()
   const address = await addressOf(target)
+  options.signal?.throwIfAborted()
   const name = nameOf(target)
   const wire = openWire(address, options)
   try {
@@ -99,15 +113,15 @@ export async function connect(target: Target, options: ConnectOptions = {}): Pro
   }
 }
 
-async function connectBy(wire: Wire, target: Target, options: ConnectOptions, prior?: PriorDiscovery): Promise<Client> {
-  const { connectTimeoutMs = MINUTE_MS, timeoutMs = MINUTE_MS, signal } = options
+async function connectBy(wire: Wire, target: Target, options: Settled, prior?: PriorDiscovery): Promise<Client> {
+  const { connectTimeoutMs, timeoutMs, signal } = options
   const jar = openJar(wire.address, options)
   const leaving = goodbye(wire.endSession)
   const client = clientFor(wire, options, async () => {
     await leaving.say()
     await jar.end()
   })
-  const layers = compose(upperLayers(target, options, leaving), jar.layer, deadline(timeoutMs), leaving.layer)
+  const layers = compose(upperLayers(target, options, leaving), jar.layer, deadline(timeoutMs, wire), leaving.layer)
   // The SDK's first question to a server knows no signal.
   const giveUp = (): void => void wire.transport.close()
   signal?.addEventListener('abort', giveUp, { once: true })
@@ -124,15 +138,15 @@ async function connectBy(wire: Wire, target: Target, options: ConnectOptions, pr
   }
 }
 
-function clientFor({ isProcess }: Wire, options: ConnectOptions, leave: () => Promise<void>): Client {
-  const { name = 'pannier', version = '0', connectTimeoutMs = MINUTE_MS, onNotice } = options
+function clientFor({ isProcess }: Wire, options: Settled, leave: () => Promise<void>): Client {
+  const { name = 'pannier', version = '0', connectTimeoutMs, onNotice } = options
   const probe = isProcess && { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, connectTimeoutMs) } }
   const ours: ClientOptions = {
     versionNegotiation: { mode: 'auto', ...probe },
     jsonSchemaValidator: limitedValidator(new AjvJsonSchemaValidator()),
   }
   const client = new PatientClient({ name, version }, { ...ours, ...options.client }, leave)
-  client.onerror = (error) => onNotice?.({ kind: 'error', error })
+  client.onerror = (error) => onNotice?.({ kind: 'error', error: withoutPage(error) })
   return client
 }
 
@@ -155,6 +169,6 @@ function diedOfTheProbe(error: unknown, wire: Wire): boolean {
   return isProbe && wire.isProcess && wire.ended() !== undefined
 }
 
-function attempt(wire: Wire, name: string, { connectTimeoutMs = MINUTE_MS }: ConnectOptions) {
+function attempt(wire: Wire, name: string, { connectTimeoutMs }: Settled) {
   return { name, timeoutMs: connectTimeoutMs, ended: wire.ended() }
 }

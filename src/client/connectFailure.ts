@@ -27,7 +27,7 @@ export function unauthorized(server: string, cause: unknown): ClientError {
 
 function whyOf({ isLate, why, status }: FailureReason, { timeoutMs, ended }: Attempt): string {
   if (isLate) return `it did not answer within ${timeoutMs / 1000} s.`
-  return why ?? httpReason(status) ?? ended ?? 'it does not speak MCP.'
+  return ended ?? why ?? httpReason(status) ?? 'it does not speak MCP.'
 }
 
 function httpReason(status: number | undefined): string | undefined {

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Above, FakeTransport, settled } from '../../test/client/fakeTransport.ts'
 import { deadline } from './deadline.ts'
 
@@ -73,6 +73,51 @@ test('progress of a request begins its time again, and only its own', async () =
   expect(ended).toMatchObject([timeout(2)])
 })
 
+test.each([
+  ['of no request', { progress: 1 }, [timeout(1)]],
+  ['under another spelling of the token', { progressToken: '7', progress: 1 }, []],
+])('progress %s', async (_, params, ended) => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'tools/call', params: { _meta: { progressToken: 7 } } })
+  for (let step = 0; step < 6; step++) {
+    await setTimeout(SILENCE_MS / 3)
+    transport.say({ method: 'notifications/progress', params })
+  }
+  expect(above.heard.filter(({ error }) => error !== undefined)).toMatchObject(ended)
+})
+
+test('a server that only pings is silent', async () => {
+  const { transport, above } = open()
+  await above.send({ id: 1, method: 'tools/call' })
+  for (let id = 0; id < 6; id++) {
+    await setTimeout(SILENCE_MS / 3)
+    transport.say({ id, method: 'ping' })
+    await above.send({ id, result: {} })
+  }
+  expect(above.heard.filter(({ error }) => error !== undefined)).toMatchObject([timeout(1)])
+})
+
+test('a request that was given up before it came here is not sent', async () => {
+  const { transport, above } = open()
+  const requestSignal = AbortSignal.abort(new Error('given up'))
+  await expect(above.send({ id: 1, method: 'tools/call' }, { requestSignal })).rejects.toThrow('given up')
+  expect(transport.sent).toEqual([])
+})
+
+test.each([0, -1, Number.NaN])('no deadline can be %s', (silenceMs) => {
+  expect(() => deadline(silenceMs)).toThrow('A deadline must be a number of milliseconds above 0.')
+})
+
+test('a deadline that is longer than timers take is a long one', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const transport = new FakeTransport()
+  const above = new Above(deadline(Number.POSITIVE_INFINITY)(transport))
+  await above.send({ id: 1, method: 'tools/call' })
+  await vi.advanceTimersByTimeAsync(86_400_000)
+  expect([above.heard, vi.getTimerCount()]).toEqual([[], 1])
+})
+
 test('time stands still while the server waits for an answer of ours', async () => {
   const { transport, above } = open()
   await above.send({ id: 1, method: 'tools/call' })
@@ -118,6 +163,21 @@ test('a request whose stream ends without its answer fails at once, and one that
   for (const options of transport.options) Reflect.apply(options?.['onRequestStreamEnd'] as () => void, undefined, [])
   expect(ends).toEqual([1, 2])
   expect(above.heard).toMatchObject([{ id: 2 }, { id: 1, error: { data: { code: 'STREAM_ENDED' } } }])
+})
+
+test.each([
+  [undefined, 'The connection ended before the answer came; the request may have had effects.'],
+  [
+    'its process ended with exit code 9.',
+    'The server gave no answer: its process ended with exit code 9. The request may have had effects.',
+  ],
+])('requests under way fail at once with a connection that is lost (%s)', async (how, message) => {
+  const transport = new FakeTransport()
+  const above = new Above(deadline(SILENCE_MS, { ended: () => how })(transport))
+  await above.send({ id: 1, method: 'tools/call' })
+  await above.send({ id: 2, method: 'subscriptions/listen' })
+  transport.onclose?.()
+  expect(above.heard).toMatchObject([{ id: 1, error: { message, data: { code: 'STREAM_ENDED' } } }])
 })
 
 test('a subscription may be silent for ever, and a closed connection has no time', async () => {

@@ -9,6 +9,7 @@ import { around, type Ends, type Passage } from './around.ts'
 import { hasChild } from './childLines.ts'
 import { answerIn, sendFailure } from './sendFailure.ts'
 import { Silences, type Silent } from './silences.ts'
+import { timerMs } from './timerMs.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import {
   cancelledId,
@@ -23,9 +24,15 @@ import {
   type WireRequest,
 } from './wireMessage.ts'
 
+export interface DeadlineOptions {
+  /** How the other side ended, as the rest of a sentence, where that is known. */
+  ended?: () => string | undefined
+}
+
 /** A request with `silenceMs` of silence ends with the code REQUEST_TIMED_OUT, and is cancelled on the server. */
-export function deadline(silenceMs: number): Layer {
-  return (transport) => around(transport, (ends) => new Deadline(ends, silenceMs, !hasChild(transport)))
+export function deadline(silenceMs: number, { ended }: DeadlineOptions = {}): Layer {
+  const ms = timerMs(silenceMs, 'A deadline')
+  return (transport) => around(transport, (ends) => new Deadline(ends, ms, !hasChild(transport), ended))
 }
 
 interface Waiting extends Silent {
@@ -43,22 +50,24 @@ class Deadline implements Passage {
   readonly #silenceMs: number
   /** Whether requests may have streams of their own, which a process's have not. */
   readonly #hasStreams: boolean
+  readonly #ended: DeadlineOptions['ended']
   readonly #waiting: Silences<Waiting>
   /** The server's own questions that we have not answered yet. */
   readonly #asked = new Set<RequestId>()
   /** The stateless revision has no questions of servers: nobody answers them, so nobody waits for that. */
   #isModern = false
 
-  constructor(ends: Ends, silenceMs: number, hasStreams: boolean) {
+  constructor(ends: Ends, silenceMs: number, hasStreams: boolean, ended: DeadlineOptions['ended']) {
     this.#ends = ends
     this.#silenceMs = silenceMs
     this.#hasStreams = hasStreams
+    this.#ended = ended
     this.#waiting = new Silences(silenceMs, (one) => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(one)))
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(message, options)
-    if (isAnswer(message) && this.#asked.delete(message.id)) this.#beginAgain()
+    if (isAnswer(message) && this.#asked.delete(idKey(message.id))) this.#beginAgain()
     const cancelled = cancelledId(message)
     if (cancelled !== undefined) this.#forget(cancelled)
     return this.#ends.send(message, options)
@@ -67,19 +76,24 @@ class Deadline implements Passage {
   receive(message: WireMessage, extra: unknown): void {
     if (isAnswer(message)) this.#forget(message.id)
     else if (isRequest(message)) this.#heard(message)
-    else if (message.method === 'notifications/progress') this.#beginAgain(paramsOf(message)['progressToken'])
+    else if (message.method === 'notifications/progress') this.#progressed(paramsOf(message)['progressToken'])
     else this.#tookBack(cancelledId(message))
     this.#ends.deliver(message, extra)
   }
 
-  closed(): void {
+  closed(isLost: boolean): void {
+    const lost = isLost ? [...this.#waiting.all] : []
     this.#waiting.endAll()
     this.#asked.clear()
+    for (const { request } of lost) this.#lost(request.id)
   }
 
   #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
     this.#isModern = hasEnvelope(paramsOf(message))
     if (TIMELESS.has(message.method)) return this.#ends.send(message, options)
+    // Its caller may have given it up while a layer above waited for something.
+    const given = options?.['requestSignal']
+    if (given instanceof AbortSignal && given.aborted) return Promise.reject(given.reason as Error)
     const sent = this.#ends.send(message, this.#begin(message, options))
     return sent.catch((error: unknown) => this.#unsent(message.id, error))
   }
@@ -110,19 +124,24 @@ class Deadline implements Passage {
     return { ...options, requestSignal: abort.signal, onRequestStreamEnd: () => this.#streamEnded(id, options) }
   }
 
-  #heard({ id }: WireRequest): void {
-    if (!this.#isModern) this.#asked.add(id)
+  /** Servers send pings all the time, and wait for nobody with them. */
+  #heard({ id, method }: WireRequest): void {
+    if (!this.#isModern && method !== 'ping') this.#asked.add(idKey(id))
   }
 
   #tookBack(id: RequestId | undefined): void {
-    if (id !== undefined && this.#asked.delete(id)) this.#beginAgain()
+    if (id !== undefined && this.#asked.delete(idKey(id))) this.#beginAgain()
   }
 
-  /** For one request by its progress token, or for all. */
-  #beginAgain(token?: unknown): void {
+  #beginAgain(): void {
+    for (const waiting of this.#waiting.all) waiting.heardAt = performance.now()
+  }
+
+  #progressed(token: unknown): void {
+    if (!isId(token)) return
     for (const waiting of this.#waiting.all) {
-      const isMeant = token === undefined || metaIn(paramsOf(waiting.request))['progressToken'] === token
-      if (isMeant) waiting.heardAt = performance.now()
+      const own = metaIn(paramsOf(waiting.request))['progressToken']
+      if (isId(own) && idKey(own) === idKey(token)) waiting.heardAt = performance.now()
     }
   }
 
@@ -138,14 +157,25 @@ class Deadline implements Passage {
   #streamEnded(id: RequestId, options: SendOptions | undefined): void {
     const { onRequestStreamEnd } = options ?? {}
     if (typeof onRequestStreamEnd === 'function') Reflect.apply(onRequestStreamEnd, undefined, [])
-    if (!this.#forget(id)) return
-    const sentence = 'The connection ended before the answer came; the request may have had effects.'
+    if (this.#forget(id)) this.#lost(id)
+  }
+
+  #lost(id: RequestId): void {
+    const how = this.#ended?.()
+    const sentence =
+      how === undefined
+        ? 'The connection ended before the answer came; the request may have had effects.'
+        : `The server gave no answer: ${how} The request may have had effects.`
     this.#ends.deliver(errorMessage(id, INTERNAL_ERROR, sentence, { code: 'STREAM_ENDED' }))
   }
 
   #forget(id: RequestId): boolean {
     return this.#waiting.end(idKey(id))
   }
+}
+
+function isId(token: unknown): token is RequestId {
+  return typeof token === 'string' || typeof token === 'number'
 }
 
 /** In the stateless revision a notification says who sends it, as its request did. */

@@ -159,6 +159,11 @@ describe('the content of a form', () => {
   })
 })
 
+test('a problem with yes or no is told in the words of JSON: at a terminal both are chosen from a list', () => {
+  const fields = readFields({ properties: { sure: { type: 'boolean' } } })
+  expect(contentProblems(fields, { sure: 'yes' })).toEqual(['"sure": It must be true or false.'])
+})
+
 test('a default counts only where its own field accepts it', () => {
   expect(defaultOf(fieldOf({ type: 'integer', minimum: 5, default: 7 }))).toBe(7)
   expect(defaultOf(fieldOf({ type: 'integer', minimum: 5, default: 3 }))).toBeUndefined()

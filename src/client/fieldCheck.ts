@@ -19,7 +19,7 @@ export function problemOf(field: Field, value: unknown): string | undefined {
     case 'number':
       return typeof value === 'number' ? numberProblem(field, value) : 'It must be a number.'
     case 'boolean':
-      return typeof value === 'boolean' ? undefined : 'It must be yes or no.'
+      return typeof value === 'boolean' ? undefined : 'It must be true or false.'
     case 'choice':
       return valuesOf(field.choices).has(value) ? undefined : 'It must be one of the choices.'
     case 'choices':

@@ -1,4 +1,4 @@
-import type { Answerer } from './answerer.ts'
+import type { Answerer, Asked } from './answerer.ts'
 import { ClientError } from './errors.ts'
 import { type Given, questionName, responseTo } from './response.ts'
 
@@ -14,6 +14,13 @@ export function fixed(answers: Readonly<Record<string, Given>>, { otherwise }: F
     const given = Object.hasOwn(answers, key) ? answers[key] : undefined
     if (given !== undefined) return responseTo(key, request, given)
     if (otherwise !== undefined) return otherwise(asked)
-    throw new ClientError('QUESTION_UNANSWERED', `${questionName(key)} was asked and has no answer; add it.`)
+    throw unanswered(asked)
   }
+}
+
+function unanswered({ key, isPushed = false }: Asked): ClientError {
+  const sentence = isPushed
+    ? 'A server of an older revision asked a question, and those have no keys; give one answer for whatever is asked ("otherwise" of fixed, "*" of --answers).'
+    : `${questionName(key)} was asked and has no answer; add it.`
+  return new ClientError('QUESTION_UNANSWERED', sentence)
 }

@@ -1,7 +1,16 @@
 /** Which jar a client has, and for which server, principal and context it keeps state. */
 import { randomUUID } from 'node:crypto'
-import { type JarStore, jarServerOf, memoryJar, sqliteJar } from '../state/index.ts'
+import {
+  type Jar,
+  type JarOwner,
+  type JarStore,
+  jarServerOf,
+  memoryJar,
+  sqliteJar,
+  StateError,
+} from '../state/index.ts'
 import type { Address } from './address.ts'
+import { ClientError } from './errors.ts'
 import { jar } from './jar.ts'
 import type { Notice } from './notice.ts'
 import type { Layer } from './transport.ts'
@@ -44,7 +53,7 @@ export function openJar(address: Address, options: KeepingOptions): Keeping {
     }),
     end: async () => {
       // A store that fails now has said so before; leaving goes on.
-      if (context === undefined) await store.endContext(owner).catch(() => undefined)
+      if (context === undefined) await endContext(store, owner).catch(() => undefined)
       close()
     },
   }
@@ -52,6 +61,20 @@ export function openJar(address: Address, options: KeepingOptions): Keeping {
 
 function storeOf(choice: JarStore | string | undefined): { store: JarStore; close: () => void } {
   if (typeof choice === 'object') return { store: choice, close: () => undefined }
-  const own = choice === undefined ? memoryJar() : sqliteJar({ path: choice })
+  const own = choice === undefined ? memoryJar() : jarAt(choice)
   return { store: own, close: () => own.close() }
+}
+
+/** A store of the host's may throw where it should give a promise. */
+async function endContext(store: JarStore, owner: JarOwner): Promise<void> {
+  await store.endContext(owner)
+}
+
+function jarAt(path: string): Jar {
+  try {
+    return sqliteJar({ path })
+  } catch (cause) {
+    if (!(cause instanceof StateError)) throw cause
+    throw new ClientError('JAR_UNAVAILABLE', `The jar ${path} cannot be used. ${cause.message}`, { cause })
+  }
 }

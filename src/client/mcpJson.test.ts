@@ -104,6 +104,19 @@ describe('a file that cannot be used is refused with its place and no value', ()
     ],
     ['an entry that is no object', secret, 'CONFIG_INVALID', /#a must be an object/],
     ['the transport sse', { type: 'sse', url: 'http://a' }, 'CONFIG_INVALID', /which was replaced/],
+    [
+      'an address that is none of the web',
+      { url: `ftp://${secret}` },
+      'CONFIG_INVALID',
+      /mcp\.json#a: "url" must be a whole address/,
+    ],
+    ['half an address', { url: `http://:${secret}` }, 'CONFIG_INVALID', /#a: "url" must be a whole address/],
+    [
+      'a command and an address',
+      { command: secret, url: 'http://a' },
+      'CONFIG_INVALID',
+      /#a has a "command" and a "url";/,
+    ],
     ['a missing envFile', { command: 'a', envFile: 'none.env' }, 'CONFIG_UNREADABLE', /none\.env \(ENOENT\)/],
   ])('%s', async (_, entry, code, sentence) => {
     const error = await readEntry(fileWith({ mcpServers: { a: entry } }), 'a', { OTHER: secret }).catch(
@@ -114,11 +127,15 @@ describe('a file that cannot be used is refused with its place and no value', ()
   })
 
   test.each<[string, string, RegExp]>([
-    ['broken JSON', `{ "mcpServers": {\n "a": { "command" "${secret}" } } }`, /line 2: ColonExpected/],
+    [
+      'broken JSON',
+      `{ "mcpServers": {\n "a": { "command" "${secret}" } } }`,
+      /mcp\.json is not valid JSON at line 2: a colon is expected there\.$/,
+    ],
     ['no servers', `{ "servers": "${secret}" }`, /has no servers/],
     ['a list', `["${secret}"]`, /has no servers/],
     ['brackets without an end', '['.repeat(200_000), /nests too deep/],
-    ['another name', '{ "servers": { "b": {}, "c": {} } }', /has no server "a"; it has b, c\./],
+    ['another name', '{ "servers": { "b": {}, "": {}, "c": {} } }', /has no server "a"; it has "b", "", "c"\./],
     ['a name of every object', '{ "servers": { } }', /has no server "a"; it has none\./],
   ])('%s', async (_, text, sentence) => {
     const error = await readEntry(fileWith(text), 'a', {}).catch((e: unknown) => e)
@@ -136,6 +153,15 @@ describe('a file that cannot be used is refused with its place and no value', ()
   test('a missing file', async () => {
     await expect(addressOf(`${folder}/none.json#a`)).rejects.toMatchObject({ code: 'CONFIG_UNREADABLE' })
   })
+})
+
+test.each([
+  ['stdio', { command: 'a' }],
+  ['local', { command: 'a' }],
+  ['http', { url: 'http://a/' }],
+])('of a command and an address the type %s chooses', async (type, expected) => {
+  const both = { type, command: 'a', url: 'http://a/' }
+  expect(await readEntry(fileWith({ servers: { both } }, 'both.json'), 'both', {})).toMatchObject(expected)
 })
 
 test('the names of all servers of a file come in its order', async () => {

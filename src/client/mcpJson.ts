@@ -7,18 +7,18 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { parseEnv } from 'node:util'
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
 import { isObject } from '../protocol/index.ts'
 import type { Address } from './address.ts'
 import { ClientError } from './errors.ts'
 import { fieldsOf, type Fields } from './entryFields.ts'
+import { parseCommentedJson } from './commentedJson.ts'
 import type { Variables } from './variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
 /** The names of the servers in a file, in its order. One that is disabled there is left out; it can still be named. */
 export async function entryNames(file: string): Promise<readonly string[]> {
-  const servers = Object.entries(serversIn(parseText(await readText(file), file), file))
+  const servers = Object.entries(serversIn(parseCommentedJson(await readText(file), file), file))
   return servers.filter(([, entry]) => !isObject(entry) || entry['disabled'] !== true).map(([name]) => name)
 }
 
@@ -59,7 +59,7 @@ interface Entry {
 
 /** The entry of a file's text, with its variables put in. */
 function entryIn(text: string, place: EntryPlace): Entry {
-  const servers = serversIn(parseText(text, place.file), place.file)
+  const servers = serversIn(parseCommentedJson(text, place.file), place.file)
   const entry = Object.hasOwn(servers, place.name) ? servers[place.name] : undefined
   if (entry === undefined) throw invalid(`${place.file} has no server "${place.name}"; ${listed(Object.keys(servers))}`)
   const where = `${place.file}#${place.name}`
@@ -68,34 +68,29 @@ function entryIn(text: string, place: EntryPlace): Entry {
   const type = entry['type']
   if (type === 'sse' && !place.sse)
     throw invalid(`${where} has the type "sse", which was replaced; give its Streamable HTTP address.`)
-  if (entry['command'] !== undefined && type !== 'http') return commandOf(fields, place.project)
+  if (fields.has('command') && fields.has('url') && !DECIDING_TYPES.has(type)) throw invalid(`${where} ${TWO_PLACES}`)
+  if (entry['command'] !== undefined && !HTTP_TYPES.has(type)) return commandOf(fields, place.project)
   if (entry['url'] !== undefined) {
-    return { address: { url: fields.text('url'), headers: fields.texts('headers') } }
+    return { address: { url: httpUrl(fields.text('url'), where), headers: fields.texts('headers') } }
   }
   throw invalid(`${where} needs a "command" or a "url".`)
+}
+
+const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse'])
+const DECIDING_TYPES: ReadonlySet<unknown> = new Set([...HTTP_TYPES, 'stdio', 'local'])
+// Without a type nothing says which of the two is meant, and one of them starts a program.
+const TWO_PLACES = 'has a "command" and a "url"; leave one of them out, or choose with the type "stdio" or "http".'
+
+/** Whatever else is wrong with an address is seen where addresses are read. */
+function httpUrl(text: string, where: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
+  throw invalid(`${where}: "url" must be a whole address that begins with http:// or https://.`)
 }
 
 function commandOf(fields: Fields, project: string): Entry {
   const cwd = fields.has('cwd') ? resolve(project, fields.text('cwd')) : project
   const address = { command: fields.text('command'), args: fields.list('args'), env: fields.texts('env'), cwd }
   return fields.has('envFile') ? { address, envFile: resolve(project, fields.text('envFile')) } : { address }
-}
-
-function parseText(text: string, file: string): unknown {
-  const { value, errors } = parsed(text, file)
-  const [first] = errors
-  if (first === undefined) return value
-  const line = text.slice(0, first.offset).split('\n').length
-  throw new ClientError('CONFIG_UNREADABLE', `${file}, line ${line}: ${printParseErrorCode(first.error)}.`)
-}
-
-function parsed(text: string, file: string): { value: unknown; errors: readonly ParseError[] } {
-  const errors: ParseError[] = []
-  try {
-    return { value: parse(text.replace(/^\ufeff/, ''), errors, { allowTrailingComma: true }), errors }
-  } catch {
-    throw new ClientError('CONFIG_UNREADABLE', `${file} nests too deep to be read.`)
-  }
 }
 
 /** `mcpServers` (Claude, Copilot, Cursor), `servers` (VS Code's mcp.json), `mcp.servers` (VS Code's settings). */
@@ -108,7 +103,7 @@ function serversIn(file: unknown, path: string): Readonly<Record<string, unknown
 }
 
 function listed(names: readonly string[]): string {
-  return names.length === 0 ? 'it has none.' : `it has ${names.join(', ')}.`
+  return names.length === 0 ? 'it has none.' : `it has ${names.map((name) => `"${name}"`).join(', ')}.`
 }
 
 /** A file in `.vscode` or `.cursor` belongs to the folder above. */

@@ -9,6 +9,7 @@
 import { isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../protocol/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { hasChild } from './childLines.ts'
+import { ClientError } from './errors.ts'
 import { ModernListening } from './modernListening.ts'
 import { ModernStreams } from './modernStreams.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
@@ -66,7 +67,10 @@ class Modern implements Passage {
   receive(message: WireMessage, extra: unknown): void {
     if (this.#hello !== undefined && message.id === this.#hello.asked) return this.#discovered(this.#hello, message)
     if (this.#unheeded !== undefined && message.id === this.#unheeded) return
-    if (this.#era !== 'modern' || !this.#listening.takes(message)) this.#ends.deliver(message, extra)
+    if (this.#era !== 'modern') return this.#ends.deliver(message, extra)
+    if (wire.isRequest(message)) return this.#ends.report(outOfRevision(message))
+    if (wire.isAnswer(message)) this.#streams.answered(message.id)
+    if (!this.#listening.takes(message)) this.#ends.deliver(message, extra)
   }
 
   setProtocolVersion(version: string, inner: (version: string) => void): void {
@@ -173,6 +177,11 @@ class Modern implements Passage {
   #answer(id: RequestId): void {
     this.#ends.deliver(wire.resultMessage(id, {}))
   }
+}
+
+function outOfRevision({ method }: wire.WireRequest): ClientError {
+  const sentence = `The server's request "${method}" was dropped. Its revision has no requests of servers.`
+  return new ClientError('REQUEST_UNRELATED', sentence)
 }
 
 /** A server of the session era refuses what it does not know with a status; a network that fails has none. */

@@ -1,5 +1,5 @@
 /** The long answers of `subscriptions/listen` that a layer holds open for its client. */
-import type { Json } from '../protocol/index.ts'
+import type { Json, RequestId } from '../protocol/index.ts'
 import type { Ends } from './around.ts'
 import type { WireMessage } from './transport.ts'
 import { errorMessage, INTERNAL_ERROR } from './wireMessage.ts'
@@ -27,6 +27,11 @@ export class ModernStreams {
         { requestSignal: abort.signal, onRequestStreamEnd },
       )
       .catch(onRequestStreamEnd)
+  }
+
+  /** Its answer has come; that its stream ends now is no news. */
+  answered(id: RequestId): void {
+    this.#open.delete(String(id))
   }
 
   /** Where each request has a stream, its end is the sign; elsewhere it takes a word. */

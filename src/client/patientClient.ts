@@ -12,9 +12,7 @@ import {
   type ReadResourceRequest,
   type RequestOptions,
 } from '@modelcontextprotocol/client'
-
-/** The longest time a timer takes: 24 days. */
-const NO_LIMIT_MS = 2 ** 31 - 1
+import { LONGEST_MS } from './timerMs.ts'
 
 export class PatientClient extends Client {
   readonly #goodbye: () => Promise<void>
@@ -26,19 +24,27 @@ export class PatientClient extends Client {
   }
 
   override callTool(params: CallToolRequest['params'], options?: CallToolRequestOptions) {
-    return super.callTool(params, { ...options, timeout: options?.timeout ?? NO_LIMIT_MS })
+    return super.callTool(params, { ...options, timeout: options?.timeout ?? LONGEST_MS })
   }
 
   override getPrompt(params: GetPromptRequest['params'], options?: RequestOptions) {
-    return super.getPrompt(params, { ...options, timeout: options?.timeout ?? NO_LIMIT_MS })
+    return super.getPrompt(params, { ...options, timeout: options?.timeout ?? LONGEST_MS })
   }
 
   override readResource(params: ReadResourceRequest['params'], options?: RequestOptions) {
-    return super.readResource(params, { ...options, timeout: options?.timeout ?? NO_LIMIT_MS })
+    return super.readResource(params, { ...options, timeout: options?.timeout ?? LONGEST_MS })
   }
 
   override close(): Promise<void> {
-    this.#closing ??= this.#goodbye().then(() => super.close())
+    this.#closing ??= this.#leave()
     return this.#closing
+  }
+
+  async #leave(): Promise<void> {
+    try {
+      await this.#goodbye()
+    } finally {
+      await super.close()
+    }
   }
 }

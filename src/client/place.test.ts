@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeName, placeOf, targetOf } from './place.ts'
+import { placeName, placeOf, targetOf, type UnsavedParts } from './place.ts'
 import type { SavedPlace } from './savedCall.ts'
 import type { Target } from './target.ts'
 
@@ -22,6 +22,29 @@ test.each<[string, Target, SavedPlace, Target]>([
 ])('%s is found again from any folder', (_, target, place, again) => {
   expect(placeOf(target)).toEqual(place)
   expect(targetOf(place)).toEqual(again)
+})
+
+test('what was not saved is given again: an environment to a command, headers to a URL', () => {
+  const [env, headers] = [{ KEY: 'secret' }, { authorization: 'secret' }]
+  expect(targetOf({ target: ['node', 'server.js'], cwd: '/srv' }, { env })).toEqual({
+    command: 'node',
+    args: ['server.js'],
+    cwd: '/srv',
+    env,
+  })
+  expect(targetOf({ target: ['server'] }, { env })).toEqual({ command: 'server', args: [], env })
+  expect(targetOf({ target: 'https://a.example/mcp' }, { headers })).toEqual({ url: 'https://a.example/mcp', headers })
+  expect(targetOf({ target: 'a.json#b' }, {})).toBe('a.json#b')
+})
+
+test.each<[SavedPlace, UnsavedParts, RegExp]>([
+  [{ target: ['server'] }, { headers: { 'x-key': 'secret' } }, /is for a command\.$/],
+  [{ target: 'https://a.example/mcp' }, { env: { KEY: 'secret' } }, /is for a URL\.$/],
+  [{ target: 'a.json#b' }, { env: { KEY: 'secret' } }, /is for an entry of a file, where they stand themselves\.$/],
+])('what %j has no place for is refused, and not shown', (place, unsaved, sentence) => {
+  const give = (): unknown => targetOf(place, unsaved)
+  expect(give).toThrow(expect.objectContaining({ code: 'TARGET_INVALID', message: expect.stringMatching(sentence) }))
+  expect(give).not.toThrow(/secret/)
 })
 
 test('a place without a target is one that only the host knows', () => {

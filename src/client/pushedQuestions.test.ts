@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { getEventListeners } from 'node:events'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { settled } from '../../test/client/fakeTransport.ts'
 import { accept, call, done, form, inputRequired, layered } from '../../test/client/rounded.ts'
-import type { Asked } from './answerer.ts'
+import type { Answerer, Asked } from './answerer.ts'
+import { fixed } from './fixed.ts'
 import { suspend } from './suspend.ts'
 
 describe('a question that is pushed', () => {
@@ -25,24 +27,50 @@ describe('a question that is pushed', () => {
     expect(above.heard).toMatchObject([{ id: 'q1' }])
   })
 
-  test('that is taken back gets no answer', async () => {
+  test('leaves nothing behind on the signal of the call', async () => {
+    const adding = vi.spyOn(AbortSignal.prototype, 'addEventListener')
+    onTestFinished(() => adding.mockRestore())
+    const { wire, above, last } = layered({ form: () => accept() })
+    await above.send(call(1))
+    for (const id of ['q1', 'q2', 'q3']) wire.say({ id, ...form() })
+    await settled()
+    expect(last()).toMatchObject({ id: 'q3' })
+    const listened = new Set(adding.mock.contexts as AbortSignal[])
+    const counts = [...listened].map((signal) => getEventListeners(signal, 'abort').length)
+    // Each question has a signal of its own, which goes with it.
+    expect(counts.filter((count) => count > 1)).toEqual([])
+  })
+
+  test.each([
+    ['q1', 'q1'],
+    [7, '7'],
+  ])('that is taken back gets no answer (%j, %j)', async (id, requestId) => {
     const { wire, above } = layered({ form: () => new Promise((resolve) => setTimeout(resolve, 20, accept())) })
-    wire.say({ id: 'q1', ...form() })
-    wire.say({ method: 'notifications/cancelled', params: { requestId: 'q1' } })
+    wire.say({ id, ...form() })
+    wire.say({ method: 'notifications/cancelled', params: { requestId } })
     await new Promise((resolve) => setTimeout(resolve, 40))
     expect(wire.sent).toEqual([])
     expect(above.heard).toEqual([])
   })
 
-  test.each([
-    ['cannot be suspended', suspend()],
-    ['whose answerer fails is refused', () => Promise.reject(new Error('the secret reason'))],
-  ])('%s, and the host hears why', async (_, answerer) => {
+  test.each<[string, Answerer, object]>([
+    [
+      'cannot be suspended',
+      suspend({ target: 'a#b' }),
+      { name: 'Suspend', message: expect.stringMatching(/cannot be suspended; the question was refused\. Answer it/) },
+    ],
+    [
+      'whose answerer fails is refused',
+      () => Promise.reject(new Error('the secret reason')),
+      { message: 'the secret reason' },
+    ],
+    ['has no key to find an answer by', fixed({ name: {} }), { message: expect.stringMatching(/"otherwise"/) }],
+  ])('%s, and the host hears why', async (_, answerer, fault) => {
     const { wire, above, last } = layered({ form: answerer })
     wire.say({ id: 'q1', ...form() })
     await settled()
     expect(last()).toEqual({ jsonrpc: '2.0', id: 'q1', error: { code: -1, message: 'The client did not answer.' } })
-    expect(above.faults).toHaveLength(1)
+    expect(above.faults).toEqual([expect.objectContaining(fault)])
   })
 
   test('while several calls are under way does not say whose it is', async () => {

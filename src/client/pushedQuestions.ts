@@ -13,8 +13,9 @@ import { ClientError } from './errors.ts'
 import { MAX_QUESTIONS, tooMany } from './inputRequired.ts'
 import type { Questioner } from './questioner.ts'
 import type { RoundCall } from './roundCall.ts'
+import { Suspend } from './suspend.ts'
 import type { WireMessage } from './transport.ts'
-import { errorMessage, resultMessage, type WireRequest } from './wireMessage.ts'
+import { errorMessage, idKey, resultMessage, type WireRequest } from './wireMessage.ts'
 
 /** JSON-RPC leaves this number to applications; the session revisions show it for a refusal. */
 const REFUSED = -1
@@ -38,20 +39,22 @@ export class PushedQuestions {
     this.cancel(id)
     if (this.#open.size >= MAX_QUESTIONS) return this.#send(this.#refusal(id, tooMany(this.#open.size + 1)))
     const asked = new AbortController()
-    this.#open.set(id, asked)
+    this.#open.set(idKey(id), asked)
     // Folders are also asked for when a session begins, and bother nobody.
-    if (request.method !== 'roots/list') whenAllOver(calls, () => asked.abort())
+    const isBound = request.method !== 'roots/list'
+    const unbind = whenAllOver(isBound ? calls : [], () => asked.abort())
     const call = calls.length === 1 ? calls[0]?.about : undefined
-    const reply = await this.#reply(id, { key: String(id), request, call, signal: asked.signal })
-    if (this.#open.get(id) !== asked) return
-    this.#open.delete(id)
+    const reply = await this.#reply(id, { key: String(id), isPushed: true, request, call, signal: asked.signal })
+    unbind()
+    if (this.#open.get(idKey(id)) !== asked) return
+    this.#open.delete(idKey(id))
     await this.#send(reply)
   }
 
   /** The server takes a question back. */
   cancel(id: RequestId): boolean {
-    const asked = this.#open.get(id)
-    this.#open.delete(id)
+    const asked = this.#open.get(idKey(id))
+    this.#open.delete(idKey(id))
     asked?.abort()
     return asked !== undefined
   }
@@ -68,9 +71,9 @@ export class PushedQuestions {
     }
   }
 
-  /** Why is for the host. A suspended question is one of these: its server holds the call open and cannot wait. */
+  /** Why is for the host. */
   #refusal(id: RequestId, error: unknown): WireMessage {
-    this.#ends.report(error instanceof Error ? error : new Error(String(error)))
+    this.#ends.report(error instanceof Suspend ? new Suspend(error.options, CANNOT_SLEEP) : asError(error))
     return refusalOf(id)
   }
 
@@ -80,17 +83,29 @@ export class PushedQuestions {
   }
 }
 
+const CANNOT_SLEEP =
+  'A server of an older revision asks and holds its call open, so the call cannot be suspended; the question was ' +
+  'refused. Answer it at once, or give this server no answerer for its kind.'
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}
+
 function refusalOf(id: RequestId): WireMessage {
   return errorMessage(id, REFUSED, 'The client did not answer.')
 }
 
-function whenAllOver(calls: readonly UnderWay[], then: () => void): void {
+/** Gives what ends the listening: a call may have any number of questions. */
+function whenAllOver(calls: readonly UnderWay[], then: () => void): () => void {
   let left = calls.length
   const over = (): void => {
     left--
     if (left === 0) then()
   }
   for (const { signal } of calls) signal.addEventListener('abort', over, { once: true })
+  return () => {
+    for (const { signal } of calls) signal.removeEventListener('abort', over)
+  }
 }
 
 /** An answerer need not look at its signal. */

@@ -16,7 +16,8 @@ const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel']
 
 /** The response to a question; throws, naming the fields that do not fit and no value. */
 export function responseTo(key: string, request: InputRequest, given: Given): Json {
-  const response = wholeResponse(request, given)
+  const isSomething = typeof given === 'string' || isObject(given)
+  const response = isSomething ? wholeResponse(request, given) : {}
   const problems = responseProblems(request, response)
   if (problems.length === 0) return response
   throw new ClientError('RESPONSE_INVALID', `The answer to "${plainLine(key, 60)}" does not fit: ${problems.join(' ')}`)

@@ -6,7 +6,7 @@ import { ClientError } from './errors.ts'
 import { placeName } from './place.ts'
 import { plainLine } from './plainText.ts'
 import { type Given, responseTo } from './response.ts'
-import { type AskingMethod, calledName, readSaved, type SavedCall } from './savedCall.ts'
+import { type AskingMethod, calledName, lastingParams, readSaved, type SavedCall } from './savedCall.ts'
 import { type OpenRound, suspendCall } from './suspend.ts'
 
 /** A connected client of either SDK, with `rounds()` around its transport. */
@@ -42,7 +42,8 @@ export async function resume(
   { signal = new AbortController().signal }: ResumeOptions = {},
 ): Promise<Json> {
   const call = readSaved(saved)
-  const round = typeof answers === 'function' ? await askAll(call, answers, signal) : matched(call, answers)
+  const known = isObject(answers) ? answers : {}
+  const round = typeof answers === 'function' ? await askAll(call, answers, signal) : matched(call, known)
   if (Object.keys(round.open).length > 0) return suspendCall(round)
   signal.throwIfAborted()
   return send(round, through, call)
@@ -72,7 +73,7 @@ function matched(call: SavedCall, answers: Readonly<Record<string, Given>>): Ope
 
 async function send(round: OpenRound, through: Through, call: SavedCall): Promise<Json> {
   const { method, params, inputResponses, requestState } = round
-  const retry = { ...params, inputResponses, ...(requestState !== undefined && { requestState }) }
+  const retry = { ...lastingParams(params), inputResponses, ...(requestState !== undefined && { requestState }) }
   const client = typeof through === 'function' ? await through(call) : through
   try {
     const result = 'send' in client ? await client.send(method, retry) : await callWith(client, method, retry)

@@ -4,7 +4,16 @@ import type { AskedCall } from './answerer.ts'
 import { hasProgressToken, paramsOfLeg } from './inputRequired.ts'
 import { ASKING_METHODS, type AskingMethod } from './savedCall.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
-import { idKey, metaIn, mintId, paramsOf, uncacheable, type WireAnswer, type WireRequest } from './wireMessage.ts'
+import {
+  idKey,
+  isMinted,
+  metaIn,
+  mintId,
+  paramsOf,
+  uncacheable,
+  type WireAnswer,
+  type WireRequest,
+} from './wireMessage.ts'
 
 export type AskingRequest = WireRequest & { readonly method: AskingMethod }
 
@@ -12,6 +21,13 @@ const asking: ReadonlySet<string> = new Set(ASKING_METHODS)
 
 export function isAsking(message: WireRequest): message is AskingRequest {
   return asking.has(message.method)
+}
+
+const LEG = '/leg'
+
+/** Whether an id is that of a later leg. It says so itself: other layers, on either side, have requests of their own. */
+export function isLegId(id: unknown): id is string {
+  return isMinted(id) && id.endsWith(LEG)
 }
 
 export class RoundCall {
@@ -71,7 +87,7 @@ export class RoundCall {
 
   /** The next leg, as it goes out. Its progress token is its id. */
   next(answers: Readonly<Record<string, Json>> | undefined, requestState: string | undefined): WireRequest {
-    const id = mintId()
+    const id = `${mintId()}${LEG}`
     this.wireId = id
     return {
       ...this.request,

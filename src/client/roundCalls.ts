@@ -1,7 +1,7 @@
 /** The calls of one transport, found by the leg that is under way, or by what their caller knows them by. */
 import type { RequestId } from '../protocol/index.ts'
-import type { RoundCall } from './roundCall.ts'
-import { idKey, isMinted } from './wireMessage.ts'
+import { isLegId, type RoundCall } from './roundCall.ts'
+import { idKey } from './wireMessage.ts'
 
 export class RoundCalls {
   /** With a leg under way, by that. */
@@ -40,7 +40,7 @@ export class RoundCalls {
 
   /** A leg is answered once, and then means nothing to the client any more. */
   isSpent(id: RequestId): boolean {
-    return isMinted(id) || this.#later.has(idKey(id))
+    return isLegId(id) || this.#later.has(idKey(id))
   }
 
   forget(call: RoundCall): void {

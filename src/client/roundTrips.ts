@@ -12,7 +12,7 @@ import type { Ends } from './around.ts'
 import { ClientError, SEE_CAUSE } from './errors.ts'
 import { type InputRequired, pauseMs, readInputRequired } from './inputRequired.ts'
 import type { Questioner } from './questioner.ts'
-import type { RoundCall } from './roundCall.ts'
+import { isLegId, type RoundCall } from './roundCall.ts'
 import { RoundCalls } from './roundCalls.ts'
 import type { SavedPlace } from './savedCall.ts'
 import { declares, type SharedRounds } from './sharedRounds.ts'
@@ -21,7 +21,6 @@ import type { SendOptions, WireMessage } from './transport.ts'
 import {
   errorMessage,
   INTERNAL_ERROR,
-  isMinted,
   paramsOf,
   resultMessage,
   type WireAnswer,
@@ -71,7 +70,7 @@ export class RoundTrips {
 
   progressed(message: WireMessage, extra: unknown): void {
     const token = paramsOf(message)['progressToken']
-    if (!isMinted(token)) return this.#ends.deliver(message, extra)
+    if (!isLegId(token)) return this.#ends.deliver(message, extra)
     const call = this.#calls.byLeg(token)
     if (call !== undefined) this.#ends.deliver(call.progress(message), extra)
   }

@@ -302,6 +302,15 @@ test('a later leg keeps the headers and the signal of the first, and not the str
   expect(wire.options[1]?.['resumptionToken']).toBeUndefined()
 })
 
+test('requests of another layer above are answered, and their progress is told', async () => {
+  const { wire, above } = layered()
+  const [answer, progress] = [done('pannier-1'), { progressToken: 'pannier-1', progress: 1 }]
+  await above.send({ id: 'pannier-1', method: 'server/discover' })
+  wire.say({ method: 'notifications/progress', params: progress })
+  wire.say(answer)
+  expect(above.heard).toMatchObject([{ params: progress }, answer])
+})
+
 test('what is not for this layer passes as it is', async () => {
   const { wire, above, last } = layered()
   const request = { jsonrpc: '2.0', id: 5, method: 'tools/list' }

@@ -18,17 +18,17 @@ export interface SavedFile extends SavedStore {
 /** One file for one call; a later one replaces it. The file is whole or it is not there, also after a crash. */
 export function savedFile(path: string): SavedFile {
   return {
-    save: (saved) => saying(path, () => writePrivateFile(path, `${JSON.stringify(saved, null, 2)}\n`)),
-    load: async () => readSaved(await saying(path, () => readFile(path, 'utf8'))),
+    save: (saved) => saying(unwritable(path), () => writePrivateFile(path, `${JSON.stringify(saved, null, 2)}\n`)),
+    load: async () => readNamed(path, await saying(unreadable(path), () => readFile(path, 'utf8'))),
     assertUsable: async ({ mayReplaceCall = false } = {}) => {
-      const text = await saying(path, () => textAt(path))
+      const text = await saying(unwritable(path), () => textAt(path))
       if (text === '' || (isSaved(text) && mayReplaceCall)) return
       const sentence = isSaved(text)
         ? `${path} holds a call that is still suspended; resume it, remove the file, or name another one.`
         : `${path} holds something else than a saved call; name another file.`
       throw new ClientError('SAVED_UNUSABLE', sentence)
     },
-    remove: () => saying(path, () => rm(path, { force: true })),
+    remove: () => saying(unremovable(path), () => rm(path, { force: true })),
   }
 }
 
@@ -51,11 +51,38 @@ function isSaved(text: string): boolean {
   }
 }
 
-async function saying<Result>(path: string, run: () => Promise<Result>): Promise<Result> {
+/** What is wrong with a saved call is said of the file it lies in. */
+function readNamed(path: string, text: string): SavedCall {
+  try {
+    return readSaved(text)
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error
+    throw new ClientError(error.code, `${path}: ${error.message}`)
+  }
+}
+
+type Sentence = (code: string) => string
+
+function unreadable(path: string): Sentence {
+  return (code) =>
+    code === 'ENOENT'
+      ? `There is no file ${path} (${code}); check its name.`
+      : `The saved call at ${path} cannot be read (${code}); check the file and its rights.`
+}
+
+function unwritable(path: string): Sentence {
+  return (code) => `The call cannot be saved at ${path} (${code}); name a file in a folder that you can write to.`
+}
+
+function unremovable(path: string): Sentence {
+  return (code) => `${path} cannot be removed (${code}); its call is done, so remove it yourself.`
+}
+
+async function saying<Result>(sentence: Sentence, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-    throw new ClientError('SAVED_UNUSABLE', `The saved call at ${path} cannot be read or written (${code}).`, { cause })
+    throw new ClientError('SAVED_UNUSABLE', sentence(code), { cause })
   }
 }

@@ -2,13 +2,20 @@
  * What the terminal answerer needs of a terminal: saying something, a line to type, a choice. All of it on the stream it
  * is given, and all of it made plain here, whoever wrote it.
  */
+import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { type CANCEL_SYMBOL, intro, isCancel, log, multiselect, outro, select, text } from '@clack/prompts'
 import { plainLine, plainLines } from './plainText.ts'
 
-/** The person left the form: Ctrl-C or Escape. */
+/** The person left the form, by Escape or by Ctrl-C. */
 export class FormLeft extends Error {
   override readonly name = 'FormLeft'
+  readonly isInterrupt: boolean
+
+  constructor(isInterrupt: boolean) {
+    super('The form was left without an answer.')
+    this.isInterrupt = isInterrupt
+  }
 }
 
 export interface Option<Value> {
@@ -39,10 +46,12 @@ export interface Screen {
 
 export interface ScreenOptions {
   readonly input: Readable
-  readonly output: Writable & { columns?: number }
+  readonly output: Writable & { columns?: number; rows?: number }
   readonly signal: AbortSignal
 }
 
+/** What a terminal is taken for that does not know its size. */
+const USUAL = { columns: 80, rows: 24 }
 const GUIDE_COLUMNS = 4
 const WIDEST = 100
 // Callers cut what they show to what is useful; this is only what nothing may exceed.
@@ -51,12 +60,24 @@ const MOST_CHARACTERS = 300
 
 export function createScreen({ input, output, signal }: ScreenOptions): Screen {
   const prompt = async <Value>(show: (common: Common) => Promise<Value | typeof CANCEL_SYMBOL>): Promise<Value> => {
-    const answer = await untilAborted(signal, (own) => show({ input, output, signal: own }))
-    signal.throwIfAborted()
-    if (isCancel(answer)) throw new FormLeft('The form was left without an answer.')
-    return answer
+    let isInterrupt = false
+    const onKey = (_: unknown, key: Key | undefined): void => {
+      isInterrupt = key?.ctrl === true && key.name === 'c'
+    }
+    input.prependListener('keypress', onKey)
+    try {
+      const answer = await untilAborted(signal, (own) => show({ input, output, signal: own }))
+      signal.throwIfAborted()
+      if (isCancel(answer)) throw new FormLeft(isInterrupt)
+      return answer
+    } finally {
+      input.removeListener('keypress', onKey)
+    }
   }
-  const width = Math.max(20, Math.min(output.columns ?? 80, WIDEST) - GUIDE_COLUMNS)
+  // Prompts read it here themselves.
+  output.columns ||= USUAL.columns
+  output.rows ||= USUAL.rows
+  const width = Math.max(20, Math.min(output.columns, WIDEST) - GUIDE_COLUMNS)
   const wrapped = (lines: readonly string[]): string[] =>
     lines.flatMap((line) => plainLines(line, { width, maxLines: MOST_LINES }))
   return {

@@ -23,11 +23,17 @@ test.each<[string, unknown, string, RegExp]>([
 test.each([
   ['an error of ours', new ClientError('CONFIG_INVALID', 'no')],
   ["the SDK's", new SdkError(SdkErrorCode.NotConnected, 'gone')],
-  ['another status', http(500)],
   ["the server's, whatever it says of itself", new ProtocolError(-1, 'no', { status: 401, cause: { code: 'EPIPE' } })],
   ['one that nobody knows', new Error('no')],
 ])('%s stays what it is', (_, error) => {
   expect(sendFailure(error)).toBe(error)
+})
+
+test('a page of the server is no part of what is said, and the rest stays', () => {
+  const error = http(500)
+  const failure = sendFailure(error)
+  expect(failure).toBeInstanceOf(SdkHttpError)
+  expect(failure).toMatchObject({ message: 'The server answered HTTP 500.', code: error.code, status: 500 })
 })
 
 const status = (text: string | undefined, code = 404) =>

@@ -13,13 +13,19 @@ export function sendFailure(error: unknown): unknown {
   if (error instanceof ClientError) return error
   const { isUnauthorized, why } = failureReason(error)
   if (isUnauthorized) return unauthorized('The server', error)
-  if (error instanceof SdkError) return error
+  if (error instanceof SdkError) return withoutPage(error)
   if (isUnreadable(error)) {
     return new ClientError('MESSAGE_UNREADABLE', 'What the server answered is no message of MCP.', { cause: error })
   }
   if (why === undefined) return error
   const sentence = `There is no answer: ${why} If the request was sent, it may have had effects.`
   return new ClientError('STREAM_ENDED', sentence, { cause: error })
+}
+
+/** The SDK puts the whole page into the message, and servers put what they were sent into their pages. */
+export function withoutPage(error: Error): Error {
+  if (!(error instanceof SdkHttpError)) return error
+  return new SdkHttpError(error.code, `The server answered HTTP ${error.status}.`, error.data, { cause: error })
 }
 
 /** No JSON, or JSON in which the SDK's schemas find no message. */

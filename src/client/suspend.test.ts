@@ -207,10 +207,23 @@ describe('resuming', () => {
     expect(sent[0]!['params']).not.toHaveProperty('requestState')
   })
 
+  test('what belongs to a round or a connection is not sent, whoever wrote it into the saved form', async () => {
+    const { sent, sender } = recording()
+    const { requestState: _, ...saved } = await savedCall()
+    const envelope = { 'io.modelcontextprotocol/protocolVersion': '1999-01-01', own: 1 }
+    const params = { ...saved.params, requestState: 'forged', inputResponses: { a: {} }, _meta: envelope }
+    await resume({ ...saved, params }, { confirm: 'decline' }, sender)
+    expect(sent).toMatchObject([{ params: { inputResponses: { confirm: { action: 'decline' } }, _meta: { own: 1 } } }])
+    expect(sent[0]!['params']).not.toHaveProperty('requestState')
+    expect(Object.keys((sent[0]!['params'] as { _meta: object })._meta)).toEqual(['own'])
+  })
+
   test.each<[string, Record<string, Json>, string, RegExp]>([
     ['a missing answer', {}, 'QUESTION_UNANSWERED', /"confirm"/],
     ['an answer that nobody asked for', { confirm: { ok: true }, extra: {} }, 'QUESTION_UNANSWERED', /"extra"/],
     ['an answer that does not fit', { confirm: { ok: SECRET } }, 'RESPONSE_INVALID', /"ok"/],
+    ['an answer that is none', { confirm: null as never }, 'RESPONSE_INVALID', /"confirm"/],
+    ['no answers at all', null as never, 'QUESTION_UNANSWERED', /"confirm"/],
   ])('nothing is sent with %s', async (_, answers, code, sentence) => {
     const { sent, sender } = recording()
     const error: unknown = await resume(await savedCall(), answers, sender).catch((error: unknown) => error)

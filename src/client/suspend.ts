@@ -36,13 +36,15 @@ export interface SuspendOptions {
   cwd?: string
 }
 
+const LEFT_OPEN = 'The question is left open for later; under rounds() the call ends as suspended.'
+
 /** Thrown by an answerer: the answer comes later, perhaps to another process. */
 export class Suspend extends Error {
   override readonly name = 'Suspend'
   readonly options: SuspendOptions
 
-  constructor(options: SuspendOptions = {}) {
-    super('The question is left open for later; under rounds() the call ends as suspended.')
+  constructor(options: SuspendOptions = {}, sentence: string = LEFT_OPEN) {
+    super(sentence)
     this.options = options
   }
 }

@@ -12,6 +12,7 @@ import { ERRANDS } from './taskErrand.ts'
 import { taskOf } from './taskHandle.ts'
 import { ticketText } from './taskTicket.ts'
 import { httpStatusOf } from './taskWire.ts'
+import { LONGEST_MS } from './timerMs.ts'
 
 /** A connected client of either SDK. */
 export interface TaskClient {
@@ -26,9 +27,6 @@ export interface WatchOptions extends TaskRequestOptions {
   /** Hears each change of the status, and of what the server says about it. */
   onStatus?: (task: Pick<Task, 'taskId' | 'status' | 'statusMessage'>) => void
 }
-
-/** The longest time a timer takes: 24 days. */
-const NO_LIMIT_MS = 2 ** 31 - 1
 
 /** How a task is now, with what it asks, and with its result or error once it has one. */
 export async function getTask(client: TaskClient, taskId: string, options: TaskRequestOptions = {}): Promise<Task> {
@@ -75,7 +73,7 @@ function tell(progress: unknown, onStatus: NonNullable<WatchOptions['onStatus']>
 async function send(client: TaskClient, method: string, params: Json, options: object): Promise<Json> {
   const request = { method, params } as never
   try {
-    const result = await client.request(request, ANY_RESULT as never, { timeout: NO_LIMIT_MS, ...options } as never)
+    const result = await client.request(request, ANY_RESULT as never, { timeout: LONGEST_MS, ...options } as never)
     return isObject(result) ? result : {}
   } catch (error) {
     if (isUnknownMethod(error) && method !== 'tools/call') throw layerMissing(error)

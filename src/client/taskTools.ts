@@ -55,7 +55,7 @@ export class TaskTools {
         const result = await this.#wire.request('tools/list', params, sending, new AbortController().signal)
         this.learn(result)
         cursor = result['nextCursor']
-        if (cursor === undefined) break
+        if (typeof cursor !== 'string') break
       }
       this.#isComplete = true
     } catch {

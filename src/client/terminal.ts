@@ -25,18 +25,23 @@ export interface TerminalOptions {
   open?: OpenPage
   /** Called before a question is drawn, so that the host holds back its own output; what it returns is called after. */
   hold?: () => () => void
+  /**
+   * Called at Ctrl-C in a form, so that the host ends the call; the question then has no answer. @default Ctrl-C cancels
+   * the question as Escape does, and the call goes on
+   */
+  onInterrupt?: () => void
 }
 
 /** Answers forms and pages to visit, by asking the person at the terminal. For both: `{ form: ask, url: ask }`. */
 export function terminal(options: TerminalOptions = {}): Answerer {
-  const { input = process.stdin, output = process.stderr, open = openPage, hold } = options
+  const { input = process.stdin, output = process.stderr, open = openPage, hold, onInterrupt } = options
   return async (asked) => {
     if (asked.request.method !== 'elicitation/create') throw wrongKind(asked.key, 'terminal()', asked.request)
     assertTerminal(input, output)
     return oneAtATime(output, asked.signal, async () => {
       const release = hold?.()
       try {
-        return await ask(createScreen({ input, output, signal: asked.signal }), asked, open)
+        return await ask(createScreen({ input, output, signal: asked.signal }), asked, { open, onInterrupt })
       } finally {
         release?.()
       }
@@ -44,7 +49,12 @@ export function terminal(options: TerminalOptions = {}): Answerer {
   }
 }
 
-async function ask(screen: Screen, asked: Asked, open: OpenPage): Promise<Json> {
+interface Host {
+  readonly open: OpenPage
+  readonly onInterrupt: TerminalOptions['onInterrupt']
+}
+
+async function ask(screen: Screen, asked: Asked, { open, onInterrupt }: Host): Promise<Json> {
   try {
     const response = await show(screen, asked, open)
     screen.end(ENDS[response['action'] as keyof typeof ENDS])
@@ -55,7 +65,9 @@ async function ask(screen: Screen, asked: Asked, open: OpenPage): Promise<Json> 
       throw error
     }
     screen.end(ENDS.cancel)
-    return { action: 'cancel' }
+    if (!error.isInterrupt || onInterrupt === undefined) return { action: 'cancel' }
+    onInterrupt()
+    throw error
   }
 }
 

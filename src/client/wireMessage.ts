@@ -91,7 +91,7 @@ export function mintId(): string {
   return `${OURS}${++minted}`
 }
 
-/** Whether a layer made the id: when nobody knows it any more, it is of no use to the client either. */
+/** Whether a layer made the id, be it this one or another. */
 export function isMinted(id: unknown): id is string {
   return typeof id === 'string' && id.startsWith(OURS)
 }

@@ -150,6 +150,12 @@ describe('over HTTP', () => {
     gone.close()
     await expect.poll(() => connect(gone.url).catch(String)).toMatch('nothing listens there')
     await expect(connect(gone.url, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
+    const abort = new AbortController()
+    const connecting = connect(commandOf('oddServer', 'deaf'), { signal: abort.signal })
+    abort.abort(new Error('too late'))
+    const began = performance.now()
+    await expect(connecting).rejects.toThrow('too late')
+    expect(performance.now() - began).toBeLessThan(1_000)
   })
 
   test('an entry of a file is a target', async () => {
@@ -190,6 +196,31 @@ describe('state that the server asks to keep', () => {
       expect(await using(url, { jar, allowLocal: true }, twice)).toMatchObject([text('visit 1'), text('visit 2')])
     },
   )
+})
+
+test('a jar that cannot be opened is named', async () => {
+  const jar = join(folder, 'no-jar.db')
+  writeFileSync(jar, 'This is a text, and longer than the header of a database: '.repeat(10))
+  await expect(connect(commandOf('kitchen', 'stdio'), { jar })).rejects.toMatchObject({
+    code: 'JAR_UNAVAILABLE',
+    message: expect.stringMatching(/^The jar \S+no-jar\.db cannot be used\. The file is not a store of ours/),
+  })
+})
+
+test('a store that throws where it should give a promise does not keep a connection open', async () => {
+  const jar = {
+    ...memoryJar(),
+    endContext: () => {
+      throw new Error('broken')
+    },
+  }
+  const client = await connect(commandOf('kitchen', 'stdio'), { jar })
+  await client.close()
+  expect(client.transport).toBeUndefined()
+})
+
+test.each(['timeoutMs', 'connectTimeoutMs'])('%s is a time', async (name) => {
+  await expect(connect(['node'], { [name]: Number.NaN })).rejects.toThrow(`"${name}" must be a number of milliseconds`)
 })
 
 test('fixed answers and a missing one', async () => {

@@ -1,8 +1,8 @@
 /** `pannier jar`, as the real program. */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { sqliteJar } from 'pannier/state'
@@ -125,6 +125,19 @@ describe('jar clear', () => {
     const rest = await pannier('clear', '--all', '--json')
     expect(JSON.parse(rest.stdout)).toMatchObject([{ name: 'units', principal: 'bob' }])
     expect((await pannier('list')).stdout).toBe(`Nothing is kept in ${path}.\n`)
+  })
+
+  test('finds a server that is a file by any of its paths', async () => {
+    const [file, link] = [join(folder, 'server.ts'), join(folder, 'link.ts')]
+    writeFileSync(file, '')
+    symlinkSync(file, link)
+    const jar = sqliteJar({ path })
+    for (const name of ['here', 'linked'])
+      await jar.write({ ...ann, server: realpathSync(file) }, { server: { [name]: 1 } })
+    jar.close()
+    const here = await pannier('clear', '--server', relative(process.cwd(), file), '--name', 'here')
+    expect(here.stdout).toMatch(/^Removed 1 name:/)
+    expect((await pannier('clear', '--server', link)).stdout).toMatch(/^Removed 1 name:/)
   })
 
   test('removes nothing unless it is told what', async () => {

@@ -10,6 +10,8 @@ export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42m
 
 const dish = { message: 'What shall it be?', schema: z.object({ dish: z.string().default('soup') }) }
 
+const table = { message: 'Which table?', schema: z.object({ number: z.int() }) }
+
 export function makeKitchen(options: Partial<ServerOptions> = {}): Server {
   const server = createServer({ name: 'kitchen', version: '1.0.0', ...options })
   server.tool(
@@ -29,6 +31,11 @@ export function makeKitchen(options: Partial<ServerOptions> = {}): Server {
     const chosen = await ctx.ask('dish', dish)
     return `Here is your ${chosen.dish}.`
   })
+  server.tool('serve', { description: 'Asks what, and where to.' }, async (_, ctx) => {
+    const [chosen, place] = await Promise.all([ctx.ask('dish', dish), ctx.ask('table', table)])
+    return `${chosen.dish} for table ${place.number}`
+  })
+  server.tool('collapse', { description: 'Ends the process.' }, () => process.exit(9))
   server.tool('simmer', { description: 'Works until it is cancelled.' }, async (_, ctx) => {
     ctx.progress(1, 4, 'on the stove')
     ctx.log('info', 'on the stove')

@@ -13,7 +13,7 @@ import { modern, modernFetch } from 'pannier/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commandOf, type Instance, STDIO_PROGRAM } from '../interop/instances.ts'
 import { README } from '../interop/offer.ts'
-import type { Loose } from './fakeTransport.ts'
+import { Above, FakeTransport, type Loose, settled } from './fakeTransport.ts'
 import { startLayersServer, text } from './ways.ts'
 
 /** A server of the session era that hears nothing before `initialize`; then it says at last what it was asked first. */
@@ -239,4 +239,31 @@ describe('a server that is no good', () => {
     expect(listens).toBe(2)
     await client.close()
   })
+})
+
+test('a question that a server of the stateless revision pushes reaches nobody, and is told', async () => {
+  const transport = new FakeTransport()
+  const above = new Above(modern()(transport))
+  void above.send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', clientInfo: me } })
+  await settled()
+  transport.say({ id: transport.sent[0]?.id, result: { supportedVersions: ['2026-07-28'], capabilities: {} } })
+  transport.say({ id: 7, method: 'elicitation/create', params: { message: 'Your password?' } })
+  expect(above.heard).toMatchObject([{ id: 1, result: { capabilities: {} } }])
+  expect(above.faults).toMatchObject([{ code: 'REQUEST_UNRELATED' }])
+  expect(transport.sent).toHaveLength(1)
+})
+
+test('a listening stream that ends with its answer ends once', async () => {
+  const transport = new FakeTransport()
+  const above = new Above(modern()(transport))
+  const capabilities = { tools: { listChanged: true } }
+  void above.send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', clientInfo: me } })
+  await settled()
+  transport.say({ id: transport.sent[0]?.id, result: { supportedVersions: ['2026-07-28'], capabilities } })
+  await above.send({ method: 'notifications/initialized' })
+  await settled()
+  expect(transport.sent[1]).toMatchObject({ method: 'subscriptions/listen' })
+  transport.say({ id: transport.sent[1]?.id, result: {} })
+  Reflect.apply(transport.options[1]?.['onRequestStreamEnd'] as () => void, undefined, [])
+  expect(above.heard).toMatchObject([{ id: 1 }])
 })

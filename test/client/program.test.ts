@@ -107,6 +107,29 @@ describe.each(['kitchen', 'kitchenV1'] as const)('with %s', (maker) => {
     expect(missing).toMatchObject({ status: 2, stderr: expect.stringMatching(/has no tool "bake"; it has add, fail/) })
   })
 
+  test('a prompt and a resource that are not there are refused with what there is, or how to see it', async () => {
+    const [prompt, resource] = await Promise.all([
+      pannier(line('prompt', 'nope')),
+      pannier(line('read', 'menu://nope')),
+    ])
+    expect(prompt).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: 'error: The server has no prompt "nope"; it has recipe.\n',
+    })
+    expect(resource).toMatchObject({
+      status: 4,
+      stdout: '',
+      stderr: expect.stringMatching(/^error: .*-32602.*\nSee what there is with: pannier resources TARGET\n$/),
+    })
+  })
+
+  test('an argument that the tool does not name is sent, with a note', async () => {
+    const ran = await pannier(line('call', 'add', '--arg', 'a=1', '--arg', 'b=2', '--arg', 'c=hunter2'))
+    const stderr = 'note: The tool names no argument "c"; it is sent all the same.\n'
+    expect(ran).toEqual({ status: 0, stdout: '3\n', stderr })
+  })
+
   test('questions are answered by a file, declined, or not to be asked at all', async () => {
     // A question that an older server pushes has no key.
     const answers = join(folder, `${maker}.json`)

@@ -1,6 +1,15 @@
 /** The program over time and with secrets: suspended and resumed, logged in, with files, tokens and a jar. */
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -74,6 +83,31 @@ describe('a suspended call', () => {
     expect(await pannier(['resume', saved, '--yes'], { cwd: there })).toMatchObject({ stdout: 'Here is your soup.\n' })
   })
 
+  test('stays open where --yes has no default for a question', async () => {
+    const form = fileWith('table.json', { table: { number: 7 } })
+    expect(await pannier(['call', kitchen.url, 'serve', '--yes'])).toMatchObject({ status: 5 })
+    expect(await pannier(['call', kitchen.url, 'serve', '--yes', '--suspend', saved])).toMatchObject({
+      status: 6,
+      stderr: expect.stringMatching(/1 question waits:\n {2}table:/),
+    })
+    expect(await pannier(['resume', saved, '--yes'])).toMatchObject({ status: 6, stdout: '' })
+    expect(await pannier(['resume', saved, '--yes', '--answers', form])).toMatchObject({
+      status: 0,
+      stdout: 'soup for table 7\n',
+    })
+  })
+
+  test('that is put to sleep again in another file is only there', async () => {
+    const next = join(folder, 'next.json')
+    const dish = fileWith('dish.json', { dish: { dish: 'pie' } })
+    await pannier(['call', kitchen.url, 'serve', '--suspend', saved])
+    expect(await pannier(['resume', saved, '--answers', dish, '--suspend', next])).toMatchObject({ status: 6 })
+    expect([existsSync(saved), existsSync(next)]).toEqual([false, true])
+    const table = fileWith('table.json', { table: { number: 3 } })
+    expect(await pannier(['resume', next, '--answers', table])).toMatchObject({ stdout: 'pie for table 3\n' })
+    expect(existsSync(next)).toBe(false)
+  })
+
   test('of a server of the older era cannot be, and that is said', async () => {
     const command = commandOf('kitchenV1', 'stdio')
     const ran = await pannier(['call', 'cook', '--suspend', saved, '--', ...command])
@@ -90,12 +124,16 @@ describe('a suspended call', () => {
   })
 
   test.each<[string, string[], RegExp]>([
-    ['is not there', ['resume', join(folder, 'none.json')], /ENOENT/],
-    ['is no saved call', ['resume', fileWith('odd.json', { secret: 'hunter2' })], /not a saved call/],
+    ['is not there', ['resume', join(folder, 'none.json')], /There is no file .*none\.json \(ENOENT\); check its name/],
+    [
+      'is no saved call',
+      ['resume', fileWith('odd.json', { secret: 'hunter2' })],
+      /odd\.json: This is not a saved call/,
+    ],
     ['has a command beside it', ['resume', 'x', '--', 'node'], /knows its server/],
   ])('that %s is bad input', async (_, args, sentence) => {
     const ran = await pannier(args)
-    expect(ran).toMatchObject({ status: 2, stdout: '', stderr: sentence })
+    expect(ran).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(sentence) })
     expect(ran.stderr).not.toMatch(/hunter2|\n {4}at /)
   })
 })
@@ -176,6 +214,27 @@ describe('what a server asks to keep', () => {
     expect((await visits('--jar', join(folder, 'other.db'))).stdout).toBe('visit 1\n')
     expect((await pannier(['jar', 'list'])).stdout).toMatch(/kitchen\.ts/)
   })
+
+  test('is not kept in a jar that cannot be used; one that was named is bad input, the own one no reason to fail', async () => {
+    const jar = fileWith(
+      'broken.db',
+      'no jar at all, but some text that is longer than a header of SQLite is.'.repeat(9),
+    )
+    expect(await visits('--jar', jar)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `error: The jar ${jar} cannot be used. The file is not a store of ours or is damaged; restore it from a backup, or move it away and let a new one be made.\n`,
+    })
+    const home = mkdtempSync(join(folder, 'home-'))
+    mkdirSync(join(home, 'pannier'))
+    copyFileSync(jar, join(home, 'pannier', 'jar.db'))
+    const command = ['call', 'visits', '--', ...commandOf('kitchen', 'stdio')]
+    expect(await pannier(command, { env: { XDG_DATA_HOME: home } })).toMatchObject({
+      status: 0,
+      stdout: 'visit 1\n',
+      stderr: expect.stringMatching(/^The jar \S+ cannot be used\. .* neither sent nor kept\.\n$/),
+    })
+  })
 })
 
 describe('no connection', () => {
@@ -202,10 +261,16 @@ describe('no connection', () => {
   test.each<[string, string[], RegExp]>([
     ['to a closed port', ['tools', 'http://127.0.0.1:9/mcp'], /Cannot connect to http:\/\/127\.0\.0\.1:9\/mcp: /],
     ['to a program that is not there', ['tools', '--', '/nowhere/server'], /no such program/],
+    ['to a program that ends before it is asked', ['tools', '--', '/bin/sh', '-c', 'exit 9'], /exit code 9/],
+    [
+      'any more, because the program ended',
+      ['call', 'collapse', '--', ...commandOf('kitchen', 'stdio')],
+      /gave no answer: its process ended with exit code 9\. The request may have had effects\./,
+    ],
     ['to one that ends at once', ['tools', '--', ...commandOf('oddServer', 'broken')], /exit code 3/],
   ])('%s is said in a line, with exit code 3', async (_, args, sentence) => {
     const ran = await pannier(args)
-    expect(ran).toMatchObject({ status: 3, stdout: '', stderr: sentence })
+    expect(ran).toMatchObject({ status: 3, stdout: '', stderr: expect.stringMatching(sentence) })
     expect(ran.stderr).not.toMatch(/\n {4}at |\p{Cc}\[/u)
   })
 
@@ -222,11 +287,24 @@ test.each<[string, string[], RegExp]>([
   ['bad JSON', ['call', 'http://a.example', 'x', '--json', 'hunter2'], /--json takes a JSON object/],
   ['a bad header', ['tools', 'http://a.example', '--header', 'hunter2'], /--header takes/],
   ['an unset token', ['tools', 'http://a.example', '--bearer-env', 'NONE'], /variable is not set/],
-  ['a bad form', ['tools', 'http://a.example', '--output', 'xml'], /Allowed choices are text, json/],
+  ['a bad form', ['tools', 'http://a.example', '--output', 'xml'], /--output is one of text, json/],
   ['two ways to answer', ['call', 'http://a.example', 'x', '--yes', '--decline'], /not both/],
-  ['a missing file of answers', ['call', 'http://a.example', 'x', '--answers', '/none'], /ENOENT/],
+  [
+    'a missing file of answers',
+    ['call', 'http://a.example', 'x', '--answers', '/none'],
+    /Cannot read \/none, .*ENOENT/,
+  ],
+  [
+    'a missing file of arguments',
+    ['call', 'http://a.example', 'x', '--json', '@none.json'],
+    /Cannot read none\.json, /,
+  ],
+  ['no command after --', ['tools', '--'], /^error: Give a command after --/],
+  ['a target in the wrong place', ['call', 'add', 'http://a.example'], /^error: TARGET comes first/],
+  ['an unknown option', ['call', '--foo=hunter2'], /^error: There is no option --foo; see "pannier call --help"\.\n$/],
+  ['no file to resume', ['resume'], /^error: FILE is missing; see "pannier resume --help"\.\n$/],
 ])('%s is bad input', async (_, args, sentence) => {
   const ran = await pannier(args)
-  expect(ran).toMatchObject({ status: 2, stdout: '', stderr: sentence })
+  expect(ran).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(sentence) })
   expect(ran.stderr).not.toMatch(/hunter2|\n {4}at /)
 })

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Kitchen, startKitchen } from './kitchens.ts'
+import { commandOf, type Kitchen, startKitchen } from './kitchens.ts'
+import { pannier as run } from './program.ts'
 import { KEYS, openPty, type Pty } from './pty.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-at-terminal-'))
@@ -23,8 +24,12 @@ afterAll(() => {
 })
 
 function pannier(...args: readonly string[]): Pty {
+  return atTerminal(90, ...args)
+}
+
+function atTerminal(cols: number, ...args: readonly string[]): Pty {
   const out = join(folder, `out-${args.join('-').replace(/\W+/g, '')}`)
-  const pty = openPty({ program: '../../../src/cli/main.ts', args, out, env: { XDG_DATA_HOME: folder } })
+  const pty = openPty({ program: '../../../src/cli/main.ts', args, out, cols, env: { XDG_DATA_HOME: folder } })
   running.push(pty)
   return pty
 }
@@ -41,11 +46,42 @@ test('a question is asked there, and the result goes to standard output', async 
   expect(await pty.end()).toEqual({ exitCode: 0, stdout: 'Here is your goulash.\n' })
 })
 
-test('Ctrl-C in a form cancels the question, and the call fails because of that', async () => {
+test('Escape in a form cancels the question, and the call fails because of that', async () => {
   const pty = pannier('call', kitchen.url, 'cook', '--no-jar')
   await pty.see('How do you answer?')
-  pty.press(KEYS.ctrlC)
+  pty.press(KEYS.escape)
   expect(await pty.end()).toEqual({ exitCode: 5, stdout: '' })
+})
+
+test.each(['kitchen', 'kitchenV1'] as const)('Ctrl-C in a form ends the call of %s', async (maker) => {
+  const pty = pannier('call', 'cook', '--', ...commandOf(maker, 'stdio'))
+  await pty.see('How do you answer?')
+  pty.press(KEYS.ctrlC)
+  expect(await pty.end()).toEqual({ exitCode: 130, stdout: '' })
+  expect(pty.shown()).toMatch(/Cancelled\.\r\n$/)
+})
+
+test('Ctrl-C in a form of a saved call leaves it as it was', async () => {
+  const saved = join(folder, 'saved.json')
+  await run(['call', kitchen.url, 'cook', '--suspend', saved], { env: { XDG_DATA_HOME: folder } })
+  const before = readFileSync(saved, 'utf8')
+  const pty = pannier('resume', saved)
+  await pty.see('How do you answer?')
+  pty.press(KEYS.ctrlC)
+  expect(await pty.end()).toEqual({ exitCode: 130, stdout: '' })
+  expect(readFileSync(saved, 'utf8')).toBe(before)
+})
+
+test('a terminal that does not know its size is taken for a usual one', async () => {
+  const pty = atTerminal(0, 'call', kitchen.url, 'cook')
+  await pty.see('How do you answer?')
+  await pty.see('Fill in the form')
+  pty.press(KEYS.enter)
+  await pty.see('dish')
+  pty.press(KEYS.enter)
+  await pty.see('Send')
+  pty.press(KEYS.enter)
+  expect(await pty.end()).toEqual({ exitCode: 0, stdout: 'Here is your soup.\n' })
 })
 
 test('progress is a bar that goes away, and Ctrl-C cancels the call on the server', async () => {

@@ -12,6 +12,7 @@ export const KEYS = {
   up: '\u001b[A',
   space: ' ',
   ctrlC: '\u0003',
+  escape: '\u001b',
   ctrlU: '\u0015',
 } as const
 
@@ -21,6 +22,7 @@ export interface PtyOptions {
   readonly env?: Readonly<Record<string, string>>
   /** The file for standard output. */
   readonly out: string
+  /** 0 for a terminal that does not know its size. */
   readonly cols?: number
 }
 
@@ -43,8 +45,9 @@ export function openPty({ program, args = [], env = {}, out, cols = 90 }: PtyOpt
   const path = fileURLToPath(new URL(`programs/${program}`, import.meta.url))
   const node = [process.execPath, '--conditions=pannier-source', path, ...args]
   const { FORCE_COLOR: _, NO_COLOR: __, ...inherited } = process.env
-  const pty = spawn('/bin/sh', ['-c', 'exec "$@" >"$STDOUT_FILE"', 'sh', ...node], {
-    cols,
+  const sizing = cols === 0 ? 'stty cols 0 rows 0; ' : ''
+  const pty = spawn('/bin/sh', ['-c', `${sizing}exec "$@" >"$STDOUT_FILE"`, 'sh', ...node], {
+    cols: cols || 80,
     rows: 40,
     cwd: root,
     env: { ...inherited, ...env, STDOUT_FILE: out, LANG: 'C.UTF-8', TERM: 'xterm-256color' },

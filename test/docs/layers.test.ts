@@ -1,8 +1,23 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { type Answerers, compose, connect, echo, echoFetch, type Notice, type Refused, rounds } from 'pannier/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  type Answerers,
+  compose,
+  connect,
+  echo,
+  echoFetch,
+  type Layer,
+  modern,
+  modernFetch,
+  type Notice,
+  type Refused,
+  rounds,
+  tasks,
+} from 'pannier/client'
 import { createServer, type Server, type ServerOptions } from 'pannier/server'
-import { memoryJar } from 'pannier/state'
+import { type JarScopeOptions, memoryJar } from 'pannier/state'
 import { sqliteTasks } from 'pannier/tasks'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -43,7 +58,7 @@ async function greeter(options: Partial<ServerOptions> = {}): Promise<string> {
   return listeningAt(server)
 }
 
-/** Its one tool runs as a task, and asks. */
+/** Its tools ask, and one runs as a task. */
 function printer(): Promise<string> {
   const server = createServer({ name: 'printer', version: '1.0.0', tasks: sqliteTasks({ path: storePath() }) })
   server.tool('print', { description: 'Prints.', task: 'required' }, async (_, ctx) => {
@@ -52,6 +67,7 @@ function printer(): Promise<string> {
     await ctx.step('page', () => setTimeout(20))
     return `Printed for ${reader}.`
   })
+  server.tool('greet', { description: 'Greets.' }, async (_, ctx) => `Hello, ${(await ctx.ask('name', name)).name}!`)
   return listeningAt(server)
 }
 
@@ -81,6 +97,17 @@ describe('docs/snippets/layers.ts', () => {
     expect(await callPatientlyV1(client, 'greet')).toMatchObject(said('Hello, Ann!'))
     const legacy = closing(await connectV1((await sessionServer('call')).url, yes))
     expect(await callPatientlyV1(legacy, 'ask')).toMatchObject(said('accept, state S'))
+  })
+
+  test.each<[string, (asking: Layer, following: Layer) => Layer]>([
+    ['modern above rounds', (asking, following) => compose(modern(), asking, following)],
+    ['tasks above rounds', (asking, following) => compose(following, asking, modern())],
+  ])('a v1 client gets its answers in another order, too: %s', async (_, ordered) => {
+    const layers = ordered(rounds({ answerers: person }), tasks({ answerers: person }))
+    const client = closing(new ClientV1({ name: 'my-app', version: '1.0.0' }))
+    await client.connect(layers(new HttpV1(new URL(await printer()), { fetch: modernFetch() })), { timeout: 5_000 })
+    expect(await callPatientlyV1(client, 'greet')).toMatchObject(said('Hello, Ann!'))
+    expect(await callPatientlyV1(client, 'print')).toMatchObject(said('Printed for Ann.'))
   })
 
   test('the SDK’s own time limit counts the time of a person', async () => {
@@ -120,17 +147,19 @@ describe('docs/snippets/layers.ts', () => {
     const store = memoryJar()
     const owner = { principal: 'ann', context: 'chat-1' }
     const local = await greeter()
-    const visit = async (address: string) => {
+    const visit = async (address: string, options?: JarScopeOptions) => {
       const client = closing(new Client({ name: 'my-app', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } }))
       const fetchLocal = (_: unknown, init?: RequestInit) => fetch(local, init)
       const transport = new StreamableHTTPClientTransport(new URL(address), { fetch: fetchLocal })
-      await client.connect(keeping(address, store, owner)(transport))
+      await client.connect(keeping(address, store, owner, options)(transport))
       return client.callTool({ name: 'visit' })
     }
     await visit('https://greeter.example.com/mcp')
     expect(await visit('https://greeter.example.com/mcp')).toMatchObject(said('visit 2'))
     await visit(local)
     expect(await visit(local)).toMatchObject(said('visit 1'))
+    await visit(local, { allowLocal: true })
+    expect(await visit(local, { allowLocal: true })).toMatchObject(said('visit 2'))
   })
 
   test('on stdio a state is echoed beside the result, without any other seam', async () => {

@@ -5,30 +5,31 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { connect, folders, type Notice, readSaved, resume, type SavedCall, suspend, suspendedOf } from 'pannier/client'
-import { createServer, type Server } from 'pannier/server'
+import { createServer } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { z } from 'zod'
-import { goOn, goOnByFile, order, orderByFile, patientServer, questionsIn } from '../../docs/snippets/suspending.ts'
+import {
+  goOn,
+  goOnByFile,
+  goOnWith,
+  logLine,
+  openClient,
+  order,
+  orderByFile,
+  orderFrom,
+  patientServer,
+  questionsIn,
+} from '../../docs/snippets/suspending.ts'
 import { readText } from '../../scripts/repository.ts'
+import { offerOrder, size } from './offerOrder.ts'
 import { sessionServer } from './sessionServer.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const DAY_MS = 86_400_000
 const keys = newKey()
 const said = (text: string) => ({ done: expect.objectContaining({ content: [{ type: 'text', text }] }) })
-const size = { message: 'Which size?', schema: z.object({ size: z.enum(['small', 'large']) }) }
 const large = { size: { size: 'large' } }
 const sure = { confirm: { sure: true } }
-
-function offerOrder(server: Server): Server {
-  return server.tool('order', { description: 'Orders.', input: z.object({ item: z.string() }) }, async (args, ctx) => {
-    const { size: chosen } = await ctx.ask('size', size)
-    const confirm = { message: `A ${chosen} ${args.item}?`, schema: z.object({ sure: z.boolean() }) }
-    const { sure: agreed } = await ctx.ask('confirm', confirm)
-    return agreed ? `Ordered a ${chosen} ${args.item}.` : 'Ordered nothing.'
-  })
-}
 
 /** A new instance each time, `days` from now. */
 async function shop(days = 0, port = 0): Promise<{ url: string; port: number; stop(): Promise<void> }> {
@@ -38,6 +39,13 @@ async function shop(days = 0, port = 0): Promise<{ url: string; port: number; st
   onTestFinished(() => void stop())
   return { url, port: Number(new URL(url).port), stop }
 }
+
+function command(program: string): [string, string[]] {
+  const path = fileURLToPath(new URL(`programs/${program}`, import.meta.url))
+  return [process.execPath, ['--conditions=pannier-source', path]]
+}
+
+const stdioShop = command('shop.ts')
 
 const savedIn = (outcome: object): string => {
   if (!('waiting' in outcome)) throw new Error(`The call does not wait: ${JSON.stringify(outcome)}`)
@@ -69,6 +77,29 @@ describe('docs/snippets/suspending.ts', () => {
     await first.stop()
     await shop(15, first.port)
     await expect(goOn(waiting, large)).rejects.toMatchObject({ code: -32602 })
+  })
+
+  test('a server that is started as a process goes on in new ones with the keys it is given again', async () => {
+    const env = { PANNIER_KEYS: keys, PANNIER_LOG_LEVEL: 'silent' }
+    const waiting = savedIn(await orderFrom('hat', ...stdioShop, env))
+    expect(waiting).not.toContain(keys)
+    const again = savedIn(await goOnWith(waiting, large, env))
+    expect(await goOnWith(again, sure, env)).toEqual(said('Ordered a large hat.'))
+    await expect(goOn(waiting, large)).rejects.toMatchObject({ code: -32602 })
+  })
+
+  test('the whole result of a suspended call holds its secrets, and the line for a log does not', async () => {
+    const client = await openClient((await shop()).url)
+    onTestFinished(() => client.close())
+    const result = await client.callTool({ name: 'order', arguments: { item: 'hat' } })
+    const { saved } = suspendedOf(result)!
+    const line = logLine(result)
+    expect(line).toBe('tools/call at shop waits for: size')
+    for (const secret of [saved.requestState!, 'hat']) {
+      expect(JSON.stringify(result)).toContain(secret)
+      expect(line).not.toContain(secret)
+    }
+    expect(logLine({ content: [] })).toBe('The call is done.')
   })
 
   test('the saved form is the one of the guide', async () => {
@@ -151,15 +182,14 @@ describe('docs/snippets/suspending.ts', () => {
     const result = await client.callTool({ name: 'ask' })
     expect(suspendedOf(result)).toBeUndefined()
     expect(result.content).toMatchObject([{ text: '-1, state S' }])
-    expect(notices).toContainEqual({ kind: 'error', error: expect.objectContaining({ name: 'Suspend' }) })
+    const error = { name: 'Suspend', message: expect.stringContaining('cannot be suspended; the question was refused') }
+    expect(notices).toContainEqual({ kind: 'error', error: expect.objectContaining(error) })
   })
 })
 
 async function inAnotherProcess(waiting: string, answers: object): Promise<unknown> {
-  const program = fileURLToPath(new URL('programs/goOn.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--conditions=pannier-source', program, JSON.stringify(answers)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const [node, args] = command('goOn.ts')
+  const child = spawn(node, [...args, JSON.stringify(answers)], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(waiting)
   return JSON.parse(await text(child.stdout))
 }

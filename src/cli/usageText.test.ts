@@ -1,0 +1,33 @@
+import { Command, Option } from 'commander'
+import { expect, test } from 'vitest'
+import { usageText } from './usageText.ts'
+
+/** What commander itself says about a line, so that a new version of it cannot go by unseen. */
+function said(line: readonly string[]): string {
+  let text = ''
+  const command = new Command('resume')
+    .argument('<file>')
+    .option('--json <object>')
+    .addOption(new Option('--output <form>').choices(['text', 'json']))
+  const program = new Command('pannier').addCommand(command)
+  for (const each of [program, command]) each.exitOverride().configureOutput({ outputError: (error) => (text = error) })
+  expect(() => program.parse(line, { from: 'user' })).toThrow()
+  return text
+}
+
+test.each<[string[], string]>([
+  [['resume', 'f', '--foo'], 'There is no option --foo; see "pannier resume --help".'],
+  [['resume', 'f', '--foo=hunter2'], 'There is no option --foo; see "pannier resume --help".'],
+  [['resume', 'f', '--jso'], 'There is no option --jso; did you mean --json? See "pannier resume --help".'],
+  [['resume'], 'FILE is missing; see "pannier resume --help".'],
+  [['resume', 'f', 'hunter2'], 'There are too many operands, this command takes only 1; see "pannier resume --help".'],
+  [['resume', 'f', '--json'], 'Give a value with it: --json <object>; see "pannier resume --help".'],
+  [['resume', '--output', 'hunter2', 'f'], '--output is one of text, json; see "pannier resume --help".'],
+  [['nothing'], 'There is no command "nothing"; see "pannier resume --help".'],
+])('%j: %s', (line, sentence) => {
+  expect(usageText(said(line), 'pannier resume')).toBe(`error: ${sentence}\n`)
+})
+
+test('what it has no words for stays as it was said', () => {
+  expect(usageText('error: something new.\n', 'pannier')).toBe('error: something new; see "pannier --help".\n')
+})

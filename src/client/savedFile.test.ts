@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import type { SavedCall } from './savedCall.ts'
+import { savedFile } from './savedFile.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pannier-saved-file-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function fileWith(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const gone = join(folder, 'gone.json')
+const text = fileWith('text.json', 'hunter2')
+const newer = fileWith('newer.json', '{ "version": 99 }')
+const nowhere = join(folder, 'no', 'call.json')
+const saved = { version: 1 } as SavedCall
+
+test.each<[string, () => Promise<unknown>, string, string]>([
+  [
+    'to read is missing',
+    () => savedFile(gone).load(),
+    'SAVED_UNUSABLE',
+    `There is no file ${gone} (ENOENT); check its`,
+  ],
+  ['to read is a folder', () => savedFile(folder).load(), 'SAVED_UNUSABLE', `${folder} cannot be read (EISDIR); check`],
+  ['is no JSON', () => savedFile(text).load(), 'SAVED_INVALID', `${text}: This is not a saved call: it is not JSON.`],
+  ['is of a later time', () => savedFile(newer).load(), 'SAVED_NEWER', `${newer}: The saved call has version 99`],
+  ['has no folder', () => savedFile(nowhere).save(saved), 'SAVED_UNUSABLE', `cannot be saved at ${nowhere} (ENOENT)`],
+  [
+    'would have none',
+    () => savedFile(nowhere).assertUsable(),
+    'SAVED_UNUSABLE',
+    `cannot be saved at ${nowhere} (ENOENT)`,
+  ],
+  ['stays', () => savedFile(folder).remove(), 'SAVED_UNUSABLE', `${folder} cannot be removed (`],
+])('a file that %s is named, with what to do and nothing of its content', async (_, use, code, sentence) => {
+  const error = await use().catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code, message: expect.stringContaining(sentence) })
+  expect((error as Error).message).not.toContain('hunter2')
+})
