@@ -13,6 +13,12 @@ const start = (code: string) => Object.assign(new Error('spawn secret'), { code,
 
 test.each<[string, unknown, string, RegExp]>([
   ['a closed port', probe(network('ECONNREFUSED')), 'CONNECT_FAILED', /nothing listens there/],
+  [
+    'a port of another protocol',
+    await fetch('http://127.0.0.1:1').catch((error) => error),
+    'CONNECT_FAILED',
+    /this port/,
+  ],
   ['an unknown host', network('ENOTFOUND'), 'CONNECT_FAILED', /no such host/],
   ['several addresses', network('x'), 'CONNECT_FAILED', /could not be made/],
   [

@@ -59,7 +59,9 @@ function isFetchFailure(error: Cause): boolean {
   return error instanceof TypeError
 }
 
-function reasonIn({ code, syscall }: Cause): string | undefined {
+function reasonIn({ code, syscall, message }: Cause): string | undefined {
+  // All that `fetch` has for the ports of other protocols.
+  if (message === 'bad port') return 'programs may not make requests to this port; serve at another one.'
   const isStart = typeof syscall === 'string' && syscall.startsWith('spawn')
   return (isStart ? START_REASONS : NETWORK_REASONS).get(code)
 }
