@@ -15,7 +15,7 @@ test.each<[string, unknown, string, RegExp]>([
   ['a closed port', probe(network('ECONNREFUSED')), 'CONNECT_FAILED', /nothing listens there/],
   [
     'a port of another protocol',
-    await fetch('http://127.0.0.1:1').catch((error) => error),
+    await fetch('http://127.0.0.1:1').catch((error: unknown) => error),
     'CONNECT_FAILED',
     /this port/,
   ],
