@@ -75,8 +75,8 @@ export function readBearer(name: string, env: Readonly<Record<string, string | u
 export function readTimeout(seconds: string | undefined): number | undefined {
   if (seconds === undefined) return undefined
   const ms = Number(seconds) * 1000
-  if (!(ms >= 1 && ms <= 2 ** 31 - 1)) throw new InputError('--timeout takes a number of seconds above 0.')
-  return ms
+  if (!(ms >= 1 && Number.isFinite(ms))) throw new InputError('--timeout takes a number of seconds above 0.')
+  return Math.min(ms, 2 ** 31 - 1)
 }
 
 export function readLogLevel(level: string | undefined) {

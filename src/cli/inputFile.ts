@@ -28,5 +28,5 @@ export async function readInputFile(
 
 /** What was to stand in the file may have been typed in place of its name: JSON, or a word as long as a key. */
 function isContent(path: string): boolean {
-  return /[{}[\]"\n]|[\w+=-]{40,}/.test(path)
+  return /[{}[\]"\n]|[\w+=-]{30,}/.test(path)
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ClientError } from '../client/index.ts'
 import type { Display } from './display.ts'
 import { noticesOf } from './notices.ts'
 
@@ -11,4 +12,12 @@ test('what a process said last is told once and in its order, though it was star
   expect(told).toEqual([])
   notices.tellLast()
   expect(told).toEqual(said.map((line) => `server: ${line}`))
+})
+
+test.each([false, true])('why there was no answer is told once, whatever else is told (verbose: %s)', (verbose) => {
+  const told: string[] = []
+  const notices = noticesOf({ note: (text: string) => void told.push(text) } as Display, verbose)
+  const error = new ClientError('QUESTION_UNANSWERED', 'Nobody knows.')
+  for (let time = 0; time < 2; time++) notices.hear({ kind: 'error', error })
+  expect(told).toEqual(['note: Nobody knows.'])
 })

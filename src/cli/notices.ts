@@ -1,5 +1,5 @@
 /** What happens beside the calls: told at once with --verbose, else only when it explains why nothing works. */
-import { type Notice, plainLine } from '../client/index.ts'
+import { ClientError, type Notice, plainLine } from '../client/index.ts'
 import type { Display } from './display.ts'
 import { serverWords } from './serverWords.ts'
 
@@ -8,9 +8,15 @@ const HELD_OPEN = 'note: A server of the older era holds its call open while it 
 
 export function noticesOf(display: Display, verbose: boolean) {
   const lines: string[] = []
+  const told = new Set<string>()
+  const tellOnce = (line: string): void => {
+    if (!told.has(line)) display.note(line)
+    told.add(line)
+  }
   return {
     hear(notice: Notice): void {
-      if (notice.kind === 'error' && notice.error.name === 'Suspend') display.note(HELD_OPEN)
+      if (notice.kind === 'error' && notice.error.name === 'Suspend') tellOnce(HELD_OPEN)
+      else if (notice.kind === 'error' && isOfAnswers(notice.error)) return tellOnce(noticeText(notice))
       if (verbose) display.note(noticeText(notice))
       else if (notice.kind === 'stderr') lines.splice(0, lines.length, ...[...lines, notice.line].slice(-LAST_LINES))
     },
@@ -22,6 +28,13 @@ export function noticesOf(display: Display, verbose: boolean) {
     },
   }
 }
+
+/** An older server is told only that there is no answer; why is for whoever gave the answers. */
+function isOfAnswers(error: Error): boolean {
+  return error instanceof ClientError && OF_ANSWERS.has(error.code)
+}
+
+const OF_ANSWERS: ReadonlySet<string> = new Set(['QUESTION_UNANSWERED', 'RESPONSE_INVALID'])
 
 function noticeText(notice: Notice): string {
   switch (notice.kind) {

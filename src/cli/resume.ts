@@ -2,8 +2,10 @@ import { Command } from 'commander'
 import {
   type Answerers,
   byKind,
+  ClientError,
   resume,
   type SavedCall,
+  type SavedFile,
   savedFile,
   suspendedOf,
   type Target,
@@ -41,6 +43,7 @@ a server made with Pannier needs the same PANNIER_KEYS then as before.`
 async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitCode> {
   const file = savedFile(path)
   const saved = await file.load()
+  await file.assertUsable({ mayReplaceCall: true })
   const target = targetOfCall(saved)
   const next = savedFile(flags.suspend ?? path)
   await next.assertUsable({ mayReplaceCall: flags.suspend === undefined || flags.suspend === path })
@@ -62,9 +65,19 @@ async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitC
     }
     // The call is done, or further and in another file. Whether or not that can be shown, it must not be sent again.
     const isElsewhere = flags.suspend !== undefined && flags.suspend !== path
-    if (isElsewhere || suspendedOf(result) === undefined) await file.remove()
+    if (isElsewhere || suspendedOf(result) === undefined) await removed(file, desk)
     return showOutcome(saved, result, showing)
   })
+}
+
+/** What came of the call is not lost because of the file. */
+async function removed(file: SavedFile, { display }: Desk): Promise<void> {
+  try {
+    await file.remove()
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error
+    display.note(`note: ${error.message}`)
+  }
 }
 
 function sender(target: Target, flags: AskingFlags, desk: Desk, answerers: Answerers) {

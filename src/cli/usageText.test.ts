@@ -17,6 +17,8 @@ function said(line: readonly string[]): string {
 
 test.each<[string[], string]>([
   [['resume', 'f', '--foo'], 'There is no option --foo; see "pannier resume --help".'],
+  [['resume', 'f', '-phunter2'], 'There is no option -p; see "pannier resume --help".'],
+  [['resume', '--output', 'x\nhunter2', 'f'], 'This command line cannot be read; see "pannier resume --help".'],
   [['resume', 'f', '--foo=hunter2'], 'There is no option --foo; see "pannier resume --help".'],
   [['resume', 'f', '--jso'], 'There is no option --jso; did you mean --json? See "pannier resume --help".'],
   [['resume'], 'FILE is missing; see "pannier resume --help".'],
@@ -28,6 +30,8 @@ test.each<[string[], string]>([
   expect(usageText(said(line), 'pannier resume')).toBe(`error: ${sentence}\n`)
 })
 
-test('what it has no words for stays as it was said', () => {
-  expect(usageText('error: something new.\n', 'pannier')).toBe('error: something new; see "pannier --help".\n')
+test('what it has no words for may hold anything, and is not shown', () => {
+  expect(usageText('error: something new.\n', 'pannier')).toBe(
+    'error: This command line cannot be read; see "pannier --help".\n',
+  )
 })

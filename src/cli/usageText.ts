@@ -16,11 +16,12 @@ function ownWords(said: string): string {
     const found = pattern.exec(said)
     if (found !== null) return words(found[1] ?? '', found[2] ?? '')
   }
-  return said.replace(/\.$/, '')
+  return 'This command line cannot be read'
 }
 
 const WORDS: readonly (readonly [pattern: RegExp, words: (first: string, second: string) => string])[] = [
-  [/^unknown option '([^'=]*)/, (option) => `There is no option ${option}`],
+  // The value of an option may stand right after it.
+  [/^unknown option '(--[^'=\n]*|-[^'\n]?)/, (option) => `There is no option ${option}`],
   [/^unknown command '(.*)'$/, (name) => `There is no command "${name}"`],
   [/^missing required argument '(.*)'$/, (name) => `${name.toUpperCase()} is missing`],
   [

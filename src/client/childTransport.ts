@@ -79,7 +79,7 @@ export class ChildTransport implements Transport {
 
   send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin
-    if (!stdin?.writable) return Promise.reject(new SdkError(SdkErrorCode.NotConnected, 'The server has ended.'))
+    if (!stdin?.writable) return Promise.reject(this.#gone())
     const line = this.#seam.outgoing(JSON.stringify(message))
     return new Promise((resolve, reject) => {
       stdin.write(`${line}\n`, (error) => (error ? this.#afterLastMoment(() => reject(error)) : resolve()))
@@ -90,6 +90,11 @@ export class ChildTransport implements Transport {
     this.#isClosing = true
     if (this.#child !== undefined) await endGroup(this.#child)
     this.#finish()
+  }
+
+  #gone(): SdkError {
+    const sentence = this.#ended === undefined ? 'The server has ended.' : `The server has ended: ${this.#ended}`
+    return new SdkError(SdkErrorCode.NotConnected, sentence)
   }
 
   /** A process that hears nothing any more is about to end, and how it does is worth a moment. */

@@ -10,6 +10,7 @@ test.each([
   ['hunter2', 1, 'JSON does not know the word there; text stands in double quotes'],
   ['{\n "a": 1\n "b": 2 }', 3, 'a comma is expected before what stands there'],
   ['{\n "a" 1 }', 2, 'a colon is expected there'],
+  ['\ufeff{\nb', 2, 'JSON does not know the word there; text stands in double quotes'],
   ['{ "a": }', 1, 'a value is expected there'],
   ['{ 7: 1 }', 1, 'a name in double quotes is expected there'],
   ['{ "a": 1', 1, 'a closing brace } is expected there'],

@@ -3,8 +3,9 @@ import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
 import { ClientError } from './errors.ts'
 
 /** The value of a file's text; throws, naming the file and the line. */
-export function parseCommentedJson(text: string, file: string): unknown {
-  const { value, errors } = parsed(text.replace(/^\ufeff/, ''), file)
+export function parseCommentedJson(content: string, file: string): unknown {
+  const text = content.replace(/^\ufeff/, '')
+  const { value, errors } = parsed(text, file)
   const [first] = errors
   if (first === undefined) return value
   const line = text.slice(0, first.offset).split('\n').length

@@ -121,7 +121,8 @@ async function connectBy(wire: Wire, target: Target, options: Settled, prior?: P
     await leaving.say()
     await jar.end()
   })
-  const layers = compose(upperLayers(target, options, leaving), jar.layer, deadline(timeoutMs, wire), leaving.layer)
+  const watching = { ended: () => wire.ended(), isLeaving: () => leaving.isSaid() }
+  const layers = compose(upperLayers(target, options, leaving), jar.layer, deadline(timeoutMs, watching), leaving.layer)
   // The SDK's first question to a server knows no signal.
   const giveUp = (): void => void wire.transport.close()
   signal?.addEventListener('abort', giveUp, { once: true })

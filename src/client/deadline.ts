@@ -27,12 +27,14 @@ import {
 export interface DeadlineOptions {
   /** How the other side ended, as the rest of a sentence, where that is known. */
   ended?: () => string | undefined
+  /** Whether this side is about to end the connection, so that what ends now is not lost. @default it never is */
+  isLeaving?: () => boolean
 }
 
 /** A request with `silenceMs` of silence ends with the code REQUEST_TIMED_OUT, and is cancelled on the server. */
-export function deadline(silenceMs: number, { ended }: DeadlineOptions = {}): Layer {
+export function deadline(silenceMs: number, options: DeadlineOptions = {}): Layer {
   const ms = timerMs(silenceMs, 'A deadline')
-  return (transport) => around(transport, (ends) => new Deadline(ends, ms, !hasChild(transport), ended))
+  return (transport) => around(transport, (ends) => new Deadline(ends, ms, !hasChild(transport), options))
 }
 
 interface Waiting extends Silent {
@@ -50,18 +52,18 @@ class Deadline implements Passage {
   readonly #silenceMs: number
   /** Whether requests may have streams of their own, which a process's have not. */
   readonly #hasStreams: boolean
-  readonly #ended: DeadlineOptions['ended']
+  readonly #options: DeadlineOptions
   readonly #waiting: Silences<Waiting>
   /** The server's own questions that we have not answered yet. */
   readonly #asked = new Set<RequestId>()
   /** The stateless revision has no questions of servers: nobody answers them, so nobody waits for that. */
   #isModern = false
 
-  constructor(ends: Ends, silenceMs: number, hasStreams: boolean, ended: DeadlineOptions['ended']) {
+  constructor(ends: Ends, silenceMs: number, hasStreams: boolean, options: DeadlineOptions) {
     this.#ends = ends
     this.#silenceMs = silenceMs
     this.#hasStreams = hasStreams
-    this.#ended = ended
+    this.#options = options
     this.#waiting = new Silences(silenceMs, (one) => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(one)))
   }
 
@@ -161,7 +163,8 @@ class Deadline implements Passage {
   }
 
   #lost(id: RequestId): void {
-    const how = this.#ended?.()
+    if (this.#options.isLeaving?.()) return
+    const how = this.#options.ended?.()
     const sentence =
       how === undefined
         ? 'The connection ended before the answer came; the request may have had effects.'

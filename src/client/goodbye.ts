@@ -10,11 +10,15 @@ export interface Goodbye {
   readonly layer: Layer
   /** Comes back when it has arrived, or after a second. */
   say(): Promise<void>
+  /** Whether it is being said, or was. */
+  isSaid(): boolean
 }
 
 export function goodbye(endSession: () => Promise<void>): Goodbye {
   const underWay = new Set<Promise<void>>()
+  let isSaid = false
   return {
+    isSaid: () => isSaid,
     layer: (transport) =>
       around(transport, (ends) => ({
         // A request is under way until its answer comes, which may be never. To cancel a task is one that has to go.
@@ -26,6 +30,7 @@ export function goodbye(endSession: () => Promise<void>): Goodbye {
         },
       })),
     async say() {
+      isSaid = true
       await withinPatience(Promise.allSettled(underWay))
       await withinPatience(endSession().catch(() => undefined))
     },

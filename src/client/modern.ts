@@ -12,6 +12,7 @@ import { hasChild } from './childLines.ts'
 import { ClientError } from './errors.ts'
 import { ModernListening } from './modernListening.ts'
 import { ModernStreams } from './modernStreams.ts'
+import { timerMs } from './timerMs.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import * as wire from './wireMessage.ts'
 
@@ -24,7 +25,8 @@ export interface ModernOptions {
 }
 
 export function modern({ probeMs = 5_000 }: ModernOptions = {}): Layer {
-  return (transport) => around(transport, (ends) => new Modern(ends, hasChild(transport) ? probeMs : undefined))
+  const ms = timerMs(probeMs, '"probeMs"')
+  return (transport) => around(transport, (ends) => new Modern(ends, hasChild(transport) ? ms : undefined))
 }
 
 /** The codes that only servers of the stateless revision answer with. */

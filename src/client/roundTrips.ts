@@ -85,8 +85,13 @@ export class RoundTrips {
     return this.#ends.send(withParams(message, { ...paramsOf(message), requestId: call.wireId }), options)
   }
 
-  end(): void {
-    for (const call of this.#calls.all) this.#calls.forget(call)
+  /** Whoever waits for a person is told here what the connection came to; a request under way is told by its transport. */
+  end(isLost: boolean): void {
+    for (const call of this.#calls.all) {
+      const isUnderWay = this.#calls.byLeg(call.wireId) === call
+      if (isLost && !isUnderWay) this.#fail(call, lost())
+      else this.#calls.forget(call)
+    }
   }
 
   #settle(call: RoundCall, message: WireAnswer, extra: unknown): void {
@@ -196,6 +201,11 @@ export class RoundTrips {
     if (signal.aborted) this.#calls.forget(call)
     else signal.addEventListener('abort', () => this.#calls.forget(call), { once: true })
   }
+}
+
+function lost(): ClientError {
+  const sentence = 'The connection ended before the call was done; what it has done so far may have had effects.'
+  return new ClientError('STREAM_ENDED', sentence)
 }
 
 function endless(maxRounds: number): ClientError {

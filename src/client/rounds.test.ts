@@ -267,6 +267,17 @@ describe('cancelling', () => {
     await settled()
     wire.onclose?.()
     expect(signals[0]?.aborted).toBe(true)
+    expect(above.heard).toMatchObject([{ id: 1, error: { data: { code: 'STREAM_ENDED' } } }])
+  })
+
+  test('by this side, or with a request under way, is for the client and the transport to tell', async () => {
+    const { wire, above } = layered({ form: () => new Promise(() => undefined) })
+    await above.send(call(1))
+    wire.onclose?.()
+    await above.send(call(2))
+    wire.say(inputRequired(2, { inputRequests: { q: form() } }))
+    await above.transport.close()
+    expect(above.heard).toEqual([])
   })
 })
 

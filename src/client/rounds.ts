@@ -78,8 +78,8 @@ class Rounds implements Passage {
     if (cancelled === undefined || !this.#pushed.cancel(cancelled)) this.#ends.deliver(message, extra)
   }
 
-  closed(): void {
-    this.#trips.end()
+  closed(isLost: boolean): void {
+    this.#trips.end(isLost)
     this.#pushed.cancelAll()
   }
 

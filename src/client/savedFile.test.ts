@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -30,16 +30,34 @@ test.each<[string, () => Promise<unknown>, string, string]>([
   ['to read is a folder', () => savedFile(folder).load(), 'SAVED_UNUSABLE', `${folder} cannot be read (EISDIR); check`],
   ['is no JSON', () => savedFile(text).load(), 'SAVED_INVALID', `${text}: This is not a saved call: it is not JSON.`],
   ['is of a later time', () => savedFile(newer).load(), 'SAVED_NEWER', `${newer}: The saved call has version 99`],
-  ['has no folder', () => savedFile(nowhere).save(saved), 'SAVED_UNUSABLE', `cannot be saved at ${nowhere} (ENOENT)`],
+  ['has no folder', () => savedFile(nowhere).save(saved), 'SAVED_UNUSABLE', `cannot be saved at "${nowhere}" (ENOENT)`],
   [
     'would have none',
     () => savedFile(nowhere).assertUsable(),
     'SAVED_UNUSABLE',
-    `cannot be saved at ${nowhere} (ENOENT)`,
+    `cannot be saved at "${nowhere}" (ENOENT)`,
   ],
+  ['has no name', () => savedFile('').assertUsable(), 'SAVED_UNUSABLE', 'The call cannot be saved at "" (ENOENT)'],
+  [
+    'could only be a folder',
+    () => savedFile(`${folder}/new/`).assertUsable(),
+    'SAVED_UNUSABLE',
+    `cannot be saved at "${folder}/new/" (ENOENT)`,
+  ],
+  ['is a device', () => savedFile('/dev/null').assertUsable(), 'SAVED_UNUSABLE', '"/dev/null" (not a plain file)'],
   ['stays', () => savedFile(folder).remove(), 'SAVED_UNUSABLE', `${folder} cannot be removed (`],
 ])('a file that %s is named, with what to do and nothing of its content', async (_, use, code, sentence) => {
   const error = await use().catch((thrown: unknown) => thrown)
   expect(error).toMatchObject({ code, message: expect.stringContaining(sentence) })
   expect((error as Error).message).not.toContain('hunter2')
+})
+
+test('a link leads to the file: that is written, and goes with the link', async () => {
+  const [file, link] = [join(folder, 'linked.json'), join(folder, 'link.json')]
+  symlinkSync(file, link)
+  writeFileSync(file, '')
+  await savedFile(link).save(saved)
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(saved)
+  await savedFile(link).remove()
+  expect([existsSync(file), lstatSync(link, { throwIfNoEntry: false })]).toEqual([false, undefined])
 })

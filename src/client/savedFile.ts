@@ -1,5 +1,5 @@
 /** A saved call in a file of its own, readable by its owner only from the moment it exists. */
-import { access, constants, readFile, rm } from 'node:fs/promises'
+import { access, constants, readFile, realpath, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ClientError } from './errors.ts'
 import { writePrivateFile } from './privateFile.ts'
@@ -18,7 +18,7 @@ export interface SavedFile extends SavedStore {
 /** One file for one call; a later one replaces it. The file is whole or it is not there, also after a crash. */
 export function savedFile(path: string): SavedFile {
   return {
-    save: (saved) => saying(unwritable(path), () => writePrivateFile(path, `${JSON.stringify(saved, null, 2)}\n`)),
+    save: (saved) => saying(unwritable(path), () => writeReal(path, `${JSON.stringify(saved, null, 2)}\n`)),
     load: async () => readNamed(path, await saying(unreadable(path), () => readFile(path, 'utf8'))),
     assertUsable: async ({ mayReplaceCall = false } = {}) => {
       const text = await saying(unwritable(path), () => textAt(path))
@@ -28,17 +28,35 @@ export function savedFile(path: string): SavedFile {
         : `${path} holds something else than a saved call; name another file.`
       throw new ClientError('SAVED_UNUSABLE', sentence)
     },
-    remove: () => saying(unremovable(path), () => rm(path, { force: true })),
+    remove: () => saying(unremovable(path), () => removeReal(path)),
   }
+}
+
+/** Where the file really is: a link stays one, and what it leads to is written and removed. */
+async function realPath(path: string): Promise<string> {
+  return realpath(path).catch(() => path)
+}
+
+async function writeReal(path: string, text: string): Promise<void> {
+  await writePrivateFile(await realPath(path), text)
+}
+
+async function removeReal(path: string): Promise<void> {
+  const real = await realPath(path)
+  await rm(real, { force: true })
+  if (real !== path) await rm(path, { force: true })
 }
 
 /** Empty where there is no file, but one could be made. */
 async function textAt(path: string): Promise<string> {
-  await access(dirname(path), constants.W_OK)
+  const real = await realPath(path)
+  await access(dirname(real), constants.W_OK)
   try {
-    return await readFile(path, 'utf8')
+    if (!(await stat(real)).isFile()) throw Object.assign(new Error('not a file'), { code: 'not a plain file' })
+    return await readFile(real, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    const isNew = error instanceof Error && 'code' in error && error.code === 'ENOENT' && /[^/\\]$/.test(path)
+    if (isNew) return ''
     throw error
   }
 }
@@ -71,11 +89,11 @@ function unreadable(path: string): Sentence {
 }
 
 function unwritable(path: string): Sentence {
-  return (code) => `The call cannot be saved at ${path} (${code}); name a file in a folder that you can write to.`
+  return (code) => `The call cannot be saved at "${path}" (${code}); name a file in a folder that you can write to.`
 }
 
 function unremovable(path: string): Sentence {
-  return (code) => `${path} cannot be removed (${code}); its call is done, so remove it yourself.`
+  return (code) => `${path} cannot be removed (${code}); remove it yourself, so that its call is not sent again.`
 }
 
 async function saying<Result>(sentence: Sentence, run: () => Promise<Result>): Promise<Result> {

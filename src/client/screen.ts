@@ -61,12 +61,16 @@ const MOST_CHARACTERS = 300
 export function createScreen({ input, output, signal }: ScreenOptions): Screen {
   const prompt = async <Value>(show: (common: Common) => Promise<Value | typeof CANCEL_SYMBOL>): Promise<Value> => {
     let isInterrupt = false
+    const leaving = new AbortController()
     const onKey = (_: unknown, key: Key | undefined): void => {
       isInterrupt = key?.ctrl === true && key.name === 'c'
+      // The end of input, after which the prompt would hear nothing any more.
+      if (key?.ctrl === true && key.name === 'd') leaving.abort()
     }
     input.prependListener('keypress', onKey)
     try {
-      const answer = await untilAborted(signal, (own) => show({ input, output, signal: own }))
+      const either = AbortSignal.any([signal, leaving.signal])
+      const answer = await untilAborted(either, (own) => show({ input, output, signal: own }))
       signal.throwIfAborted()
       if (isCancel(answer)) throw new FormLeft(isInterrupt)
       return answer

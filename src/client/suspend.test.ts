@@ -344,7 +344,9 @@ describe('a saved call in a file', () => {
       message: expect.stringMatching(/something else/),
     })
     await expect(usable('x = 1')).rejects.toMatchObject({ code: 'SAVED_UNUSABLE' })
-    await expect(savedFile(folder).assertUsable()).rejects.toMatchObject({ message: expect.stringMatching(/EISDIR/) })
+    await expect(savedFile(folder).assertUsable()).rejects.toMatchObject({
+      message: expect.stringMatching(/not a plain file/),
+    })
     await expect(savedFile(join(folder, 'no', 'x.json')).assertUsable()).rejects.toMatchObject({
       message: expect.stringMatching(/ENOENT/),
     })

@@ -3,6 +3,7 @@ import type { RequestId } from '../protocol/index.ts'
 import type { AskedCall } from './answerer.ts'
 import { answerAll } from './answering.ts'
 import type { Ends } from './around.ts'
+import { ClientError } from './errors.ts'
 import { ModernTalk } from './modernTalk.ts'
 import type { Questioner } from './questioner.ts'
 import type { SavedPlace } from './savedCall.ts'
@@ -30,6 +31,10 @@ export interface TaskFollowerOptions {
   readonly patienceMs: number
   readonly onStatus: ((task: Task, call: AskedCall) => void) | undefined
   readonly place: SavedPlace | undefined
+}
+
+function lost(): ClientError {
+  return new ClientError('TASK_UNREACHABLE', 'The connection ended before the task did; the server may go on with it.')
 }
 
 export class TaskFollower {
@@ -98,10 +103,13 @@ export class TaskFollower {
     return new SessionTalk(taskId, { wire, sending, hasRounds: peer.hasRounds, onNews })
   }
 
-  end(): void {
+  /** Where the connection was lost, callers are told the ids: their tasks go on. */
+  end(isLost: boolean): void {
     for (const call of this.#followed.values()) {
+      const { isOver, following } = call
       call.end()
-      call.following?.stop()
+      following?.stop()
+      if (isLost && !isOver) this.#ends.deliver(taskFailure(call.id, lost(), following?.talk.taskId))
     }
     this.#news.stop()
   }

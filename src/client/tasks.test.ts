@@ -313,6 +313,22 @@ describe('a caller that gives up', () => {
   })
 })
 
+test('a caller whose connection is lost is told the id of its task, which goes on', async () => {
+  const script = modern([task('working')])
+  await script.call(1, envelope())
+  await pass(500)
+  script.wire.onclose?.()
+  await pass(60_000)
+  expect(script.above.heard).toMatchObject([
+    { id: 1, error: { data: { code: 'TASK_UNREACHABLE', taskId: expect.any(String) } } },
+  ])
+  expect(script.asked('tasks/cancel')).toEqual([])
+})
+
+test('patience is a time', () => {
+  expect(() => modern([], { patienceMs: Number.NaN })).toThrow('"patienceMs" must be a number of milliseconds')
+})
+
 describe('what the caller hears meanwhile', () => {
   test('is progress with growing numbers, after what the server itself told', async () => {
     const looks = [task('working', { statusMessage: 'half' }), task('working', { statusMessage: 'half' }), done]

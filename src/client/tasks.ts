@@ -19,6 +19,7 @@ import { TaskFollower } from './taskFollower.ts'
 import { TaskPeer } from './taskPeer.ts'
 import { TaskTools } from './taskTools.ts'
 import { isOwnId, sendingOf, TaskWire } from './taskWire.ts'
+import { timerMs } from './timerMs.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import {
   cancelledId,
@@ -85,7 +86,8 @@ class Tasks implements Passage {
     this.#tools = new TaskTools(this.#wire)
     this.#questioner = new Questioner(ends, answerers, options.server)
     this.#asksFor = { optional, ttlMs: options.ttlMs ?? DAY_MS }
-    const { maxRounds = 100, patienceMs = DAY_MS } = options
+    const { maxRounds = 100 } = options
+    const patienceMs = timerMs(options.patienceMs ?? DAY_MS, '"patienceMs"')
     const parts = { ends, wire: this.#wire, peer: this.#peer, questioner: this.#questioner }
     this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
     this.#calls = new TaskCalls(ends, this.#follower, handle)
@@ -107,9 +109,9 @@ class Tasks implements Passage {
     if (this.#noticed(message)) this.#ends.deliver(message, extra)
   }
 
-  closed(): void {
+  closed(isLost: boolean): void {
     this.#calls.end()
-    this.#follower.end()
+    this.#follower.end(isLost)
     this.#wire.end()
     this.#pushed.cancelAll()
     this.#lists.clear()

@@ -73,6 +73,15 @@ describe.each(places)('connected to $name', ({ maker, host, era }) => {
     })
   })
 
+  test('a call that is open when the client closes ends with that, and is not called lost', async () => {
+    const client = await connect(target())
+    const simmering = client.callTool({ name: 'simmer' })
+    simmering.catch(() => undefined)
+    await setTimeout(300)
+    await client.close()
+    await expect(simmering).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+  })
+
   test('a call that is cancelled before the client closes is cancelled on the server', async () => {
     const before = readFileSync(done, 'utf8').length
     const abort = new AbortController()

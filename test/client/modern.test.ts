@@ -241,6 +241,10 @@ describe('a server that is no good', () => {
   })
 })
 
+test('the time for a process is one', () => {
+  expect(() => modern({ probeMs: Number.NaN })).toThrow('"probeMs" must be a number of milliseconds above 0.')
+})
+
 test('a question that a server of the stateless revision pushes reaches nobody, and is told', async () => {
   const transport = new FakeTransport()
   const above = new Above(modern()(transport))

@@ -213,25 +213,32 @@ describe('a form on a terminal', () => {
     expect(await answersOf(pty)).toEqual([{ action: 'accept', content: { name: 'Ada L', size: 'large' } }])
   })
 
-  proves('MRTR-32', 'a person can decline or cancel at the start, in a field by Ctrl-C, and at the end', async () => {
-    const one = form({ name: { type: 'string' } }, ['name'])
-    const pty = ask(Array(6).fill(one))
-    await at(pty, 'How do you answer?', down, enter)
-    await at(pty, 'How do you answer?', down, down, enter)
-    await at(pty, 'How do you answer?', ctrlC)
-    await begin(pty)
-    await at(pty, 'name (required)', 'A', ctrlC)
-    for (const keys of [
-      [down, down],
-      [down, down, down],
-    ]) {
+  proves(
+    'MRTR-32',
+    'a person can decline or cancel at the start, in a field by Ctrl-C, by Ctrl-D, and at the end',
+    async () => {
+      const one = form({ name: { type: 'string' } }, ['name'])
+      const pty = ask(Array(7).fill(one))
+      await at(pty, 'How do you answer?', down, enter)
+      await at(pty, 'How do you answer?', down, down, enter)
+      await at(pty, 'How do you answer?', ctrlC)
       await begin(pty)
-      await at(pty, 'name (required)', 'Ada', enter)
-      await at(pty, 'Send it?', ...keys, enter)
-    }
-    const answers = ['decline', 'cancel', 'cancel', 'cancel', 'decline', 'cancel'].map((action) => ({ action }))
-    expect(await answersOf(pty)).toEqual(answers)
-  })
+      await at(pty, 'name (required)', 'A', ctrlC)
+      await at(pty, 'How do you answer?', '\u0004')
+      for (const keys of [
+        [down, down],
+        [down, down, down],
+      ]) {
+        await begin(pty)
+        await at(pty, 'name (required)', 'Ada', enter)
+        await at(pty, 'Send it?', ...keys, enter)
+      }
+      const answers = ['decline', 'cancel', 'cancel', 'cancel', 'cancel', 'decline', 'cancel'].map((action) => ({
+        action,
+      }))
+      expect(await answersOf(pty)).toEqual(answers)
+    },
+  )
 
   test('questions that come together are asked one after the other', async () => {
     const pty = ask([form({ a: { type: 'string' } }, ['a'], 'First'), form({}, [], 'Second')])
