@@ -65,13 +65,13 @@ async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitC
     }
     // The call is done, or further and in another file. Whether or not that can be shown, it must not be sent again.
     const isElsewhere = flags.suspend !== undefined && flags.suspend !== path
-    if (isElsewhere || suspendedOf(result) === undefined) await removed(file, desk)
+    if (isElsewhere || suspendedOf(result) === undefined) await removeOrTell(file, desk)
     return showOutcome(saved, result, showing)
   })
 }
 
 /** What came of the call is not lost because of the file. */
-async function removed(file: SavedFile, { display }: Desk): Promise<void> {
+async function removeOrTell(file: SavedFile, { display }: Desk): Promise<void> {
   try {
     await file.remove()
   } catch (error) {

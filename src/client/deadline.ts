@@ -19,8 +19,10 @@ import {
   INTERNAL_ERROR,
   isAnswer,
   isRequest,
+  isRequestId,
   metaIn,
   paramsOf,
+  requestSignalIn,
   type WireRequest,
 } from './wireMessage.ts'
 
@@ -94,8 +96,8 @@ class Deadline implements Passage {
     this.#isModern = hasEnvelope(paramsOf(message))
     if (TIMELESS.has(message.method)) return this.#ends.send(message, options)
     // Its caller may have given it up while a layer above waited for something.
-    const given = options?.['requestSignal']
-    if (given instanceof AbortSignal && given.aborted) return Promise.reject(given.reason as Error)
+    const given = requestSignalIn(options)
+    if (given?.aborted) return Promise.reject(given.reason as Error)
     const sent = this.#ends.send(message, this.#begin(message, options))
     return sent.catch((error: unknown) => this.#unsent(message.id, error))
   }
@@ -111,11 +113,11 @@ class Deadline implements Passage {
   /** What the request is to be sent with, so that it can be given up. */
   #begin(request: WireRequest, options: SendOptions | undefined): SendOptions | undefined {
     const { id } = request
-    const given = options?.['requestSignal']
-    const hasStream = given instanceof AbortSignal
+    const given = requestSignalIn(options)
+    const hasStream = given !== undefined
     const abort = this.#hasStreams ? new AbortController() : undefined
     this.#waiting.begin(idKey(id), { request, abort, hasStream, heardAt: performance.now() })
-    if (hasStream) {
+    if (given !== undefined) {
       const cancel = (): void => {
         this.#forget(id)
         abort?.abort(given.reason)
@@ -140,10 +142,10 @@ class Deadline implements Passage {
   }
 
   #progressed(token: unknown): void {
-    if (!isId(token)) return
+    if (!isRequestId(token)) return
     for (const waiting of this.#waiting.all) {
       const own = metaIn(paramsOf(waiting.request))['progressToken']
-      if (isId(own) && idKey(own) === idKey(token)) waiting.heardAt = performance.now()
+      if (isRequestId(own) && idKey(own) === idKey(token)) waiting.heardAt = performance.now()
     }
   }
 
@@ -175,10 +177,6 @@ class Deadline implements Passage {
   #forget(id: RequestId): boolean {
     return this.#waiting.end(idKey(id))
   }
-}
-
-function isId(token: unknown): token is RequestId {
-  return typeof token === 'string' || typeof token === 'number'
 }
 
 /** In the stateless revision a notification says who sends it, as its request did. */

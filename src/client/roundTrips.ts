@@ -22,6 +22,7 @@ import {
   errorMessage,
   INTERNAL_ERROR,
   paramsOf,
+  requestSignalIn,
   resultMessage,
   type WireAnswer,
   type WireRequest,
@@ -196,8 +197,8 @@ export class RoundTrips {
 
   /** Until it is sent, the transport tells by failing that its caller gave it up; and then it may be over already. */
   #watch(call: RoundCall): void {
-    const signal = call.options?.['requestSignal']
-    if (call.over || !(signal instanceof AbortSignal)) return
+    const signal = requestSignalIn(call.options)
+    if (call.over || signal === undefined) return
     if (signal.aborted) this.#calls.forget(call)
     else signal.addEventListener('abort', () => this.#calls.forget(call), { once: true })
   }

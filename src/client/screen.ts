@@ -60,22 +60,15 @@ const MOST_CHARACTERS = 300
 
 export function createScreen({ input, output, signal }: ScreenOptions): Screen {
   const prompt = async <Value>(show: (common: Common) => Promise<Value | typeof CANCEL_SYMBOL>): Promise<Value> => {
-    let isInterrupt = false
-    const leaving = new AbortController()
-    const onKey = (_: unknown, key: Key | undefined): void => {
-      isInterrupt = key?.ctrl === true && key.name === 'c'
-      // The end of input, after which the prompt would hear nothing any more.
-      if (key?.ctrl === true && key.name === 'd') leaving.abort()
-    }
-    input.prependListener('keypress', onKey)
+    const keys = watchKeys(input)
     try {
-      const either = AbortSignal.any([signal, leaving.signal])
+      const either = AbortSignal.any([signal, keys.ended])
       const answer = await untilAborted(either, (own) => show({ input, output, signal: own }))
       signal.throwIfAborted()
-      if (isCancel(answer)) throw new FormLeft(isInterrupt)
+      if (isCancel(answer)) throw new FormLeft(keys.isInterrupt)
       return answer
     } finally {
-      input.removeListener('keypress', onKey)
+      keys.stop()
     }
   }
   // Prompts read it here themselves.
@@ -133,6 +126,26 @@ interface Common {
   input: Readable
   output: Writable
   signal: AbortSignal
+}
+
+/** The keys by which a form is left and that prompts do not tell apart. */
+function watchKeys(input: Readable) {
+  let last: Key | undefined
+  const end = new AbortController()
+  const onKey = (_: unknown, key: Key | undefined): void => {
+    last = key
+    // Ctrl-D is the end of input, after which the prompt would hear nothing any more.
+    if (key?.ctrl && key.name === 'd') end.abort()
+  }
+  input.prependListener('keypress', onKey)
+  return {
+    ended: end.signal,
+    /** Whether the last one was Ctrl-C. */
+    get isInterrupt() {
+      return last?.ctrl === true && last.name === 'c'
+    },
+    stop: () => void input.removeListener('keypress', onKey),
+  }
 }
 
 // A prompt keeps listening to its signal after it is done, and would close what is on the screen then. So each gets

@@ -13,7 +13,7 @@ import { taskFailure } from './taskFailure.ts'
 import type { TaskFollower } from './taskFollower.ts'
 import { handleResult } from './taskHandle.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
-import { idKey, resultMessage, type WireAnswer } from './wireMessage.ts'
+import { idKey, isRequestId, requestSignalIn, resultMessage, type WireAnswer } from './wireMessage.ts'
 
 /** More calls that were cancelled and never answered are not remembered. */
 const MAX_GIVEN_UP = 100
@@ -72,8 +72,7 @@ export class TaskCalls {
   /** Progress that the server tells of a call. */
   progressed({ progressToken, progress }: Json): void {
     // The SDKs, and `rounds`, take the id of a request for the token of its progress.
-    const isId = typeof progressToken === 'string' || typeof progressToken === 'number'
-    if (isId) this.#sent.get(idKey(progressToken))?.heardProgress(progress)
+    if (isRequestId(progressToken)) this.#sent.get(idKey(progressToken))?.heardProgress(progress)
   }
 
   /** The caller cancels. Where there is no task yet, the server is told so as ever. */
@@ -110,8 +109,8 @@ export class TaskCalls {
 
   /** Until it is sent, the transport tells by failing that its caller gave it up; and then it may be over already. */
   #watch(call: TaskCall): void {
-    const signal = call.options?.['requestSignal']
-    if (!(signal instanceof AbortSignal)) return
+    const signal = requestSignalIn(call.options)
+    if (signal === undefined) return
     const giveUp = (): void => {
       if (!call.isOver && !this.#follower.giveUp(call.id)) this.#forget(call)
     }

@@ -14,6 +14,7 @@ import {
   mintId,
   ownCode,
   paramsOf,
+  requestSignalIn,
   type WireAnswer,
   type WireRequest,
 } from './wireMessage.ts'
@@ -38,7 +39,7 @@ export interface Sending {
 }
 
 export function sendingOf(request: WireRequest, options: SendOptions | undefined): Sending {
-  return { envelope: envelopeIn(paramsOf(request)), hasStream: options?.['requestSignal'] instanceof AbortSignal }
+  return { envelope: envelopeIn(paramsOf(request)), hasStream: requestSignalIn(options) !== undefined }
 }
 
 /** The server answered with an error. */

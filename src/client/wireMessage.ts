@@ -1,7 +1,7 @@
 /** Reading and making messages as they pass through layers. */
 import { isObject, type Json, META, type RequestId } from '../protocol/index.ts'
 import type { ClientCode } from './errors.ts'
-import type { WireMessage } from './transport.ts'
+import type { SendOptions, WireMessage } from './transport.ts'
 
 export type WireRequest = WireMessage & { readonly id: RequestId; readonly method: string }
 export type WireAnswer = WireMessage & { readonly id: RequestId }
@@ -44,6 +44,10 @@ export function withMeta(message: WireMessage, added: Json): WireMessage {
   return { ...message, params: { ...params, _meta: { ...metaIn(params), ...added } } }
 }
 
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
 /** An id as the SDKs compare them: to them "7" and "07" are 7, so a server may write either. */
 export function idKey(id: RequestId): RequestId {
   if (typeof id === 'number') return id
@@ -55,6 +59,12 @@ export function idKey(id: RequestId): RequestId {
 export function cancelledId(message: WireMessage): RequestId | undefined {
   if (message.method !== 'notifications/cancelled') return undefined
   return paramsOf(message)['requestId'] as RequestId | undefined
+}
+
+/** The signal by which the caller of a request gives it up, where the transport has a stream for each request. */
+export function requestSignalIn(options: SendOptions | undefined): AbortSignal | undefined {
+  const signal = options?.['requestSignal']
+  return signal instanceof AbortSignal ? signal : undefined
 }
 
 export function resultMessage(id: RequestId, result: Json): WireMessage {
