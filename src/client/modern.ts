@@ -12,6 +12,7 @@ import { hasChild } from './childLines.ts'
 import { ClientError } from './errors.ts'
 import { ModernListening } from './modernListening.ts'
 import { ModernStreams } from './modernStreams.ts'
+import { plainLine } from './plainText.ts'
 import { timerMs } from './timerMs.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import * as wire from './wireMessage.ts'
@@ -182,7 +183,7 @@ class Modern implements Passage {
 }
 
 function outOfRevision({ method }: wire.WireRequest): ClientError {
-  const sentence = `The server's request "${method}" was dropped. Its revision has no requests of servers.`
+  const sentence = `The server's request "${plainLine(method, 60)}" was dropped. Its revision has no requests of servers.`
   return new ClientError('REQUEST_UNRELATED', sentence)
 }
 

@@ -8,6 +8,7 @@
 import { hasEnvelope, type RequestId } from '../protocol/index.ts'
 import { around, type Ends, type Passage } from './around.ts'
 import { ClientError } from './errors.ts'
+import { plainLine } from './plainText.ts'
 import type { Layer, SendOptions, WireMessage } from './transport.ts'
 import {
   cancelledId,
@@ -88,5 +89,5 @@ class Scope implements Passage {
 }
 
 function unrelated({ method, reason }: Refused): ClientError {
-  return new ClientError('REQUEST_UNRELATED', `The server's request "${method}" was refused. ${reason}`)
+  return new ClientError('REQUEST_UNRELATED', `The server's request "${plainLine(method, 60)}" was refused. ${reason}`)
 }

@@ -252,8 +252,11 @@ test('a question that a server of the stateless revision pushes reaches nobody, 
   await settled()
   transport.say({ id: transport.sent[0]?.id, result: { supportedVersions: ['2026-07-28'], capabilities: {} } })
   transport.say({ id: 7, method: 'elicitation/create', params: { message: 'Your password?' } })
+  transport.say({ id: 8, method: `\u001b[2J${'x'.repeat(1_000_000)}` })
   expect(above.heard).toMatchObject([{ id: 1, result: { capabilities: {} } }])
-  expect(above.faults).toMatchObject([{ code: 'REQUEST_UNRELATED' }])
+  expect(above.faults).toMatchObject([{ code: 'REQUEST_UNRELATED' }, { code: 'REQUEST_UNRELATED' }])
+  expect(above.faults[1]?.message).not.toContain('\u001b')
+  expect(above.faults[1]?.message.length).toBeLessThan(200)
   expect(transport.sent).toHaveLength(1)
 })
 
