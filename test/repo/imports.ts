@@ -75,7 +75,7 @@ function importProblem({ path, home, allowed, target, typeOnly }: Edge): string 
   return undefined
 }
 
-/** `src/state/seal.ts` lies in `state`; files outside src have no folder. */
+/** `src/state/seal/seal.ts` lies in `state`; files outside src have no folder. */
 function folderOf(path: string): string | undefined {
   const [top, folder, file] = path.split('/')
   return top === 'src' && file !== undefined ? folder : undefined

@@ -3,7 +3,7 @@ import { linkProblems } from '../../scripts/docs/links.ts'
 
 const files: Record<string, string> = {
   'docs/guide.md': '# A guide\n\n## Ask, and wait\n',
-  'src/state/seal.ts': '',
+  'src/state/seal/seal.ts': '',
   'README.md': '',
   src: '',
 }
@@ -16,7 +16,7 @@ const check = (page: string): string[] => linkProblems(new Map([['README.md', pa
 
 test.each([
   'See [the guide](docs/guide.md#ask-and-wait), [the web](https://example.com) and [below](#below).\n\n## Below\n',
-  'The file `src/state/seal.ts` and the pattern `docs/*.md`.',
+  'The file `src/state/seal/seal.ts` and the pattern `docs/*.md`.',
   '```sh\nnpm install && npm run demo\nnpm test -- unit # quick\ncurl http://localhost/docs/none\n```\n',
   'Code marks hide `[a](b.md)`.',
 ])('pages in order have no findings: %j', (page) => {

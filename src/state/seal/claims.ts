@@ -1,0 +1,103 @@
+/**
+ * What a token says beside its body, and the checks on opening. The text is one JSON array:
+ * six bound places (see BOUND), issued at, expires at, round, id, body.
+ *
+ * Invariant: every claim is checked, each with its own code; an absent claim and a present one never match.
+ */
+import { type StateCode, StateError } from '../errors.ts'
+import { jsonText } from '../jsonText.ts'
+
+/** Clocks of two instances may differ by this much before a seal looks as if it came from the future. */
+const SKEW_SECONDS = 30
+
+/** What a seal is tied to. It opens only where each of these is the same, or is absent both times. */
+export interface Binding {
+  readonly principal?: string | undefined
+  readonly method?: string | undefined
+  readonly name?: string | undefined
+  /** `digestOf` the request's arguments. */
+  readonly argumentsDigest?: string | undefined
+  /** The legacy session the call belongs to. */
+  readonly session?: string | undefined
+}
+
+/** What an opened seal holds. Times are in seconds. */
+export interface Sealed {
+  readonly body: unknown
+  readonly id: string
+  readonly round: number
+  readonly issuedAt: number
+  readonly expiresAt: number
+}
+
+// What it means when one of the bound places differs, in their order.
+const BOUND: readonly (readonly [StateCode, string])[] = [
+  ['STATE_AUDIENCE', 'State was sealed by a server of another name (audience); route the call to the one that asked.'],
+  ['STATE_PRINCIPAL', 'State was sealed for another principal; repeat the call from its first round.'],
+  ['STATE_SESSION', 'State was sealed in another session; repeat the call from its first round.'],
+  ['STATE_METHOD', 'State was sealed for another method; send it back only with the request it answers.'],
+  ['STATE_NAME', 'State was sealed for another tool, prompt or resource; send it back only with the one that asked.'],
+  ['STATE_ARGUMENTS', 'State was sealed for other arguments; a retry repeats the first arguments unchanged.'],
+]
+
+export function writeClaims(audience: string, binding: Binding, sealed: Sealed): string {
+  const { issuedAt, expiresAt, round, id } = sealed
+  const head = jsonText([...boundPlaces(audience, binding), issuedAt, expiresAt, round, id])
+  return `${head.slice(0, -1)},${jsonText(sealed.body)}]`
+}
+
+/** Reads claims that have been authenticated, and refuses those that do not fit here and now. */
+export function readClaims(text: string, audience: string, binding: Binding, nowMs: number): Sealed {
+  const { bound, sealed } = parseRow(text)
+  assertBound(bound, boundPlaces(audience, binding))
+  assertFresh(sealed, nowMs / 1000)
+  return sealed
+}
+
+function boundPlaces(audience: string, binding: Binding): unknown[] {
+  const { principal = null, session = null, method = null, name = null, argumentsDigest = null } = binding
+  return [audience, principal, session, method, name, argumentsDigest]
+}
+
+function parseRow(text: string): { bound: unknown[]; sealed: Sealed } {
+  const row = parseArray(text)
+  const [issuedAt, expiresAt, round, id, body] = row.slice(BOUND.length)
+  const sound =
+    row.length === BOUND.length + 5 &&
+    typeof issuedAt === 'number' &&
+    typeof expiresAt === 'number' &&
+    typeof round === 'number' &&
+    typeof id === 'string'
+  if (!sound) throw malformed()
+  return { bound: row, sealed: { body, id, round, issuedAt, expiresAt } }
+}
+
+function parseArray(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (Array.isArray(value)) return value
+  } catch {
+    // Falls through: the parser's message would quote the text.
+  }
+  throw malformed()
+}
+
+function assertBound(actual: readonly unknown[], expected: readonly unknown[]): void {
+  BOUND.forEach(([code, message], place) => {
+    if (actual[place] !== expected[place]) throw new StateError(code, message)
+  })
+}
+
+// Written so that a clock that is not a number refuses.
+function assertFresh({ issuedAt, expiresAt }: Sealed, now: number): void {
+  if (!(issuedAt <= now + SKEW_SECONDS)) {
+    throw new StateError('STATE_NOT_YET_VALID', 'State was sealed in the future; set the clocks of all instances.')
+  }
+  if (!(now < expiresAt)) {
+    throw new StateError('STATE_EXPIRED', 'State expired; repeat the call from its first round.')
+  }
+}
+
+function malformed(): StateError {
+  return new StateError('STATE_MALFORMED', 'State was sealed by a version whose claims this one cannot read.')
+}

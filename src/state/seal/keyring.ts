@@ -1,0 +1,122 @@
+/**
+ * A keyring seals with its first key and opens with any, so keys rotate without a lost call.
+ *
+ * Invariants:
+ * - a key's id is the first four bytes of its SHA-256, so an id cannot be paired with the wrong key;
+ * - key bytes live in a KeyObject behind a WeakMap: printing, logging or serializing a keyring shows ids only;
+ * - no message names a key, only its position.
+ */
+import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { readBase64url } from './base64url.ts'
+import { StateError } from '../errors.ts'
+
+const KEY_BYTES = 32
+const KEY_CHARS = 43
+
+export interface Keyring {
+  /** Key ids in hex, safe to share. The first is the one that seals. */
+  readonly ids: readonly string[]
+  /** Made by this process for itself: no other instance can open what it seals. */
+  readonly ephemeral: boolean
+}
+
+/** One key, ready for use. `tag` is its id as a number, as it is read from a token. */
+export interface RingKey {
+  readonly id: string
+  readonly tag: number
+  readonly secret: KeyObject
+}
+
+const ringKeys = new WeakMap<Keyring, readonly RingKey[]>()
+
+/** Makes a keyring from `PANNIER_KEYS` (base64url keys separated by commas or white space) or from raw keys. */
+export function createKeyring(value: string | readonly Uint8Array[]): Keyring {
+  return makeKeyring(typeof value === 'string' ? readKeys(value) : value, false)
+}
+
+/** Makes a keyring that only this process has. */
+export function ephemeralKeyring(): Keyring {
+  return makeKeyring([randomBytes(KEY_BYTES)], true)
+}
+
+/** Makes a new key in the form `createKeyring` reads. */
+export function newKey(): string {
+  return randomBytes(KEY_BYTES).toString('base64url')
+}
+
+/** Gives the three values to deploy one after the other, so that a new key takes over and no call is lost. */
+export function rotationSteps(value: string): { spread: string; promote: string; retire: string } {
+  createKeyring(value)
+  const old = splitKeys(value)
+  const fresh = newKey()
+  return { spread: [...old, fresh].join(','), promote: [fresh, ...old].join(','), retire: fresh }
+}
+
+/** The keys of a ring, first the one that seals. Private to this folder. */
+export function keysOf(keyring: Keyring): readonly [RingKey, ...RingKey[]] {
+  const [first, ...rest] = ringKeys.get(keyring) ?? []
+  if (!first) throw new StateError('STATE_OPTION', 'Make the keyring with createKeyring or ephemeralKeyring.')
+  return [first, ...rest]
+}
+
+function makeKeyring(raw: readonly Uint8Array[], ephemeral: boolean): Keyring {
+  if (raw.length === 0) {
+    throw new StateError('KEYS_EMPTY', 'The keyring has no key; make one with `pannier keys new`.')
+  }
+  const keys = raw.map(makeRingKey)
+  assertDistinct(keys)
+  const keyring = Object.freeze({ ids: Object.freeze(keys.map((key) => key.id)), ephemeral })
+  ringKeys.set(keyring, keys)
+  return keyring
+}
+
+function makeRingKey(bytes: Uint8Array, index: number): RingKey {
+  if (bytes.length !== KEY_BYTES) {
+    throw new StateError('KEYS_LENGTH', `Key ${index + 1} has ${bytes.length} bytes; a key has exactly ${KEY_BYTES}.`)
+  }
+  const digest = createHash('sha256').update(bytes).digest()
+  return { id: digest.toString('hex', 0, 4), tag: digest.readUInt32BE(0), secret: createSecretKey(bytes) }
+}
+
+function assertDistinct(keys: readonly RingKey[]): void {
+  keys.forEach((key, index) => {
+    const earlier = keys.findIndex((other) => other.tag === key.tag)
+    if (earlier === index) return
+    throw new StateError('KEYS_DUPLICATE', `Keys ${earlier + 1} and ${index + 1} are the same; remove one of them.`)
+  })
+}
+
+function splitKeys(value: string): string[] {
+  return value.split(/[\s,]+/).filter((part) => part !== '')
+}
+
+function readKeys(value: string): Buffer[] {
+  return splitKeys(value).map((text, index) => readKey(text, index + 1))
+}
+
+function readKey(text: string, position: number): Buffer {
+  if (/^\w+=[\w-]/.test(text)) {
+    const sentence = `Key ${position} is a whole line of a .env file; set the variable to what is behind the "=" alone.`
+    throw new StateError('KEYS_ENCODING', sentence)
+  }
+  if (!/^[\w-]+$/.test(text)) {
+    const form = 'base64url uses A-Z, a-z, 0-9, - and _ only, without padding or quotes'
+    throw new StateError(
+      'KEYS_ENCODING',
+      `Key ${position} is not base64url (${form}); make one with \`pannier keys new\`.`,
+    )
+  }
+  if (text.length !== KEY_CHARS) {
+    const wanted = `a ${KEY_BYTES}-byte key has ${KEY_CHARS} in base64url`
+    throw new StateError(
+      'KEYS_LENGTH',
+      `Key ${position} has ${text.length} characters; ${wanted}. Was it cut when copied?`,
+    )
+  }
+  const bytes = readBase64url(text)
+  if (bytes) return bytes
+  throw new StateError(
+    'KEYS_ENCODING',
+    `Key ${position} ends in a character no key ends in; copy it again from its source.`,
+  )
+}

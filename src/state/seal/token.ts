@@ -1,0 +1,115 @@
+/**
+ * The bytes of a token, and the cipher.
+ *
+ *   offset  0        1      2       6        18           end-16
+ *           version  flags  key id  nonce    ciphertext   tag
+ *
+ * Invariants:
+ * - flags: bit 0 is "deflated", bits 1 to 3 number the purpose, the rest are zero;
+ * - the associated data is version, flags, key id and the purpose's name, so no byte of a token is free;
+ * - a token has exactly one spelling;
+ * - nonces are random: change the sealing key before 2^32 seals (NIST SP 800-38D, 8.3).
+ */
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { readBase64url } from './base64url.ts'
+import { StateError } from '../errors.ts'
+import type { RingKey } from './keyring.ts'
+
+/** A seal for one purpose never opens for another. */
+export type Purpose = 'request' | 'push' | 'session' | 'stream' | 'ticket'
+
+// A purpose's place is its number in the flags: add at the end only.
+const PURPOSES: readonly Purpose[] = ['request', 'push', 'session', 'stream', 'ticket']
+
+const VERSION = 1
+const DEFLATED = 1
+const HEADER_BYTES = 6
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const CONTENT_AT = HEADER_BYTES + NONCE_BYTES
+const CIPHER = 'aes-256-gcm'
+const CIPHER_OPTIONS = { authTagLength: TAG_BYTES }
+
+/** The bytes of a text, deflated or not. */
+export interface Plain {
+  readonly content: Buffer
+  readonly deflated: boolean
+}
+
+/** A key with the associated data of every kind of token it can make, built once. */
+export interface TokenKey {
+  readonly ringKey: RingKey
+  readonly associatedData: readonly Buffer[]
+}
+
+export function makeTokenKey(ringKey: RingKey): TokenKey {
+  const associatedData = PURPOSES.flatMap((purpose, number) =>
+    [0, DEFLATED].map((deflated) => {
+      const header = Buffer.from([VERSION, (number << 1) | deflated, 0, 0, 0, 0])
+      header.writeUInt32BE(ringKey.tag, 2)
+      return Buffer.concat([header, Buffer.from(purpose)])
+    }),
+  )
+  return { ringKey, associatedData }
+}
+
+export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array, plain: Plain): string {
+  const associatedData = associatedDataFor(key, flagsOf(purpose, plain.deflated))
+  const cipher = createCipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
+  cipher.setAAD(associatedData)
+  const content = cipher.update(plain.content)
+  cipher.final() // GCM has no last block
+  const token = Buffer.allocUnsafe(CONTENT_AT + content.length + TAG_BYTES)
+  associatedData.copy(token, 0, 0, HEADER_BYTES)
+  token.set(nonce, HEADER_BYTES)
+  token.set(content, CONTENT_AT)
+  token.set(cipher.getAuthTag(), CONTENT_AT + content.length)
+  return token.toString('base64url')
+}
+
+export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, token: string): Plain {
+  const bytes = readToken(token)
+  const flags = bytes.readUInt8(1)
+  const key = keys.get(bytes.readUInt32BE(2))
+  if (!key) {
+    throw new StateError(
+      'STATE_UNKNOWN_KEY',
+      'State was sealed with a key that is not in this keyring; was it retired?',
+    )
+  }
+  if (flags >> 1 !== PURPOSES.indexOf(purpose)) {
+    throw new StateError('STATE_PURPOSE', `State was sealed for another purpose than ${purpose}.`)
+  }
+  const nonce = bytes.subarray(HEADER_BYTES, CONTENT_AT)
+  const decipher = createDecipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
+  decipher.setAAD(associatedDataFor(key, flags))
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+  const content = decipher.update(bytes.subarray(CONTENT_AT, -TAG_BYTES))
+  try {
+    decipher.final()
+  } catch {
+    throw new StateError('STATE_TAMPERED', 'State failed verification; send it back exactly as it was received.')
+  }
+  return { content, deflated: (flags & DEFLATED) !== 0 }
+}
+
+function readToken(token: string): Buffer {
+  const bytes = readBase64url(token)
+  const sound =
+    bytes !== undefined &&
+    bytes.length > CONTENT_AT + TAG_BYTES &&
+    bytes[0] === VERSION &&
+    bytes.readUInt8(1) >> 1 < PURPOSES.length
+  if (sound) return bytes
+  throw new StateError('STATE_MALFORMED', 'State is not a token of ours; send it back exactly as it was received.')
+}
+
+function flagsOf(purpose: Purpose, deflated: boolean): number {
+  return (PURPOSES.indexOf(purpose) << 1) | (deflated ? DEFLATED : 0)
+}
+
+function associatedDataFor(key: TokenKey, flags: number): Buffer {
+  const associatedData = key.associatedData[flags]
+  if (associatedData) return associatedData
+  throw new StateError('STATE_OPTION', `The purpose of a seal is one of ${PURPOSES.join(', ')}.`)
+}

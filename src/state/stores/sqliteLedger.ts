@@ -1,0 +1,68 @@
+import { StateError } from '../errors.ts'
+import { jsonText } from '../jsonText.ts'
+import { assertClaim, type Claim, claimGone, type Ledger } from './ledger.ts'
+import { inTransaction, type SqliteFileOptions, saying } from './sqliteFile.ts'
+import { openStateFile } from './stateFile.ts'
+import { makeSweeper } from './sweeper.ts'
+
+/** A ledger for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
+export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Ledger & { close(): void } {
+  const database = openStateFile(path)
+  const statements = saying(() => ({
+    // A claim whose time is over is taken over by the new one.
+    claim: database.prepare(
+      `INSERT INTO claims (id, expires_at, done) VALUES (:id, :expiresAt, 0)
+       ON CONFLICT (id) DO UPDATE SET expires_at = :expiresAt, done = 0, value = NULL WHERE expires_at <= :now`,
+    ),
+    find: database.prepare('SELECT done, value FROM claims WHERE id = :id AND expires_at > :now'),
+    settle: database.prepare('UPDATE claims SET done = 1, value = :value WHERE id = :id AND done = 0'),
+    release: database.prepare('DELETE FROM claims WHERE id = :id AND done = 0'),
+    sweep: database.prepare('DELETE FROM claims WHERE expires_at <= :now'),
+  }))
+  const sweep = makeSweeper(clock, (now) => statements.sweep.run({ now }))
+
+  function claimNow(id: string, ttlSeconds: number): Claim {
+    sweep()
+    const now = clock()
+    const expiresAt = Math.ceil(now + ttlSeconds * 1000)
+    if (statements.claim.run({ id, expiresAt, now }).changes === 1) return { state: 'fresh' }
+    const row = statements.find.get({ id, now })
+    if (row?.done !== 1) return { state: 'running' }
+    return { state: 'done', value: readValue(row.value) }
+  }
+
+  function settleNow(id: string, value: string | null): void {
+    if (!statements.find.get({ id, now: clock() })) throw claimGone()
+    statements.settle.run({ id, value })
+  }
+
+  return {
+    async claim(id, ttlSeconds) {
+      assertClaim(id, ttlSeconds)
+      return saying(() => inTransaction(database, () => claimNow(id, ttlSeconds)))
+    },
+
+    async settle(id, value) {
+      const text = value === undefined ? null : jsonText(value)
+      saying(() => inTransaction(database, () => settleNow(id, text)))
+    },
+
+    async release(id) {
+      saying(() => statements.release.run({ id }))
+    },
+
+    close() {
+      database.close()
+    },
+  }
+}
+
+function readValue(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    // No cause: the parser's message would quote the value.
+    throw new StateError('STORE_CORRUPT', 'A settled value in the ledger is damaged; restore the file from a backup.')
+  }
+}
