@@ -1,6 +1,6 @@
 import { isObject } from '../protocol/index.ts'
 import { type ClientCode, ClientError } from './errors.ts'
-import { ownCode } from './wireMessage.ts'
+import { ownCode } from './layer/message.ts'
 
 /**
  * The code of an error of this folder: one that was thrown, or one that a layer gave as the answer to a request. What a

@@ -1,5 +1,5 @@
 import type { JarNews } from '../state/index.ts'
-import type { Refused } from './scope.ts'
+import type { Refused } from './scope/layer.ts'
 
 /** Something beside the calls that a host may want to log. None of them breaks a call. */
 export type Notice =

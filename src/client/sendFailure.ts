@@ -3,7 +3,7 @@ import { isObject, type RequestId } from '../protocol/index.ts'
 import { unauthorized } from './connectFailure.ts'
 import { ClientError } from './errors.ts'
 import { failureReason } from './failureReason.ts'
-import type { WireMessage } from './transport.ts'
+import type { WireMessage } from './layer/transport.ts'
 
 /**
  * What a request fails with that could not be sent, or whose answer could not be read. What is known becomes an error of

@@ -7,9 +7,9 @@ import { createServer, type Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { resume } from '../../src/client/resume.ts'
-import { rounds } from '../../src/client/rounds.ts'
-import { suspend, suspendedOf } from '../../src/client/suspend.ts'
+import { resume } from '../../src/client/suspend/resume.ts'
+import { rounds } from '../../src/client/rounds/layer.ts'
+import { suspend, suspendedOf } from '../../src/client/suspend/suspend.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const name = { message: 'Who?', schema: z.object({ name: z.string() }) }

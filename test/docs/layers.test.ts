@@ -216,7 +216,7 @@ describe('docs/snippets/layers.ts', () => {
 
 test('docs/guides/layers.md names every option of tasks', () => {
   const named = rowsUnder(readText('docs/guides/layers.md'), 'Options of tasks')
-  expect(named.toSorted()).toEqual(membersOf(readText('src/client/tasks.ts'), 'TasksOptions').toSorted())
+  expect(named.toSorted()).toEqual(membersOf(readText('src/client/tasks/layer.ts'), 'TasksOptions').toSorted())
 })
 
 test('docs/guides/layers.md shows what all layers declare in a session', async () => {

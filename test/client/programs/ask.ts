@@ -4,8 +4,8 @@
  * The signal SIGUSR2 cancels the first question.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
-import type { Asked } from '../../../src/client/answerer.ts'
-import { terminal } from '../../../src/client/terminal.ts'
+import type { Asked } from '../../../src/client/questions/answerer.ts'
+import { terminal } from '../../../src/client/answerers/terminal.ts'
 
 const { OPENED } = process.env
 const open = (href: string): void => appendFileSync(OPENED ?? '', `${href}\n`)

@@ -4,12 +4,12 @@
  */
 import { tmpdir } from 'node:os'
 import { connect } from '../../../src/client/connect.ts'
-import { folders } from '../../../src/client/folders.ts'
-import { targetOf } from '../../../src/client/place.ts'
-import { resume } from '../../../src/client/resume.ts'
-import { savedFile } from '../../../src/client/savedFile.ts'
-import { suspend, suspendedOf } from '../../../src/client/suspend.ts'
-import type { Target } from '../../../src/client/target.ts'
+import { folders } from '../../../src/client/answerers/roots.ts'
+import { targetOf } from '../../../src/client/config/place.ts'
+import { resume } from '../../../src/client/suspend/resume.ts'
+import { savedFile } from '../../../src/client/suspend/savedFile.ts'
+import { suspend, suspendedOf } from '../../../src/client/suspend/suspend.ts'
+import type { Target } from '../../../src/client/config/target.ts'
 
 const [command, first = '', second = ''] = process.argv.slice(2)
 const file = savedFile(command === 'start' ? second : first)

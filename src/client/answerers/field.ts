@@ -1,0 +1,120 @@
+/** One field of a form on a screen. Asks until the answer fits; undefined where an optional field is left empty. */
+import { FORMAT_EXAMPLES, problemOf, readTyped, type Typed } from './fieldCheck.ts'
+import type { BooleanField, ChoiceField, ChoicesField, Field, FieldValue, NumberField, TextField } from './fields.ts'
+import { isPlainLine, plainLine } from '../safeText.ts'
+import type { Option, Screen } from './screen.ts'
+import { quoted } from './whoAsks.ts'
+
+type Answer = FieldValue | undefined
+
+/** What a field is called: its title, and its name where that is another. */
+export function fieldLabel({ key, title }: Field): string {
+  return title === key ? plainLine(key, 80) : `${plainLine(title, 80)} [${plainLine(key, 40)}]`
+}
+
+/** Asks for one field. `current` is what it holds: its default, or what was answered before. */
+export async function askField(screen: Screen, field: Field, current: Answer): Promise<Answer> {
+  if (field.description !== undefined) screen.say(quoted(screen, field.description, 6))
+  switch (field.kind) {
+    case 'text':
+      return askText(screen, field, current)
+    case 'number':
+      return askLine(screen, field, current === undefined ? '' : String(current))
+    case 'boolean':
+      return askBoolean(screen, field, current)
+    case 'choice':
+      return askChoice(screen, field, current)
+    case 'choices':
+      return askChoices(screen, field, current)
+    case 'unknown':
+      return undefined
+    default:
+      return field satisfies never
+  }
+}
+
+const LONGEST_LINE = 1000
+
+async function askText(screen: Screen, field: TextField, current: Answer): Promise<Answer> {
+  const text = typeof current === 'string' ? current : ''
+  if (isPlainLine(text) && text.length <= LONGEST_LINE) return askLine(screen, field, text)
+  // Long, or of several lines, or with characters that a line of input would obey: taken as it is, or replaced.
+  screen.say(['Given text:', ...quoted(screen, text, 12)])
+  const keep = await screen.choose(messageOf(field), [
+    { value: true, label: 'Take the given text' },
+    { value: false, label: 'Type another' },
+  ])
+  return keep ? text : askLine(screen, field, '')
+}
+
+async function askLine(screen: Screen, field: TextField | NumberField, initial: string): Promise<Answer> {
+  const problem = (line: string): string | undefined => problemIn(readTyped(field, line))
+  const placeholder = field.kind === 'text' && field.format !== undefined ? FORMAT_EXAMPLES[field.format] : undefined
+  const typed = readTyped(field, await screen.line({ message: messageOf(field), initial, placeholder, problem }))
+  return 'value' in typed ? typed.value : undefined
+}
+
+function problemIn(typed: Typed): string | undefined {
+  return 'problem' in typed ? typed.problem : undefined
+}
+
+const EMPTY: Option<Answer> = { value: undefined, label: 'Leave empty' }
+
+// Without a default nothing is agreed to by pressing Enter.
+function askBoolean(screen: Screen, field: BooleanField, current: Answer): Promise<Answer> {
+  const options: Option<Answer>[] = [
+    { value: true, label: 'Yes' },
+    { value: false, label: 'No' },
+  ]
+  const initial = current ?? (field.required ? false : undefined)
+  return screen.choose(messageOf(field), field.required ? options : [...options, EMPTY], initial)
+}
+
+function askChoice(screen: Screen, field: ChoiceField, current: Answer): Promise<Answer> {
+  const options: Option<Answer>[] = optionsOf(field)
+  return screen.choose(messageOf(field), field.required ? options : [...options, EMPTY], current)
+}
+
+async function askChoices(screen: Screen, field: ChoicesField, current: Answer): Promise<Answer> {
+  let initial = Array.isArray(current) ? (current as readonly string[]) : []
+  for (;;) {
+    const chosen = await screen.chooseMany(messageOf(field), optionsOf(field), initial)
+    if (chosen.length === 0 && !field.required) return undefined
+    const problem = problemOf(field, chosen)
+    if (problem === undefined) return chosen
+    screen.warn([problem])
+    initial = chosen
+  }
+}
+
+function optionsOf({ choices }: ChoiceField | ChoicesField): Option<string>[] {
+  return choices.map(({ value, title }) => ({
+    value,
+    label: plainLine(title, 120) || '(empty)',
+    ...(title !== value && { hint: plainLine(value, 60) }),
+  }))
+}
+
+function messageOf(field: Field): string {
+  return `${fieldLabel(field)} (${[...limitsOf(field), field.required ? 'required' : 'optional'].join(', ')})`
+}
+
+function limitsOf(field: Field): string[] {
+  switch (field.kind) {
+    case 'text':
+      return range(field.minLength, field.maxLength, 'character')
+    case 'number':
+      return [...(field.integer ? ['whole number'] : ['number']), ...range(field.minimum, field.maximum, '')]
+    case 'choices':
+      return range(field.minItems, field.maxItems, 'choice')
+    default:
+      return []
+  }
+}
+
+function range(from: number | undefined, to: number | undefined, noun: string): string[] {
+  if (from === undefined && to === undefined) return []
+  const span = from === undefined ? `at most ${to}` : to === undefined ? `at least ${from}` : `${from} to ${to}`
+  const unit = noun === '' || (to ?? from) === 1 ? noun : `${noun}s`
+  return [`${span} ${unit}`.trim()]
+}

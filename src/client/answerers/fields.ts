@@ -1,0 +1,155 @@
+/** A requested schema, read into the fields of a form. What comes in is not trusted; what goes out is sound. */
+import { isObject, type Json } from '../../protocol/index.ts'
+import { ClientError } from '../errors.ts'
+import { type Choice, isTexts, readChoices } from './choices.ts'
+import { plainLine } from '../safeText.ts'
+
+const TEXT_FORMATS = ['email', 'uri', 'date', 'date-time'] as const
+
+export type TextFormat = (typeof TEXT_FORMATS)[number]
+
+interface Common {
+  /** The name of the property. */
+  readonly key: string
+  readonly title: string
+  readonly description: string | undefined
+  readonly required: boolean
+}
+
+export interface TextField extends Common {
+  readonly kind: 'text'
+  readonly format: TextFormat | undefined
+  readonly minLength: number | undefined
+  readonly maxLength: number | undefined
+  readonly default: string | undefined
+}
+
+export interface NumberField extends Common {
+  readonly kind: 'number'
+  readonly integer: boolean
+  readonly minimum: number | undefined
+  readonly maximum: number | undefined
+  readonly default: number | undefined
+}
+
+export interface BooleanField extends Common {
+  readonly kind: 'boolean'
+  readonly default: boolean | undefined
+}
+
+export interface ChoiceField extends Common {
+  readonly kind: 'choice'
+  readonly choices: readonly Choice[]
+  readonly default: string | undefined
+}
+
+export interface ChoicesField extends Common {
+  readonly kind: 'choices'
+  readonly choices: readonly Choice[]
+  readonly minItems: number | undefined
+  readonly maxItems: number | undefined
+  readonly default: readonly string[] | undefined
+}
+
+/** An optional property of a kind that forms do not have. It is left empty. */
+export interface UnknownField extends Common {
+  readonly kind: 'unknown'
+}
+
+export type Field = TextField | NumberField | BooleanField | ChoiceField | ChoicesField | UnknownField
+
+export type FieldValue = string | number | boolean | readonly string[]
+
+/** Reads the schema of a form; throws where a required field is of a kind that forms do not have. */
+export function readFields(schema: unknown): readonly Field[] {
+  if (!isObject(schema) || !isObject(schema['properties'])) throw unsupported('has no properties')
+  const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : [])
+  for (const name of required) {
+    if (typeof name !== 'string' || !Object.hasOwn(schema['properties'], name)) {
+      throw unsupported('requires a field that it does not describe')
+    }
+  }
+  return Object.entries(schema['properties']).map(([key, property]) => readField(key, property, required.has(key)))
+}
+
+function readField(key: string, property: unknown, required: boolean): Field {
+  const field = isObject(property) ? knownField(property, commonOf(key, property, required)) : undefined
+  if (field !== undefined) return field
+  if (required) throw unsupported(`requires "${plainLine(key, 60)}", which is no string, number, boolean or choice`)
+  return { kind: 'unknown', ...commonOf(key, {}, false) }
+}
+
+function commonOf(key: string, property: Json, required: boolean): Common {
+  return { key, title: text(property['title']) || key, description: text(property['description']), required }
+}
+
+function knownField(property: Json, common: Common): Field | undefined {
+  const choices = readChoices(property)
+  if (choices !== undefined) return { kind: 'choice', ...common, choices, default: text(property['default']) }
+  switch (property['type']) {
+    case 'string':
+      return textField(property, common)
+    case 'number':
+    case 'integer':
+      return numberField(property, common)
+    case 'boolean':
+      return { kind: 'boolean', ...common, default: boolean(property['default']) }
+    case 'array':
+      return choicesField(property, common)
+    default:
+      return undefined
+  }
+}
+
+function textField(property: Json, common: Common): TextField {
+  return {
+    kind: 'text',
+    ...common,
+    // A format we do not know is the server's to check.
+    format: TEXT_FORMATS.find((format) => format === property['format']),
+    minLength: number(property['minLength']),
+    maxLength: number(property['maxLength']),
+    default: text(property['default']),
+  }
+}
+
+function numberField(property: Json, common: Common): NumberField {
+  return {
+    kind: 'number',
+    ...common,
+    integer: property['type'] === 'integer',
+    minimum: number(property['minimum']),
+    maximum: number(property['maximum']),
+    default: number(property['default']),
+  }
+}
+
+function choicesField(property: Json, common: Common): ChoicesField | undefined {
+  const choices = isObject(property['items']) ? readChoices(property['items']) : undefined
+  if (choices === undefined) return undefined
+  const given = property['default']
+  return {
+    kind: 'choices',
+    ...common,
+    choices,
+    minItems: number(property['minItems']),
+    maxItems: number(property['maxItems']),
+    default: isTexts(given) ? given : undefined,
+  }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+function boolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
+function unsupported(what: string): ClientError {
+  return new ClientError('QUESTION_UNSUPPORTED', `The server sent a form that ${what}; it cannot be shown.`)
+}

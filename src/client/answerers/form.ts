@@ -1,0 +1,75 @@
+/** A form on a screen: who asks what, each field, a look at what will be sent, and three ways out. */
+import type { ElicitRequestFormParams } from '@modelcontextprotocol/client'
+import type { Json } from '../../protocol/index.ts'
+import type { Asked } from '../questions/answerer.ts'
+import { contentProblems, defaultOf } from './fieldCheck.ts'
+import { askField, fieldLabel } from './field.ts'
+import { type Field, type FieldValue, readFields } from './fields.ts'
+import { plainLine } from '../safeText.ts'
+import type { Option, Screen } from './screen.ts'
+import { introduce, WAYS_OUT } from './whoAsks.ts'
+
+type Values = ReadonlyMap<string, FieldValue | undefined>
+
+export async function showForm(screen: Screen, asked: Asked, params: ElicitRequestFormParams): Promise<Json> {
+  const fields = readFields(params.requestedSchema)
+  const shown = fields.filter(({ kind }) => kind !== 'unknown')
+  screen.begin('A server asks for information')
+  introduce(screen, asked, params.message)
+  if (shown.length > 0) screen.say(['It asks for:', ...listOf(shown)])
+  const opening = { value: 'answer' as const, label: shown.length > 0 ? 'Fill in the form' : 'Accept' }
+  const way = await screen.choose('How do you answer?', [opening, ...WAYS_OUT])
+  if (way !== 'answer') return { action: way }
+  return fillIn(screen, fields, shown)
+}
+
+const LISTED = 20
+
+function listOf(shown: readonly Field[]): string[] {
+  const listed = shown.slice(0, LISTED).map((field) => `- ${fieldLabel(field)}`)
+  return shown.length > LISTED ? [...listed, `… and ${shown.length - LISTED} more`] : listed
+}
+
+async function fillIn(screen: Screen, fields: readonly Field[], shown: readonly Field[]): Promise<Json> {
+  const values = new Map(shown.map((field) => [field.key, defaultOf(field)]))
+  for (const field of shown) values.set(field.key, await askField(screen, field, values.get(field.key)))
+  for (;;) {
+    const content = contentOf(values)
+    const problems = contentProblems(fields, content)
+    if (shown.length === 0) return { action: 'accept', content }
+    screen.say(['This will be sent:', ...shown.map((field) => `- ${summary(field, values)}`)])
+    if (problems.length > 0) screen.warn(problems)
+    const next = await screen.choose(
+      'Send it?',
+      problems.length > 0 ? [CHANGE, ...WAYS_OUT] : [SEND, CHANGE, ...WAYS_OUT],
+    )
+    if (next === 'send') return { action: 'accept', content }
+    if (next !== 'change') return { action: next }
+    const field = await chooseField(screen, shown)
+    values.set(field.key, await askField(screen, field, values.get(field.key)))
+  }
+}
+
+type Next = 'send' | 'change' | 'decline' | 'cancel'
+
+const SEND: Option<Next> = { value: 'send', label: 'Send' }
+const CHANGE: Option<Next> = { value: 'change', label: 'Change an answer' }
+
+async function chooseField(screen: Screen, shown: readonly Field[]): Promise<Field> {
+  const [only, ...others] = shown
+  if (only !== undefined && others.length === 0) return only
+  return screen.choose(
+    'Which one?',
+    shown.map((field) => ({ value: field, label: fieldLabel(field) })),
+  )
+}
+
+function summary(field: Field, values: Values): string {
+  const value = values.get(field.key)
+  return `${fieldLabel(field)}: ${value === undefined ? '(left empty)' : plainLine(JSON.stringify(value), 500)}`
+}
+
+// Fields that were left empty are left out.
+function contentOf(values: Values): Json {
+  return Object.fromEntries([...values].filter(([, value]) => value !== undefined))
+}

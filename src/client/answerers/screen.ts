@@ -1,0 +1,176 @@
+/**
+ * What the terminal answerer needs of a terminal: saying something, a line to type, a choice. All of it on the stream it
+ * is given, and all of it made plain here, whoever wrote it.
+ */
+import type { Key } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { type CANCEL_SYMBOL, intro, isCancel, log, multiselect, outro, select, text } from '@clack/prompts'
+import { plainLine, plainLines } from '../safeText.ts'
+
+/** The person left the form, by Escape or by Ctrl-C. */
+export class FormLeft extends Error {
+  override readonly name = 'FormLeft'
+  readonly isInterrupt: boolean
+
+  constructor(isInterrupt: boolean) {
+    super('The form was left without an answer.')
+    this.isInterrupt = isInterrupt
+  }
+}
+
+export interface Option<Value> {
+  readonly value: Value
+  readonly label: string
+  readonly hint?: string
+}
+
+export interface LineQuestion {
+  readonly message: string
+  readonly initial: string
+  readonly placeholder: string | undefined
+  /** What is wrong with a line, if anything. */
+  readonly problem: (line: string) => string | undefined
+}
+
+export interface Screen {
+  /** How many columns a text may have. */
+  readonly width: number
+  begin(title: string): void
+  say(lines: readonly string[]): void
+  warn(lines: readonly string[]): void
+  end(line: string): void
+  line(question: LineQuestion): Promise<string>
+  choose<Value>(message: string, options: readonly Option<Value>[], initial?: Value): Promise<Value>
+  chooseMany<Value>(message: string, options: readonly Option<Value>[], initial: readonly Value[]): Promise<Value[]>
+}
+
+export interface ScreenOptions {
+  readonly input: Readable
+  readonly output: Writable & { columns?: number; rows?: number }
+  readonly signal: AbortSignal
+}
+
+/** What a terminal is taken for that does not know its size. */
+const USUAL = { columns: 80, rows: 24 }
+const GUIDE_COLUMNS = 4
+const WIDEST = 100
+// Callers cut what they show to what is useful; this is only what nothing may exceed.
+const MOST_LINES = 200
+const MOST_CHARACTERS = 300
+
+export function createScreen({ input, output, signal }: ScreenOptions): Screen {
+  const prompt = async <Value>(show: (common: Common) => Promise<Value | typeof CANCEL_SYMBOL>): Promise<Value> => {
+    const keys = watchKeys(input)
+    try {
+      const either = AbortSignal.any([signal, keys.ended])
+      const answer = await untilAborted(either, (own) => show({ input, output, signal: own }))
+      signal.throwIfAborted()
+      if (isCancel(answer)) throw new FormLeft(keys.isInterrupt)
+      return answer
+    } finally {
+      keys.stop()
+    }
+  }
+  // Prompts read it here themselves.
+  output.columns ||= USUAL.columns
+  output.rows ||= USUAL.rows
+  const width = Math.max(20, Math.min(output.columns, WIDEST) - GUIDE_COLUMNS)
+  const wrapped = (lines: readonly string[]): string[] =>
+    lines.flatMap((line) => plainLines(line, { width, maxLines: MOST_LINES }))
+  return {
+    width,
+    begin: (title) => intro(title, { output }),
+    say: (lines) => log.message(wrapped(lines), { output }),
+    warn: (lines) => log.warn(wrapped(lines).join('\n'), { output }),
+    end: (line) => outro(line, { output }),
+    line: ({ message, initial, placeholder, problem }) =>
+      prompt((common) =>
+        text({
+          ...common,
+          message: plainLine(message, MOST_CHARACTERS),
+          initialValue: initial,
+          ...(placeholder !== undefined && { placeholder }),
+          validate: (line) => problem(line ?? ''),
+        }),
+      ).then((line) => line ?? ''),
+    choose: async (message, options, initial) => {
+      const at = options.findIndex(({ value }) => value === initial)
+      const chosen = await prompt((common) =>
+        select({
+          ...common,
+          message: plainLine(message, MOST_CHARACTERS),
+          options: numbered(options),
+          initialValue: Math.max(0, at),
+        }),
+      )
+      return valueAt(options, chosen)
+    },
+    chooseMany: async (message, options, initial) => {
+      const chosenBefore = new Set(initial)
+      const initialValues = [...options.keys()].filter((index) => chosenBefore.has(valueAt(options, index)))
+      const chosen = await prompt((common) =>
+        multiselect({
+          ...common,
+          message: plainLine(message, MOST_CHARACTERS),
+          options: numbered(options),
+          initialValues,
+          required: false,
+        }),
+      )
+      return chosen.map((index) => valueAt(options, index))
+    },
+  }
+}
+
+interface Common {
+  input: Readable
+  output: Writable
+  signal: AbortSignal
+}
+
+/** The keys by which a form is left and that prompts do not tell apart. */
+function watchKeys(input: Readable) {
+  let last: Key | undefined
+  const end = new AbortController()
+  const onKey = (_: unknown, key: Key | undefined): void => {
+    last = key
+    // Ctrl-D is the end of input, after which the prompt would hear nothing any more.
+    if (key?.ctrl && key.name === 'd') end.abort()
+  }
+  input.prependListener('keypress', onKey)
+  return {
+    ended: end.signal,
+    /** Whether the last one was Ctrl-C. */
+    get isInterrupt() {
+      return last?.ctrl === true && last.name === 'c'
+    },
+    stop: () => void input.removeListener('keypress', onKey),
+  }
+}
+
+// A prompt keeps listening to its signal after it is done, and would close what is on the screen then. So each gets
+// a signal of its own.
+async function untilAborted<Value>(signal: AbortSignal, show: (own: AbortSignal) => Promise<Value>): Promise<Value> {
+  signal.throwIfAborted()
+  const own = new AbortController()
+  const abort = (): void => own.abort(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await show(own.signal)
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+// Numbers tell options apart whatever their values are.
+function numbered(options: readonly Option<unknown>[]): { value: number; label: string; hint?: string }[] {
+  return options.map(({ label, hint }, value) => ({
+    value,
+    label: plainLine(label, MOST_CHARACTERS),
+    ...(hint !== undefined && { hint: plainLine(hint, MOST_CHARACTERS) }),
+  }))
+}
+
+function valueAt<Value>(options: readonly Option<Value>[], index: number): Value {
+  return (options[index] as Option<Value>).value
+}

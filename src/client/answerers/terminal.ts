@@ -1,0 +1,87 @@
+/**
+ * Asks the person at the terminal. Invariants:
+ * - draws on stderr, so that stdout stays for results;
+ * - one question at a time, whoever asks;
+ * - nothing that a server wrote reaches the terminal but as plain text;
+ * - nothing is sent and nothing is opened before the person has seen it and said yes.
+ */
+import type { ReadStream, WriteStream } from 'node:tty'
+import type { Json } from '../../protocol/index.ts'
+import type { Answerer, Asked } from '../questions/answerer.ts'
+import { ClientError } from '../errors.ts'
+import { showForm } from './form.ts'
+import { oneAtATime } from './oneAtATime.ts'
+import { openPage } from './openPage.ts'
+import { wrongKind } from '../questions/response.ts'
+import { createScreen, FormLeft, type Screen } from './screen.ts'
+import { type OpenPage, showVisit } from './visitScreen.ts'
+
+export interface TerminalOptions {
+  /** @default process.stdin */
+  input?: ReadStream
+  /** @default process.stderr */
+  output?: WriteStream
+  /** Opens the address of a page after a yes. @default the system's browser */
+  open?: OpenPage
+  /** Called before a question is drawn, so that the host holds back its own output; what it returns is called after. */
+  hold?: () => () => void
+  /**
+   * Called at Ctrl-C in a form, so that the host ends the call; the question then has no answer. @default Ctrl-C cancels
+   * the question as Escape does, and the call goes on
+   */
+  onInterrupt?: () => void
+}
+
+/** Answers forms and pages to visit, by asking the person at the terminal. For both: `{ form: ask, url: ask }`. */
+export function terminal(options: TerminalOptions = {}): Answerer {
+  const { input = process.stdin, output = process.stderr, open = openPage, hold, onInterrupt } = options
+  return async (asked) => {
+    if (asked.request.method !== 'elicitation/create') throw wrongKind(asked.key, 'terminal()', asked.request)
+    assertTerminal(input, output)
+    return oneAtATime(output, asked.signal, async () => {
+      const release = hold?.()
+      try {
+        return await ask(createScreen({ input, output, signal: asked.signal }), asked, { open, onInterrupt })
+      } finally {
+        release?.()
+      }
+    })
+  }
+}
+
+interface Host {
+  readonly open: OpenPage
+  readonly onInterrupt: TerminalOptions['onInterrupt']
+}
+
+async function ask(screen: Screen, asked: Asked, { open, onInterrupt }: Host): Promise<Json> {
+  try {
+    const response = await show(screen, asked, open)
+    screen.end(ENDS[response['action'] as keyof typeof ENDS])
+    return response
+  } catch (error) {
+    if (!(error instanceof FormLeft)) {
+      if (asked.signal.aborted) screen.end('The call was cancelled; no answer is needed any more.')
+      throw error
+    }
+    screen.end(ENDS.cancel)
+    if (!error.isInterrupt || onInterrupt === undefined) return { action: 'cancel' }
+    onInterrupt()
+    throw error
+  }
+}
+
+function show(screen: Screen, asked: Asked, open: OpenPage): Promise<Json> {
+  const { params } = asked.request as { params: Parameters<typeof showForm>[2] | Parameters<typeof showVisit>[2] }
+  return params.mode === 'url' ? showVisit(screen, asked, params, open) : showForm(screen, asked, params)
+}
+
+const ENDS = { accept: 'Sent.', decline: 'Declined.', cancel: 'Cancelled.' } as const
+
+function assertTerminal(input: ReadStream, output: WriteStream): void {
+  if (input.isTTY && output.isTTY) return
+  throw new ClientError(
+    'TERMINAL_MISSING',
+    'The server asks something, and there is no terminal to ask on. Run this in a terminal, or choose another answerer.',
+  )
+}

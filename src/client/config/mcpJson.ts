@@ -1,0 +1,136 @@
+/**
+ * The configuration files of VS Code, Claude, Copilot, Cursor and others: named servers under `mcpServers` or `servers`,
+ * JSON with comments. Reading decides nothing by itself: it gives an entry as an address. Messages name files, entries,
+ * fields and variables, and never hold a value.
+ */
+import { readFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, dirname, resolve, sep } from 'node:path'
+import { parseEnv } from 'node:util'
+import { isObject } from '../../protocol/index.ts'
+import type { Address } from './address.ts'
+import { ClientError } from '../errors.ts'
+import { fieldsOf, type Fields } from './entryFields.ts'
+import { parseCommentedJson } from './jsonc.ts'
+import type { Variables } from './variables.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** The names of the servers in a file, in its order. One that is disabled there is left out; it can still be named. */
+export async function entryNames(file: string): Promise<readonly string[]> {
+  const servers = Object.entries(serversIn(parseCommentedJson(await readText(file), file), file))
+  return servers.filter(([, entry]) => !isObject(entry) || entry['disabled'] !== true).map(([name]) => name)
+}
+
+/** Reads the entry `name` of a file. Relative folders are those of the project the file belongs to. */
+export async function readEntry(
+  file: string,
+  name: string,
+  env: Env = process.env,
+  { sse = false }: EntryOptions = {},
+): Promise<Address> {
+  const project = projectOf(file)
+  const variables = { env, places: placesOf(project) }
+  const { address, envFile } = entryIn(await readText(file), { file, name, project, variables, sse })
+  if (envFile === undefined || 'url' in address) return address
+  const fromFile = parseEnv(await readText(envFile)) as Record<string, string>
+  return { ...address, env: { ...fromFile, ...address.env } }
+}
+
+export interface EntryOptions {
+  /** Also reads entries of the type "sse", the transport of the first revision. @default false */
+  readonly sse?: boolean
+}
+
+interface EntryPlace {
+  readonly file: string
+  readonly name: string
+  /** The folder that relative paths start from. */
+  readonly project: string
+  readonly variables: Variables
+  readonly sse: boolean
+}
+
+interface Entry {
+  readonly address: Address
+  /** A file with more of the environment (VS Code). */
+  readonly envFile?: string
+}
+
+/** The entry of a file's text, with its variables put in. */
+function entryIn(text: string, place: EntryPlace): Entry {
+  const servers = serversIn(parseCommentedJson(text, place.file), place.file)
+  const entry = Object.hasOwn(servers, place.name) ? servers[place.name] : undefined
+  if (entry === undefined) throw invalid(`${place.file} has no server "${place.name}"; ${listed(Object.keys(servers))}`)
+  const where = `${place.file}#${place.name}`
+  if (!isObject(entry)) throw invalid(`${where} must be an object.`)
+  const fields = fieldsOf(entry, where, place.variables)
+  const type = entry['type']
+  if (type === 'sse' && !place.sse)
+    throw invalid(`${where} has the type "sse", which was replaced; give its Streamable HTTP address.`)
+  if (fields.has('command') && fields.has('url') && !DECIDING_TYPES.has(type)) throw invalid(`${where} ${TWO_PLACES}`)
+  if (entry['command'] !== undefined && !HTTP_TYPES.has(type)) return commandOf(fields, place.project)
+  if (entry['url'] !== undefined) {
+    return { address: { url: httpUrl(fields.text('url'), where), headers: fields.texts('headers') } }
+  }
+  throw invalid(`${where} needs a "command" or a "url".`)
+}
+
+const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse'])
+const DECIDING_TYPES: ReadonlySet<unknown> = new Set([...HTTP_TYPES, 'stdio', 'local'])
+// Without a type nothing says which of the two is meant, and one of them starts a program.
+const TWO_PLACES = 'has a "command" and a "url"; leave one of them out, or choose with the type "stdio" or "http".'
+
+/** Whatever else is wrong with an address is seen where addresses are read. */
+function httpUrl(text: string, where: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
+  throw invalid(`${where}: "url" must be a whole address that begins with http:// or https://.`)
+}
+
+function commandOf(fields: Fields, project: string): Entry {
+  const cwd = fields.has('cwd') ? resolve(project, fields.text('cwd')) : project
+  const address = { command: fields.text('command'), args: fields.list('args'), env: fields.texts('env'), cwd }
+  return fields.has('envFile') ? { address, envFile: resolve(project, fields.text('envFile')) } : { address }
+}
+
+/** `mcpServers` (Claude, Copilot, Cursor), `servers` (VS Code's mcp.json), `mcp.servers` (VS Code's settings). */
+function serversIn(file: unknown, path: string): Readonly<Record<string, unknown>> {
+  const root = isObject(file) ? file : {}
+  const settings = isObject(root['mcp']) ? root['mcp'] : {}
+  const found = [settings['servers'], root['servers'], root['mcpServers']].filter(isObject)
+  if (found.length === 0) throw invalid(`${path} has no servers: neither "mcpServers" nor "servers" is an object.`)
+  return Object.fromEntries(found.flatMap((servers) => Object.entries(servers)))
+}
+
+function listed(names: readonly string[]): string {
+  return names.length === 0 ? 'it has none.' : `it has ${names.map((name) => `"${name}"`).join(', ')}.`
+}
+
+/** A file in `.vscode` or `.cursor` belongs to the folder above. */
+function projectOf(file: string): string {
+  const folder = dirname(resolve(file))
+  return ['.vscode', '.cursor'].includes(basename(folder)) ? dirname(folder) : folder
+}
+
+function placesOf(project: string): Record<string, string> {
+  return {
+    workspaceFolder: project,
+    workspaceFolderBasename: basename(project),
+    userHome: homedir(),
+    pathSeparator: sep,
+    '/': sep,
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+    throw new ClientError('CONFIG_UNREADABLE', `Cannot read ${file} (${code}); check its path.`, { cause })
+  }
+}
+
+function invalid(sentence: string): ClientError {
+  return new ClientError('CONFIG_INVALID', sentence)
+}

@@ -1,0 +1,112 @@
+/** Which server: a URL, a command with arguments, or an entry of an mcp.json file, `file#name`. */
+import { resolve } from 'node:path'
+import { isObject } from '../../protocol/index.ts'
+import type { Address, CommandAddress } from './address.ts'
+import { ClientError } from '../errors.ts'
+import { type EntryOptions, readEntry } from './mcpJson.ts'
+
+/**
+ * A URL; a command with its arguments, as a list; `file#name`; or an address with all its parts. The first three are
+ * plain JSON without secrets, so they can be stored and used again later.
+ */
+export type Target = string | URL | readonly string[] | Address
+
+/** What a target says, before any file is read. */
+export type Reading = Address | { readonly file: string; readonly entry: string }
+
+/** Reads a target; throws, and says what to give instead. */
+export function readTarget(target: Target): Reading {
+  if (target instanceof URL) return { url: httpUrl(target.href) }
+  if (typeof target === 'string') return readText(target)
+  if (isList(target)) return commandOf(target[0], target.slice(1))
+  if (isObject(target) && 'url' in target) return { ...target, url: httpUrl(String(target.url)) }
+  if (isObject(target) && 'command' in target) return { ...target, ...commandOf(target.command, target.args) }
+  throw invalid('A target is a URL, a list of a command and its arguments, or "file#name".')
+}
+
+/** The address behind a target: reads the file where it names one. */
+export async function addressOf(
+  target: Target,
+  env?: Readonly<Record<string, string | undefined>>,
+  options?: EntryOptions,
+): Promise<Address> {
+  const reading = readTarget(target)
+  if (!('entry' in reading)) return reading
+  const address = await readEntry(reading.file, reading.entry, env, options)
+  return 'url' in address ? { ...address, url: httpUrl(address.url) } : address
+}
+
+/** How people are told which server it is. No credentials, no query, no options: each may hold a secret. */
+export function nameOf(target: Target): string {
+  const reading = readTarget(target)
+  if ('entry' in reading) return `${reading.file}#${reading.entry}`
+  if ('command' in reading) return [reading.command, ...firstOperand(reading.args)].join(' ')
+  const { origin, pathname } = new URL(reading.url)
+  // Some services have the key of their users in the path.
+  return origin + pathname.replace(/[^/]{25,}/g, '…')
+}
+
+/** The same target as plain JSON, to be used again later. Headers, environment and folder are not part of it. */
+export function storable(target: Target): string | readonly string[] {
+  const reading = readTarget(target)
+  if ('entry' in reading) return `${resolve(reading.file)}#${reading.entry}`
+  return 'url' in reading ? reading.url : [reading.command, ...reading.args]
+}
+
+function readText(text: string): Reading {
+  if (/^https?:/i.test(text)) return { url: httpUrl(text) }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
+    throw invalid(`${text.split(':')[0]}: is no address of an MCP server; use http: or https:.`)
+  }
+  const at = entryAt(text)
+  const [file, entry] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+  if (file !== '' && entry !== '') return { file, entry }
+  throw invalid(at < 0 ? adviceFor(text) : 'A target "file#name" needs both, the file and the name of its server.')
+}
+
+/** Where the `#` of `file#name` is. Folders and names may have one, too: it is the first that comes after `.json`. */
+function entryAt(text: string): number {
+  const file = /\.jsonc?#/i.exec(text)
+  return file === null ? text.lastIndexOf('#') : file.index + file[0].length - 1
+}
+
+function adviceFor(text: string): string {
+  if (/\.jsonc?$/i.test(text)) return `Name the server of the file: ${text}#name.`
+  if (/^(localhost|[\w-]+(\.[\w-]+)+)(:\d+)?(\/|$)/i.test(text)) return `Write the whole address: http://${text}`
+  return 'A target is a URL, "file#name", or a command with its arguments as a list (on the command line: -- command …).'
+}
+
+function commandOf(command: unknown, args: unknown = []): CommandAddress {
+  const all: readonly unknown[] = [command, ...(Array.isArray(args) ? (args as readonly unknown[]) : [undefined])]
+  if (command === '' || !all.every((part) => typeof part === 'string')) {
+    throw invalid('A command is the name of a program and a list of arguments, all of them strings.')
+  }
+  return { command: String(command), args: all.slice(1) }
+}
+
+/** A fragment means nothing to a server; `https://host/mcp.json#name` would silently call another thing. */
+function httpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid('The address is not a valid http(s) URL.')
+  if (url.hash !== '') throw invalid('The address has a fragment (#…); entries can be named in local files only.')
+  if (url.username !== '' || url.password !== '') {
+    throw invalid('The address holds a user name or password; give an Authorization header or a bearer token instead.')
+  }
+  return url.href
+}
+
+/** None where an option stands before it, whose value it may be. */
+function firstOperand(args: readonly string[]): readonly string[] {
+  const first = args.find((argument) => !LONE_OPTIONS.has(argument) && !argument.includes('='))
+  return first === undefined || first.startsWith('-') ? [] : [first]
+}
+
+const LONE_OPTIONS: ReadonlySet<string> = new Set(['-y', '--yes', '-q', '--quiet', '-u'])
+
+function isList(target: object): target is readonly string[] {
+  return Array.isArray(target)
+}
+
+function invalid(sentence: string): ClientError {
+  return new ClientError('TARGET_INVALID', sentence)
+}

@@ -1,0 +1,114 @@
+/** Continuing a call that was put to sleep: in any process, on a new connection, as often as it takes. */
+import { isObject, type Json } from '../../protocol/index.ts'
+import type { Answerer, Asked } from '../questions/answerer.ts'
+import { answerAll } from '../questions/answerAll.ts'
+import { ClientError } from '../errors.ts'
+import { placeName } from '../config/place.ts'
+import { plainLine } from '../safeText.ts'
+import { type Given, responseTo } from '../questions/response.ts'
+import { type AskingMethod, calledName, lastingParams, readSaved, type SavedCall } from './savedCall.ts'
+import { type OpenRound, suspendCall } from './suspend.ts'
+
+/** A connected client of either SDK, with `rounds()` around its transport. */
+export interface CallingClient {
+  callTool(params: never): Promise<unknown>
+  getPrompt(params: never): Promise<unknown>
+  readResource(params: never): Promise<unknown>
+  close?(): Promise<void>
+}
+
+/** Sends one request, with whatever options its client has for it. */
+export interface Sender {
+  send(method: AskingMethod, params: Json): Promise<unknown>
+  close?(): Promise<void>
+}
+
+/** What to send with: something connected, or a function that connects, whose connection is closed afterwards. */
+export type Through = CallingClient | Sender | ((saved: SavedCall) => Promise<CallingClient | Sender>)
+
+export interface ResumeOptions {
+  /** Cancels the answering. What was sent is cancelled through the client. */
+  signal?: AbortSignal
+}
+
+/**
+ * Continues a saved call with the answers to its open questions: by their keys, or from an answerer. Gives the call's
+ * result, in which `suspendedOf` finds the next saved call where it was put to sleep again.
+ */
+export async function resume(
+  saved: unknown,
+  answers: Readonly<Record<string, Given>> | Answerer,
+  through: Through,
+  { signal = new AbortController().signal }: ResumeOptions = {},
+): Promise<Json> {
+  const call = readSaved(saved)
+  const known = isObject(answers) ? answers : {}
+  const round = typeof answers === 'function' ? await askAll(call, answers, signal) : matched(call, known)
+  if (Object.keys(round.open).length > 0) return suspendCall(round)
+  signal.throwIfAborted()
+  return send(round, through, call)
+}
+
+/** Asks an answerer each open question, together. What it suspends again stays open. */
+async function askAll(call: SavedCall, answerer: Answerer, signal: AbortSignal): Promise<OpenRound> {
+  const about = { call: { method: call.method, name: calledName(call) }, server: serverOf(call) }
+  const { answers, open } = await answerAll(Object.entries(call.inputRequests), signal, async (question) =>
+    responseTo(question.key, question.request, await answerer({ ...question, ...about })),
+  )
+  return { ...roundOf(call), open, inputResponses: { ...call.inputResponses, ...answers } }
+}
+
+/** Holds given answers against the questions: each has one, and there is none that nobody asked for. */
+function matched(call: SavedCall, answers: Readonly<Record<string, Given>>): OpenRound {
+  const asked = Object.keys(call.inputRequests)
+  const missing = asked.filter((key) => !Object.hasOwn(answers, key))
+  const strange = Object.keys(answers).filter((key) => !asked.includes(key))
+  if (missing.length > 0) throw unanswered(`The saved call waits for ${listed(missing)}; give an answer for each.`)
+  if (strange.length > 0) throw unanswered(`The saved call does not ask ${listed(strange)}; it asks ${listed(asked)}.`)
+  const given = Object.entries(call.inputRequests).map(
+    ([key, request]) => [key, responseTo(key, request, answers[key] as Given)] as const,
+  )
+  return { ...roundOf(call), open: {}, inputResponses: { ...call.inputResponses, ...Object.fromEntries(given) } }
+}
+
+async function send(round: OpenRound, through: Through, call: SavedCall): Promise<Json> {
+  const { method, params, inputResponses, requestState } = round
+  const retry = { ...lastingParams(params), inputResponses, ...(requestState !== undefined && { requestState }) }
+  const client = typeof through === 'function' ? await through(call) : through
+  try {
+    const result = 'send' in client ? await client.send(method, retry) : await callWith(client, method, retry)
+    return isObject(result) ? result : {}
+  } finally {
+    if (typeof through === 'function') await client.close?.()
+  }
+}
+
+function callWith(client: CallingClient, method: AskingMethod, params: Json): Promise<unknown> {
+  switch (method) {
+    case 'tools/call':
+      return client.callTool(params as never)
+    case 'prompts/get':
+      return client.getPrompt(params as never)
+    case 'resources/read':
+      return client.readResource(params as never)
+    default:
+      return method satisfies never
+  }
+}
+
+function roundOf({ method, params, requestState, target, cwd, server }: SavedCall) {
+  const place = { target, ...(cwd !== undefined && { cwd }) }
+  return { method, params, requestState, server: serverOf({ server, target }), place }
+}
+
+function serverOf({ server, target }: Pick<SavedCall, 'server' | 'target'>): Asked['server'] {
+  return { name: server ?? undefined, target: placeName({ target }) }
+}
+
+function listed(keys: readonly string[]): string {
+  return keys.map((key) => `"${plainLine(key, 60)}"`).join(', ')
+}
+
+function unanswered(sentence: string): ClientError {
+  return new ClientError('QUESTION_UNANSWERED', sentence)
+}

@@ -1,0 +1,107 @@
+/**
+ * A call that waits for answers, as plain JSON. It may lie in a file, a database or a queue for days, and be continued
+ * by another process. It holds the call's arguments and the server's state, so it is kept like the data in it.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { isObject, type Json, metaOf } from '../../protocol/index.ts'
+import { ClientError } from '../errors.ts'
+import { readQuestion } from '../questions/kinds.ts'
+
+/** The methods that can ask (MRTR). */
+export const ASKING_METHODS = ['tools/call', 'prompts/get', 'resources/read'] as const
+
+export type AskingMethod = (typeof ASKING_METHODS)[number]
+
+/** Where a server is found again. */
+export interface SavedPlace {
+  /** A URL, a command with its arguments, or `file#name`. Null where the host knows without it. */
+  readonly target: string | readonly string[] | null
+  /** The folder a command is started in. */
+  readonly cwd?: string
+}
+
+export interface SavedCall extends SavedPlace {
+  /** The version of this form. A reader refuses a newer one. */
+  readonly version: 1
+  readonly savedAt: string
+  /** What the server calls itself. */
+  readonly server: string | null
+  readonly method: AskingMethod
+  /** The parameters of the first round, without what belongs to one connection or one round. */
+  readonly params: Json
+  /** What still waits for an answer. */
+  readonly inputRequests: Readonly<Record<string, InputRequest>>
+  /** What was answered in the same round by others, and goes along. */
+  readonly inputResponses: Readonly<Record<string, Json>>
+  /** Exactly as the server gave it; absent where it gave none. */
+  readonly requestState?: string
+}
+
+export const SAVED_VERSION = 1
+
+// A retry has its own answers and state; a new connection has its own envelope, progress token and jar.
+const OF_ONE_ROUND = new Set(['inputResponses', 'requestState', '_meta'])
+const OF_ONE_CONNECTION =
+  /^(progressToken|io\.modelcontextprotocol\/.*|(http:\/\/)?modelcontextprotocol\.io\/state\/.*)$/
+
+/** What stays the same in every round of a call, on any connection. */
+export function lastingParams(params: Json): Json {
+  const lasting = Object.entries(params).filter(([name]) => !OF_ONE_ROUND.has(name))
+  const meta = Object.entries(metaOf(params)).filter(([name]) => !OF_ONE_CONNECTION.test(name))
+  return { ...Object.fromEntries(lasting), ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) }
+}
+
+/** What is called: the tool, the prompt or the resource. */
+export function calledName({ params }: Pick<SavedCall, 'params'>): string | undefined {
+  const name = params['name'] ?? params['uri']
+  return typeof name === 'string' ? name : undefined
+}
+
+/** Reads a saved call, or its JSON text; throws, naming the field that is wrong and no value. */
+export function readSaved(from: unknown): SavedCall {
+  const saved = typeof from === 'string' ? parse(from) : from
+  if (!isObject(saved)) throw invalid('it is not an object')
+  const { version } = saved
+  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) throw invalid('"version" is missing')
+  if (version > SAVED_VERSION) {
+    throw new ClientError(
+      'SAVED_NEWER',
+      `The saved call has version ${version}, this program knows ${SAVED_VERSION}; continue it with a newer one.`,
+    )
+  }
+  for (const [field, fits, expected] of FIELDS) {
+    if (!fits(saved[field])) throw invalid(`"${field}" must be ${expected}`)
+  }
+  return saved as unknown as SavedCall
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isTarget = (value: unknown): boolean =>
+  value === null || isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText))
+const isMethod = (value: unknown): boolean => (ASKING_METHODS as readonly unknown[]).includes(value)
+const isQuestion = (value: unknown): boolean => readQuestion(value) !== undefined
+
+const FIELDS: readonly (readonly [keyof SavedCall, (value: unknown) => boolean, string])[] = [
+  ['savedAt', isText, 'a time'],
+  ['target', isTarget, 'a URL, a list of a command and its arguments, "file#name" or null'],
+  ['cwd', (value) => value === undefined || isText(value), 'a path'],
+  ['server', (value) => value === null || isText(value), 'a name or null'],
+  ['method', isMethod, `one of ${ASKING_METHODS.join(', ')}`],
+  ['params', isObject, 'an object'],
+  ['inputRequests', (value) => isObject(value) && Object.values(value).every(isQuestion), 'questions by their keys'],
+  ['inputResponses', (value) => isObject(value) && Object.values(value).every(isObject), 'responses by their keys'],
+  ['requestState', (value) => value === undefined || isText(value), 'a string'],
+]
+
+// No `cause`: the runtime's message quotes the text.
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalid('it is not JSON')
+  }
+}
+
+function invalid(what: string): ClientError {
+  return new ClientError('SAVED_INVALID', `This is not a saved call: ${what}. Was it cut or changed?`)
+}

@@ -1,0 +1,34 @@
+/** Why a caller gets no result from its task, as the answer to its request. */
+import type { RequestId } from '../../protocol/index.ts'
+import { ClientError, SEE_CAUSE } from '../errors.ts'
+import { ServerFault } from '../layer/ownRequests.ts'
+import type { WireMessage } from '../layer/transport.ts'
+import { errorMessage, INTERNAL_ERROR } from '../layer/message.ts'
+
+/** What the server said goes on as it came. With ours comes the id of the task, so that one can look at it later. */
+export function taskFailure(id: RequestId, error: unknown, taskId?: string): WireMessage {
+  const known = clientErrorOf(error)
+  if (known instanceof ServerFault) {
+    const { code, message, data } = known
+    return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }
+  }
+  const { cause } = known
+  return errorMessage(id, INTERNAL_ERROR, known.message, {
+    code: known.code,
+    ...(cause !== undefined && { cause }),
+    ...(taskId !== undefined && { taskId }),
+  })
+}
+
+function clientErrorOf(error: unknown): ClientError | ServerFault {
+  if (error instanceof ClientError) return error
+  if (!(error instanceof ServerFault)) {
+    return new ClientError('TASK_UNREACHABLE', `The task cannot be followed. ${SEE_CAUSE}`, { cause: error })
+  }
+  if (error.isTimeout) return new ClientError('REQUEST_TIMED_OUT', error.message)
+  if (error.code !== HEADER_MISMATCH) return error
+  const sentence = 'The server misses the header that names the task; give the transport "fetch: tasksFetch()".'
+  return new ClientError('TASK_UNREACHABLE', sentence, { cause: error })
+}
+
+const HEADER_MISMATCH = -32020

@@ -1,0 +1,152 @@
+/** Follows the tasks of one transport, each for the call that has it, until the caller has its answer or wants none. */
+import type { RequestId } from '../../protocol/index.ts'
+import type { AskedCall } from '../questions/answerer.ts'
+import { answerAll } from '../questions/answerAll.ts'
+import type { Ends } from '../layer/layer.ts'
+import { ClientError } from '../errors.ts'
+import { ModernTalk } from './modernDialect.ts'
+import type { Questioner } from '../questions/dispatcher.ts'
+import type { SavedPlace } from '../suspend/savedCall.ts'
+import { SessionTalk } from './sessionDialect.ts'
+import type { Task } from './task.ts'
+import type { TaskCall } from './call.ts'
+import { taskFailure } from './failure.ts'
+import { Following } from './poller.ts'
+import { TaskNews } from './subscription.ts'
+import { answerFor } from './outcome.ts'
+import type { TaskPeer } from './server.ts'
+import type { Questions } from './questions.ts'
+import type { TaskTalk } from './dialect.ts'
+import { type Sending, ServerFault, type TaskWire } from '../layer/ownRequests.ts'
+import type { WireMessage } from '../layer/transport.ts'
+import { idKey } from '../layer/message.ts'
+
+export interface TaskFollowerOptions {
+  readonly ends: Ends
+  readonly wire: TaskWire
+  readonly peer: TaskPeer
+  readonly questioner: Questioner
+  readonly listen: boolean
+  readonly maxRounds: number
+  readonly patienceMs: number
+  readonly onStatus: ((task: Task, call: AskedCall) => void) | undefined
+  readonly place: SavedPlace | undefined
+}
+
+function lost(): ClientError {
+  return new ClientError('TASK_UNREACHABLE', 'The connection ended before the task did; the server may go on with it.')
+}
+
+export class TaskFollower {
+  readonly #options: TaskFollowerOptions
+  readonly #ends: Ends
+  readonly #news: TaskNews
+  /** By the caller's id. */
+  readonly #followed = new Map<RequestId, TaskCall>()
+
+  constructor(options: TaskFollowerOptions) {
+    this.#options = options
+    this.#ends = options.ends
+    this.#news = new TaskNews(options.ends)
+  }
+
+  /** From what the call was answered with, or from the ticket that it brings. */
+  follow(call: TaskCall, taskId: string, first: Task | undefined): void {
+    const { maxRounds, patienceMs, listen } = this.#options
+    const { sending } = call
+    const following = new Following((ring) => this.talk(taskId, sending, ring), {
+      maxRounds,
+      patienceMs,
+      isTold: () => this.#news.isTold(taskId),
+      tell: (task) => this.#tell(call, task),
+      ask: (questions, signal) => this.#ask(call, questions, signal),
+    })
+    call.following = following
+    this.#followed.set(call.key, call)
+    if (listen && this.#isModern(sending)) this.#news.listen(taskId, following, sending)
+    void this.#run(call, following, first)
+  }
+
+  /** The caller wants no answer any more. Whether it has a task here. */
+  giveUp(id: RequestId): boolean {
+    const call = this.#followed.get(idKey(id))
+    if (call?.following === undefined) return false
+    if (call.isOver) return true
+    call.end()
+    call.following.stop()
+    if (!call.ticket?.isWatch) this.cancel(call.following.talk)
+    return true
+  }
+
+  /** Nobody waits for this. A task that has ended cannot be cancelled, and need not. */
+  cancel(talk: TaskTalk): void {
+    talk.cancel(new AbortController().signal).catch((error: unknown) => {
+      if (!(error instanceof ServerFault)) this.#ends.report(error as Error)
+    })
+  }
+
+  /** The call that follows a task. */
+  callOf(taskId: string | undefined): TaskCall | undefined {
+    if (taskId === undefined) return undefined
+    return [...this.#followed.values()].find(({ following }) => following?.talk.taskId === taskId)
+  }
+
+  /** Whether a message is about tasks that are listened to here. */
+  takes(message: WireMessage): boolean {
+    return this.#news.takes(message)
+  }
+
+  /** How to talk about a task to the server that has it. */
+  talk(taskId: string, sending: Sending, onNews: () => void): TaskTalk {
+    const { wire, peer } = this.#options
+    if (this.#isModern(sending)) return new ModernTalk(taskId, wire, sending)
+    return new SessionTalk(taskId, { wire, sending, hasRounds: peer.hasRounds, onNews })
+  }
+
+  /** Where the connection was lost, callers are told the ids: their tasks go on. */
+  end(isLost: boolean): void {
+    for (const call of this.#followed.values()) {
+      const { isOver, following } = call
+      call.end()
+      following?.stop()
+      if (isLost && !isOver) this.#ends.deliver(taskFailure(call.id, lost(), following?.talk.taskId))
+    }
+    this.#news.stop()
+  }
+
+  #isModern({ envelope }: Sending): boolean {
+    return envelope !== undefined || this.#options.peer.hasExtension
+  }
+
+  async #run(call: TaskCall, following: Following, first: Task | undefined): Promise<void> {
+    const { taskId } = following.talk
+    const message = await following
+      .run(first, call.answers)
+      .then((outcome) => answerFor(call, taskId, outcome, this.#options))
+      .catch((error: unknown) => taskFailure(call.id, error, taskId))
+    this.#followed.delete(call.key)
+    this.#news.leave(taskId, following)
+    if (call.isOver) return
+    call.end()
+    this.#ends.deliver(message)
+  }
+
+  #ask(call: TaskCall, questions: Questions, signal: AbortSignal) {
+    const { questioner } = this.#options
+    const asked = { questions, requestState: undefined }
+    // Where the client speaks the stateless revision, it may have what answers the rest.
+    if (call.isModern && !questioner.answersAll(asked)) return undefined
+    questioner.assertAnswerable(asked)
+    return answerAll(questions, signal, (question) => questioner.ask({ ...question, call: call.about }))
+  }
+
+  #tell(call: TaskCall, task: Task): void {
+    if (call.isOver) return
+    if (call.token !== undefined) this.#ends.deliver(call.progress(task))
+    try {
+      this.#options.onStatus?.(task, call.about)
+    } catch (error) {
+      this.#ends.report(error as Error)
+    }
+  }
+}

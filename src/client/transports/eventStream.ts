@@ -1,0 +1,93 @@
+/** The events of an HTTP answer, seen and changed on their way to the transport. */
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { MAX_MESSAGE_BYTES } from '../messageLimit.ts'
+
+/** A server that wants us back without a pause gets one, all the same. */
+const LEAST_RETRY_MS = 100
+
+export interface EventPassage {
+  /** The data to hand on in place of the event's; undefined hands on its id alone. */
+  each(data: string, id: string | undefined): string | undefined
+  /** After the last event: data of one more, or nothing. */
+  last?(): string | undefined
+}
+
+export function isEventStream(response: Response): boolean {
+  return response.ok && response.body !== null && mediaType(response) === 'text/event-stream'
+}
+
+export function isJson(response: Response): boolean {
+  return response.body !== null && mediaType(response) === 'application/json'
+}
+
+/** The same answer with another body. */
+export function withBody(response: Response, body: BodyInit | null, status: number = response.status): Response {
+  const headers = new Headers(response.headers)
+  headers.delete('content-length')
+  headers.delete('content-encoding')
+  return new Response(body, { status, statusText: response.statusText, headers })
+}
+
+export function mapEvents(response: Response, passage: EventPassage): Response {
+  return withBody(response, response.body?.pipeThrough(rewriting(passage)) ?? null)
+}
+
+/** The same answer, whose body ends where it would break off. */
+export function quietAfter(response: Response): Response {
+  const reader = response.body?.getReader()
+  if (reader === undefined) return response
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }) as const)
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: (reason) => reader.cancel(reason),
+  })
+  return withBody(response, body)
+}
+
+function rewriting({ each, last }: EventPassage): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder()
+  const encoder = new TextEncoder()
+  let out = ''
+  const parser = createParser({
+    maxBufferSize: MAX_MESSAGE_BYTES,
+    onEvent: (event) => {
+      out += eventText({ ...event, data: each(event.data, event.id) ?? '' })
+    },
+    onRetry: (ms) => {
+      out += `retry: ${Math.max(ms, LEAST_RETRY_MS)}\n\n`
+    },
+    onComment: (comment) => {
+      out += `:${comment}\n\n`
+    },
+    onError: (error) => {
+      if (error.type === 'max-buffer-size-exceeded') throw error
+    },
+  })
+  const flushTo = (controller: TransformStreamDefaultController<Uint8Array>): void => {
+    if (out !== '') controller.enqueue(encoder.encode(out))
+    out = ''
+  }
+  return new TransformStream({
+    transform(chunk, controller) {
+      parser.feed(decoder.decode(chunk, { stream: true }))
+      flushTo(controller)
+    },
+    flush(controller) {
+      const data = last?.()
+      if (data !== undefined) out += eventText({ data })
+      flushTo(controller)
+    },
+  })
+}
+
+function eventText({ id, event, data }: EventSourceMessage): string {
+  const lines = data.split('\n').map((line) => `data: ${line}\n`)
+  return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}${lines.join('')}\n`
+}
+
+function mediaType(response: Response): string | undefined {
+  return response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+}

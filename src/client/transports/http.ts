@@ -1,0 +1,94 @@
+/** The lower seams: how messages reach the server, over HTTP or by the lines of a process, with `echo` in place. */
+import { type FetchLike, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import type { Address, CommandAddress, HttpAddress } from '../config/address.ts'
+import { type Authorizer, authorizedFetch } from './authorizedFetch.ts'
+import { boundedFetch } from './boundedFetch.ts'
+import { ChildTransport } from './child.ts'
+import { echoFetch } from '../echo/fetch.ts'
+import { echoLines } from '../echo/lines.ts'
+import { setHeader } from './givenHeader.ts'
+import { lineReader } from './lineReader.ts'
+import type { Notice } from '../notice.ts'
+import { sameOrigin } from './sameOrigin.ts'
+import type { ScopeOptions } from '../scope/layer.ts'
+import { scopeFetch } from '../scope/fetch.ts'
+import { tasksFetch } from '../tasks/fetch.ts'
+
+/** A longer line on standard error is none that anybody reads. */
+const MAX_LOG_LINE_BYTES = 64 * 1024
+
+export interface WireOptions {
+  headers?: Readonly<Record<string, string>>
+  bearer?: string | (() => string | Promise<string>)
+  authorizer?: Authorizer
+  fetch?: FetchLike
+  strictScope?: boolean
+  onNotice?: (notice: Notice) => void
+}
+
+export interface Wire {
+  readonly address: Address
+  readonly transport: Transport
+  readonly isProcess: boolean
+  /** How the server's process ended; undefined while it runs, and where there is none. */
+  ended(): string | undefined
+  /** Tells a server of the older era that its session is over. */
+  endSession(): Promise<void>
+}
+
+export function openWire(address: Address, options: WireOptions): Wire {
+  return 'url' in address ? httpWire(address, options) : processWire(address, options)
+}
+
+function httpWire(address: HttpAddress, options: WireOptions): Wire {
+  const { authorizer, bearer, onNotice } = options
+  const plain = boundedFetch(sameOrigin(options.fetch ?? fetch))
+  const known = authorizer === undefined ? withBearer(plain, bearer) : authorizedFetch(authorizer, address.url, plain)
+  const seamed = tasksFetch(echoFetch(known))
+  const transport = new StreamableHTTPClientTransport(new URL(address.url), {
+    fetch: options.strictScope ? scopeFetch(seamed, refusing(onNotice)) : seamed,
+    requestInit: { headers: headersOf(address.headers, options.headers) },
+  })
+  return {
+    address,
+    transport,
+    isProcess: false,
+    ended: () => undefined,
+    endSession: () => transport.terminateSession(),
+  }
+}
+
+/** What is given last counts, however its name is spelled. */
+function headersOf(...given: readonly (Readonly<Record<string, string>> | undefined)[]): Headers {
+  const headers = new Headers()
+  for (const [name, value] of given.flatMap((each) => Object.entries(each ?? {}))) setHeader(headers, name, value)
+  return headers
+}
+
+function refusing(onNotice: WireOptions['onNotice']): ScopeOptions {
+  return { onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) }
+}
+
+function withBearer(fetch: FetchLike, bearer: WireOptions['bearer']): FetchLike {
+  if (bearer === undefined) return fetch
+  return async (url, init) => {
+    const headers = new Headers(init?.headers)
+    setHeader(headers, 'authorization', `Bearer ${typeof bearer === 'string' ? bearer : await bearer()}`)
+    return fetch(url, { ...init, headers })
+  }
+}
+
+function processWire(address: CommandAddress, { onNotice }: WireOptions): Wire {
+  const transport = new ChildTransport(address, echoLines())
+  transport.stderr.on(
+    'data',
+    lineReader((line) => onNotice?.({ kind: 'stderr', line }), MAX_LOG_LINE_BYTES),
+  )
+  return {
+    address,
+    transport,
+    isProcess: true,
+    ended: () => transport.ended,
+    endSession: () => Promise.resolve(),
+  }
+}
