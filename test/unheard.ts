@@ -1,6 +1,6 @@
 /**
  * A rejection that nobody hears fails the run. Vitest leaves it alone once somebody else listens, as every process with
- * an open server does (src/server/signals.ts). Thrown here, it reaches Vitest as an uncaught exception.
+ * an open server does (src/server/lifecycle/signals.ts). Thrown here, it reaches Vitest as an uncaught exception.
  */
 import { JOURNAL_CODES } from '../src/journal/errors.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createServer } from './createServer.ts'
-import { localBus, type ServerEvent } from './eventBus.ts'
+import { localBus, type ServerEvent } from './lifecycle/eventBus.ts'
 
 test('what is added before a server is reachable is no change, what is added later is one', () => {
   const bus = localBus()

@@ -1,6 +1,6 @@
 /** A server: what it offers, and the hosts it can be reached by. */
 import { assemble, type Assembly } from './assemble.ts'
-import { closeServer } from './closeServer.ts'
+import { closeServer } from './http/closeServer.ts'
 import type {
   CompletionHandler,
   CompletionTarget,
@@ -12,19 +12,19 @@ import type {
   ResourceTemplateHandler,
   ToolHandler,
   ToolOptions,
-} from './definitions.ts'
-import { drainAll, type Host } from './drain.ts'
-import { promptEntry, resourceEntry, templateEntry, toolEntry } from './entries.ts'
+} from './catalog/definitions.ts'
+import { drainAll, type Host } from './lifecycle/drain.ts'
+import { promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
 import { errorDetails } from './errorDetails.ts'
-import { type FetchHandler, fetchHandler } from './fetchHost.ts'
-import type { GuardOptions } from './guard.ts'
-import { type Listening, type ListenOptions, listen } from './listen.ts'
-import { type HandlerOptions, type NodeHandler, nodeHandler } from './nodeHost.ts'
+import { type FetchHandler, fetchHandler } from './http/fetch.ts'
+import type { GuardOptions } from './http/hostGuard.ts'
+import { type Listening, type ListenOptions, listen } from './http/listen.ts'
+import { type HandlerOptions, type NodeHandler, nodeHandler } from './http/node.ts'
 import type { ServerOptions } from './options.ts'
-import type { ListName } from './registry.ts'
-import type { SchemaLike } from './schema.ts'
-import { drainOnTerm, keepRoundsQuiet } from './signals.ts'
-import { type StdioOptions, serveStdio } from './stdioHost.ts'
+import type { ListName } from './catalog/registry.ts'
+import type { SchemaLike } from './catalog/schema.ts'
+import { drainOnTerm, keepRoundsQuiet } from './lifecycle/signals.ts'
+import { type StdioOptions, serveStdio } from './stdio/host.ts'
 
 // While it drains: how long a connection may bring nothing before it is ended, in milliseconds.
 const IDLE_MS = 250

@@ -1,13 +1,13 @@
 import type { Implementation } from '@modelcontextprotocol/client'
 import type { Watch } from '../journal/index.ts'
 import type { CarryStore, Keyring, Ledger } from '../state/index.ts'
-import type { Architecture } from './architecture.ts'
-import type { Authenticator } from './authenticator.ts'
-import type { CarryMode, Difference } from './carrier.ts'
-import type { EventBus } from './eventBus.ts'
-import type { GuardOptions } from './guard.ts'
+import type { Architecture } from './catalog/architecture.ts'
+import type { Authenticator } from './auth/authenticator.ts'
+import type { CarryMode, Difference } from './calls/carrier.ts'
+import type { EventBus } from './lifecycle/eventBus.ts'
+import type { GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
-import type { Tasks } from './tasks.ts'
+import type { Tasks } from './calls/taskPort.ts'
 
 /** Name and version, and what else a client may show of this server. */
 export type ServerIdentity = Implementation

@@ -171,11 +171,11 @@ describe('docs/guides/tools-prompts-resources.md', () => {
       'createServer',
       [
         ['src/server/options.ts', 'ServerOptions'],
-        ['src/server/guard.ts', 'GuardOptions'],
+        ['src/server/http/hostGuard.ts', 'GuardOptions'],
       ],
     ],
-    ['listen', [['src/server/listen.ts', 'ListenOptions']]],
-    ['stdio', [['src/server/stdioHost.ts', 'StdioOptions']]],
+    ['listen', [['src/server/http/listen.ts', 'ListenOptions']]],
+    ['stdio', [['src/server/stdio/host.ts', 'StdioOptions']]],
   ]
 
   test.each(declared)('the table of %s has every option, and no other', (name, interfaces) => {

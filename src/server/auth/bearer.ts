@@ -1,0 +1,104 @@
+/**
+ * Bearer tokens as OAuth 2.1 gives them out: a JWT of one issuer, for this server, with the scopes it needs. A caller
+ * without one is told by a challenge where to get it.
+ */
+import type { HeaderReader } from '../../protocol/index.ts'
+import type { Principal, ReadyAuthenticator } from './authenticator.ts'
+import { assertScopes, bearerChallenge, type Challenge } from './challenge.ts'
+import { AuthError } from '../errors.ts'
+import { isWebAddress, type ProtectedResource, protectedResource } from './protectedResource.ts'
+import { tokenVerifier, type TokenVerifierOptions } from './jwt.ts'
+
+export interface BearerOptions extends TokenVerifierOptions {
+  /** The scopes every caller needs. @default none */
+  scopes?: readonly string[]
+  /** The address of the endpoint as clients know it. @default `audience`, where that is one http or https address */
+  resource?: string | URL
+  /** Where clients get tokens. @default the issuer */
+  authorizationServers?: readonly string[]
+  /** More fields of the metadata document, such as `resource_name` or a wider `scopes_supported`. */
+  metadata?: Readonly<Record<string, unknown>>
+}
+
+export interface BearerAuthenticator extends ReadyAuthenticator {
+  /** `listen` and `fetch` serve it; a framework can, too. */
+  readonly metadata: ProtectedResource
+}
+
+/** For `createServer({ principal: bearer({ … }) })`. */
+export function bearer(options: BearerOptions): BearerAuthenticator {
+  const { issuer, scopes = [] } = options
+  assertScopes(scopes)
+  const verify = tokenVerifier(options)
+  const metadata = protectedResource({
+    resource: resourceOf(options),
+    authorizationServers: options.authorizationServers ?? [issuer],
+    scopes,
+    metadata: options.metadata ?? {},
+  })
+  const challenge = (more: Challenge = {}): string =>
+    bearerChallenge({ ...more, scopes, resourceMetadata: metadata.url })
+
+  const authenticate = async ({ header }: { readonly header: HeaderReader }): Promise<Principal> => {
+    const token = tokenOf(header('authorization'))
+    if (token === undefined) throw new AuthError('AUTH_MISSING', MISSING, { challenge: challenge() })
+    const verdict = await verify(token)
+    switch (verdict.kind) {
+      case 'valid':
+        return allowed(principalOf(issuer, verdict), scopes, challenge)
+      case 'expired':
+      case 'invalid':
+        throw refused(verdict.kind === 'expired' ? EXPIRED : INVALID, verdict.reason, challenge)
+      case 'unknown':
+        throw new AuthError('AUTH_UNAVAILABLE', UNAVAILABLE, { cause: verdict.cause })
+      default:
+        return verdict satisfies never
+    }
+  }
+  return { authenticate, metadata }
+}
+
+const MISSING = 'Send an access token for this server in the Authorization header, as Bearer.'
+const INVALID = 'The access token is not valid for this server; get a new one from its authorization server.'
+const EXPIRED = 'The access token has expired; get a new one.'
+const UNAVAILABLE = 'Access tokens cannot be checked right now; try again later.'
+
+type MakeChallenge = (more?: Challenge) => string
+
+function refused(sentence: string, reason: string, challenge: MakeChallenge): AuthError {
+  return new AuthError('AUTH_INVALID', sentence, {
+    reason,
+    challenge: challenge({ error: 'invalid_token', description: sentence }),
+  })
+}
+
+function allowed(principal: Principal, needed: readonly string[], challenge: MakeChallenge): Principal {
+  if (needed.every((scope) => principal.scopes?.includes(scope))) return principal
+  const sentence = `The access token lacks a scope; get one with: ${needed.join(' ')}.`
+  throw new AuthError('AUTH_SCOPE', sentence, {
+    challenge: challenge({ error: 'insufficient_scope', description: sentence }),
+  })
+}
+
+/** The token after `Bearer`; undefined when there is none, or another kind of credentials. */
+function tokenOf(authorization = ''): string | undefined {
+  return /^Bearer(?: +(.*))?$/i.exec(authorization.trim())?.[1]
+}
+
+/** Two issuers may know the same subject, so the id is both; as JSON no pair can be read as another. */
+function principalOf(issuer: string, { subject, claims }: { subject: string; claims: Record<string, unknown> }) {
+  return { id: JSON.stringify([issuer, subject]), scopes: scopesOf(claims), claims } satisfies Principal
+}
+
+/** `scope` is a text of words (RFC 9068); some issuers write `scp`, as a text or a list. */
+function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
+  const granted = scope ?? scp
+  if (typeof granted === 'string') return granted.split(' ').filter(Boolean)
+  return Array.isArray(granted) ? granted.filter((item) => typeof item === 'string') : []
+}
+
+function resourceOf({ resource, audience }: BearerOptions): string | URL {
+  if (resource !== undefined) return resource
+  if (typeof audience === 'string' && isWebAddress(audience)) return audience
+  throw new TypeError('bearer() needs "resource", the address of the endpoint, because the audience is not one.')
+}

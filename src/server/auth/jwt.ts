@@ -1,0 +1,122 @@
+/** Checks a JWT with jose: signature, issuer, audience, time. What went wrong is named, never the token. */
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose'
+import { isLocalHost } from '../http/hostGuard.ts'
+import { type KeyLike, keySetAlgorithms, verificationKey } from './verificationKey.ts'
+
+export interface TokenVerifierOptions {
+  /** Who must have issued the token: its `iss`, to the letter. */
+  issuer: string
+  /** Whom the token must be for: its `aud` names this, or one of these. */
+  audience: string | readonly string[]
+  /** The issuer's key set: its address, which is fetched and cached, or the set itself. */
+  jwks?: string | URL | JSONWebKeySet
+  /** One key instead of a set: a public key as PEM, JWK, KeyObject or CryptoKey. */
+  key?: KeyLike
+  /** The signature algorithms to accept. @default the asymmetric ones that fit the key */
+  algorithms?: readonly string[]
+  /** The `typ` a token's header must have, such as `at+jwt` (RFC 9068). @default any */
+  typ?: string
+  /** How far the issuer's clock may be from ours, in seconds. @default 5 */
+  clockToleranceSeconds?: number
+  /** Milliseconds since 1970. @default Date.now */
+  clock?: () => number
+}
+
+export type Verdict =
+  | { readonly kind: 'valid'; readonly subject: string; readonly claims: JWTPayload }
+  /** `reason` is for the log. */
+  | { readonly kind: 'invalid' | 'expired'; readonly reason: string }
+  /** Whether the token is good cannot be told now, and that is not its bearer's fault. */
+  | { readonly kind: 'unknown'; readonly cause: unknown }
+
+export function tokenVerifier(options: TokenVerifierOptions): (token: string) => Promise<Verdict> {
+  const { clock = Date.now } = options
+  const { getKey, algorithms } = keysOf(options)
+  const rules = { ...rulesOf(options), algorithms: [...algorithms] }
+  return async (token) => {
+    try {
+      return judge(await verify(token, getKey, { ...rules, currentDate: new Date(clock()) }))
+    } catch (error) {
+      return explain(error)
+    }
+  }
+}
+
+function rulesOf({ issuer, audience, typ, clockToleranceSeconds = 5 }: TokenVerifierOptions): JWTVerifyOptions {
+  if (!issuer) throw new TypeError('bearer() needs the "issuer" whose tokens count.')
+  if (audience.length === 0) throw new TypeError('bearer() needs the "audience" a token must be for.')
+  return {
+    issuer,
+    audience: typeof audience === 'string' ? audience : [...audience],
+    clockTolerance: clockToleranceSeconds,
+    requiredClaims: ['sub', 'exp'],
+    ...(typ !== undefined && { typ }),
+  }
+}
+
+function keysOf(options: TokenVerifierOptions): { getKey: JWTVerifyGetKey; algorithms: readonly string[] } {
+  const { jwks, key, algorithms } = options
+  if ((jwks === undefined) === (key === undefined)) throw new TypeError('bearer() needs either "jwks" or "key".')
+  if (key !== undefined) {
+    const verifying = verificationKey(key, algorithms)
+    return { getKey: () => verifying.key, algorithms: verifying.algorithms }
+  }
+  const isAddress = typeof jwks === 'string' || jwks instanceof URL
+  const getKey = isAddress ? createRemoteJWKSet(keySetAddress(jwks)) : createLocalJWKSet(jwks as JSONWebKeySet)
+  return { getKey, algorithms: keySetAlgorithms(algorithms) }
+}
+
+/** Who can change the keys on their way can make tokens, so they come over TLS. */
+function keySetAddress(address: string | URL): URL {
+  const url = new URL(address)
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLocalHost(url.hostname))) return url
+  throw new TypeError('The address of the key set must be https.')
+}
+
+async function verify(token: string, getKey: JWTVerifyGetKey, rules: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, getKey, rules)).payload
+  } catch (error) {
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return verifyWithAny(token, error, rules)
+    throw error
+  }
+}
+
+/** A token that does not say which key signed it, while the issuer has more than one. */
+async function verifyWithAny(
+  token: string,
+  keys: errors.JWKSMultipleMatchingKeys,
+  rules: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  for await (const key of keys) {
+    try {
+      return (await jwtVerify(token, key, rules)).payload
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
+    }
+  }
+  throw new errors.JWSSignatureVerificationFailed()
+}
+
+function judge(claims: JWTPayload): Verdict {
+  const { sub } = claims
+  if (typeof sub !== 'string' || sub === '') return { kind: 'invalid', reason: 'NO_SUBJECT' }
+  return { kind: 'valid', subject: sub, claims }
+}
+
+// jose says these when it could not get the keys.
+const KEYS_FAILED = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])
+
+function explain(error: unknown): Verdict {
+  if (!(error instanceof errors.JOSEError) || KEYS_FAILED.has(error.code)) return { kind: 'unknown', cause: error }
+  return { kind: error instanceof errors.JWTExpired ? 'expired' : 'invalid', reason: error.code }
+}

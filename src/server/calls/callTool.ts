@@ -1,0 +1,178 @@
+import { Declined, isRoundEnded, type Journal, JournalError } from '../../journal/index.ts'
+import {
+  assertParamHeaders,
+  type HeaderReader,
+  isObject,
+  type Json,
+  type ParamHeader,
+  ProtocolError,
+} from '../../protocol/index.ts'
+import { StateError } from '../../state/index.ts'
+import type { CallToolResult } from '@modelcontextprotocol/client'
+import type { Call } from './call.ts'
+import type { Schema } from '../catalog/checkedSchema.ts'
+import { failure, text } from '../catalog/content.ts'
+import type { ToolReturn } from '../catalog/definitions.ts'
+import type { ToolEntry } from '../catalog/entries.ts'
+import { errorDetails } from '../errorDetails.ts'
+import { ServerError } from '../errors.ts'
+import type { InputRequired } from './inputRequired.ts'
+import type { Logger } from '../logger.ts'
+import type { MultiRound, Round } from './rounds.ts'
+import type { Registry } from '../catalog/registry.ts'
+import type { Results } from './results.ts'
+import { callOf, runTask, type TaskRunOptions } from './taskRun.ts'
+import type { Stretch, TaskDesk, TaskWork } from './taskPort.ts'
+import { becoming } from './taskSupport.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import { isExpected, toWireError } from '../wireErrors.ts'
+
+export interface CallToolOptions {
+  readonly registry: Registry
+  readonly rounds: MultiRound
+  readonly results: Results
+  readonly exposeErrors: boolean
+  readonly logger: () => Logger
+  readonly telemetry: Telemetry
+  /** Absent where no call becomes a task. */
+  readonly tasks: () => TaskDesk | undefined
+}
+
+/** tools/call: find the tool, check headers and arguments, run a round of its handler or make a task of the call. */
+export function callTool(options: CallToolOptions) {
+  const { registry, rounds, results } = options
+  return async (call: Call): Promise<string> => {
+    const { name, args } = readToolCall(call.params)
+    const entry = registry.tools.get(name)
+    if (entry === undefined) throw unknownTool(name)
+    if (call.header !== undefined) assertParamHeaders(mirroredBy(call, entry, call.header), args, call.header)
+    const checking = checkArguments(entry, args)
+    const checked = checking instanceof Promise ? await checking : checking
+    // A model can mend its arguments only if it is told what was wrong, so this is a result and not a protocol error.
+    if (!checked.ok) return results.complete(noted(call, unfit(checked.issues)), call.peer)
+    const round = toolRound(entry, call, checked.value, options)
+    const tasks = options.tasks()
+    if (tasks === undefined) return rounds.play(call, round)
+    const create = (journal: Journal): Promise<string> => tasks.create(call, { tool: name, args, journal })
+    switch (becoming(name, entry.task, call)) {
+      case 'at-once':
+        return create(await rounds.gathered(call, round.subject))
+      case 'detachable':
+        return rounds.play(call, { ...round, detach: create })
+      case 'never':
+        return rounds.play(call, round)
+    }
+  }
+}
+
+/** A task's tool: the same checks and the same handler, run from what the store holds. Never rejects. */
+export function playTool(options: CallToolOptions, limits: TaskRunOptions) {
+  const checkAndRun = async (work: TaskWork, call: Call): Promise<Stretch> => {
+    const entry = options.registry.tools.get(work.tool)
+    if (entry === undefined) throw unknownTool(work.tool)
+    const checked = await checkArguments(entry, work.args)
+    if (!checked.ok) return { kind: 'completed', result: noted(call, unfit(checked.issues)) }
+    return runTask(work, call, toolRound(entry, call, checked.value, options), limits)
+  }
+  const play = (work: TaskWork, call: Call): Promise<Stretch> =>
+    checkAndRun(work, call).catch((error: unknown) => {
+      const details = { task: work.id, tool: work.tool, err: errorDetails(error) }
+      if (!isExpected(error) && !work.signal.aborted) options.logger().error(details, 'A task failed.')
+      return { kind: 'failed', error: toWireError(error) }
+    })
+  return async (work: TaskWork): Promise<Stretch> => {
+    const call = callOf(work)
+    const span = options.telemetry.start(call, true)
+    if (span === undefined) return play(work, call)
+    const stretch = await span.run(() => play(work, { ...call, notes: span }))
+    if (stretch.kind === 'asked') span.asked()
+    if (stretch.kind === 'failed') span.fail(stretch.error.code)
+    else span.end()
+    return stretch
+  }
+}
+
+type Finished = Exclude<ToolReturn, InputRequired>
+
+function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Round<Finished> {
+  return {
+    subject: { name: entry.name, args: call.params['arguments'] ?? {} },
+    invoke: (ctx) => entry.handler(value, ctx),
+    finish: (result) => finishTool(entry, result, call),
+    rescue: (error) => noted(call, rescueTool(entry, error, call, options)),
+  }
+}
+
+function checkArguments({ input }: ToolEntry, args: Json) {
+  return input === undefined ? { ok: true as const, value: args } : input.check(args)
+}
+
+function unfit(issues: string): CallToolResult {
+  return failure(`The arguments do not fit: ${issues}`)
+}
+
+function unknownTool(name: string): ProtocolError {
+  return new ProtocolError('PARAMS_INVALID', `There is no tool "${name}".`)
+}
+
+/** Session-era clients know nothing of mirrored parameters; where one is sent all the same, it must not lie. */
+function mirroredBy({ peer }: Call, { mirrored }: ToolEntry, header: HeaderReader): readonly ParamHeader[] {
+  return peer.era === 'modern' ? mirrored : mirrored.filter(({ field }) => header(field) !== undefined)
+}
+
+function readToolCall(params: Json): { name: string; args: Json } {
+  const { name, arguments: args = {} } = params
+  if (typeof name !== 'string') throw new ProtocolError('PARAMS_INVALID', '"params.name" must be a string.')
+  if (!isObject(args)) throw new ProtocolError('PARAMS_INVALID', '"params.arguments" must be an object.')
+  return { name, args }
+}
+
+function finishTool(entry: ToolEntry, value: Finished, call: Call): Json | Promise<Json> {
+  const result = typeof value === 'string' ? text(value) : value
+  if (!isObject(result) || !Array.isArray(result.content)) {
+    throw invalidOutput(`The tool "${entry.name}" must return a string or a result with "content".`)
+  }
+  if (entry.output === undefined || result.isError === true) return noted(call, result)
+  return checkedOutput(entry.name, entry.output, result).then(() => noted(call, result))
+}
+
+async function checkedOutput(name: string, output: Schema, { structuredContent }: CallToolResult): Promise<void> {
+  if (structuredContent === undefined) {
+    throw invalidOutput(
+      `The tool "${name}" has an output schema, so it must return structured content: structured({ … }).`,
+    )
+  }
+  const checked = await output.check(structuredContent)
+  if (checked.ok) return
+  // What does not fit names fields of the author's own data: it is for the log, and stays out of the answer.
+  throw invalidOutput(
+    `The tool "${name}" returned structured content that its output schema does not allow.`,
+    checked.issues,
+  )
+}
+
+function invalidOutput(sentence: string, issues?: string): ServerError {
+  const cause = issues === undefined ? undefined : { cause: new TypeError(issues) }
+  return new ServerError('TOOL_OUTPUT_INVALID', sentence, cause)
+}
+
+/** Tells telemetry when a result says that the tool failed. */
+function noted(call: Call, result: Json): Json {
+  if (result['isError'] === true) call.notes?.toolFailed()
+  return result
+}
+
+/** A tool that fails tells the model so; faults of the protocol stay errors. */
+function rescueTool(entry: ToolEntry, error: unknown, call: Call, { exposeErrors, logger }: CallToolOptions): Json {
+  if (error instanceof ProtocolError || error instanceof StateError) throw error
+  if (error instanceof Declined) return failure(error.message)
+  const task = call.channel.progress && { task: call.id }
+  const details = { tool: entry.name, ...task, err: errorDetails(error) }
+  // A tool that minds its signal throws when the client goes; that is no fault of anybody.
+  if (call.channel.cancelled) logger().debug(details, 'A tool ended because its client went away.')
+  else logger().error(details, 'A tool failed.')
+  const known = error instanceof JournalError || error instanceof ServerError
+  if (isRoundEnded(error)) return failure('The tool used the context of another call.')
+  const message = error instanceof Error && (known || exposeErrors) ? error.message : 'The tool failed.'
+  return failure(message || 'The tool failed.')
+}

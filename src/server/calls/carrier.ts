@@ -1,0 +1,246 @@
+/**
+ * Where a journal waits between rounds: with the client, in a store, or both (ST-22…25, the way from a session store
+ * to none).
+ *
+ * - What lies in a store is sealed like what travels, and bound the same way.
+ * - Absent state is a fresh start; bad state is an error. Only 'client-first' looks in the store instead, by the name
+ *   that stands before the seal, and opens what it finds there under the same binding.
+ * - Every mode opens what every other one gave out, as far as it has the store, so that a change of mode loses no call.
+ */
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { type Journal, newJournal, nextRound, readJournal, writeJournal } from '../../journal/index.ts'
+import { ProtocolError } from '../../protocol/index.ts'
+import { type Binding, type CarryStore, digestOf, type Sealer, StateError } from '../../state/index.ts'
+import type { Call } from './call.ts'
+import { errorDetails } from '../errorDetails.ts'
+import { ServerError } from '../errors.ts'
+import type { Logger } from '../logger.ts'
+
+export type CarryMode = 'store' | 'both' | 'client-first' | 'client'
+
+/** What `carry: 'both'` reports. Names and reasons only: what was remembered stays out of it. */
+export interface Difference {
+  readonly method: string
+  readonly name: string
+  readonly reason: 'missing-in-store' | 'unreadable-in-store' | 'different'
+}
+
+/** What a state belongs to, beside who sent it. */
+export interface Subject {
+  readonly name: string
+  readonly args: unknown
+}
+
+export interface CarrierOptions {
+  readonly mode: CarryMode
+  /** For what travels with the client. */
+  readonly sealer: Sealer
+  /** For what lies in the store, which may be larger. */
+  readonly vault: Sealer
+  readonly store: CarryStore | undefined
+  readonly ttlSeconds: number
+  /** How long one call may live over all its rounds. */
+  readonly maxCallSeconds: number
+  readonly clock: () => number
+  readonly onDifference: ((difference: Difference) => void) | undefined
+  readonly logger: () => Logger
+}
+
+const NAME_END = '~'
+
+export class Carrier {
+  readonly #options: CarrierOptions
+
+  constructor(options: CarrierOptions) {
+    if (options.mode !== 'client' && options.store === undefined) {
+      throw new TypeError(`carry: '${options.mode}' needs a store, for example sqliteCarryStore({ path }).`)
+    }
+    this.#options = options
+  }
+
+  /** The journal a request brings, or a fresh one. */
+  open(call: Call, subject: Subject): Journal | Promise<Journal> {
+    const state = call.params['requestState']
+    if (state === undefined) return newJournal(newId)
+    if (typeof state !== 'string') throw new ProtocolError('PARAMS_INVALID', '"requestState" must be a string.')
+    const binding = bindingOf(call, subject)
+    const nameEnd = state.indexOf(NAME_END)
+    const row = nameEnd < 0 ? undefined : state.slice(0, nameEnd)
+    return this.#checked(this.#openBy(call, subject, binding, state.slice(nameEnd + 1), row), row)
+  }
+
+  async #checked(opening: Journal | Promise<Journal>, row: string | undefined): Promise<Journal> {
+    const journal = await opening
+    const { clock, maxCallSeconds } = this.#options
+    if (row !== undefined && row !== rowName(journal))
+      throw new StateError('STATE_TAMPERED', 'State failed verification.')
+    // Each round renews the state, so without this a call could outlive what a ledger remembers of it.
+    if (clock() / 1000 > (journal.begunAt ?? 0) + maxCallSeconds) {
+      throw new StateError('STATE_EXPIRED', 'The call has lived too long; repeat it from its first round.')
+    }
+    return journal
+  }
+
+  #openBy(
+    call: Call,
+    subject: Subject,
+    binding: Binding,
+    token: string,
+    row: string | undefined,
+  ): Journal | Promise<Journal> {
+    switch (this.#options.mode) {
+      case 'client':
+      case 'store':
+        return this.#openSealed(binding, token)
+      case 'both':
+        return this.#openCompared(call, subject, binding, token)
+      case 'client-first':
+        return this.#openClientFirst(binding, token, row)
+      default:
+        return this.#options.mode satisfies never
+    }
+  }
+
+  /** Puts the journal where it waits, and gives what the client sends back. */
+  async save(call: Call, subject: Subject, journal: Journal): Promise<string> {
+    const binding = bindingOf(call, subject)
+    const begunAt = journal.begunAt ?? Math.floor(this.#options.clock() / 1000)
+    const { id, round, ...rest } = nextRound(journal)
+    const next = { id, round, body: writeJournal({ ...rest, id, round, begunAt }) }
+    const { mode, sealer } = this.#options
+    if (mode === 'store') return this.#saveInStore(binding, next)
+    const sealed = sealedWithin(() => sealer.seal('request', binding, next))
+    if (sealed === undefined) return this.#saveInStore(binding, next)
+    if (mode === 'client') return sealed
+    await this.#putBeside(binding, next)
+    return mode === 'both' ? sealed : `${rowName(next)}${NAME_END}${sealed}`
+  }
+
+  #openSealed(binding: Binding, token: string): Journal | Promise<Journal> {
+    const { sealer, store } = this.#options
+    try {
+      const { id, round, body } = sealer.open('request', binding, token)
+      return readJournal(id, round, body)
+    } catch (error) {
+      // The journal was left in the store, where it always is or because it was too large; its ticket came instead.
+      if (store !== undefined && isPurpose(error)) return this.#fromStore(binding, this.#openTicket(binding, token))
+      throw error
+    }
+  }
+
+  #openTicket(binding: Binding, token: string): string {
+    return rowName(this.#options.sealer.open('ticket', binding, token))
+  }
+
+  async #openCompared(call: Call, { name }: Subject, binding: Binding, token: string): Promise<Journal> {
+    const mine = await this.#openSealed(binding, token)
+    const reason = await this.#compare(binding, mine)
+    if (reason !== undefined) {
+      const difference: Difference = { method: call.method, name, reason }
+      this.#options.logger().warn(difference, 'The state a client carries and the state in the store differ.')
+      this.#options.onDifference?.(difference)
+    }
+    return mine
+  }
+
+  async #compare(binding: Binding, mine: Journal): Promise<Difference['reason'] | undefined> {
+    try {
+      const stored = await this.#fromStore(binding, rowName(mine))
+      return isDeepStrictEqual(writeJournal(stored), writeJournal(mine)) ? undefined : 'different'
+    } catch (error) {
+      return error instanceof StateError && error.code === 'STATE_MISSING' ? 'missing-in-store' : 'unreadable-in-store'
+    }
+  }
+
+  async #openClientFirst(binding: Binding, token: string, row: string | undefined): Promise<Journal> {
+    try {
+      return await this.#openSealed(binding, token)
+    } catch (error) {
+      if (!(error instanceof StateError) || row === undefined) throw error
+      const stored = await this.#fromStore(binding, row)
+      this.#options
+        .logger()
+        .warn({ code: error.code }, 'The state a client carries could not be used; the store had it.')
+      return stored
+    }
+  }
+
+  async #fromStore(binding: Binding, row: string): Promise<Journal> {
+    const token = await this.#options.store?.get(row)
+    if (token === undefined)
+      throw new StateError(
+        'STATE_MISSING',
+        'The state is not in the store (any more); repeat the call from its first round.',
+      )
+    const { id, round, body } = this.#options.vault.open('request', binding, token)
+    return readJournal(id, round, body)
+  }
+
+  async #saveInStore(binding: Binding, next: Next): Promise<string> {
+    if (this.#options.store === undefined) {
+      throw new ServerError(
+        'STATE_STORE_NEEDED',
+        'What this call has to remember is too large to travel with the client. Keep the results of steps small ' +
+          '(an id instead of a document), raise maxStateBytes, or give the server a store.',
+      )
+    }
+    await this.#put(binding, next)
+    return this.#options.sealer.seal('ticket', binding, { ...next, body: null })
+  }
+
+  /** The client carries it too, so a store that fails is told of and does not stop the call. */
+  async #putBeside(binding: Binding, next: Next): Promise<void> {
+    try {
+      await this.#put(binding, next)
+    } catch (error) {
+      this.#options
+        .logger()
+        .warn({ err: errorDetails(error) }, 'The store did not take a state; the client alone carries it.')
+    }
+  }
+
+  async #put(binding: Binding, next: Next): Promise<void> {
+    const { store, vault, clock, ttlSeconds } = this.#options
+    await store?.put(rowName(next), vault.seal('request', binding, next), Math.ceil(clock() / 1000) + ttlSeconds)
+  }
+}
+
+interface Next {
+  readonly id: string
+  readonly round: number
+  readonly body: unknown
+}
+
+/** Unguessable, and from a pool: asking the system for a few random bytes each time would cost more than a seal. */
+export function newId(): string {
+  return randomUUID().replaceAll('-', '')
+}
+
+/** Each round has its own row, so a round that is sent twice finds what it found the first time. */
+function rowName({ id, round }: { readonly id: string; readonly round: number }): string {
+  return `${id}.${round}`
+}
+
+function bindingOf({ principal, method, peer }: Call, { name, args }: Subject): Binding {
+  return { principal: principal?.id, method, name, argumentsDigest: digestOf(args ?? {}), session: peer.session }
+}
+
+/** The token, or undefined when it would be too large. */
+export function sealedWithin(seal: () => string): string | undefined {
+  try {
+    return seal()
+  } catch (error) {
+    if (!(error instanceof StateError)) throw error
+    if (error.code === 'STATE_TOO_LARGE') return undefined
+    throw new ServerError(
+      'STATE_UNSEALABLE',
+      'What this call has to remember cannot be written as JSON, or nests too deep; give inputRequired plain data.',
+      { cause: error },
+    )
+  }
+}
+
+function isPurpose(error: unknown): boolean {
+  return error instanceof StateError && error.code === 'STATE_PURPOSE'
+}

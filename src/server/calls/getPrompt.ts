@@ -1,0 +1,28 @@
+import type { GetPromptResult } from '@modelcontextprotocol/client'
+import { isObject, ProtocolError } from '../../protocol/index.ts'
+import type { Call } from './call.ts'
+import type { PromptReturn } from '../catalog/definitions.ts'
+import type { InputRequired } from './inputRequired.ts'
+import type { MultiRound } from './rounds.ts'
+import type { Registry } from '../catalog/registry.ts'
+
+/** prompts/get: find the prompt, check its arguments, run a round of its handler. */
+export function getPrompt(registry: Registry, rounds: MultiRound) {
+  return async (call: Call): Promise<string> => {
+    const { name, arguments: args = {} } = call.params
+    const entry = typeof name === 'string' ? registry.prompts.get(name) : undefined
+    if (entry === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${String(name)}".`)
+    if (!isObject(args)) throw new ProtocolError('PARAMS_INVALID', '"params.arguments" must be an object of strings.')
+    const checked = entry.input === undefined ? { ok: true as const, value: args } : await entry.input.check(args)
+    if (!checked.ok) throw new ProtocolError('PARAMS_INVALID', `The arguments do not fit: ${checked.issues}`)
+    return rounds.play<Exclude<PromptReturn, InputRequired>>(call, {
+      subject: { name: entry.name, args },
+      invoke: (ctx) => entry.handler(checked.value, ctx),
+      finish: (value) => (typeof value === 'string' ? userMessage(value) : value),
+    })
+  }
+}
+
+function userMessage(text: string): GetPromptResult {
+  return { messages: [{ role: 'user', content: { type: 'text', text } }] }
+}

@@ -1,0 +1,152 @@
+/** The whole story of one request once its host has turned it into a call: find the method, run it, answer. */
+import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from '../../protocol/index.ts'
+import { StateError } from '../../state/index.ts'
+import type { Declaration } from '../catalog/architecture.ts'
+import type { Call } from './call.ts'
+import { serverCapabilities } from '../catalog/capabilities.ts'
+import { errorDetails } from '../errorDetails.ts'
+import type { Lists, Listing } from '../catalog/lists.ts'
+import type { Load } from '../lifecycle/load.ts'
+import type { Logger } from '../logger.ts'
+import type { Caching, ServerIdentity } from '../options.ts'
+import type { Registry } from '../catalog/registry.ts'
+import { errorMessage, type Results, resultMessage } from './results.ts'
+import type { Subscriptions } from '../modern/subscriptions.ts'
+import type { TaskDesk } from './taskPort.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import { isExpected, toWireError } from '../wireErrors.ts'
+
+/** Gives the text of a result, or throws. */
+export type Method = (call: Call) => string | Promise<string>
+
+export interface Answer {
+  /** The whole response message. */
+  readonly body: string
+  readonly status: number
+}
+
+export interface PipelineOptions {
+  readonly registry: Registry
+  readonly lists: Lists
+  readonly results: Results
+  readonly subscriptions: Subscriptions
+  readonly load: Load
+  readonly telemetry: Telemetry
+  readonly tasks: TaskDesk | undefined
+  readonly caching: Required<Caching>
+  readonly instructions: string | undefined
+  readonly legacy: boolean
+  readonly identity: ServerIdentity
+  readonly declaration: Declaration
+  readonly logger: () => Logger
+  /** The methods that run handlers. */
+  readonly handlers: { callTool: Method; getPrompt: Method; readResource: Method; complete: Method }
+  /** The methods that only sessions have. */
+  readonly sessionMethods: ReadonlyMap<string, Method>
+}
+
+export class Pipeline {
+  readonly #options: PipelineOptions
+
+  constructor(options: PipelineOptions) {
+    this.#options = options
+  }
+
+  /** Never rejects: whatever happens becomes an answer. */
+  async answer(call: Call): Promise<Answer> {
+    const { load, telemetry } = this.#options
+    const counts = call.method !== 'subscriptions/listen' // an open ear is no work
+    if (counts) load.enter()
+    const method = this.#method(call)
+    const span = telemetry.start(call, method !== undefined)
+    try {
+      this.#options.declaration.assertServed(call)
+      if (method === undefined) throw unknownMethod(call)
+      const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, notes: span })))
+      span?.end()
+      return { status: 200, body: resultMessage(call.id, result) }
+    } catch (error) {
+      span?.fail(toWireError(error).code)
+      return this.fail(call, error)
+    } finally {
+      if (counts) load.leave()
+    }
+  }
+
+  fail(call: Pick<Call, 'id' | 'method' | 'peer'>, error: unknown): Answer {
+    const wire = toWireError(error)
+    const code = (error as { code?: unknown } | undefined)?.code
+    const logger = this.#options.logger()
+    // To the peer all bad states read alike; the operator is told which it was (an unknown key: a forgotten instance).
+    if (!isExpected(error)) logger.error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
+    else if (error instanceof StateError) logger.warn({ method: call.method, code }, 'A state was refused.')
+    else logger.debug({ method: call.method, code }, 'A request was refused.')
+    // Sessions answer errors with 200, except where the stateless revision's headers lied: those come before the message.
+    const isPlain = call.peer.era === 'legacy' && code !== 'HEADER_MISMATCH'
+    return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
+  }
+
+  #method(call: Call): Method | undefined {
+    const { method, peer } = call
+    const found = this.#shared(method) ?? (peer.era === 'modern' ? this.#modern(method) : this.#legacy(method))
+    return found ?? this.#options.tasks?.method(call)
+  }
+
+  #shared(method: string): Method | undefined {
+    const { registry, handlers } = this.#options
+    switch (method) {
+      case 'tools/call':
+        return registry.tools.size > 0 ? handlers.callTool : undefined
+      case 'tools/list':
+        return registry.tools.size > 0 ? this.#list('tools') : undefined
+      case 'prompts/get':
+        return registry.prompts.size > 0 ? handlers.getPrompt : undefined
+      case 'prompts/list':
+        return registry.prompts.size > 0 ? this.#list('prompts') : undefined
+      case 'resources/read':
+        return registry.hasResources ? handlers.readResource : undefined
+      case 'resources/list':
+        return registry.hasResources ? this.#list('resources') : undefined
+      case 'resources/templates/list':
+        return registry.hasResources ? this.#list('resourceTemplates') : undefined
+      case 'completion/complete':
+        return registry.completions.size > 0 ? handlers.complete : undefined
+      default:
+        return undefined
+    }
+  }
+
+  #modern(method: string): Method | undefined {
+    switch (method) {
+      case 'server/discover':
+        return (call) => this.#options.results.complete(this.#discovered(), call.peer)
+      case 'subscriptions/listen':
+        return (call) => this.#options.subscriptions.listen(call)
+      default:
+        return undefined
+    }
+  }
+
+  #legacy(method: string): Method | undefined {
+    return this.#options.sessionMethods.get(method)
+  }
+
+  #list(listing: Listing): Method {
+    return ({ params, peer }) => this.#options.lists.page(listing, params['cursor'], peer.era)
+  }
+
+  #discovered(): Json {
+    const { registry, caching, instructions, legacy, tasks, identity, declaration } = this.#options
+    return {
+      supportedVersions: legacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION],
+      capabilities: serverCapabilities(registry, { ...tasks?.capabilities('modern'), ...declaration.capabilities() }),
+      ...(instructions !== undefined && { instructions }),
+      ...caching,
+      _meta: { [META.server]: declaration.serverInfo(identity) },
+    }
+  }
+}
+
+function unknownMethod({ method }: Call): ProtocolError {
+  return new ProtocolError('METHOD_UNKNOWN', `This server has no method "${method}".`)
+}

@@ -1,0 +1,150 @@
+/** What a handler can ask, and how each kind becomes a question with a fingerprint. */
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitResult,
+  InputRequest,
+  ListRootsResult,
+} from '@modelcontextprotocol/client'
+import { Declined, type Question, type Reading } from '../../journal/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
+import { digestOf } from '../../state/index.ts'
+import { compileSchema, type InferSchema, type SchemaLike } from '../catalog/schema.ts'
+
+/** A form for a person. */
+export interface Form<S extends SchemaLike = SchemaLike> {
+  /** Said to the person. */
+  message: string
+  /** The fields: an object of strings, numbers, booleans and choices, not nested. */
+  schema: S
+  /**
+   * An answer counts only for exactly this message and these fields; when they change between rounds, the question is
+   * asked again. Without it the first round needs no state.
+   * @default true
+   */
+  pin?: boolean
+}
+
+/** What a person did with a form, with the content checked. */
+export type Elicited<S extends SchemaLike> =
+  | { readonly action: 'accept'; readonly content: InferSchema<S> }
+  | { readonly action: 'decline' | 'cancel' }
+
+/** The content of an accepted form; a refusal throws Declined. */
+export function askForm<S extends SchemaLike>(form: Form<S>): Question<InferSchema<S>> {
+  return {
+    ...elicitForm(form),
+    read: async (key, response) => {
+      if (response['action'] !== 'accept') throw new Declined(key, response['action'] as 'decline' | 'cancel')
+      return readContent(form, response['content'])
+    },
+  }
+}
+
+/** The three-way result of a form. */
+export function elicitForm<S extends SchemaLike>(form: Form<S>): Question<Elicited<S>> {
+  const request = formRequest(form)
+  return {
+    request,
+    pinned: form.pin ?? true,
+    fingerprint: formFingerprint(request),
+    read: async (_, response) => {
+      const action = response['action']
+      if (action !== 'accept') return { ok: true, value: { action: action as 'decline' | 'cancel' } }
+      const content = await readContent(form, response['content'])
+      return content.ok ? { ok: true, value: { action: 'accept', content: content.value } } : content
+    },
+  }
+}
+
+/** Sends the person to a page (URL mode). The page itself tells the server what happened there. */
+export function visitPage(url: string, message: string): Question<ElicitResult> {
+  const request: InputRequest = {
+    method: 'elicitation/create',
+    params: { mode: 'url', message, url: new URL(url).href } as never,
+  }
+  return {
+    ...fingerprinted(request, true),
+    read: (key, response) => {
+      if (response['action'] !== 'accept') throw new Declined(key, response['action'] as 'decline' | 'cancel')
+      return { ok: true, value: response as unknown as ElicitResult }
+    },
+  }
+}
+
+export function sampleModel(params: CreateMessageRequestParams): Question<CreateMessageResult> {
+  return { ...fingerprinted({ method: 'sampling/createMessage', params }, true), read: asIs }
+}
+
+export function listRoots(): Question<ListRootsResult> {
+  return { ...fingerprinted({ method: 'roots/list' }, true), read: asIs }
+}
+
+/** The wire form of a form, for handlers in explicit style. */
+export function formRequest(form: Form): InputRequest {
+  // A schema may be a function, as arktype's are.
+  if (typeof form?.message !== 'string' || !form.schema || typeof form.schema === 'string') {
+    throw new TypeError('A form needs a message and a schema: { message: "Sure?", schema: z.object({ … }) }.')
+  }
+  const { json } = compileSchema(form.schema, 'input', `The form "${form.message}"`)
+  return {
+    method: 'elicitation/create',
+    params: { message: form.message, requestedSchema: flat(json, form.message) },
+  } as InputRequest
+}
+
+async function readContent<S extends SchemaLike>(form: Form<S>, content: unknown): Promise<Reading<InferSchema<S>>> {
+  const checked = await compileSchema(form.schema, 'input', 'The form').check(content)
+  return checked.ok ? { ok: true, value: checked.value as InferSchema<S> } : checked
+}
+
+function asIs<T>(_: string, response: Json): Reading<T> {
+  return { ok: true, value: response as T }
+}
+
+function fingerprinted(request: InputRequest, pinned: boolean) {
+  return { request, pinned, fingerprint: digestOf(request) }
+}
+
+const schemaDigests = new WeakMap<object, string>()
+
+/** Messages change from call to call, fields hardly ever: their digest is made once. */
+function formFingerprint(request: InputRequest): string {
+  const { message, requestedSchema } = request.params as { message: string; requestedSchema: object }
+  let fields = schemaDigests.get(requestedSchema)
+  if (fields === undefined) {
+    fields = digestOf(requestedSchema)
+    schemaDigests.set(requestedSchema, fields)
+  }
+  return digestOf([message, fields])
+}
+
+const SIMPLE_TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean'])
+
+/** A primitive, or a list of choices (`PrimitiveSchemaDefinition` of the specification). */
+function isField(property: unknown): boolean {
+  if (!isObject(property)) return false
+  const { type, items } = property
+  return SIMPLE_TYPES.has(type) || (type === 'array' && isObject(items) && ('enum' in items || 'anyOf' in items))
+}
+
+const flattened = new WeakMap<object, Json>()
+
+/** Forms are flat on the wire ("Only top-level properties are allowed, without nesting"). */
+function flat(json: Json, message: string): Json {
+  const known = flattened.get(json)
+  if (known !== undefined) return known
+  const { type, properties, required } = json
+  if (type !== 'object' || !isObject(properties))
+    throw new TypeError(`The form "${message}" must be an object with properties.`)
+  for (const [name, property] of Object.entries(properties)) {
+    if (isField(property)) continue
+    throw new TypeError(
+      `The form "${message}" has a field "${name}" that a form cannot show; ` +
+        'its fields are texts, numbers, yes or no, one choice, or several choices of a list.',
+    )
+  }
+  const form = { type, properties, ...(required !== undefined && { required }) }
+  flattened.set(json, form)
+  return form
+}

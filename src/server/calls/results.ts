@@ -1,0 +1,78 @@
+/** Results as text. Every result says its type and, in the stateless era, who answered. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { type Json, META, type RequestId } from '../../protocol/index.ts'
+import type { ServerIdentity } from '../options.ts'
+import type { Peer } from './peer.ts'
+import type { WireError } from '../wireErrors.ts'
+
+export class Results {
+  readonly #identity: ServerIdentity
+  readonly #plainEnd: string
+
+  constructor(identity: ServerIdentity) {
+    this.#identity = identity
+    this.#plainEnd = `,"_meta":${JSON.stringify({ [META.server]: identity })}}`
+  }
+
+  complete(result: Json, peer: Peer, extraMeta?: Json): string {
+    // The usual result has nothing of its own in `_meta`, so all that differs is the result itself.
+    const isPlain = extraMeta === undefined && !('_meta' in result) && !('resultType' in result)
+    if (isPlain && peer.era === 'modern') return plainText(JSON.stringify(result), this.#plainEnd)
+    const meta = this.#meta(result['_meta'] as Json | undefined, peer, extraMeta)
+    return JSON.stringify(
+      meta === undefined ? { resultType: 'complete', ...result } : { resultType: 'complete', ...result, _meta: meta },
+    )
+  }
+
+  inputRequired(
+    requests: ReadonlyMap<string, InputRequest>,
+    requestState: string | undefined,
+    peer: Peer,
+    extraMeta?: Json,
+  ): string {
+    const meta = this.#meta(undefined, peer, extraMeta)
+    return JSON.stringify({
+      resultType: 'input_required',
+      ...(requests.size > 0 && { inputRequests: toObject(requests) }),
+      ...(requestState !== undefined && { requestState }),
+      ...(meta !== undefined && { _meta: meta }),
+    })
+  }
+
+  #meta(own: Json | undefined, { era }: Peer, extra: Json | undefined): Json | undefined {
+    if (era === 'modern') return { [META.server]: this.#identity, ...own, ...extra }
+    return own === undefined && extra === undefined ? undefined : { ...own, ...extra }
+  }
+}
+
+function plainText(result: string, end: string): string {
+  return result === '{}' ? `{"resultType":"complete"${end}` : `{"resultType":"complete",${result.slice(1, -1)}${end}`
+}
+
+/** A response around the text of its result. */
+export function resultMessage(id: RequestId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${idText(id)},"result":${result}}`
+}
+
+export function errorMessage(id: RequestId | undefined, { code, message, data }: WireError): string {
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    ...(id !== undefined && { id }),
+    error: { code, message, ...(data !== undefined && { data }) },
+  })
+}
+
+export function notificationMessage(method: string, params: Json): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, params })
+}
+
+function idText(id: RequestId): string {
+  return typeof id === 'number' ? String(id) : JSON.stringify(id)
+}
+
+/** An object that may have any key, `__proto__` included. */
+function toObject(requests: ReadonlyMap<string, InputRequest>): Record<string, InputRequest> {
+  const object = Object.create(null) as Record<string, InputRequest>
+  for (const [key, request] of requests) object[key] = request
+  return object
+}

@@ -1,0 +1,100 @@
+/** What a server author writes: tools, prompts, resources and completions, with their handlers. */
+import type {
+  Annotations,
+  CallToolResult,
+  GetPromptResult,
+  Icon,
+  ReadResourceResult,
+  ToolAnnotations,
+} from '@modelcontextprotocol/client'
+import type { Context } from '../calls/context.ts'
+import type { DetachableContext } from '../calls/detachable.ts'
+import type { InputRequired } from '../calls/inputRequired.ts'
+import type { InferSchema, SchemaLike } from './schema.ts'
+
+type Awaitable<T> = T | Promise<T>
+
+interface Described {
+  /** A name for people. */
+  title?: string
+  description?: string
+  icons?: Icon[]
+  _meta?: Record<string, unknown>
+}
+
+/** How a tool runs that may take long (the tasks extension, and tasks of the session era). */
+export interface TaskOptions {
+  /** Runs as a task for clients that take tasks; with 'required' for no others. @default never a task */
+  task?: 'optional' | 'required'
+  /** A 'call' begins as an ordinary one, may ask, and becomes a task at `ctx.detach()`. @default 'task' */
+  startsAs?: 'task' | 'call'
+}
+
+export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = SchemaLike> extends Described, TaskOptions {
+  description: string
+  /** The arguments. @default an object without properties */
+  input?: I
+  /** The shape of `structuredContent`; what a handler returns is checked against it. */
+  output?: O
+  annotations?: ToolAnnotations
+}
+
+/** A string is a text result. */
+export type ToolReturn = CallToolResult | InputRequired | string
+
+export type ToolHandler<I extends SchemaLike = SchemaLike> = (
+  args: InferSchema<I>,
+  ctx: Context,
+) => Awaitable<ToolReturn>
+
+/** Of a tool that `startsAs: 'call'`. */
+export type DetachingToolHandler<I extends SchemaLike = SchemaLike> = (
+  args: InferSchema<I>,
+  ctx: DetachableContext,
+) => Awaitable<ToolReturn>
+
+export interface PromptOptions<I extends SchemaLike> extends Described {
+  description: string
+  /** The arguments: an object of strings. */
+  input?: I
+}
+
+/** A string is one user message. */
+export type PromptReturn = GetPromptResult | InputRequired | string
+
+export type PromptHandler<I extends SchemaLike = SchemaLike> = (
+  args: InferSchema<I>,
+  ctx: Context,
+) => Awaitable<PromptReturn>
+
+export interface ResourceOptions extends Described {
+  name: string
+  mimeType?: string
+  /** In bytes, where known. */
+  size?: number
+  annotations?: Annotations
+  /** How long a client may keep what it read, in milliseconds. @default 0 */
+  ttlMs?: number
+  /** Whether what is read is the same for everyone. @default 'private' */
+  cacheScope?: 'public' | 'private'
+}
+
+/** A string is the text, bytes are the blob. */
+export type ResourceReturn = ReadResourceResult | InputRequired | string | Uint8Array
+
+export type ResourceHandler = (uri: string, ctx: Context) => Awaitable<ResourceReturn>
+
+export type ResourceTemplateHandler = (
+  uri: string,
+  variables: Record<string, string>,
+  ctx: Context,
+) => Awaitable<ResourceReturn>
+
+/** What a completion is for: an argument of a prompt, or a variable of a resource template. */
+export type CompletionTarget = { prompt: string; argument: string } | { template: string; variable: string }
+
+/** Given what was typed and the arguments already chosen, the values that fit, best first. */
+export type CompletionHandler = (
+  typed: string,
+  chosen: Readonly<Record<string, string>>,
+) => Awaitable<readonly string[]>

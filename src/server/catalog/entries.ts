@@ -1,0 +1,156 @@
+/** Definitions made ready: checked, compiled and written once for the lists. */
+import { findParamHeaders, isObject, type Json, type ParamHeader } from '../../protocol/index.ts'
+import type {
+  CompletionHandler,
+  DetachingToolHandler,
+  PromptHandler,
+  PromptOptions,
+  ResourceHandler,
+  ResourceOptions,
+  ResourceTemplateHandler,
+  TaskOptions,
+  ToolOptions,
+} from './definitions.ts'
+import type { Schema } from './checkedSchema.ts'
+import { compileSchema, type SchemaLike } from './schema.ts'
+import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
+
+export interface ToolEntry {
+  readonly name: string
+  /** As `tools/list` shows it. */
+  readonly listed: Json
+  readonly input: Schema | undefined
+  readonly output: Schema | undefined
+  readonly mirrored: readonly ParamHeader[]
+  /** Undefined for a tool that is never a task. */
+  readonly task: TaskOptions | undefined
+  readonly handler: DetachingToolHandler
+}
+
+export interface PromptEntry {
+  readonly name: string
+  readonly listed: Json
+  readonly input: Schema | undefined
+  readonly handler: PromptHandler
+}
+
+export interface ResourceEntry {
+  readonly uri: string
+  readonly listed: Json
+  readonly options: ResourceOptions
+  readonly handler: ResourceHandler
+}
+
+export interface TemplateEntry {
+  readonly template: UriTemplate
+  readonly listed: Json
+  readonly options: ResourceOptions
+  readonly handler: ResourceTemplateHandler
+}
+
+export interface CompletionEntry {
+  readonly handler: CompletionHandler
+}
+
+const NO_ARGUMENTS: Json = Object.freeze({ type: 'object', properties: {} })
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/
+
+export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handler: DetachingToolHandler): ToolEntry {
+  const what = `tool "${name}"`
+  assertName(name, what)
+  const { input, output, title, description, annotations, icons, _meta } = options
+  if (!description) throw new TypeError(`The ${what} needs a description: it is all a model knows of it.`)
+  const args = input === undefined ? undefined : compileSchema(input, 'input', `The input of ${what}`)
+  const result = output === undefined ? undefined : compileSchema(output, 'output', `The output of ${what}`)
+  const inputSchema = args?.json ?? NO_ARGUMENTS
+  if (inputSchema['type'] !== 'object') {
+    throw new TypeError(`The input of ${what} must be the schema of an object, such as z.object({ … }).`)
+  }
+  const listed = defined({
+    name,
+    title,
+    description,
+    inputSchema,
+    outputSchema: result?.json,
+    annotations,
+    icons,
+    _meta,
+  })
+  return {
+    name,
+    listed,
+    input: args,
+    output: result,
+    mirrored: findParamHeaders(inputSchema),
+    task: taskOptions(options, what),
+    handler,
+  }
+}
+
+export function promptEntry(name: string, options: PromptOptions<SchemaLike>, handler: PromptHandler): PromptEntry {
+  const what = `prompt "${name}"`
+  assertName(name, what)
+  const { input, title, description, icons, _meta } = options
+  const args = input === undefined ? undefined : compileSchema(input, 'input', `The input of ${what}`)
+  const listed = defined({ name, title, description, arguments: args && promptArguments(args.json), icons, _meta })
+  return { name, listed, input: args, handler }
+}
+
+export function resourceEntry(uri: string, options: ResourceOptions, handler: ResourceHandler): ResourceEntry {
+  if (!URL.canParse(uri)) throw new TypeError(`"${uri}" is not an absolute address, so it cannot name a resource.`)
+  return { uri, listed: { uri, ...listedResource(options) }, options, handler }
+}
+
+export function templateEntry(
+  source: string,
+  options: ResourceOptions,
+  handler: ResourceTemplateHandler,
+): TemplateEntry {
+  const listed = { uriTemplate: source, ...listedResource(options) }
+  return { template: parseUriTemplate(source), listed, options, handler }
+}
+
+function listedResource({
+  name,
+  title,
+  description,
+  mimeType,
+  size,
+  annotations,
+  icons,
+  _meta,
+}: ResourceOptions): Json {
+  return defined({ name, title, description, mimeType, size, annotations, icons, _meta })
+}
+
+/** Prompt arguments are listed one by one, not as a schema. */
+function promptArguments(schema: Json): Json[] {
+  const { properties, required } = schema
+  const needed = new Set(Array.isArray(required) ? required : [])
+  return Object.entries(isObject(properties) ? properties : {}).map(([name, property]) => {
+    const { title, description } = isObject(property) ? property : {}
+    return defined({ name, title, description, required: needed.has(name) })
+  })
+}
+
+function taskOptions({ task, startsAs }: TaskOptions, what: string): TaskOptions | undefined {
+  assertOneOf(task, ['optional', 'required'], `task of the ${what}`)
+  assertOneOf(startsAs, ['call', 'task'], `startsAs of the ${what}`)
+  if (task !== undefined) return { task, ...(startsAs !== undefined && { startsAs }) }
+  if (startsAs === undefined) return undefined
+  throw new TypeError(`The ${what} says how it starts, but not that it may be a task: give it task: 'optional'.`)
+}
+
+/** For those who write without types. */
+function assertOneOf(value: string | undefined, values: readonly string[], what: string): void {
+  if (value === undefined || values.includes(value)) return
+  throw new TypeError(`The option ${what} is ${values.map((each) => `'${each}'`).join(' or ')}.`)
+}
+
+function assertName(name: string, what: string): void {
+  if (!NAME.test(name)) throw new TypeError(`The ${what} needs a name of 1 to 128 letters, digits, "_", "-" or ".".`)
+}
+
+function defined(fields: Record<string, unknown>): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { AuthError, createServer, localBus, type ServerOptions } from '../index.ts'
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+const MB = 1024 * 1024
+
+function make(options: Partial<ServerOptions> = {}) {
+  const server = createServer({ name: 'fetched', version: '1.0.0', logger: quiet, ...options })
+  return server.resource('x://y', { name: 'y' }, () => 'y')
+}
+
+function listening(signal?: AbortSignal): Request {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const method = 'subscriptions/listen'
+  const params = { notifications: { resourceSubscriptions: ['x://y'] }, _meta: meta }
+  return new Request('http://localhost/mcp', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2026-07-28', 'mcp-method': method },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    ...(signal && { signal }),
+  })
+}
+
+/** A bus of which a test knows how many listen. */
+function countingBus() {
+  const bus = localBus()
+  const listeners = new Set<unknown>()
+  const subscribe: typeof bus.subscribe = (listener) => {
+    listeners.add(listener)
+    const stop = bus.subscribe(listener)
+    return () => (listeners.delete(listener), stop())
+  }
+  return { bus: { ...bus, subscribe }, listeners }
+}
+
+describe('a stream that nobody reads', () => {
+  test('ends at 16 million bytes, and what it listened to is let go', async () => {
+    const { bus, listeners } = countingBus()
+    const server = make({ bus })
+    const before = listeners.size
+    const response = await server.fetch(listening())
+    expect(listeners.size).toBe(before + 1)
+    for (let count = 0; count < 200_000 && listeners.size > before; count++) server.updated('x://y')
+    expect(listeners.size).toBe(before)
+    await expect(response.text()).rejects.toThrow('not read')
+  })
+
+  test('and one that is read does not', async () => {
+    const server = make()
+    const response = await server.fetch(listening())
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    let size = 0
+    while (size < 20 * MB) {
+      for (let count = 0; count < 10_000; count++) server.updated('x://y')
+      for (let count = 0; count < 10_000; count++) size += (await reader.read()).value?.length ?? Infinity
+    }
+    expect(size).toBeLessThan(Infinity)
+  })
+})
+
+describe('a client that left while it was authenticated', () => {
+  test('leaves no subscription behind', async () => {
+    const { bus, listeners } = countingBus()
+    const abort = new AbortController()
+    const server = make({ bus, principal: () => (abort.abort(), { id: 'ann' }) })
+    const before = listeners.size
+    await server.fetch(listening(abort.signal))
+    expect(listeners.size).toBe(before)
+  })
+
+  test('gets no stream, and whoever called the handler gets an end', async () => {
+    const abort = new AbortController()
+    const server = make({ principal: () => ({ id: 'ann' }) })
+    const headers = { accept: 'text/event-stream', 'mcp-session-id': await sessionOf(server) }
+    const listens = server.fetch(new Request('http://localhost/mcp', { headers, signal: abort.signal }))
+    abort.abort()
+    expect((await listens).body).toBeNull()
+  })
+})
+
+async function sessionOf(server: ReturnType<typeof make>): Promise<string> {
+  const params = { protocolVersion: '2025-11-25', capabilities: {} }
+  const response = await server.fetch(
+    new Request('http://localhost/mcp', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params }),
+    }),
+  )
+  return response.headers.get('mcp-session-id') ?? ''
+}
+
+test('a header that cannot be written becomes a 500', async () => {
+  const principal = () => {
+    throw new AuthError('AUTH_INVALID', 'no', { challenge: 'Bearer error_description="expired – log in"' })
+  }
+  const response = await make({ principal }).fetch(listening())
+  expect([response.status, await response.json()]).toMatchObject([500, { error: { code: -32603 } }])
+})

@@ -1,0 +1,72 @@
+/** A `node:http` server of our own around the endpoint. */
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type ServerOptions as HttpServerOptions,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { closeServer } from './closeServer.ts'
+import { type GuardOptions, isLocalHost } from './hostGuard.ts'
+import { type HostParts, nodeHandler, pathOf, send } from './node.ts'
+import { refusal } from './reply.ts'
+
+export interface ListenOptions extends GuardOptions {
+  /** @default 0, any free port */
+  port?: number
+  /** @default '127.0.0.1' */
+  host?: string
+  /** @default '/mcp' */
+  path?: string
+  /** The largest body taken, in bytes. @default 4194304 */
+  maxBodyBytes?: number
+  /** How long a client may take to send a whole request, in milliseconds. @default 30000 */
+  requestTimeoutMs?: number
+  /** Whether SIGTERM drains the server and then ends the process. @default true */
+  drainOnTerm?: boolean
+}
+
+export interface Listening {
+  readonly port: number
+  /** The endpoint. */
+  readonly url: string
+  /** Takes no new connections and ends the idle ones; resolves when the last one is gone. */
+  close(): Promise<void>
+}
+
+export async function listen(parts: HostParts, options: ListenOptions): Promise<Listening & { server: HttpServer }> {
+  const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
+  // A server on all addresses is reached over loopback too, so there each request is looked at.
+  const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)
+  const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
+    if (!server.listening) res.setHeader('connection', 'close')
+    if (req.url === path) return handler(req, res) // the usual case, at the cost of one comparison
+    const asked = pathOf(req)
+    if (asked === path || parts.documents.has(asked)) return handler(req, res)
+    send(res, refusal(404, `The endpoint is at ${path}.`))
+  })
+  server.maxHeadersCount = 0 // the size of the head is limited anyway, and a header that is dropped is not checked
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? portTaken(port, host, error) : error),
+    )
+    server.listen(port, host, resolve)
+  })
+  const address = server.address() as AddressInfo
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return { server, port: address.port, url: `http://${name}:${address.port}${path}`, close: () => closeServer(server) }
+}
+
+function portTaken(port: number, host: string, cause: NodeJS.ErrnoException): Error {
+  const sentence = `Port ${port} of ${host} is taken. Stop what listens there, or choose another port.`
+  return Object.assign(new Error(sentence, { cause }), { code: cause.code })
+}
+
+/** Node looks for late requests only now and then, so "now and then" follows the limit. */
+function httpOptions(requestTimeoutMs: number): HttpServerOptions {
+  return {
+    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(requestTimeoutMs, 10_000),
+    connectionsCheckingInterval: Math.min(requestTimeoutMs / 4, 5000),
+    keepAliveTimeout: 65_000,
+  }
+}

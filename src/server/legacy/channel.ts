@@ -1,0 +1,115 @@
+/** The answer to a session-era request over HTTP: one JSON message, or a resumable stream that can carry questions too. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { ScopeClosed } from '../../journal/index.ts'
+import type { Json } from '../../protocol/index.ts'
+import type { Call, CarriedCall, Channel } from '../calls/call.ts'
+import type { LegacyStream } from './stream.ts'
+import type { LegacyStreams, Owner } from './streams.ts'
+import type { Pushes } from './push.ts'
+import { notificationMessage } from '../calls/results.ts'
+import type { Sink } from '../http/sink.ts'
+import { SSE_HEADERS } from '../http/sse.ts'
+
+export interface LegacyChannelOptions {
+  readonly streams: LegacyStreams
+  readonly pushes: Pushes
+  readonly owner: Owner
+  /** The client's connection; or, for a call that was revived, the stream where its client waits or will come. */
+  readonly way: Sink | LegacyStream
+}
+
+export class LegacyChannel implements Channel {
+  readonly #options: LegacyChannelOptions
+  readonly #cancels: (() => void)[] = []
+  #stream: LegacyStream | undefined
+  #call: Call | undefined
+  /** The name of the call among those that asked. */
+  #asked: string | undefined
+  #cancelled = false
+  #finished = false
+
+  constructor(options: LegacyChannelOptions) {
+    this.#options = options
+    if (!('open' in options.way)) this.#use(options.way)
+  }
+
+  /** The call this channel answers; it is made with the channel in hand. */
+  serve(call: Call): Call {
+    this.#call = call
+    this.#asked = call.revived?.id
+    return call
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  onCancel(listener: () => void): void {
+    this.#cancels.push(listener)
+  }
+
+  /** `notifications/cancelled`. A lost connection is no cancellation in this era. */
+  cancel(): void {
+    if (this.#cancelled || this.#finished) return
+    this.#endQuestions()
+    this.#cancelled = true
+    for (const listener of this.#cancels) listener()
+  }
+
+  notify(method: string, params: Json): void {
+    if (!this.#cancelled && !this.#finished) this.#open().send(notificationMessage(method, params))
+  }
+
+  async push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
+    const call = this.#call
+    if (call === undefined || this.#cancelled || this.#finished) throw new ScopeClosed(`The question "${carried.key}"`)
+    this.#asked = carried.id
+    const stream = this.#open()
+    return this.#options.pushes.push(call, request, carried, stream, (message) => stream.send(JSON.stringify(message)))
+  }
+
+  hangUp(retryMs: number): void {
+    if (!this.#finished) this.#open().hangUp(retryMs)
+  }
+
+  /** Sends the response on the stream, if there is one; false leaves it to the caller. */
+  finish(body: string): boolean {
+    this.#endQuestions()
+    this.#finished = true
+    if (this.#stream === undefined) return this.#cancelled && this.#endEmpty()
+    this.#stream.finish(this.#cancelled ? undefined : body)
+    this.#options.streams.retire(this.#stream)
+    return true
+  }
+
+  /** A cancelled request gets no response, so its answer is a stream with nothing in it. */
+  #endEmpty(): boolean {
+    const sink = this.#options.way as Sink
+    sink.open(SSE_HEADERS)
+    sink.end()
+    return true
+  }
+
+  /** A question lives within its request: the client is told of those it need not answer any more. */
+  #endQuestions(): void {
+    if (this.#asked === undefined) return
+    for (const requestId of this.#options.pushes.end(this.#asked)) {
+      this.notify('notifications/cancelled', { requestId, reason: 'The request it belongs to has ended.' })
+    }
+  }
+
+  #open(): LegacyStream {
+    if (this.#stream !== undefined) return this.#stream
+    const { streams, owner, way } = this.#options
+    const stream = this.#use(streams.begin(owner, 'call'))
+    stream.connect(way as Sink, 0)
+    return stream
+  }
+
+  /** A call whose stream was given up could answer nobody. */
+  #use(stream: LegacyStream): LegacyStream {
+    stream.onGivenUp = () => this.cancel()
+    this.#stream = stream
+    return stream
+  }
+}

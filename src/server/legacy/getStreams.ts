@@ -1,0 +1,70 @@
+/** GET streams of sessions: change notifications only, never a question (RA-11). */
+import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import type { LegacyStream } from './stream.ts'
+import type { LegacyStreams, Owner, Place } from './streams.ts'
+import { notificationMessage } from '../calls/results.ts'
+import type { SessionNotes } from './sessionFacts.ts'
+import type { Sink } from '../http/sink.ts'
+import { newsFor } from '../modern/subscriptions.ts'
+
+export class StandaloneStreams {
+  readonly #streams: LegacyStreams
+  readonly #notes: SessionNotes
+  /** The newest stream of each session: a message goes out on one of them only. */
+  readonly #bySession = new Map<string, LegacyStream>()
+
+  constructor(streams: LegacyStreams, notes: SessionNotes, bus: EventBus) {
+    this.#streams = streams
+    this.#notes = notes
+    bus.subscribe((event) => this.#spread(event))
+  }
+
+  open(owner: Owner, sink: Sink): void {
+    if (!sink.gone) this.#connect(owner, this.#streams.begin(owner, 'standalone'), sink, 0)
+  }
+
+  /** A client comes back for what it missed and for what follows. */
+  resume(place: Place, owner: Owner, sink: Sink): void {
+    if (!sink.gone) this.#connect(owner, this.#streams.at(place, owner), sink, place.after)
+  }
+
+  close(session: string): void {
+    this.#bySession.get(session)?.finish()
+    this.#bySession.delete(session)
+  }
+
+  closeAll(): void {
+    for (const session of this.#bySession.keys()) this.close(session)
+  }
+
+  #connect({ peer: { session } }: Owner, stream: LegacyStream, sink: Sink, after: number): void {
+    if (session === undefined) return
+    this.#bySession.set(session, stream)
+    stream.connect(sink, after)
+    const forget = (): void => {
+      if (this.#bySession.get(session) === stream) this.#bySession.delete(session)
+    }
+    stream.onGivenUp = forget
+    sink.onGone(() => this.#streams.retire(stream, forget))
+  }
+
+  #spread(event: ServerEvent): void {
+    if (event.kind === 'session-ended') this.close(event.session)
+    if (event.kind !== 'changed' && event.kind !== 'updated') return
+    for (const [session, stream] of this.#bySession) {
+      const news = newsFor(event, this.#filterOf(session))
+      if (news !== undefined) stream.send(notificationMessage(news.method, news.params))
+    }
+  }
+
+  /** A session hears of every list, and of the resources it subscribed to. */
+  #filterOf(session: string) {
+    const resourceSubscriptions = [...this.#notes.watchedBy(session)]
+    return {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions,
+    } as const
+  }
+}

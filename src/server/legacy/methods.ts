@@ -1,0 +1,91 @@
+/** The methods that only the older revisions have. */
+import { isLogLevel, ProtocolError } from '../../protocol/index.ts'
+import type { Call } from '../calls/call.ts'
+import type { Declaration } from '../catalog/architecture.ts'
+import { serverCapabilities } from '../catalog/capabilities.ts'
+import type { ServerIdentity } from '../options.ts'
+import type { Method } from '../calls/pipeline.ts'
+import type { Registry } from '../catalog/registry.ts'
+import type { Results } from '../calls/results.ts'
+import { readHandshake } from './session.ts'
+import type { SessionNotes } from './sessionFacts.ts'
+import { MAX_URI_CHARS } from '../modern/subscriptions.ts'
+import type { TaskDesk } from '../calls/taskPort.ts'
+
+export interface SessionMethodsOptions {
+  readonly registry: Registry
+  readonly results: Results
+  readonly notes: SessionNotes
+  readonly identity: ServerIdentity
+  readonly declaration: Declaration
+  readonly instructions: string | undefined
+  readonly tasks: TaskDesk | undefined
+}
+
+// The official clients of these revisions refuse an empty result that has anything in it, `resultType` included.
+const EMPTY = '{}'
+
+export function sessionMethods({
+  registry,
+  results,
+  notes,
+  identity,
+  declaration,
+  instructions,
+  tasks,
+}: SessionMethodsOptions): ReadonlyMap<string, Method> {
+  return new Map<string, Method>([
+    ['ping', () => EMPTY],
+    [
+      'initialize',
+      (call) => {
+        const { version } = readHandshake(call.params)
+        const capabilities = serverCapabilities(registry, {
+          ...tasks?.capabilities('legacy'),
+          ...declaration.capabilities(),
+        })
+        const about = { protocolVersion: version, capabilities, serverInfo: declaration.serverInfo(identity) }
+        return results.complete({ ...about, ...(instructions !== undefined && { instructions }) }, call.peer)
+      },
+    ],
+    [
+      'logging/setLevel',
+      (call) => {
+        const { level } = call.params
+        if (!isLogLevel(level)) throw new ProtocolError('PARAMS_INVALID', '"params.level" must be a log level.')
+        if (call.peer.session !== undefined) notes.setLevel(call.peer.session, level)
+        return EMPTY
+      },
+    ],
+    [
+      'resources/subscribe',
+      (call) => {
+        const uri = watchedUri(call, registry)
+        if (call.peer.session !== undefined && !notes.watch(call.peer.session, uri)) throw tooManyWatched()
+        return EMPTY
+      },
+    ],
+    [
+      'resources/unsubscribe',
+      (call) => {
+        const uri = watchedUri(call, registry)
+        if (call.peer.session !== undefined) notes.unwatch(call.peer.session, uri)
+        return EMPTY
+      },
+    ],
+  ])
+}
+
+function watchedUri({ method, params }: Call, registry: Registry): string {
+  if (!registry.hasResources) throw new ProtocolError('METHOD_UNKNOWN', `This server has no method "${method}".`)
+  const { uri } = params
+  if (typeof uri === 'string' && uri.length <= MAX_URI_CHARS) return uri
+  throw new ProtocolError('PARAMS_INVALID', `"params.uri" must be a string of at most ${MAX_URI_CHARS} characters.`)
+}
+
+function tooManyWatched(): ProtocolError {
+  return new ProtocolError(
+    'PARAMS_INVALID',
+    'This session watches as much as it may; unsubscribe from something first.',
+  )
+}

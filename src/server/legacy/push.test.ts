@@ -1,0 +1,164 @@
+import { describe, expect, test, vi } from 'vitest'
+import { newJournal, writeJournal } from '../../journal/index.ts'
+import type { Json, ResponseMessage } from '../../protocol/index.ts'
+import { createSealer, ephemeralKeyring, memoryLedger } from '../../state/index.ts'
+import type { Call } from '../calls/call.ts'
+import type { Logger } from '../logger.ts'
+import { Pushes, type PushesOptions } from './push.ts'
+import type { PushStream } from './pushState.ts'
+import { legacyPeer, strangerPeer } from './session.ts'
+
+const sealing = { keyring: ephemeralKeyring(), audience: 'test' }
+const sealer = createSealer(sealing)
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+const request = { method: 'roots/list' } as const
+const stream = { name: 'stream', position: 0, connected: true }
+
+function process(options: Partial<PushesOptions> = {}): Pushes {
+  const defaults = { bus: undefined, sealer, store: undefined, ledger: memoryLedger(), ttlSeconds: 60 }
+  return new Pushes({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
+}
+
+const capabilities = { experimental: { 'dev.pannier/state-echo': {} } }
+const peer = { ...legacyPeer({ version: '2025-11-25', client: undefined, capabilities }), session: 's' }
+const owner = { peer, principal: undefined }
+const call = { ...owner, id: 1, method: 'tools/call', params: {} } as unknown as Call
+
+/** Asks under `key`; gives the question as sent and the answer to come. */
+async function ask(pushes: Pushes, key: string): Promise<{ question: Json; answer: Promise<unknown> }> {
+  const journal = newJournal('call')
+  const carried = { id: 'call', key, body: () => writeJournal(journal) }
+  let answer: Promise<unknown> = Promise.resolve()
+  const question = await new Promise<Json>((resolve) => {
+    answer = pushes.push(call, request, carried, stream, resolve)
+  })
+  return { question, answer }
+}
+
+function answerTo({ id, state }: Json, root: string): ResponseMessage {
+  return { kind: 'response', id: id as string, state, result: { roots: [root] }, error: undefined }
+}
+
+describe('two questions of a process that is gone', () => {
+  test('revive one call, which has the second answer before it asks', async () => {
+    const gone = process()
+    const [a, b] = [await ask(gone, 'a'), await ask(gone, 'b')]
+    const pushes = process()
+    const taken = await Promise.all([
+      pushes.take(answerTo(a.question, 'A'), owner),
+      pushes.take(answerTo(b.question, 'B'), owner),
+    ])
+    expect(taken).toMatchObject([{ id: 1, params: { inputResponses: { a: { roots: ['A'] } } } }, undefined])
+    const carried = { id: 'call', key: 'b', body: () => ({}) }
+    const unasked = (): never => expect.unreachable()
+    expect(await pushes.push(call, request, carried, stream, unasked)).toEqual({ roots: ['B'] })
+  })
+
+  test('revive nothing once the call has ended where it went on', async () => {
+    const { question } = await ask(process(), 'a')
+    const pushes = process()
+    expect(await pushes.take(answerTo(question, 'A'), owner)).toBeDefined()
+    pushes.end('call')
+    expect(await pushes.take(answerTo(question, 'A'), owner)).toBeUndefined()
+  })
+})
+
+test('a call that ends takes its open questions with it, and a late answer to one changes nothing', async () => {
+  const pushes = process()
+  const { question, answer } = await ask(pushes, 'a')
+  expect(pushes.end('call')).toEqual([question['id']])
+  await expect(answer).rejects.toThrow('The request has ended.')
+  expect(await pushes.take(answerTo(question, 'A'), owner)).toBeUndefined()
+})
+
+test('instances that share a ledger revive a call once between them', async () => {
+  const { question } = await ask(process(), 'a')
+  const ledger = memoryLedger()
+  const takes = [process({ ledger }), process({ ledger })].map((pushes) => pushes.take(answerTo(question, 'A'), owner))
+  expect((await Promise.all(takes)).filter(Boolean)).toHaveLength(1)
+})
+
+test('what cannot travel or be stored is served by the process that asked', async () => {
+  const broken = { put: () => Promise.reject(new Error('full')), get: async () => undefined, delete: async () => {} }
+  for (const options of [{ sealer: createSealer({ ...sealing, maxBytes: 100 }) }, { store: broken }]) {
+    const pushes = process(options)
+    const { question, answer } = await ask(pushes, 'a')
+    await pushes.take(answerTo({ id: question['id'] }, 'A'), owner)
+    expect(await answer).toEqual({ roots: ['A'] })
+  }
+})
+
+describe('calls that wait', () => {
+  interface Asks extends Partial<PushStream> {
+    session?: string
+    params?: Json
+  }
+  /** A call of its own that asks one question on a stream of its own. */
+  const asks = (pushes: Pushes, id: string, { session = 's', params = {}, ...on }: Asks = {}) => {
+    const own = { ...call, params, peer: { ...peer, session } }
+    const answer = pushes.push(own, request, { id, key: 'a', body: () => ({}) }, { ...stream, ...on }, () => {})
+    answer.catch(() => {})
+    return answer
+  }
+  const settled = (answer: Promise<unknown>) =>
+    Promise.race([answer, new Promise((done) => setTimeout(done, 20, 'waits'))])
+
+  test.each([
+    ['of one session', { maxWaitingPerSession: 2 }],
+    ['of the process', { maxWaiting: 2 }],
+  ])('over the limit %s end with the oldest whose client has gone', async (_, limits) => {
+    const pushes = process(limits)
+    const here = asks(pushes, 'here')
+    const gone = asks(pushes, 'gone', { connected: false })
+    await settled(here)
+    const next = asks(pushes, 'next', { connected: false })
+    await expect(gone).rejects.toMatchObject({ code: 'PUSH_UNANSWERED' })
+    expect(await Promise.all([settled(here), settled(next)])).toEqual(['waits', 'waits'])
+  })
+
+  test('over the limit are refused where every client is there, also when they come together', async () => {
+    const pushes = process({ maxWaitingPerSession: 2 })
+    const answers = ['a', 'b', 'c'].map((id) => asks(pushes, id))
+    await expect(Promise.race(answers)).rejects.toThrow('Too many calls wait')
+    expect(await settled(asks(pushes, 'd', { session: 'other' }))).toBe('waits')
+  })
+
+  test('over the limit of what they hold end with the oldest whose clients have gone', async () => {
+    const pushes = process()
+    const ended: number[] = []
+    for (let count = 0; count < 20; count++) {
+      const answer = asks(pushes, `${count}`, { connected: false, params: { junk: 'x'.repeat(4_000_000) } })
+      answer.catch(() => ended.push(count))
+      await settled(answer)
+    }
+    await vi.waitFor(() => expect(ended).toEqual([0, 1, 2, 3]))
+  })
+
+  test('may ask more than one question each', async () => {
+    const pushes = process({ maxWaitingPerSession: 1 })
+    expect(await settled(asks(pushes, 'a'))).toBe('waits')
+    expect(await settled(asks(pushes, 'a'))).toBe('waits')
+  })
+})
+
+test('a claim on a call outlives the states it guards', async () => {
+  const { question } = await ask(process(), 'a')
+  const claimed: number[] = []
+  const inner = memoryLedger()
+  const ledger = { ...inner, claim: (id: string, seconds: number) => (claimed.push(seconds), inner.claim(id, seconds)) }
+  await process({ ledger, ttlSeconds: 60 }).take(answerTo(question, 'A'), owner)
+  expect(claimed).toEqual([120])
+})
+
+test.each([
+  ['from outside any session', 'a'.repeat(32), { peer: strangerPeer(undefined), principal: undefined }],
+  ['with a number for an id', 7, owner],
+  ['with an id that is none of ours', 'x'.repeat(100_000), owner],
+])('an answer %s troubles neither the store nor the bus', async (_, id, from) => {
+  const asked: string[] = []
+  const store = { put: async () => {}, get: async (name: string) => void asked.push(name), delete: async () => {} }
+  const bus = { publish: () => void asked.push('bus'), subscribe: () => () => {} }
+  const answer = { kind: 'response', id, state: undefined, result: {}, error: undefined } as const
+  expect(await process({ store, bus }).take(answer, from)).toBeUndefined()
+  expect(asked).toEqual([])
+})

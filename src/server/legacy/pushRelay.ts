@@ -1,0 +1,79 @@
+/**
+ * Answers that came to another instance than the one that asked, whose client still waits there. They go by the bus,
+ * sealed for the session that answered, so that neither the bus nor another session can read or invent one.
+ */
+import { isObject, type ResponseMessage } from '../../protocol/index.ts'
+import { type Sealer, StateError } from '../../state/index.ts'
+import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import type { Owner } from './streams.ts'
+import { bareResult, bindingOf } from './pushState.ts'
+
+export interface PushRelayOptions {
+  readonly bus: EventBus
+  readonly sealer: Sealer
+  /** Whose question waits here, if it does. */
+  readonly ownerOf: (question: string) => Owner | undefined
+  /** Goes on with an answer; false when it must not. */
+  readonly take: (response: ResponseMessage) => Promise<boolean>
+}
+
+// Long enough for a broker, short enough for a person: after this the instance that asked counts as gone.
+const TAKEN_WITHIN_MS = 500
+
+export class PushRelay {
+  readonly #options: PushRelayOptions
+  readonly #offers = new Map<string, (taken: boolean) => void>()
+
+  constructor(options: PushRelayOptions) {
+    this.#options = options
+    options.bus.subscribe((event) => this.#hear(event))
+  }
+
+  /** Offers an answer to the other instances; tells whether one of them took it. */
+  offer(response: ResponseMessage, owner: Owner): Promise<boolean> {
+    const { bus, sealer } = this.#options
+    const question = String(response.id)
+    const body = { result: bareResult(response), error: response.error }
+    const answer = sealer.seal('push', bindingOf(owner), { id: sealId(question), body })
+    return new Promise((resolve) => {
+      const settle = (taken: boolean): void => {
+        clearTimeout(timer)
+        this.#offers.delete(question)
+        resolve(taken)
+      }
+      const timer = setTimeout(settle, TAKEN_WITHIN_MS, false)
+      this.#offers.set(question, settle)
+      bus.publish({ kind: 'answered', question, answer })
+    })
+  }
+
+  #hear(event: ServerEvent): void {
+    if (event.kind === 'answer-taken') this.#offers.get(event.question)?.(true)
+    if (event.kind !== 'answered') return
+    const { bus, ownerOf, take } = this.#options
+    const owner = ownerOf(event.question)
+    const response = owner && this.#open(event.question, event.answer, owner)
+    if (response === undefined) return
+    void take(response).then((taken) => {
+      if (taken) bus.publish({ kind: 'answer-taken', question: event.question })
+    })
+  }
+
+  /** The answer, or undefined when it is not one to this question from this session. */
+  #open(question: string, answer: string, owner: Owner): ResponseMessage | undefined {
+    try {
+      const { id, body } = this.#options.sealer.open('push', bindingOf(owner), answer)
+      if (id !== sealId(question) || !isObject(body)) return undefined
+      const { result, error } = body as Pick<ResponseMessage, 'result' | 'error'>
+      return { kind: 'response', id: question, result, error, state: undefined }
+    } catch (error) {
+      if (error instanceof StateError) return undefined
+      throw error
+    }
+  }
+}
+
+/** No state that a client was given has such an id. */
+function sealId(question: string): string {
+  return `answer/${question}`
+}

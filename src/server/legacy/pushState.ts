@@ -1,0 +1,158 @@
+/**
+ * The state that goes with a pushed question (SEP-1685): everything another process needs to go on with the call from
+ * the answer. It travels with a client that declared that it echoes it, and lies in the store where there is one.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import {
+  ECHO_META_KEY,
+  type EchoPlace,
+  echoPlace,
+  isObject,
+  type Json,
+  type RequestId,
+  type ResponseMessage,
+} from '../../protocol/index.ts'
+import { type CarryStore, type Sealer, StateError } from '../../state/index.ts'
+import type { Call, CarriedCall } from '../calls/call.ts'
+import { sealedWithin } from '../calls/carrier.ts'
+import { errorDetails } from '../errorDetails.ts'
+import type { Owner } from './streams.ts'
+import type { Logger } from '../logger.ts'
+
+/** The call as it was when it asked. */
+export interface PushState {
+  /** The name of the call, and the question's key in it. */
+  readonly call: string
+  readonly key: string
+  /** How many processes had worked on the call before the one that asked. */
+  readonly generation: number
+  readonly request: { readonly id: RequestId; readonly method: string; readonly params: Json }
+  /** Where the result goes, and how far it had come there. */
+  readonly stream: string
+  readonly position: number
+  readonly journal: unknown
+}
+
+export interface PushStatesOptions {
+  readonly sealer: Sealer
+  readonly store: CarryStore | undefined
+  readonly ttlSeconds: number
+  readonly clock: () => number
+  readonly logger: () => Logger
+}
+
+/** A stream as a question sees it. */
+export interface PushStream {
+  readonly name: string
+  readonly position: number
+  /** Whether its client is there. */
+  readonly connected: boolean
+}
+
+export class PushStates {
+  readonly #options: PushStatesOptions
+
+  constructor(options: PushStatesOptions) {
+    this.#options = options
+  }
+
+  /** Whether the questions of this client carry a state. */
+  carries({ peer }: Owner): boolean {
+    return this.#options.store !== undefined || echoPlace(peer.capabilities) !== undefined
+  }
+
+  /** The question as it goes over the wire, with its state where the client takes one. */
+  async write(
+    id: string,
+    request: InputRequest,
+    call: Call,
+    carried: CarriedCall & { readonly generation: number },
+    stream: PushStream,
+  ): Promise<Json> {
+    const place = echoPlace(call.peer.capabilities)
+    const message = { jsonrpc: '2.0', id, ...inSessionEra(request, id) }
+    if (!this.carries(call)) return message
+    // ST-16: without a state in the client's hands or in the store, the process that asks serves the answer itself.
+    const state = sealedWithin(() => this.#seal(id, call, carried, stream))
+    if (state === undefined) return message
+    await this.#put(id, state)
+    return place === undefined ? message : withState(message, place, state)
+  }
+
+  /** What the echo in an answer holds, undefined when there is none. Throws when it is not what was sent. */
+  readEcho(response: ResponseMessage, owner: Owner): PushState | undefined {
+    const state = echoed(response)
+    return state === undefined ? undefined : this.#open(state, response, owner)
+  }
+
+  /** What the store holds for an answer that came without its state. */
+  async readStored(response: ResponseMessage, owner: Owner): Promise<PushState | undefined> {
+    const state = await this.#options.store?.get(String(response.id))
+    return state === undefined ? undefined : this.#open(state, response, owner)
+  }
+
+  /** The question is answered, or its call is over. */
+  async forget(id: string): Promise<void> {
+    await this.#options.store?.delete(id)
+  }
+
+  async #put(id: string, state: string): Promise<void> {
+    const { store, clock, ttlSeconds, logger } = this.#options
+    try {
+      await store?.put(id, state, Math.ceil(clock() / 1000) + ttlSeconds)
+    } catch (error) {
+      logger().warn({ err: errorDetails(error) }, 'The store could not take the state of a question.')
+    }
+  }
+
+  #seal(
+    id: string,
+    call: Call,
+    { key, id: name, generation, body }: CarriedCall & { readonly generation: number },
+    { name: stream, position }: PushStream,
+  ): string {
+    const request = { id: call.id, method: call.method, params: call.params }
+    const state: PushState = { call: name, key, generation, request, stream, position, journal: body() }
+    return this.#options.sealer.seal('push', bindingOf(call), { id, body: state })
+  }
+
+  #open(state: string, response: ResponseMessage, owner: Owner): PushState {
+    const { id, body } = this.#options.sealer.open('push', bindingOf(owner), state)
+    if (id !== response.id) throw new StateError('STATE_TAMPERED', 'The state belongs to another question.')
+    return body as PushState
+  }
+}
+
+/** An answer's result without the state it brought back, which is no part of what was answered. */
+export function bareResult({ result }: ResponseMessage): Json | undefined {
+  const meta = result?.['_meta']
+  if (result === undefined || !isObject(meta) || !(ECHO_META_KEY in meta)) return result
+  const { [ECHO_META_KEY]: _, ...rest } = meta
+  const { _meta, ...bare } = result
+  return Object.keys(rest).length === 0 ? bare : { ...bare, _meta: rest }
+}
+
+/** URL mode of 2025-11-25 has an id of its own, which later revisions dropped. */
+function inSessionEra(request: InputRequest, id: string): InputRequest {
+  if (request.method !== 'elicitation/create' || request.params.mode !== 'url') return request
+  return { ...request, params: { ...request.params, elicitationId: id } }
+}
+
+function withState(message: Json, place: EchoPlace, state: string): Json {
+  if (place === 'top') return { ...message, state }
+  const params = message['params'] as Json | undefined
+  const meta = params?.['_meta'] as Json | undefined
+  return { ...message, params: { ...params, _meta: { ...meta, [ECHO_META_KEY]: state } } }
+}
+
+/** The state an answer brings back, wherever it stands. */
+function echoed({ state, result }: ResponseMessage): string | undefined {
+  const meta = result?.['_meta']
+  const found = state ?? (isObject(meta) ? meta[ECHO_META_KEY] : undefined)
+  if (found === undefined || typeof found === 'string') return found
+  throw new StateError('STATE_MALFORMED', 'The state is not the string that was sent.')
+}
+
+export function bindingOf({ principal, peer }: Owner) {
+  return { principal: principal?.id, session: peer.session }
+}

@@ -1,0 +1,161 @@
+/** A call that pushed questions, or goes on here from an answer to one: what it waits for, and what it already has. */
+import type { Json, RequestId, ResponseMessage } from '../../protocol/index.ts'
+import { ServerError } from '../errors.ts'
+import type { Owner } from './streams.ts'
+import { bareResult, type PushStream } from './pushState.ts'
+
+interface Waiting {
+  readonly owner: Owner
+  readonly stream: PushStream
+  readonly key: string
+  readonly resolve: (response: unknown) => void
+  readonly reject: (error: Error) => void
+  readonly timer: ReturnType<typeof setTimeout>
+}
+
+export interface WaitOptions extends Pick<Waiting, 'owner' | 'key' | 'stream'> {
+  readonly ttlSeconds: number
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+export class AskingCall {
+  readonly name: string
+  /** How many processes had worked on the call before. */
+  generation: number
+  /** Whether a state of it is out there from which another process could go on. */
+  carried: boolean
+  over = false
+  /** How much the call holds while it waits. */
+  chars = 0
+  readonly #open = new Map<string, Waiting>()
+  /** Answers to questions of an earlier process that this one has not come to ask yet, by key. */
+  readonly #early = new Map<string, ResponseMessage>()
+  /** Questions of an earlier process that have been answered. */
+  readonly #taken = new Set<RequestId>()
+  readonly #onClosed: (question: string) => void
+
+  /** `onClosed` is told of each question that waits no more. */
+  constructor(name: string, generation: number, onClosed: (question: string) => void) {
+    this.name = name
+    this.generation = generation
+    this.carried = generation > 0
+    this.#onClosed = onClosed
+  }
+
+  /** Whom an open question went to. */
+  ownerOf(question: string): Owner | undefined {
+    return this.#open.get(question)?.owner
+  }
+
+  get waits(): boolean {
+    return this.#open.size > 0
+  }
+
+  waitsFor(session: string | undefined): boolean {
+    return [...this.#open.values()].some(({ owner }) => owner.peer.session === session)
+  }
+
+  /** Whether nobody is there to be asked. */
+  get abandoned(): boolean {
+    return [...this.#open.values()].every(({ stream }) => !stream.connected)
+  }
+
+  wait(question: string, { owner, key, stream, ttlSeconds }: WaitOptions): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const late = (): void => this.#close(question)?.reject(unanswered('The client did not answer in time.'))
+      const timer = setTimeout(late, Math.min(ttlSeconds * 1000, LONGEST_TIMER_MS))
+      timer.unref()
+      this.#open.set(question, { owner, key, stream, resolve, reject, timer })
+    })
+  }
+
+  settle(question: string, response: ResponseMessage): void {
+    const waiting = this.#close(question)
+    if (response.error === undefined) waiting?.resolve(bareResult(response))
+    else waiting?.reject(couldNot())
+  }
+
+  /** The call has the answer to this question of an earlier process. */
+  markTaken(question: RequestId): void {
+    this.#taken.add(question)
+  }
+
+  /** Takes an answer to a question that an earlier process asked; false when it has had it. */
+  hear(key: string, response: ResponseMessage): boolean {
+    if (this.#taken.has(response.id)) return false
+    this.markTaken(response.id)
+    for (const [question, waiting] of this.#open) {
+      if (waiting.key === key) {
+        this.settle(question, response)
+        return true
+      }
+    }
+    this.#early.set(key, response)
+    return true
+  }
+
+  /** The answer that came before this process asked, if there is one. Throws when the client could not give it. */
+  takeEarly(key: string): Json | undefined {
+    const early = this.#early.get(key)
+    this.#early.delete(key)
+    if (early?.error !== undefined) throw couldNot()
+    return early && bareResult(early)
+  }
+
+  /** Gives the questions that were still open. */
+  end(why = 'The request has ended.'): readonly string[] {
+    this.over = true
+    const open = [...this.#open.keys()]
+    for (const question of open) this.#close(question)?.reject(unanswered(why))
+    return open
+  }
+
+  #close(question: string): Waiting | undefined {
+    const waiting = this.#open.get(question)
+    if (waiting === undefined) return undefined
+    clearTimeout(waiting.timer)
+    this.#open.delete(question)
+    this.#onClosed(question)
+    return waiting
+  }
+}
+
+export interface WaitingLimits {
+  readonly perProcess: number
+  readonly perSession: number
+  /** Of what the calls hold while they wait. */
+  readonly chars: number
+}
+
+/**
+ * Makes room for one more call that waits, at the cost of the longest-waiting ones whose clients have gone; throws where
+ * all the clients are there. A lost connection ends no call in this era, so without a limit calls would pile up.
+ */
+export function makeRoom(
+  calls: Iterable<AskingCall>,
+  newcomer: AskingCall,
+  session: string | undefined,
+  limits: WaitingLimits,
+): void {
+  const all = [...calls]
+  for (;;) {
+    const waiting = all.filter(({ waits }) => waits)
+    const ofSession = waiting.filter((call) => call.waitsFor(session))
+    const chars = waiting.reduce((sum, call) => sum + call.chars, newcomer.chars)
+    const isFull = waiting.length >= limits.perProcess || (chars > limits.chars && waiting.length > 0)
+    const crowd = ofSession.length >= limits.perSession ? ofSession : isFull ? waiting : undefined
+    if (crowd === undefined) return
+    const oldest = crowd.find(({ abandoned }) => abandoned)
+    if (oldest === undefined) throw unanswered('Too many calls wait for an answer already; answer or cancel one first.')
+    oldest.end('Too many calls wait for an answer, and the client of this one has gone.')
+  }
+}
+
+function couldNot(): ServerError {
+  return unanswered('The client could not answer.')
+}
+
+function unanswered(why: string): ServerError {
+  return new ServerError('PUSH_UNANSWERED', why)
+}

@@ -1,0 +1,97 @@
+/**
+ * The sessions of the older revisions, without a session store: the session id is itself a sealed token that holds what
+ * `initialize` agreed on, so any instance serves any request of any session.
+ */
+import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
+import {
+  isObject,
+  type Json,
+  negotiateLegacy,
+  ProtocolError,
+  readClient,
+  UNNAMED_LEGACY_VERSION,
+  understandsRounds,
+} from '../../protocol/index.ts'
+import { type Sealer, StateError } from '../../state/index.ts'
+import type { Principal } from '../auth/authenticator.ts'
+import { newId } from '../calls/carrier.ts'
+import { ServerError } from '../errors.ts'
+import type { Peer } from '../calls/peer.ts'
+import type { SessionNotes } from './sessionFacts.ts'
+
+/** What `initialize` agreed on. */
+export interface Handshake {
+  readonly version: string
+  readonly client: Implementation | undefined
+  readonly capabilities: ClientCapabilities
+}
+
+export interface OpenSession extends Handshake {
+  readonly id: string
+  readonly expiresAt: number
+}
+
+export class Sessions {
+  readonly #sealer: Sealer
+  readonly #notes: SessionNotes
+
+  constructor(sealer: Sealer, notes: SessionNotes) {
+    this.#sealer = sealer
+    this.#notes = notes
+  }
+
+  /** Gives the session id of a new session. */
+  begin({ version, client, capabilities }: Handshake, principal: Principal | undefined): string {
+    try {
+      return this.#sealer.seal(
+        'session',
+        { principal: principal?.id },
+        { id: newId(), body: [version, client ?? null, capabilities] },
+      )
+    } catch (error) {
+      if (!(error instanceof StateError)) throw error
+      throw new ProtocolError('PARAMS_INVALID', 'What this client declares is too large for a session.')
+    }
+  }
+
+  /** Opens a session id; an ended, expired, foreign or invented one is equally unknown. */
+  open(token: string, principal: Principal | undefined): OpenSession {
+    try {
+      const { id, body, expiresAt } = this.#sealer.open('session', { principal: principal?.id }, token)
+      const [version, client, capabilities] = body as [string, Implementation | null, ClientCapabilities]
+      if (!this.#notes.isEnded(id)) return { id, expiresAt, version, client: client ?? undefined, capabilities }
+    } catch (error) {
+      if (!(error instanceof StateError)) throw error
+    }
+    throw new ServerError('SESSION_UNKNOWN', 'There is no such session (any more); initialize again.')
+  }
+
+  peerOf(session: OpenSession): Peer {
+    return { ...legacyPeer(session), session: session.id, logLevel: this.#notes.levelOf(session.id) }
+  }
+}
+
+export function readHandshake(params: Json): Handshake {
+  const { protocolVersion, clientInfo, capabilities } = params
+  if (typeof protocolVersion !== 'string')
+    throw new ProtocolError('PARAMS_INVALID', '"params.protocolVersion" must be a string.')
+  if (!isObject(capabilities)) throw new ProtocolError('PARAMS_INVALID', '"params.capabilities" must be an object.')
+  return { version: negotiateLegacy(protocolVersion), client: readClient(clientInfo), capabilities }
+}
+
+export function legacyPeer({ version, client, capabilities }: Handshake): Peer {
+  return {
+    era: 'legacy',
+    version,
+    client,
+    capabilities,
+    logLevel: undefined,
+    session: undefined,
+    rounds: understandsRounds(capabilities),
+  }
+}
+
+/** A session-era request outside any session: served, for a client of which nothing is known. */
+export function strangerPeer(version: string | undefined): Peer {
+  return legacyPeer({ version: version ?? UNNAMED_LEGACY_VERSION, client: undefined, capabilities: {} })
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { createSealer, ephemeralKeyring } from '../../state/index.ts'
+import type { LegacyStream } from './stream.ts'
+import { LegacyStreams } from './streams.ts'
+import { legacyPeer } from './session.ts'
+import type { Sink } from '../http/sink.ts'
+
+const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
+const peer = { ...legacyPeer({ version: '2025-06-18', client: undefined, capabilities: {} }), session: 's' }
+const owner = { peer, principal: undefined }
+const MB = 1024 * 1024
+
+function sinkOf(texts: string[], gone = false): Sink {
+  return { gone, open: () => void texts.push('opened'), write: (text) => texts.push(text), end() {}, onGone() {} }
+}
+
+/** The first letters of the messages that a client gets who comes back. */
+function keptBy(stream: LegacyStream): string {
+  const texts: string[] = []
+  stream.connect(sinkOf(texts), 0)
+  return texts.map((text) => /data: (.)/.exec(text)?.[1] ?? '').join('')
+}
+
+const message = (letter: string, chars: number) => letter.repeat(chars)
+
+describe('for a client that comes back', () => {
+  test('a stream keeps the newest million characters, and the newest message whatever its size', () => {
+    const stream = new LegacyStreams(sealer).begin(owner, 'call')
+    for (const letter of ['a', 'b', 'c', 'd']) stream.send(message(letter, 0.3 * MB))
+    expect(keptBy(stream)).toBe('bcd')
+    stream.send(message('e', 2 * MB))
+    expect(keptBy(stream)).toBe('e')
+  })
+
+  test('all streams together keep 64 million, and the oldest forget first', () => {
+    const streams = new LegacyStreams(sealer)
+    const all = Array.from({ length: 70 }, () => streams.begin(owner, 'call'))
+    for (const stream of all) stream.send(message('m', 0.99 * MB))
+    const kept = all.map(keptBy)
+    expect([kept[0], kept.at(-1)]).toEqual(['', 'm'])
+    expect(kept.filter((letters) => letters === 'm').length).toBeGreaterThan(40)
+    expect(kept.filter((letters) => letters === 'm').length).toBeLessThanOrEqual(64)
+  })
+
+  test('what a stream no longer keeps makes room for others', () => {
+    const streams = new LegacyStreams(sealer)
+    const first = streams.begin(owner, 'call')
+    first.send('first')
+    const busy = streams.begin(owner, 'call')
+    for (let count = 0; count < 200; count++) busy.send(message('m', 0.9 * MB))
+    expect(keptBy(first)).toBe('f')
+  })
+})
+
+test('a stream for which there is no room tells the call it belongs to, and one with a client stays', () => {
+  const streams = new LegacyStreams(sealer)
+  const told: string[] = []
+  const [connected, lost] = ['connected', 'lost'].map((name) => {
+    const stream = streams.begin(owner, 'call')
+    stream.onGivenUp = () => told.push(name)
+    return stream
+  })
+  connected?.connect(sinkOf([]), 0)
+  for (let count = 0; count < 9999; count++) streams.begin(owner, 'call')
+  expect(told).toEqual(['lost'])
+  lost?.send('late')
+  expect(lost && keptBy(lost)).toBe('')
+})
+
+test('a stream does not settle with a client that has gone', () => {
+  const stream = new LegacyStreams(sealer).begin(owner, 'call')
+  const texts: string[] = []
+  stream.connect(sinkOf(texts, true), 0)
+  expect([stream.connected, texts]).toEqual([false, []])
+})

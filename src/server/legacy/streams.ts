@@ -1,0 +1,113 @@
+/** The session-era streams of this instance, by their sealed names. */
+import { ProtocolError } from '../../protocol/index.ts'
+import { type Sealer, StateError } from '../../state/index.ts'
+import type { Principal } from '../auth/authenticator.ts'
+import { newId } from '../calls/carrier.ts'
+import { LegacyStream } from './stream.ts'
+import type { Peer } from '../calls/peer.ts'
+
+export interface Owner {
+  readonly peer: Peer
+  readonly principal: Principal | undefined
+}
+
+/** Whether a stream answers a call, or carries what belongs to none. */
+export type StreamKind = 'call' | 'standalone'
+
+/** Where in which stream a client was when it lost the connection. */
+export interface Place {
+  readonly kind: StreamKind
+  readonly name: string
+  readonly after: number
+}
+
+const PRIMED_SINCE = '2025-11-25'
+const KEPT_WHEN_GONE_MS = 60_000
+const MAX_STREAMS = 10_000
+const MAX_KEPT_CHARS = 64 * 1024 * 1024
+
+export class LegacyStreams {
+  readonly #sealer: Sealer
+  readonly #streams = new Map<string, LegacyStream>()
+  #keptChars = 0
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer
+  }
+
+  begin(owner: Owner, kind: StreamKind): LegacyStream {
+    const name = this.#sealer.seal('stream', bindingOf(owner), { id: newId(), body: kind })
+    return this.#add(name, owner, 0)
+  }
+
+  /** The stream at a place its client came back to: it gets what it missed, or waits here for what is yet to come. */
+  at({ name, after }: Place, owner: Owner): LegacyStream {
+    return this.#streams.get(name) ?? this.#add(name, owner, after)
+  }
+
+  /** The stream of a call that was begun elsewhere, for going on with it; its client may be here already, or come later. */
+  takeOver(name: string, owner: Owner, position: number): LegacyStream {
+    const stream = this.#streams.get(name) ?? this.#add(name, owner, position)
+    stream.goOnFrom(position)
+    return stream
+  }
+
+  /** Keeps what was sent for a while, for a client that lost the connection; `forgotten` is told when that is over. */
+  retire(stream: LegacyStream, forgotten?: () => void): void {
+    const forget = (): void => {
+      if (stream.connected) return
+      this.#streams.delete(stream.name)
+      stream.forgetKept()
+      forgotten?.()
+    }
+    setTimeout(forget, KEPT_WHEN_GONE_MS).unref()
+  }
+
+  /** Reads a Last-Event-ID; throws when it is not of this session. */
+  placeOf(lastEventId: string, owner: Owner): Place {
+    const [name = '', digits = ''] = lastEventId.split(':')
+    const kind = /^\d{1,9}$/.test(digits) ? this.#kindOf(name, owner) : undefined
+    if (kind !== undefined) return { kind, name, after: Number(digits) }
+    throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID names no stream of this session.')
+  }
+
+  #add(name: string, { peer }: Owner, after: number): LegacyStream {
+    const primes = peer.version >= PRIMED_SINCE
+    const stream = new LegacyStream({ name, primes, after, onKept: (chars) => this.#count(chars) })
+    this.#makeRoom()
+    this.#streams.set(name, stream)
+    return stream
+  }
+
+  #makeRoom(): void {
+    for (const [name, oldest] of this.#streams) {
+      if (this.#streams.size < MAX_STREAMS) break
+      if (oldest.connected) continue
+      this.#streams.delete(name)
+      oldest.giveUp()
+    }
+  }
+
+  /** Over the limit the oldest streams forget, down to three quarters of it, so that they are seldom looked through. */
+  #count(chars: number): void {
+    this.#keptChars += chars
+    if (chars <= 0 || this.#keptChars <= MAX_KEPT_CHARS) return
+    for (const oldest of this.#streams.values()) {
+      if (this.#keptChars <= MAX_KEPT_CHARS * 0.75) break
+      oldest.forgetKept()
+    }
+  }
+
+  #kindOf(name: string, owner: Owner): StreamKind | undefined {
+    try {
+      return this.#sealer.open('stream', bindingOf(owner), name).body as StreamKind
+    } catch (error) {
+      if (error instanceof StateError) return undefined
+      throw error
+    }
+  }
+}
+
+function bindingOf({ peer, principal }: Owner) {
+  return { principal: principal?.id, session: peer.session }
+}

@@ -1,0 +1,35 @@
+import type { ListName } from '../catalog/registry.ts'
+
+/** What instances of one server tell each other. Plain JSON, so any message broker can carry it. */
+export type ServerEvent =
+  | { readonly kind: 'changed'; readonly list: ListName }
+  | { readonly kind: 'updated'; readonly uri: string }
+  | { readonly kind: 'session-ended'; readonly session: string; readonly expiresAt: number }
+  | { readonly kind: 'session-noted'; readonly session: string; readonly note: SessionNote }
+  /** An answer for whoever asked; sealed. */
+  | { readonly kind: 'answered'; readonly question: string; readonly answer: string }
+  | { readonly kind: 'answer-taken'; readonly question: string }
+
+/** Soft facts of a session-era session. */
+export type SessionNote = { readonly level: string } | { readonly subscribe: string } | { readonly unsubscribe: string }
+
+/** Publish reaches every subscriber of every instance, the publisher's own included. Order and delivery are best effort. */
+export interface EventBus {
+  publish(event: ServerEvent): void
+  /** Returns the function that ends the subscription. */
+  subscribe(listener: (event: ServerEvent) => void): () => void
+}
+
+/** Within one process. */
+export function localBus(): EventBus {
+  const listeners = new Set<(event: ServerEvent) => void>()
+  return {
+    publish: (event) => {
+      for (const listener of listeners) listener(event)
+    },
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { isRoundEnded, JournalError } from '../../journal/index.ts'
+import { ServerError } from '../errors.ts'
+
+const draining = new Set<() => Promise<void>>()
+
+/** On SIGTERM every server of this process drains; then the process ends. Gives the function that takes this back. */
+export function drainOnTerm(drain: () => Promise<void>): () => void {
+  if (draining.size === 0) process.on('SIGTERM', drainAll)
+  draining.add(drain)
+  return () => {
+    draining.delete(drain)
+    if (draining.size === 0) process.off('SIGTERM', drainAll)
+  }
+}
+
+function drainAll(): void {
+  void Promise.allSettled(Array.from(draining, (drain) => drain())).then(() => process.exit(0))
+}
+
+let quiet = false
+
+/**
+ * A handler may leave a chained ask unawaited (`ctx.ask(…).then(…)`). When its round ends, or when the client declines,
+ * cancels or leaves, that promise rejects with nobody to hear it. What a client does must not take the process down, so
+ * these pass in silence; every other unheard rejection keeps its usual consequence.
+ */
+export function keepRoundsQuiet(): void {
+  if (quiet) return
+  quiet = true
+  process.on('unhandledRejection', (reason) => {
+    if (isOfAsking(reason) || process.listenerCount('unhandledRejection') > 1) return
+    throw reason
+  })
+}
+
+function isOfAsking(reason: unknown): boolean {
+  return (
+    isRoundEnded(reason) ||
+    reason instanceof JournalError ||
+    (reason instanceof ServerError && reason.code === 'PUSH_UNANSWERED')
+  )
+}

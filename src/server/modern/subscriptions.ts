@@ -1,0 +1,111 @@
+/** `subscriptions/listen`: a long answer that carries only the changes its client asked for. */
+import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
+import type { Call } from '../calls/call.ts'
+import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import type { Results } from '../calls/results.ts'
+import type { TaskDesk, TaskListening } from '../calls/taskPort.ts'
+
+export interface Filter {
+  readonly toolsListChanged?: true
+  readonly promptsListChanged?: true
+  readonly resourcesListChanged?: true
+  readonly resourceSubscriptions?: readonly string[]
+  readonly taskIds?: readonly string[]
+}
+
+const LIST_FIELD = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const
+const MAX_URIS = 1000
+/** The longest address somebody may watch: it is kept for as long as they do. */
+export const MAX_URI_CHARS = 2048
+
+export class Subscriptions {
+  readonly #bus: EventBus
+  readonly #results: Results
+  readonly #tasks: () => TaskDesk | undefined
+  readonly #closers = new Set<() => void>()
+
+  constructor(bus: EventBus, results: Results, tasks: () => TaskDesk | undefined = () => undefined) {
+    this.#bus = bus
+    this.#results = results
+    this.#tasks = tasks
+  }
+
+  /** Answers when the server goes away; until then notifications flow. */
+  async listen(call: Call): Promise<string> {
+    const asked = readFilter(call.params['notifications'])
+    const mark = { _meta: { [META.subscription]: call.id } }
+    const ended = (): string => this.#results.complete({ _meta: mark._meta }, call.peer)
+    const tasks = await this.#tasksFor(call, asked, (task) =>
+      call.channel.notify('notifications/tasks', { ...task, ...mark }),
+    )
+    if (call.channel.cancelled) return ended()
+    const filter: Filter = { ...asked, ...(asked.taskIds !== undefined && { taskIds: tasks?.taskIds ?? [] }) }
+    call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications: filter })
+    tasks?.begin()
+    return new Promise((resolve) => {
+      const stop = this.#bus.subscribe((event) => {
+        const news = newsFor(event, filter)
+        if (news !== undefined) call.channel.notify(news.method, { ...news.params, ...mark })
+      })
+      const close = (): void => {
+        stop()
+        tasks?.stop()
+        this.#closers.delete(close)
+        resolve(ended())
+      }
+      this.#closers.add(close)
+      call.channel.onCancel(close)
+    })
+  }
+
+  async #tasksFor(call: Call, { taskIds }: Filter, send: (task: Json) => void): Promise<TaskListening | undefined> {
+    return taskIds === undefined ? undefined : this.#tasks()?.listen(call, taskIds, send)
+  }
+
+  /** Ends every subscription in good order. */
+  close(): void {
+    for (const close of this.#closers) close()
+  }
+
+  get size(): number {
+    return this.#closers.size
+  }
+}
+
+/** The notification an event means to someone with this filter, if any. */
+export function newsFor(event: ServerEvent, filter: Filter): { method: string; params: Json } | undefined {
+  if (event.kind === 'changed' && filter[LIST_FIELD[event.list]]) {
+    return { method: `notifications/${event.list}/list_changed`, params: {} }
+  }
+  if (event.kind === 'updated' && filter.resourceSubscriptions?.includes(event.uri)) {
+    return { method: 'notifications/resources/updated', params: { uri: event.uri } }
+  }
+  return undefined
+}
+
+function readFilter(notifications: unknown): Filter {
+  if (!isObject(notifications)) throw new ProtocolError('PARAMS_INVALID', '"params.notifications" must be an object.')
+  const wanted = Object.values(LIST_FIELD).filter((field) => notifications[field] === true)
+  const lists = Object.fromEntries(wanted.map((field) => [field, true as const]))
+  return {
+    ...lists,
+    ...namesIn(notifications, 'resourceSubscriptions'),
+    ...namesIn(notifications, 'taskIds'),
+  }
+}
+
+/** Addresses or ids that somebody wants to hear of; they are kept for as long as they listen. */
+function namesIn(notifications: Json, field: 'resourceSubscriptions' | 'taskIds'): Filter {
+  const names = notifications[field]
+  if (names === undefined) return {}
+  const isName = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_URI_CHARS
+  if (Array.isArray(names) && names.length <= MAX_URIS && names.every(isName)) return { [field]: names }
+  throw new ProtocolError(
+    'PARAMS_INVALID',
+    `"${field}" must be a list of at most ${MAX_URIS} texts of ${MAX_URI_CHARS} characters.`,
+  )
+}

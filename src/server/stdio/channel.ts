@@ -1,0 +1,73 @@
+/** The way back for one request on a connection that all requests share. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { ScopeClosed } from '../../journal/index.ts'
+import type { Json } from '../../protocol/index.ts'
+import type { Call, CarriedCall, Channel } from '../calls/call.ts'
+import type { Pushes } from '../legacy/push.ts'
+import { notificationMessage } from '../calls/results.ts'
+
+// There is one stream here, and it cannot be resumed elsewhere.
+const STREAM = { name: 'stdio', position: 0, connected: true }
+
+export class StdioChannel implements Channel {
+  readonly #send: (message: string) => void
+  readonly #pushes: Pushes
+  readonly #listeners: (() => void)[] = []
+  #call: Call | undefined
+  /** The name of the call among those that asked. */
+  #asked: string | undefined
+  #cancelled = false
+  #finished = false
+
+  constructor(send: (message: string) => void, pushes: Pushes) {
+    this.#send = send
+    this.#pushes = pushes
+  }
+
+  /** The call this channel answers; it is made with the channel in hand. */
+  serve(call: Call): Call {
+    this.#call = call
+    return call
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  notify(method: string, params: Json): void {
+    if (!this.#cancelled && !this.#finished) this.#send(notificationMessage(method, params))
+  }
+
+  async push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
+    const call = this.#call
+    if (call === undefined || this.#cancelled || this.#finished) throw new ScopeClosed(`The question "${carried.key}"`)
+    this.#asked = carried.id
+    return this.#pushes.push(call, request, carried, STREAM, (message) => this.#send(JSON.stringify(message)))
+  }
+
+  onCancel(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  cancel(): void {
+    if (this.#cancelled || this.#finished) return
+    this.#endQuestions()
+    this.#cancelled = true
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Sends the response; a cancelled request gets none. */
+  finish(body: string): void {
+    this.#endQuestions()
+    this.#finished = true
+    if (!this.#cancelled) this.#send(body)
+  }
+
+  /** A question lives within its request: the client is told of those it need not answer any more. */
+  #endQuestions(): void {
+    if (this.#asked === undefined) return
+    for (const requestId of this.#pushes.end(this.#asked)) {
+      this.notify('notifications/cancelled', { requestId, reason: 'The request it belongs to has ended.' })
+    }
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * The door on a pair of byte streams, one message a line. A stateless request is served by what it says itself; an
+ * `initialize` makes the rest of the connection a session.
+ */
+import type { Readable, Writable } from 'node:stream'
+import {
+  hasEnvelope,
+  idOf,
+  type Message,
+  metaOf,
+  ProtocolError,
+  type RequestId,
+  type RequestMessage,
+  readMessage,
+} from '../../protocol/index.ts'
+import { parseBytes } from '../http/body.ts'
+import type { Call, Channel } from '../calls/call.ts'
+import { newId } from '../calls/carrier.ts'
+import type { Host } from '../lifecycle/drain.ts'
+import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import { readLines } from './lines.ts'
+import { modernCall } from '../modern/request.ts'
+import type { Peer } from '../calls/peer.ts'
+import type { Pipeline } from '../calls/pipeline.ts'
+import type { Pushes } from '../legacy/push.ts'
+import { errorMessage, notificationMessage } from '../calls/results.ts'
+import { legacyPeer, readHandshake, strangerPeer } from '../legacy/session.ts'
+import type { SessionNotes } from '../legacy/sessionFacts.ts'
+import { StdioChannel } from './channel.ts'
+import { newsFor } from '../modern/subscriptions.ts'
+import { toWireError } from '../wireErrors.ts'
+
+export interface StdioOptions {
+  /** @default process.stdin */
+  input?: Readable
+  /** @default process.stdout */
+  output?: Writable
+  /** The longest line taken, in bytes. @default 4194304 */
+  maxLineBytes?: number
+  /** Whether SIGTERM drains the server and then ends the process. @default true */
+  drainOnTerm?: boolean
+}
+
+export interface StdioParts {
+  readonly pipeline: Pipeline
+  readonly pushes: Pushes
+  readonly notes: SessionNotes
+  readonly bus: EventBus
+  readonly legacy: boolean
+}
+
+const MAX_LINE_BYTES = 4 * 1024 * 1024
+
+/** Serves the connection until its input ends; resolves when the last answer is written. */
+export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<Host>): Promise<void> {
+  const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_LINE_BYTES } = options
+  const connection = new Connection(parts, output)
+  hosts.add(connection)
+  // A client that stops reading has gone, whether or not its end of the input is still open.
+  const unread = new Promise<void>((resolve) => output.on('error', () => resolve()))
+  const reading = readLines(input, maxLineBytes, (line) => connection.receive(line))
+  await Promise.race([reading, unread.then(() => void input.destroy())])
+  await connection.finish()
+  hosts.delete(connection)
+}
+
+class Connection implements Host {
+  readonly #parts: StdioParts
+  readonly #output: Writable
+  readonly #live = new Map<RequestId, StdioChannel>()
+  readonly #stopNews: () => void
+  /** Its own for each connection: what one notes or is asked is nothing to another. */
+  readonly #session = `stdio/${newId()}`
+  #underWay = new Set<Promise<void>>()
+  #unsent: string[] = []
+  #peer: Peer | undefined
+
+  constructor(parts: StdioParts, output: Writable) {
+    this.#parts = parts
+    this.#output = output
+    this.#stopNews = parts.bus.subscribe((event) => this.#tellSession(event))
+  }
+
+  receive(line: Buffer | 'too long'): void {
+    let value: unknown
+    try {
+      if (line === 'too long') throw new ProtocolError('PARSE_FAILED', 'The line is too long.')
+      value = parseBytes(line)
+      this.#dispatch(readMessage(value))
+    } catch (error) {
+      this.send(errorMessage(idOf(value), toWireError(error)))
+    }
+  }
+
+  /** Lines written in one turn of the event loop leave in one write. */
+  send(message: string): void {
+    if (this.#unsent.push(message) === 1) setImmediate(() => this.#flush())
+  }
+
+  async finish(): Promise<void> {
+    this.#stopNews()
+    for (const channel of this.#live.values()) channel.cancel()
+    await this.drain()
+  }
+
+  async drain(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+    this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#unsent.length === 0) return
+    const text = `${this.#unsent.join('\n')}\n`
+    this.#unsent = []
+    this.#output.write(text)
+  }
+
+  #dispatch(message: Message): void {
+    switch (message.kind) {
+      case 'request':
+        return this.#track(this.#serve(message))
+      case 'response':
+        return this.#track(this.#takeAnswer(message))
+      case 'notification':
+        if (message.method === 'notifications/cancelled')
+          this.#live.get(message.params['requestId'] as RequestId)?.cancel()
+        return
+      default:
+        return message satisfies never
+    }
+  }
+
+  #track(work: Promise<void>): void {
+    this.#underWay.add(work)
+    void work.finally(() => this.#underWay.delete(work))
+  }
+
+  async #serve(message: RequestMessage): Promise<void> {
+    const { pipeline } = this.#parts
+    const channel = new StdioChannel((text) => this.send(text), this.#parts.pushes)
+    let call: Call
+    try {
+      call = channel.serve(this.#callOf(message, channel))
+    } catch (error) {
+      return this.send(errorMessage(message.id, toWireError(error)))
+    }
+    this.#live.set(message.id, channel)
+    const { body } = await pipeline.answer(call).catch((error: unknown) => ({
+      body: errorMessage(message.id, toWireError(error)),
+    }))
+    if (this.#live.get(message.id) === channel) this.#live.delete(message.id)
+    channel.finish(body)
+  }
+
+  #callOf(message: RequestMessage, channel: Channel): Call {
+    const { legacy, notes } = this.#parts
+    if (!legacy || hasEnvelope(message.params) || message.method === 'server/discover') {
+      return modernCall({ message, header: undefined, principal: undefined, channel })
+    }
+    if (message.method === 'initialize')
+      this.#peer = { ...legacyPeer(readHandshake(message.params)), session: this.#session }
+    const peer = { ...(this.#peer ?? strangerPeer(undefined)), logLevel: this.#peer && notes.levelOf(this.#session) }
+    const { id, method, params } = message
+    return {
+      id,
+      method,
+      params,
+      meta: metaOf(params),
+      peer,
+      principal: undefined,
+      channel,
+      header: undefined,
+    }
+  }
+
+  async #takeAnswer(message: Message & { kind: 'response' }): Promise<void> {
+    if (this.#peer === undefined) return
+    const { pushes } = this.#parts
+    try {
+      const revived = await pushes.take(message, { peer: this.#peer, principal: undefined })
+      // Every call of this connection began here, so there is none to go on with.
+      if (revived !== undefined) pushes.end(revived.journal.id)
+    } catch {
+      // A bad answer to a question is no request, so there is nobody to tell; the question stays open.
+    }
+  }
+
+  #tellSession(event: ServerEvent): void {
+    if (this.#peer === undefined) return
+    const resourceSubscriptions = [...this.#parts.notes.watchedBy(this.#session)]
+    const filter = {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions,
+    } as const
+    const news = newsFor(event, filter)
+    if (news !== undefined) this.send(notificationMessage(news.method, news.params))
+  }
+}
