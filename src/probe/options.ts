@@ -3,12 +3,12 @@ import { isObject } from '../protocol/index.ts'
 import type { HarmlessCall } from './checks/check.ts'
 import type { Chosen } from './checks/runChecks.ts'
 import { ProbeError } from './errors.ts'
-import { CHECKS, type CheckName } from './evidence.ts'
-import type { Watch } from './exchanged.ts'
+import { CHECKS, type CheckName } from './report/evidence.ts'
+import type { Watch } from './wire/trace.ts'
 import { type KnownServer, readKnownServers } from './knownServers.ts'
-import type { Lookup } from './place.ts'
-import { type Method, METHODS } from './state.ts'
-import type { Order } from './verdict.ts'
+import type { Lookup } from './wire/place.ts'
+import { type Method, METHODS } from './decision/result.ts'
+import type { Order } from './decision/verdict.ts'
 
 export interface ProbeOptions {
   /** Sent with each HTTP request, and shown to nobody. @default those of an mcp.json entry */

@@ -1,11 +1,11 @@
 /** What else is answered on a connection that never saw `initialize`. */
 import { isObject } from '../../protocol/index.ts'
-import { type CheckName, type Evidence, evidence } from '../evidence.ts'
-import type { Findings } from '../findings.ts'
-import { heardText, isResult } from '../heard.ts'
-import { request } from '../messages.ts'
-import { missesSession } from '../sequential.ts'
-import { alone } from '../steps.ts'
+import { type CheckName, type Evidence, evidence } from '../report/evidence.ts'
+import type { Findings } from '../decision/findings.ts'
+import { heardText, isResult } from '../wire/reply.ts'
+import { request } from '../wire/messages.ts'
+import { missesSession } from '../methods/sequential.ts'
+import { alone } from '../decision/steps.ts'
 import type { Check, Scene } from './check.ts'
 
 /** Over HTTP it is a request; of a program it is a process for each, which has to be asked for. */

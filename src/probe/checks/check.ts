@@ -1,9 +1,9 @@
 import type { Json } from '../../protocol/index.ts'
-import type { CheckName, Evidence } from '../evidence.ts'
-import type { Findings } from '../findings.ts'
-import type { Listened } from '../listening.ts'
-import type { Heard } from '../heard.ts'
-import type { Wire } from '../wire.ts'
+import type { CheckName, Evidence } from '../report/evidence.ts'
+import type { Findings } from '../decision/findings.ts'
+import type { Listened } from '../wire/sse.ts'
+import type { Heard } from '../wire/reply.ts'
+import type { Wire } from '../wire/wire.ts'
 
 /** A tool that the user says can be called without harm. */
 export interface HarmlessCall {

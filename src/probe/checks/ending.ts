@@ -1,8 +1,8 @@
 /** What becomes of a session that is over, and of one that never was. */
-import { evidence } from '../evidence.ts'
-import { sessionHeaders, sessionOf } from '../findings.ts'
-import { heardText, isResult } from '../heard.ts'
-import { LIST_TOOLS } from '../messages.ts'
+import { evidence } from '../report/evidence.ts'
+import { sessionHeaders, sessionOf } from '../decision/findings.ts'
+import { heardText, isResult } from '../wire/reply.ts'
+import { LIST_TOOLS } from '../wire/messages.ts'
 import type { Check } from './check.ts'
 
 export const afterDelete: Check = {

@@ -1,8 +1,8 @@
-import { evidence } from '../evidence.ts'
-import { speaksLegacy } from '../findings.ts'
-import { INITIALIZE, LIST_TOOLS } from '../messages.ts'
-import { sequentialResult } from '../sequential.ts'
-import { alone } from '../steps.ts'
+import { evidence } from '../report/evidence.ts'
+import { speaksLegacy } from '../decision/findings.ts'
+import { INITIALIZE, LIST_TOOLS } from '../wire/messages.ts'
+import { sequentialResult } from '../methods/sequential.ts'
+import { alone } from '../decision/steps.ts'
 import type { Check } from './check.ts'
 
 /** A server of both eras may keep sessions for its older clients. */

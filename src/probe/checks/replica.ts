@@ -1,8 +1,8 @@
-import { evidence } from '../evidence.ts'
-import { isServed, sessionHeaders, sessionOf } from '../findings.ts'
-import { heardText, isResult } from '../heard.ts'
-import { LIST_TOOLS, modernRequest } from '../messages.ts'
-import { type Place, placeText } from '../place.ts'
+import { evidence } from '../report/evidence.ts'
+import { isServed, sessionHeaders, sessionOf } from '../decision/findings.ts'
+import { heardText, isResult } from '../wire/reply.ts'
+import { LIST_TOOLS, modernRequest } from '../wire/messages.ts'
+import { type Place, placeText } from '../wire/place.ts'
 import type { Check, Scene } from './check.ts'
 
 /** Whether another instance serves what this one began: those that are named, or the addresses of the server's name. */

@@ -4,10 +4,10 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { isObject, type Json } from '../../protocol/index.ts'
-import { type Evidence, evidence } from '../evidence.ts'
-import { type Heard, heardText, isResult } from '../heard.ts'
-import type { HttpWire } from '../httpWire.ts'
-import { modernRequest } from '../messages.ts'
+import { type Evidence, evidence } from '../report/evidence.ts'
+import { type Heard, heardText, isResult } from '../wire/reply.ts'
+import type { HttpWire } from '../wire/http.ts'
+import { modernRequest } from '../wire/messages.ts'
 import type { Check, Scene } from './check.ts'
 
 const CAPABILITIES = { elicitation: { form: {}, url: {} }, roots: {} }

@@ -1,7 +1,7 @@
-import { evidence } from '../evidence.ts'
-import { sessionHeaders } from '../findings.ts'
-import { heardText } from '../heard.ts'
-import { placeText } from '../place.ts'
+import { evidence } from '../report/evidence.ts'
+import { sessionHeaders } from '../decision/findings.ts'
+import { heardText } from '../wire/reply.ts'
+import { placeText } from '../wire/place.ts'
 import type { Check, Scene } from './check.ts'
 
 /** Whether a stream that broke off goes on for a client that comes back, on another connection or at a replica. */

@@ -1,19 +1,19 @@
 /** Makes the checks that apply, in their order, as far as the requests go. */
-import type { Allowance } from '../allowance.ts'
-import type { CheckName, Evidence } from '../evidence.ts'
-import { strayOutput, unrelatedRequests } from './asides.ts'
+import type { Allowance } from '../budget.ts'
+import type { CheckName, Evidence } from '../report/evidence.ts'
+import { strayOutput, unrelatedRequests } from './sideEffects.ts'
 import { bareCall, bareLists } from './bare.ts'
 import type { Check, Scene } from './check.ts'
 import { afterDelete, inventedSession } from './ending.ts'
-import { eraCheck } from './era.ts'
-import { getStream } from './getStream.ts'
-import { handles, tasks } from './keeping.ts'
+import { eraCheck } from './eras.ts'
+import { getStream } from './streams.ts'
+import { handles, tasks } from './stored.ts'
 import { olderEra } from './olderEra.ts'
 import { addresses, replica } from './replica.ts'
 import { requestState } from './requestState.ts'
 import { resume } from './resume.ts'
 import { secondConnection } from './secondConnection.ts'
-import { sessionIssued, sessionRequired } from './session.ts'
+import { sessionIssued, sessionRequired } from './sessions.ts'
 
 /** What needs a live session comes before its end. */
 const IN_ORDER: readonly Check[] = [

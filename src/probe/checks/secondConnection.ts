@@ -1,7 +1,7 @@
-import { evidence } from '../evidence.ts'
-import { sessionHeaders, sessionOf } from '../findings.ts'
-import { heardText, isResult } from '../heard.ts'
-import { INITIALIZED, LIST_TOOLS } from '../messages.ts'
+import { evidence } from '../report/evidence.ts'
+import { sessionHeaders, sessionOf } from '../decision/findings.ts'
+import { heardText, isResult } from '../wire/reply.ts'
+import { INITIALIZED, LIST_TOOLS } from '../wire/messages.ts'
 import type { Check } from './check.ts'
 
 /** Whether a session belongs to the connection that it began on. */

@@ -1,0 +1,46 @@
+/** What a server says that it keeps behind names: tasks, and handles that its tools give out and take. */
+import { isObject, type Json, TASKS_EXTENSION } from '../../protocol/index.ts'
+import { evidence } from '../report/evidence.ts'
+import { aboutOf, type Findings } from '../decision/findings.ts'
+import { isResult } from '../wire/reply.ts'
+import { handlesIn, MAX_SHOWN, toolName, toolsIn } from '../methods/toolHandles.ts'
+import type { Check } from './check.ts'
+
+export const tasks: Check = {
+  name: 'tasks',
+  isUsual: true,
+  cost: ({ findings }) => (declaresTasks(findings) ? 0 : undefined),
+  run: ({ findings }) => {
+    const tools = listedTools(findings).filter(runsAsTask).slice(0, MAX_SHOWN).map(toolName)
+    const which = tools.length === 0 ? '' : `, by ${tools.join(', ')}`
+    const sentence = `It declares tasks${which}: they go on under their ids, wherever those are kept.`
+    return evidence('tasks', 'UNKNOWN', sentence, { tools })
+  },
+}
+
+export const handles: Check = {
+  name: 'handles',
+  isUsual: true,
+  cost: ({ findings }) => (handlesIn(listedTools(findings)).length > 0 ? 0 : undefined),
+  run: ({ findings }) =>
+    handlesIn(listedTools(findings)).flatMap(({ handle, from, to }) => {
+      const sentence = `${from.join(', ')} gives out "${handle}", which ${to.join(', ')} takes: something is kept behind it.`
+      return evidence('handles', 'UNKNOWN', sentence, { handle, from, to })
+    }),
+}
+
+function listedTools({ modernList, bareList, control }: Findings): readonly Json[] {
+  const list = [modernList, bareList, control].find(isResult)
+  return list === undefined ? [] : toolsIn(list.result)
+}
+
+function declaresTasks(findings: Findings): boolean {
+  const capabilities = aboutOf(findings)?.['capabilities']
+  if (!isObject(capabilities)) return false
+  const { tasks: older, extensions } = capabilities
+  return isObject(older) || (isObject(extensions) && isObject(extensions[TASKS_EXTENSION]))
+}
+
+function runsAsTask({ execution }: Json): boolean {
+  return isObject(execution) && (execution['taskSupport'] === 'required' || execution['taskSupport'] === 'optional')
+}

@@ -1,0 +1,298 @@
+import { describe, expect, test } from 'vitest'
+import { proves } from '../../../test/proves.ts'
+import { readEra } from '../methods/era.ts'
+import type { Findings } from './findings.ts'
+import type { Heard } from '../wire/reply.ts'
+import { guessFromMetadata } from '../methods/metadata.ts'
+import { nextOf, type Order } from './verdict.ts'
+import type { Method } from './result.ts'
+
+const http = (status: number, session?: string, challenge = false) => ({ http: { status, session, challenge } })
+const listed: Heard = { kind: 'result', result: { tools: [{}, {}] }, ...http(200) }
+const sessionError: Heard = { kind: 'error', code: 0, message: 'no session', data: undefined, ...http(400) }
+const otherError: Heard = { kind: 'error', code: -32602, message: 'Invalid request parameters', data: '', ...http(200) }
+const noMethod: Heard = { kind: 'error', code: -32601, message: 'Method not found', data: undefined, ...http(200) }
+const wall: Heard = { kind: 'refused', status: 401, text: '', ...http(401, undefined, true) }
+const gone: Heard = { kind: 'gone', why: 'nothing listens there', wasThere: false }
+const ended: Heard = { kind: 'gone', why: 'its process ended with exit code 1', wasThere: true }
+const silent: Heard = { kind: 'silent', waitedMs: 10_000 }
+
+const initialized = (name = 'x', capabilities: object = {}, session?: string): Heard => ({
+  kind: 'result',
+  result: { protocolVersion: '2025-06-18', capabilities, serverInfo: { name, version: '1' } },
+  ...http(200, session),
+})
+const discovered = (versions = ['2026-07-28'], capabilities: object = { tools: {} }): Heard => ({
+  kind: 'result',
+  result: { supportedVersions: versions, capabilities },
+  ...http(200),
+})
+
+const overHttp: Findings = { transport: 'http', metadata: guessFromMetadata({ type: 'http' }) }
+const overStdio: Findings = { transport: 'stdio', metadata: guessFromMetadata({ type: 'stdio' }) }
+const known: Findings = { transport: 'http', metadata: guessFromMetadata({ container: 'serena-mcp-server' }) }
+const legacy = readEra(noMethod)
+const modern = readEra(discovered())
+
+/** What is asked next, or what is decided and by what. */
+function next(findings: Findings, order: Order = 'usual', methods?: readonly Method[]): string {
+  const step = nextOf(findings, order, methods)
+  return 'ask' in step ? `ask ${step.ask}` : `${step.decided.state} by ${step.decided.decidedBy}`
+}
+
+const statelessScore = initialized('api', { logging: {} })
+const statefulScore = initialized('local', { resources: { subscribe: true } })
+
+const COMBINED: readonly (readonly [name: string, findings: Findings, expected: string])[] = [
+  ['the era comes first', overHttp, 'ask era'],
+  ['even for a known server', known, 'ask era'],
+  ['a known server is not asked more', { ...known, era: legacy }, 'STATEFUL by metadata'],
+  ['another is initialized', { ...overHttp, era: legacy }, 'ask initialize'],
+  ['then asked on another connection', { ...overHttp, era: legacy, initialize: initialized() }, 'ask bareList'],
+  [
+    'a list decides',
+    { ...overHttp, era: legacy, initialize: initialized(), bareList: listed },
+    'STATELESS by sequential',
+  ],
+  [
+    'over stdio, too',
+    { ...overStdio, era: legacy, initialize: initialized(), bareList: listed },
+    'STATELESS by sequential',
+  ],
+  [
+    'where a session was given, the list alone does not',
+    { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: listed },
+    'ask barePing',
+  ],
+  [
+    'nor where the rest wants that session',
+    { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: listed, barePing: sessionError },
+    'STATEFUL by control',
+  ],
+  ...[listed, noMethod, silent].map(
+    (barePing) =>
+      [
+        `a ping that does not want it changes nothing (${barePing.kind})`,
+        { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: listed, barePing },
+        'STATELESS by sequential',
+      ] as const,
+  ),
+  [
+    'so does a session error',
+    { ...overHttp, era: legacy, initialize: initialized(), bareList: sessionError },
+    'STATEFUL by sequential',
+  ],
+  [
+    'another error needs a control',
+    { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: otherError },
+    'ask control',
+  ],
+  [
+    'answered after initialize only',
+    { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: otherError, control: listed },
+    'STATEFUL by control',
+  ],
+  [
+    'in one process, too',
+    { ...overStdio, era: legacy, initialize: initialized(), bareList: ended, control: listed },
+    'STATEFUL by control',
+  ],
+  [
+    'with the revision named, and without a session',
+    { ...overHttp, era: legacy, initialize: initialized(), bareList: otherError, control: listed },
+    'STATELESS by control',
+  ],
+  [
+    'no such method either way',
+    { ...overHttp, era: legacy, initialize: initialized('x', {}, 's'), bareList: noMethod, control: noMethod },
+    'STATELESS by control',
+  ],
+  [
+    'a control that fails differently decides nothing',
+    { ...overHttp, era: legacy, initialize: initialized(), bareList: otherError, control: silent },
+    'UNKNOWN by nothing',
+  ],
+  [
+    'the score is the last resort',
+    { ...overHttp, era: legacy, initialize: statelessScore, bareList: otherError, control: otherError },
+    'STATELESS by capabilities',
+  ],
+  [
+    'also where it is stateful',
+    { ...overHttp, era: legacy, initialize: statefulScore, bareList: otherError, control: otherError },
+    'STATEFUL by capabilities',
+  ],
+  [
+    'what is declared comes before the score',
+    {
+      ...overHttp,
+      era: legacy,
+      initialize: initialized('api', { logging: {}, session: { persistent: true } }),
+      bareList: otherError,
+      control: otherError,
+    },
+    'STATEFUL by declaration',
+  ],
+  [
+    'behaviour comes before what is declared',
+    {
+      ...overHttp,
+      era: legacy,
+      initialize: initialized('x', { session: { persistent: false } }),
+      bareList: sessionError,
+    },
+    'STATEFUL by sequential',
+  ],
+  ['an auth wall is unknown', { ...overHttp, era: readEra(wall), initialize: wall }, 'UNKNOWN by nothing'],
+  ['nobody there is unknown at once', { ...overHttp, era: readEra(gone) }, 'UNKNOWN by nothing'],
+  [
+    'a process that ends on the first question is asked the next',
+    { ...overStdio, era: readEra(ended) },
+    'ask initialize',
+  ],
+  ['silence is asked once more', { ...overHttp, era: readEra(silent) }, 'ask initialize'],
+  [
+    'a busy server says nothing about sessions',
+    {
+      ...overHttp,
+      era: legacy,
+      initialize: initialized(),
+      bareList: { kind: 'refused', status: 503, text: 'session', ...http(503) },
+    },
+    'UNKNOWN by nothing',
+  ],
+  [
+    'where a POST is not served, the older transport may be',
+    { ...overHttp, era: legacy, initialize: { kind: 'refused', status: 404, text: '', ...http(404) } },
+    'ask oldStream',
+  ],
+  [
+    'its endpoint decides',
+    {
+      ...overHttp,
+      era: legacy,
+      initialize: { kind: 'refused', status: 405, text: '', ...http(405) },
+      oldStream: {
+        kind: 'stream',
+        events: [{ event: 'endpoint', data: '/messages?sessionId=1', id: undefined }],
+        ...http(200),
+      },
+    },
+    'STATEFUL by transport',
+  ],
+  [
+    'another stream does not',
+    {
+      ...overHttp,
+      era: legacy,
+      initialize: { kind: 'refused', status: 405, text: '', ...http(405) },
+      oldStream: { kind: 'stream', events: [{ event: 'news', data: '/messages', id: undefined }], ...http(200) },
+    },
+    'UNKNOWN by nothing',
+  ],
+  ['a modern server is asked for its list', { ...overHttp, era: modern }, 'ask modernList'],
+  ['and is stateless by definition', { ...overHttp, era: modern, modernList: listed }, 'STATELESS by era'],
+  ['what is known of its process holds in either era', { ...known, era: modern }, 'STATEFUL by metadata'],
+  ['unless it wants a session all the same', { ...overHttp, era: modern, modernList: sessionError }, 'STATEFUL by era'],
+  [
+    'one that offers nothing needs no list',
+    { ...overHttp, era: readEra(discovered(undefined, {})) },
+    'STATELESS by era',
+  ],
+  [
+    'one that refuses our revision for a later one is modern',
+    {
+      ...overHttp,
+      era: readEra({ kind: 'error', code: -32022, message: '', data: { supported: ['2027-01-01'] } }),
+    },
+    'STATELESS by era',
+  ],
+  [
+    'one that knows only older revisions is not',
+    {
+      ...overHttp,
+      era: readEra({ kind: 'error', code: -32022, message: '', data: { supported: ['2025-11-25'] } }),
+    },
+    'ask initialize',
+  ],
+]
+
+proves('DT-16', 'combined, a known server decides, else the sequential test, else the score', () => {
+  for (const [name, findings, expected] of COMBINED) expect(next(findings), name).toBe(expected)
+})
+
+proves('DT-17', 'cheap first asks for nothing where the server is known, then looks at the score, then tests', () => {
+  const started = { ...overHttp, era: legacy }
+  const cases: [Findings, string][] = [
+    [known, 'STATEFUL by metadata'],
+    [overHttp, 'ask era'],
+    [{ ...overHttp, era: modern, modernList: listed }, 'STATELESS by era'],
+    [started, 'ask initialize'],
+    [{ ...started, initialize: statelessScore }, 'STATELESS by capabilities'],
+    [{ ...started, initialize: initialized() }, 'ask bareList'],
+    [{ ...started, initialize: initialized(), bareList: sessionError }, 'STATEFUL by sequential'],
+    [{ ...started, initialize: wall }, 'UNKNOWN by nothing'],
+  ]
+  for (const [findings, expected] of cases) expect(next(findings, 'cheap-first')).toBe(expected)
+})
+
+proves('DT-13', 'the score is never used alone', () => {
+  const scored: Findings = { ...overHttp, initialize: statelessScore }
+  expect(next(overHttp, 'usual', ['capabilities'])).toBe('ask initialize')
+  const alone = nextOf(scored, 'usual', ['capabilities'])
+  expect(alone).toMatchObject({ decided: { state: 'UNKNOWN', decidedBy: 'nothing' } })
+  expect(alone).toMatchObject({ decided: { message: expect.stringMatching(/0\.8.*The score is never used alone\.$/) } })
+  // Against what the metadata say, it leaves it to the test.
+  expect(next({ ...overHttp, era: legacy, initialize: statefulScore }, 'cheap-first')).toBe('ask bareList')
+})
+
+describe('one method alone', () => {
+  test('is asked exactly as it is described', () => {
+    expect(next(overHttp, 'usual', ['sequential'])).toBe('ask initialize')
+    expect(next({ ...overHttp, initialize: initialized() }, 'usual', ['sequential'])).toBe('ask bareList')
+    const failed = { ...overHttp, initialize: initialized(), bareList: otherError }
+    expect(nextOf(failed, 'usual', ['sequential'])).toMatchObject({
+      decided: {
+        state: 'UNKNOWN',
+        decidedBy: 'nothing',
+        message: expect.stringMatching(/^To tools\/list without initialize it answers with error/),
+      },
+    })
+    expect(next(overHttp, 'usual', ['metadata'])).toBe('STATELESS by metadata')
+    expect(next(overStdio, 'usual', ['metadata'])).toBe('STATEFUL by metadata')
+  })
+
+  test('two of them are combined in their order', () => {
+    const failed = { ...overHttp, initialize: statelessScore, bareList: otherError }
+    expect(next(failed, 'usual', ['sequential', 'capabilities'])).toBe('STATELESS by capabilities')
+    expect(next(known, 'usual', ['sequential', 'metadata'])).toBe('STATEFUL by metadata')
+  })
+})
+
+describe('a known server', () => {
+  test('that speaks the stateless revision and yet keeps something is told to do both', () => {
+    const kept = 'It is known as serena-mcp-server. Serena keeps a project and its language servers.'
+    const yet = 'It speaks a revision of MCP that has no sessions, and yet it keeps something between calls.'
+    expect(nextOf({ ...known, era: modern }, 'usual')).toMatchObject({
+      decided: { state: 'STATEFUL', decidedBy: 'metadata', message: `${yet} ${kept}` },
+    })
+    const decided = { state: 'STATEFUL', decidedBy: 'metadata', message: kept }
+    expect(nextOf({ ...known, era: legacy }, 'usual')).toMatchObject({ decided })
+    expect(nextOf(known, 'cheap-first')).toMatchObject({ decided })
+    expect(nextOf(known, 'usual', ['metadata'])).toMatchObject({ decided })
+  })
+
+  test('that is said to be UNKNOWN is asked like any other', () => {
+    const metadata = guessFromMetadata({ container: 'serena-mcp-server' }, [{ match: 'serena', state: 'UNKNOWN' }])
+    for (const order of ['usual', 'cheap-first'] as const) {
+      expect(next({ ...known, metadata, era: legacy }, order)).toBe('ask initialize')
+    }
+  })
+})
+
+test('an auth wall is told as one', () => {
+  const decided = nextOf({ ...overHttp, era: readEra(wall), initialize: wall }, 'usual')
+  const message =
+    'It lets nobody in without the right credentials (HTTP 401), so nothing can be known about its sessions.'
+  expect(decided).toMatchObject({ decided: { state: 'UNKNOWN', confidence: 0, message } })
+})

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { legacyAmong, readEra } from './era.ts'
+import type { Heard } from '../wire/reply.ts'
+
+const discovered = (supportedVersions: unknown): Heard => ({ kind: 'result', result: { supportedVersions } })
+const refused = (status: number): Heard => ({
+  kind: 'refused',
+  status,
+  text: '',
+  http: { status, session: undefined, challenge: false },
+})
+
+test.each<[string, Heard, string, string[]]>([
+  ['a modern list', discovered(['2026-07-28']), 'modern', ['2026-07-28']],
+  ['a list of both', discovered(['2026-07-28', '2025-11-25']), 'modern', ['2026-07-28', '2025-11-25']],
+  ['a later revision', discovered(['2030-01-01']), 'modern', ['2030-01-01']],
+  ['older revisions only', discovered(['2025-11-25']), 'legacy', ['2025-11-25']],
+  ['a result of something else', { kind: 'result', result: { tools: [] } }, 'legacy', []],
+  ['no list', discovered('2026-07-28'), 'legacy', []],
+  ['names that are none', discovered(['zzzz', 7, '9999-99-99\n']), 'legacy', []],
+  ['HTTP 400', refused(400), 'legacy', []],
+  ['silence', { kind: 'silent', waitedMs: 1 }, 'legacy', []],
+])('%s', (_, heard, era, versions) => {
+  expect(readEra(heard)).toMatchObject({ era, versions })
+})
+
+test('a host that cannot be reached is asked nothing else; who went because of the question is', () => {
+  expect(readEra({ kind: 'gone', why: 'x', wasThere: false }).isUnreachable).toBe(true)
+  expect(readEra({ kind: 'redirected', to: 'https://x', isElsewhere: true }).isUnreachable).toBe(true)
+  expect(readEra({ kind: 'gone', why: 'x', wasThere: true }).isUnreachable).toBe(false)
+  expect(readEra(refused(500)).isUnreachable).toBe(false)
+})
+
+test('the revisions with sessions are told from those without', () => {
+  expect(legacyAmong(['2026-07-28', '2025-11-25', '2024-11-05'])).toEqual(['2025-11-25', '2024-11-05'])
+})

@@ -1,0 +1,56 @@
+/** Method 3, metadata heuristics: a guess from the configuration alone, without asking the server anything. */
+import type { Address } from '../../client/index.ts'
+import { KNOWN_SERVERS, type KnownServer } from '../knownServers.ts'
+import { type MethodResult, methodResult, type State } from '../decision/result.ts'
+
+/** What is known about a server before it is asked. */
+export interface Metadata {
+  readonly type?: string
+  /** The image of its container. */
+  readonly container?: string
+  readonly command?: string
+  readonly args?: readonly string[]
+  readonly url?: string
+}
+
+interface Guess {
+  readonly state: State
+  readonly confidence: number
+  readonly because: string
+}
+
+/** Known servers come first; the first that matches counts, and yours come before ours. */
+export function guessFromMetadata(metadata: Metadata, known: readonly KnownServer[] = []): MethodResult {
+  const { state, confidence, because } = knownGuess(metadata, [...known, ...KNOWN_SERVERS]) ?? guess(metadata)
+  return methodResult('metadata', state, because, { confidence })
+}
+
+export function metadataOf(address: Address): Metadata {
+  if ('url' in address) return { type: 'http', url: address.url }
+  const { command, args } = address
+  return { type: 'stdio', command, args }
+}
+
+function knownGuess(metadata: Metadata, known: readonly KnownServer[]): Guess | undefined {
+  const { container = '', command = '', args = [], url = '' } = metadata
+  const text = [container, command, ...args, url].join(' ').toLowerCase()
+  const found = known.find(({ match }) => text.includes(match.toLowerCase()))
+  if (found === undefined) return undefined
+  const { match, state, confidence = 0.95, because = '' } = found
+  return { state, confidence, because: `It is known as ${match}. ${because}`.trim() }
+}
+
+function guess({ type, container = '' }: Metadata): Guess {
+  const image = container.toLowerCase()
+  if (type === 'http')
+    return { state: 'STATELESS', confidence: 0.8, because: 'Servers over HTTP usually keep nothing.' }
+  if (type === 'stdio')
+    return { state: 'STATEFUL', confidence: 0.7, because: 'Servers over stdio often keep something.' }
+  if (image.includes('typescript') || image.includes('node')) {
+    return { state: 'STATELESS', confidence: 0.6, because: 'Servers in TypeScript tend to keep nothing.' }
+  }
+  if (image.includes('python') && image.includes('local')) {
+    return { state: 'STATEFUL', confidence: 0.6, because: 'Local servers in Python often keep something.' }
+  }
+  return { state: 'UNKNOWN', confidence: 0, because: 'The configuration says nothing about it.' }
+}

@@ -1,0 +1,42 @@
+/** What the probe says. The first two are those of the detection document, byte by byte. */
+import { type Json, META, MODERN_VERSION } from '../../protocol/index.ts'
+
+export interface Request {
+  readonly jsonrpc: '2.0'
+  readonly id: number
+  readonly method: string
+  readonly params: Json
+}
+
+export interface Notification {
+  readonly jsonrpc: '2.0'
+  readonly method: string
+}
+
+const clientInfo = { name: 'probe', version: '1.0' }
+
+export const INITIALIZE: Request = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2024-11-05', capabilities: {}, clientInfo },
+}
+
+export const LIST_TOOLS: Request = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} }
+
+export const INITIALIZED: Notification = { jsonrpc: '2.0', method: 'notifications/initialized' }
+
+export const PING: Request = { jsonrpc: '2.0', id: 5, method: 'ping', params: {} }
+
+/** Another request of the older era. */
+export function request(id: number, method: string, params: Json = {}): Request {
+  return { jsonrpc: '2.0', id, method, params }
+}
+
+/** A request of the stateless revision, with its envelope. */
+export function modernRequest(id: number, method: string, params: Json = {}, capabilities: Json = {}): Request {
+  const envelope = { [META.version]: MODERN_VERSION, [META.client]: clientInfo, [META.capabilities]: capabilities }
+  return request(id, method, { ...params, _meta: envelope })
+}
+
+export const DISCOVER: Request = modernRequest(3, 'server/discover')

@@ -1,0 +1,41 @@
+/** A stream that belongs to no request: what came on it, in a given time. */
+import type { IncomingMessage } from 'node:http'
+import type { EventSourceMessage } from 'eventsource-parser'
+import type { HttpFacts } from './reply.ts'
+import { eventsIn, factsOf, mediaType } from './answer.ts'
+
+export interface Listened {
+  readonly kind: 'stream'
+  readonly events: readonly EventSourceMessage[]
+  readonly http: HttpFacts
+}
+
+export interface ListenOptions {
+  readonly listenMs: number
+  /** What is enough to hear. */
+  readonly until?: (event: EventSourceMessage) => boolean
+}
+
+const MAX_EVENTS = 100
+
+export function isStream(response: IncomingMessage): boolean {
+  return response.statusCode === 200 && mediaType(response) === 'text/event-stream'
+}
+
+/** Never rejects: whatever ends the stream, what was heard was heard. */
+export async function listenTo(response: IncomingMessage, { listenMs, until }: ListenOptions): Promise<Listened> {
+  const events: EventSourceMessage[] = []
+  const timer = setTimeout(() => response.destroy(), listenMs)
+  try {
+    for await (const event of eventsIn(response)) {
+      events.push(event)
+      if (until?.(event) || events.length === MAX_EVENTS) break
+    }
+  } catch {
+    response.destroy()
+  } finally {
+    clearTimeout(timer)
+  }
+  const lastEventId = events.findLast(({ id }) => id !== undefined)?.id
+  return { kind: 'stream', events, http: { ...factsOf(response), lastEventId } }
+}
