@@ -3,9 +3,9 @@ import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/cli
 import { type ClientCode, clientCode, ClientError, failureReason, plainLine } from '../client/index.ts'
 import { ProbeError } from '../probe/index.ts'
 import { StateError } from '../state/index.ts'
-import { EXIT, type ExitCode } from './exitCodes.ts'
+import { EXIT, type ExitCode } from './exit.ts'
 import { InputError } from './inputError.ts'
-import { serverWords } from './serverWords.ts'
+import { serverWords } from './output/serverWords.ts'
 
 export interface Failure {
   readonly exitCode: ExitCode

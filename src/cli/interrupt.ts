@@ -1,5 +1,5 @@
 /** Ctrl-C, and being asked to end: the first time what runs is cancelled, the second time the program goes at once. */
-import { EXIT } from './exitCodes.ts'
+import { EXIT } from './exit.ts'
 
 export interface Interrupt {
   /** Aborted by the first signal. */

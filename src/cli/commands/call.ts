@@ -1,0 +1,76 @@
+import type { Client, Tool } from '@modelcontextprotocol/client'
+import { Command } from 'commander'
+import { plainLine } from '../../client/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
+import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
+import { type AskingFlags, ask, withSaveOption } from './asking.ts'
+import { added, TARGET_HELP, withClientOptions } from '../options/client.ts'
+import { readOperands } from '../commandLine.ts'
+import { atDesk } from '../run.ts'
+import { EXIT_HELP } from '../exit.ts'
+import { InputError } from '../inputError.ts'
+import { readInputFile } from '../options/input.ts'
+import { named } from './named.ts'
+import { logMeta } from '../output/serverLog.ts'
+import type { CallOptions } from '../connection.ts'
+import { typedArguments, unnamedArguments } from '../options/arguments.ts'
+
+interface CallFlags extends AskingFlags {
+  readonly arg?: readonly string[]
+  readonly json?: string
+}
+
+/** `pannier call`: calls a tool. */
+export function callCommand(server: readonly string[] | undefined): Command {
+  const command = new Command('call')
+    .description('Call a tool.')
+    .usage('[options] TARGET TOOL\n       pannier call [options] TOOL -- COMMAND …')
+    .argument('[operands...]')
+    .option('--arg <name=value>', "an argument, typed by the tool's schema (repeatable; lists, too)", added)
+    .option('--json <object>', 'all arguments as JSON; @FILE reads a file, - standard input')
+    .option('--detach', 'print the id of the task that the call becomes, and end; see "pannier task"')
+    .action((operands: string[], flags: CallFlags) =>
+      atDesk(async (desk) => {
+        const { target, values } = readOperands(operands, server, ['TOOL'])
+        const [name = ''] = values
+        const given = await readJson(flags, desk.signal)
+        return ask(target, flags, desk, async (client, options) => {
+          const tool = await findTool(client, name, options)
+          for (const stranger of unnamedArguments(flags.arg ?? [], tool.inputSchema))
+            desk.display.note(unnamedText(stranger))
+          const args = { ...given, ...typedArguments(flags.arg ?? [], tool.inputSchema) }
+          return { method: 'tools/call', params: { name, arguments: args, ...logMeta(flags) } }
+        })
+      }),
+    )
+    .addHelpText('after', TARGET_HELP + ANSWER_HELP + EXIT_HELP)
+  return withSaveOption(withAnswerOptions(withClientOptions(command)))
+}
+
+/** The list also tells the SDK which arguments go along as headers. */
+async function findTool(client: Client, name: string, options: CallOptions): Promise<Tool> {
+  const { tools } = await client.listTools(undefined, options)
+  return named('tool', name, tools)
+}
+
+function unnamedText(name: string): string {
+  return `note: The tool names no argument "${plainLine(name, 60)}"; it is sent all the same.`
+}
+
+/** The arguments as JSON. They may be secret, so nothing of them is in an error. */
+async function readJson({ json, answers }: CallFlags, signal: AbortSignal): Promise<Json> {
+  if (json === undefined) return {}
+  if (json === '-' && answers === '-') throw new InputError('Standard input can give --json or --answers, not both.')
+  const isFile = json === '-' || json.startsWith('@')
+  const value = parsed(isFile ? await readInputFile(json.replace(/^@/, ''), '--json', signal) : json)
+  if (!isObject(value)) throw new InputError('--json takes a JSON object.')
+  return value
+}
+
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,51 @@
+import { Command } from 'commander'
+import { createKeyring, newKey, rotationSteps } from '../../state/index.ts'
+import { type KeysSource, readKeysValue } from '../options/readKeysValue.ts'
+
+/** `pannier keys`: makes, rotates and names the keys that seal state. */
+export function keysCommand(): Command {
+  const keys = new Command('keys').description('Make and rotate the keys that seal state (PANNIER_KEYS).')
+  keys
+    .command('new')
+    .description('Print a new key as a line for a .env file.')
+    .action(() => console.log(envLine(newKey())))
+  reading(keys.command('rotate'))
+    .description('Print the three values to deploy, one after the other, so that a new key takes over.')
+    .action(async (from: string | undefined, { keysFile }: { keysFile?: string }) => {
+      console.log(rotationText(await readKeysValue(sourceOf(from, keysFile))))
+    })
+  reading(keys.command('ids'))
+    .description('Print the ids of the keys, the one that seals first. Ids are safe to share.')
+    .action(async (from: string | undefined, { keysFile }: { keysFile?: string }) => {
+      const { ids } = createKeyring(await readKeysValue(sourceOf(from, keysFile)))
+      console.log(ids.join('\n'))
+    })
+  return keys
+}
+
+function reading(command: Command): Command {
+  return command
+    .argument('[-]', 'read the keys from standard input')
+    .option('--keys-file <path>', 'read the keys from a file, - for standard input (default: PANNIER_KEYS)')
+}
+
+function sourceOf(from: string | undefined, keysFile: string | undefined): KeysSource {
+  return { argument: from, file: keysFile, environment: process.env.PANNIER_KEYS }
+}
+
+function envLine(value: string): string {
+  return `PANNIER_KEYS=${value}`
+}
+
+// Only the first value is set: whoever takes the whole text as a .env file makes the first step and no other.
+function rotationText(value: string): string {
+  const { spread, promote, retire } = rotationSteps(value)
+  return [
+    '# 1. Spread: deploy this to every instance now; all of them can then open what the new key seals.',
+    envLine(spread),
+    '# 2. Promote: deploy this once every instance runs with step 1; the new key seals from here on.',
+    `# ${envLine(promote)}`,
+    '# 3. Retire: deploy this once the last state of the old keys has expired (the longest of ttlSeconds and sessionTtlSeconds after step 2).',
+    `# ${envLine(retire)}`,
+  ].join('\n')
+}

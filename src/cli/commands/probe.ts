@@ -1,0 +1,143 @@
+import type { Progress } from '@modelcontextprotocol/client'
+import { Command } from 'commander'
+import type { Target } from '../../client/index.ts'
+import { CHECKS, type Exchanged, probe, type ProbeOptions, type Verdict } from '../../probe/index.ts'
+import { atDesk, type Desk } from '../run.ts'
+import { explainText } from '../output/explainText.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { failureOf } from '../failure.ts'
+import { jsonText } from '../output/json.ts'
+import { type ProbeFlags, refuseForProgram, refuseForSeveral, withProbeOptions } from '../options/probeFlags.ts'
+import { probeMarkdown } from '../output/probeMarkdown.ts'
+import type { Probed } from '../output/probed.ts'
+import { readProbeOptions } from '../options/probe.ts'
+import { type ProbeTarget, readProbeTargets } from '../options/targets.ts'
+import { probeTable, probeText } from '../output/probe.ts'
+import { screenWidth } from '../output/screenWidth.ts'
+import { together } from '../together.ts'
+
+/** `pannier probe`: tells whether servers need their sessions. */
+export function probeCommand(server: readonly string[] | undefined): Command {
+  const command = new Command('probe')
+    .description('Tell whether a server needs its sessions.')
+    .usage('[options] TARGET …\n       pannier probe [options] -- COMMAND …')
+    .argument('[targets...]')
+    .action((operands: string[], flags: ProbeFlags) =>
+      atDesk(async (desk) => {
+        if (server !== undefined) refuseForProgram(flags)
+        const { targets, isOne } = await readProbeTargets(operands, server)
+        const options = await readProbeOptions(flags, process.env)
+        const [only] = targets
+        if (isOne && only !== undefined) return showOne(await probeOne(only.target, options, flags, desk), flags, desk)
+        refuseForSeveral(flags)
+        return showAll(await probeAll(targets, options, flags, desk), flags, desk)
+      }),
+    )
+    .addHelpText('after', HELP)
+  return withProbeOptions(command)
+}
+
+const HELP = `
+TARGET is one of
+  https://example.com/mcp    a server over HTTP
+  mcp.json                   all servers of a file of VS Code, Claude, Copilot or Cursor
+  mcp.json#name              one of them
+  -- command arguments …     a program to start; it stands at the end of the line
+
+The checks: ${CHECKS.join(', ')}.
+
+No tool is called unless you name it with --call. Sessions that begin are ended, and programs that are started, too.
+
+Examples:
+  pannier probe --bearer-env TOKEN https://example.com/mcp
+  pannier probe --check all --replica http://10.0.0.2/mcp http://10.0.0.1/mcp
+  pannier probe --json .vscode/mcp.json
+
+Exit codes, with several servers the highest:
+  0    decided: STATELESS or STATEFUL
+  1    UNKNOWN
+  2    the probe could not run`
+
+/** A file may name more programs than a machine can start at the same moment. */
+const AT_ONCE = 16
+
+/** Throws what is no failure but a fault, once all have ended; several servers do not stop each other. */
+async function probeAll(
+  targets: readonly ProbeTarget[],
+  options: ProbeOptions,
+  flags: ProbeFlags,
+  desk: Desk,
+): Promise<readonly Probed[]> {
+  const waiting = new Set(targets)
+  const tell = (): void => desk.display.progress(progressOf(targets.length, [...waiting]))
+  tell()
+  return together(AT_ONCE, targets, async (one): Promise<Probed> => {
+    const { name, target } = one
+    try {
+      return { name, verdict: await probed(target, options, flags, desk, name) }
+    } catch (error) {
+      const failure = failureOf(error)
+      if (failure === undefined) throw error
+      return { name, failure }
+    } finally {
+      waiting.delete(one)
+      tell()
+    }
+  })
+}
+
+function progressOf(total: number, waiting: readonly ProbeTarget[]): Progress {
+  const names = waiting.map(({ name }) => name).join(', ')
+  const message = `of ${total} servers${names === '' ? '' : `, waiting for ${names}`}`
+  return { progress: total - waiting.length, total, message }
+}
+
+/** While one server is slow, the messages are counted. */
+function probeOne(target: Target, options: ProbeOptions, flags: ProbeFlags, desk: Desk): Promise<Verdict> {
+  if (flags.explain) return probed(target, options, flags, desk)
+  let progress = 0
+  const onExchange = (): void => {
+    progress++
+    desk.display.progress({ progress, message: progress === 1 ? 'message sent' : 'messages sent and received' })
+  }
+  return probed(target, { ...options, onExchange }, flags, desk)
+}
+
+/** `name` says which of several it is. */
+function probed(
+  target: Target,
+  options: ProbeOptions,
+  flags: ProbeFlags,
+  { display, signal }: Desk,
+  name?: string,
+): Promise<Verdict> {
+  const onExchange = (exchanged: Exchanged): void => display.note(explainText(exchanged, name))
+  return probe(target, { ...options, signal, ...(flags.explain && { onExchange }) })
+}
+
+function showOne(verdict: Verdict, flags: ProbeFlags, { display }: Desk): ExitCode {
+  if (flags.json) display.print(jsonText(verdict))
+  else
+    display.print(flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict, lineWidth()))
+  return exitCodeOf(verdict)
+}
+
+function showAll(all: readonly Probed[], flags: ProbeFlags, { display }: Desk): ExitCode {
+  if (flags.json) display.print(jsonText(all.map(asJson)))
+  else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all, lineWidth()))
+  const codes = all.map((one) => ('verdict' in one ? exitCodeOf(one.verdict) : EXIT.badInput))
+  return codes.includes(EXIT.badInput) ? EXIT.badInput : codes.includes(EXIT.toolError) ? EXIT.toolError : EXIT.ok
+}
+
+/** What goes to a file or another program keeps its lines whole. */
+function lineWidth(): number {
+  return process.stdout.isTTY ? screenWidth(process.stdout) : Infinity
+}
+
+function exitCodeOf({ state }: Verdict): ExitCode {
+  return state === 'UNKNOWN' ? EXIT.toolError : EXIT.ok
+}
+
+function asJson(one: Probed): object {
+  return 'verdict' in one ? { name: one.name, ...one.verdict } : { name: one.name, error: one.failure.text }
+}

@@ -1,0 +1,123 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { Command } from 'commander'
+import {
+  type Answerer,
+  answerTask,
+  byKind,
+  ClientError,
+  type Given,
+  getTask,
+  nameOf,
+  plainLine,
+  type Task,
+} from '../../client/index.ts'
+import { type AnswerNotes, chooseAnswerers } from '../options/answers.ts'
+import { hostOf } from './asking.ts'
+import { added, type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
+import { atDesk, type Desk } from '../run.ts'
+import { EXIT, EXIT_HELP } from '../exit.ts'
+import { InputError } from '../inputError.ts'
+import { withServer } from '../connection.ts'
+import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
+import { readGivenAnswers } from '../options/givenAnswers.ts'
+
+interface TaskAnswerFlags extends ClientFlags {
+  readonly answer?: readonly string[]
+  readonly json?: string
+  readonly yes?: boolean
+  readonly decline?: boolean
+}
+
+/** `pannier task answer`: answers what a task asks, and leaves it working. */
+export function taskAnswerCommand(server: readonly string[] | undefined): Command {
+  const command = new Command('answer')
+    .description('Answer what a task asks.')
+    .usage(taskUsage('answer'))
+    .argument('[operands...]')
+    .option('--answer <field=value>', 'a field of the form, typed by its schema; see below (repeatable)', added)
+    .option('--json <object>', 'answers by their keys as JSON; @FILE reads a file, - standard input')
+    .option('--yes', 'accept what is left with its default values')
+    .option('--decline', 'say no to what is left')
+    .action((operands: string[], flags: TaskAnswerFlags) =>
+      atDesk(async (desk) => {
+        const place = readTaskOperands(operands, server)
+        const left = await withServer(place.target, flags, desk, (client) => answer(client, place, flags, desk))
+        desk.display.note(left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${listed(left)}.`)
+        return EXIT.ok
+      }),
+    )
+    .addHelpText('after', ANSWERING_HELP + TARGET_HELP + EXIT_HELP)
+  return withClientOptions(command)
+}
+
+const ANSWERING_HELP = `
+With one open question:      --answer colour=red --answer size=3
+With several:                --answer paint.colour=red --answer delivery=decline
+As JSON, by their keys:      --json '{ "paint": { "colour": "red" }, "delivery": "decline" }'
+With none of these you are asked at the terminal. Questions that get no answer stay open.
+`
+
+/** Gives the keys of the questions that stay open. */
+async function answer(
+  client: Client,
+  { target, taskId }: TaskOperands,
+  flags: TaskAnswerFlags,
+  desk: Desk,
+): Promise<readonly string[]> {
+  const { signal } = desk
+  const task = await getTask(client, taskId, { signal })
+  const given = await readGivenAnswers(flags, task.inputRequests ?? {}, signal)
+  const isGiven = Object.keys(given).length > 0
+  const person = isGiven && !flags.yes && !flags.decline ? undefined : await personFor(flags, desk)
+  const server = { name: client.getServerVersion()?.name, target: nameOf(target) }
+  const rest = person && (await askRest(task, given, person, server, signal))
+  const answers = { ...given, ...(rest && flags.yes ? accepted(rest) : rest) }
+  const left = Object.keys(task.inputRequests ?? {}).filter((key) => !Object.hasOwn(answers, key))
+  if (Object.keys(answers).length === 0) throw left.length === 0 ? nothingAsked(task) : noDefaults(left)
+  await answerTask(client, taskId, answers, { signal })
+  return left
+}
+
+/** A form without all its defaults gets no answer from `--yes`, rather than a no that nobody said. */
+function accepted(answers: Readonly<Record<string, Given>>): Readonly<Record<string, Given>> {
+  const isYes = ([, given]: [string, Given]): boolean => typeof given === 'object' && given['action'] === 'accept'
+  return Object.fromEntries(Object.entries(answers).filter(isYes))
+}
+
+function noDefaults(keys: readonly string[]): InputError {
+  return new InputError(`--yes cannot answer ${listed(keys)}: not all that is needed has a default. Give --answer.`)
+}
+
+function listed(keys: readonly string[]): string {
+  return keys.map((key) => plainLine(key, 60)).join(', ')
+}
+
+/** The one who answers what the command line does not. */
+async function personFor({ yes, decline }: TaskAnswerFlags, desk: Desk): Promise<Answerer> {
+  const notes: AnswerNotes = { declined: false }
+  const flags = { ...(yes && { yes }), ...(decline && { decline }) }
+  const answerers = await chooseAnswerers(flags, hostOf(desk, notes, undefined))
+  return byKind(answerers)
+}
+
+async function askRest(
+  { inputRequests = {} }: Task,
+  given: Readonly<Record<string, Given>>,
+  person: Answerer,
+  server: { readonly name: string | undefined; readonly target: string | undefined },
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, Given>>> {
+  const open = Object.entries(inputRequests).filter(([key]) => !Object.hasOwn(given, key))
+  const answered = open.map(async ([key, request]) => {
+    const response = await person({ key, request, call: undefined, server, signal })
+    return [key, response] as const
+  })
+  return Object.fromEntries(await Promise.all(answered))
+}
+
+function nothingAsked({ status, inputRequests }: Task): ClientError {
+  const isPushed = status === 'input_required' && inputRequests === undefined
+  if (!isPushed) return new ClientError('QUESTION_UNANSWERED', 'The task asks nothing now.')
+  const sentence = 'This server asks whoever follows the task; answer it with "pannier task watch".'
+  return new ClientError('TASK_UNANSWERABLE', sentence)
+}

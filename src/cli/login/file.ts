@@ -1,0 +1,48 @@
+/** What logins left behind, by server, in one file that only its user can read. */
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { writePrivateFile } from '../../client/index.ts'
+import { isObject } from '../../protocol/index.ts'
+import { InputError } from '../inputError.ts'
+
+/** As the SDK gave it; it alone knows what is in there. */
+export interface Login {
+  readonly client?: unknown
+  readonly tokens?: unknown
+  readonly redirectUrl?: string
+}
+
+export interface LoginFile {
+  load(): Promise<Login>
+  save(login: Login): Promise<void>
+}
+
+export function loginFile(path: string, serverUrl: string): LoginFile {
+  const key = keyOf(serverUrl)
+  return {
+    load: async () => {
+      const login = (await readAll(path))[key]
+      return isObject(login) ? login : {}
+    },
+    save: async (login) => {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+      await writePrivateFile(path, `${JSON.stringify({ ...(await readAll(path)), [key]: login }, null, 2)}\n`)
+    },
+  }
+}
+
+/** A token is for a resource: origin and path, without what a query may say. */
+function keyOf(serverUrl: string): string {
+  const { origin, pathname } = new URL(serverUrl)
+  return origin + pathname
+}
+
+async function readAll(path: string): Promise<Record<string, unknown>> {
+  try {
+    const all: unknown = JSON.parse(await readFile(path, 'utf8'))
+    if (isObject(all)) return all
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+  }
+  throw new InputError(`The logins in ${path} cannot be read; remove the file to log in anew.`)
+}

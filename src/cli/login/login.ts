@@ -1,0 +1,111 @@
+/**
+ * Logging in with the browser: an OAuth provider for the SDK. What it learns stays in a file of the user's own, by server,
+ * so that the next call needs no login.
+ */
+import { randomBytes } from 'node:crypto'
+import {
+  type OAuthDiscoveryState,
+  type StoredOAuthClientInformation,
+  type StoredOAuthTokens,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+import { type Authorizer, openPage, plainLine, readVisitAddress } from '../../client/index.ts'
+import { openLoopback } from './loopback.ts'
+import { type Login, loginFile } from './file.ts'
+
+export interface LoginHost {
+  /** Says a line to the person. */
+  readonly note: (text: string) => void
+  readonly signal: AbortSignal
+  /** @default the system's browser */
+  readonly open?: (url: string) => Promise<void>
+}
+
+export interface BrowserLogin {
+  readonly authorizer: Authorizer
+  close(): void
+}
+
+export async function browserLogin(serverUrl: string, path: string, host: LoginHost): Promise<BrowserLogin> {
+  const file = loginFile(path, serverUrl)
+  let login = await file.load()
+  const loopback = await openLoopback(login.redirectUrl)
+  // A client that was registered with another address for the way back has to register again.
+  if (login.redirectUrl !== loopback.redirectUrl) login = { ...login, client: undefined }
+  const authorizer = authorizerOf({
+    redirectUrl: loopback.redirectUrl,
+    read: () => login,
+    change: async (changed) => {
+      login = { ...login, ...changed, redirectUrl: loopback.redirectUrl }
+      await file.save(login)
+    },
+    visit: (state) => loopback.visit(state, host.signal),
+    show: (url) => show(url, host),
+  })
+  return { authorizer, close: loopback.close }
+}
+
+interface Parts {
+  readonly redirectUrl: string
+  read(): Login
+  change(changed: Partial<Login>): Promise<void>
+  visit(state: string): Promise<URLSearchParams>
+  show(url: URL): Promise<void>
+}
+
+function authorizerOf({ redirectUrl, read, change, visit, show }: Parts): Authorizer {
+  let verifier = ''
+  let state = ''
+  let discovery: OAuthDiscoveryState | undefined
+  let visited: Promise<URLSearchParams> | undefined
+  return {
+    redirectUrl,
+    clientMetadata: {
+      client_name: 'pannier',
+      redirect_uris: [redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    },
+    state: () => {
+      state = randomBytes(24).toString('base64url')
+      return state
+    },
+    clientInformation: () => read().client as StoredOAuthClientInformation | undefined,
+    saveClientInformation: (client) => change({ client }),
+    tokens: () => read().tokens as StoredOAuthTokens | undefined,
+    saveTokens: (tokens) => change({ tokens }),
+    saveCodeVerifier: (given) => {
+      verifier = given
+    },
+    codeVerifier: () => verifier,
+    saveDiscoveryState: (given) => {
+      discovery = given
+    },
+    discoveryState: () => discovery,
+    invalidateCredentials: async (what) => {
+      if (what === 'discovery' || what === 'all') discovery = undefined
+      if (what === 'client' || what === 'all') await change({ client: undefined })
+      if (what === 'tokens' || what === 'all') await change({ tokens: undefined })
+    },
+    redirectToAuthorization: async (url) => {
+      visited = visit(state)
+      visited.catch(() => undefined)
+      await show(url)
+    },
+    authorizationResponse: async () => (await visited) ?? new URLSearchParams(),
+  }
+}
+
+/** The server named this address, so the person sees its host before a browser opens it, and not every one is opened. */
+async function show({ href }: URL, { note, open = openPage }: LoginHost): Promise<void> {
+  const address = readVisitAddress(href)
+  if (address.kind === 'refused') {
+    note(`The server asks you to log in at an address that is not opened. ${address.reason}`)
+    throw new UnauthorizedError('The address of the login is not opened.')
+  }
+  const { host, warnings } = address
+  const sentences = [`The server asks you to log in at ${host}.`, ...warnings, 'If no browser opens, visit:']
+  note(`${plainLine(sentences.join(' '), 1_000)}\n${address.href}`)
+  await open(address.href).catch(() => undefined)
+}

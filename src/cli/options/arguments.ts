@@ -1,0 +1,167 @@
+/** `--arg name=value`, typed by a schema, such as that of a tool: `n=3` is a number where the tool wants a number. */
+import { plainLine } from '../../client/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
+import { InputError } from '../inputError.ts'
+
+/** What messages call it. */
+export interface Wording {
+  readonly option: string
+  /** Who has the schema. */
+  readonly asker: string
+  /** What its members are called. */
+  readonly member: string
+}
+
+const ARGUMENTS: Wording = { option: '--arg', asker: 'tool', member: 'argument' }
+
+/** Makes arguments of pairs. A name may come again where its value is a list. */
+export function typedArguments(pairs: readonly string[], schema: Json, wording: Wording = ARGUMENTS): Json {
+  const given = new Map<string, string[]>()
+  for (const pair of pairs) {
+    const [name, value] = splitPair(pair, wording.option)
+    given.set(name, [...(given.get(name) ?? []), value])
+  }
+  const properties = isObject(schema['properties']) ? schema['properties'] : {}
+  return Object.fromEntries(
+    [...given].map(([name, values]) => {
+      const known = Object.hasOwn(properties, name)
+      if (!known && schema['additionalProperties'] === false) throw unknownName(name, Object.keys(properties), wording)
+      return [name, valueOf(name, values, formOf(known ? properties[name] : {}, schema), wording)]
+    }),
+  )
+}
+
+// What names properties in another place than `properties`, so that a name which is missing there says nothing.
+const NAMING_ELSEWHERE = [
+  'additionalProperties',
+  'patternProperties',
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'if',
+  'dependentSchemas',
+]
+
+/** The names of pairs that a schema does not have and does not speak of either: perhaps slips of the pen. */
+export function unnamedArguments(pairs: readonly string[], schema: Json): readonly string[] {
+  const { properties } = schema
+  if (!isObject(properties) || NAMING_ELSEWHERE.some((keyword) => schema[keyword] !== undefined)) return []
+  const names = new Set(pairs.map((pair) => splitPair(pair, ARGUMENTS.option)[0]))
+  return [...names].filter((name) => !Object.hasOwn(properties, name))
+}
+
+/** `name=value`, as it stands: prompts take strings only. */
+export function stringArguments(pairs: readonly string[]): Record<string, string> {
+  const entries = pairs.map((pair) => splitPair(pair, ARGUMENTS.option))
+  const twice = entries.find(([name], index) => entries.findIndex(([other]) => other === name) !== index)
+  if (twice !== undefined) throw new InputError(`--arg ${twice[0]} is given twice.`)
+  return Object.fromEntries(entries)
+}
+
+export function splitPair(pair: string, option: string): [name: string, value: string] {
+  const at = pair.indexOf('=')
+  if (at < 1) throw new InputError(`${option} takes name=value.`)
+  return [pair.slice(0, at), pair.slice(at + 1)]
+}
+
+/** What a value may be: its JSON types (none means any), the values that are listed, and the form of its items. */
+interface Form {
+  readonly types: ReadonlySet<string>
+  readonly listed: readonly unknown[]
+  readonly items: unknown
+  readonly root: Json
+}
+
+/** Of a schema and all that it is made of. A part counts once, however often and in whatever circle it is named. */
+function formOf(schema: unknown, root: Json): Form {
+  const parts = new Set([schema].filter(isObject))
+  // A set that grows while it is gone through is gone through to its end.
+  for (const part of parts) {
+    const named = [part['anyOf'], part['oneOf'], part['allOf']].flatMap(asList)
+    for (const next of [target(part['$ref'], root), ...named].filter(isObject)) parts.add(next)
+  }
+  const all = [...parts]
+  return {
+    types: new Set(all.flatMap((part) => [part['type']].flat()).filter((type) => typeof type === 'string')),
+    listed: all.flatMap((part) => [...asList(part['enum']), ...('const' in part ? [part['const']] : [])]),
+    items: all.find((part) => part['items'] !== undefined)?.['items'],
+    root,
+  }
+}
+
+/** A reference within the schema, such as `#/$defs/colour`. Others are not followed. */
+function target(reference: unknown, root: Json): unknown {
+  if (typeof reference !== 'string' || !reference.startsWith('#/')) return undefined
+  const path = unescaped(reference.slice(2))?.split('/')
+  return path?.reduce<unknown>((at, step) => {
+    const name = step.replace(/~1/g, '/').replace(/~0/g, '~')
+    return isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
+  }, root)
+}
+
+function unescaped(fragment: string): string | undefined {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return undefined
+  }
+}
+
+function valueOf(name: string, values: readonly string[], form: Form, wording: Wording): unknown {
+  const [first = ''] = values
+  if (values.length === 1 && !(form.types.has('array') && !first.startsWith('['))) {
+    return read(name, first, form, wording)
+  }
+  if (!form.types.has('array')) {
+    throw new InputError(`${wording.option} ${name} is given ${values.length} times, but is no list.`)
+  }
+  return values.map((value) => read(name, value, formOf(form.items, form.root), wording))
+}
+
+// The types that are written in one way only come first; what is none of them can only be a text.
+const READERS: readonly (readonly [type: string, read: (text: string) => unknown])[] = [
+  ['null', (text) => (text === 'null' ? null : undefined)],
+  ['boolean', (text) => (text === 'true' ? true : text === 'false' ? false : undefined)],
+  ['integer', (text) => (/^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined)],
+  ['number', (text) => (/^-?(\d|\.\d)/.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined)],
+  ['array', (text) => parsed(text, '[')],
+  ['object', (text) => parsed(text, '{')],
+  ['string', (text) => text],
+]
+
+function read(name: string, text: string, { types, listed }: Form, { option, asker }: Wording): unknown {
+  const chosen = listed.find((value) => value === text) ?? listed.find((value) => String(value) === text)
+  if (chosen !== undefined) return chosen
+  for (const [type, reader] of READERS) {
+    const value = types.size === 0 || types.has(type) ? reader(text) : undefined
+    if (value !== undefined) return value
+  }
+  throw new InputError(`${option} ${name}: the ${asker} wants ${wanted(types)} here.`)
+}
+
+function parsed(text: string, start: string): unknown {
+  if (!text.trimStart().startsWith(start)) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function wanted(types: ReadonlySet<string>): string {
+  const names = [...types].map((type) => (type === 'array' || type === 'object' ? `${type} (as JSON)` : type))
+  return plainLine(names.join(' or '))
+}
+
+function asList(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function unknownName(name: string, known: readonly string[], { asker, member }: Wording): InputError {
+  return new InputError(
+    known.length === 0
+      ? `The ${asker} takes no ${member}s, so not "${name}".`
+      : `The ${asker} has no ${member} "${name}"; it has ${plainLine(known.join(', '), 1_000)}.`,
+  )
+}

@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises'
+import { addAbortSignal } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { plainLine } from '../../client/index.ts'
+import { InputError } from '../inputError.ts'
+
+export interface InputFileOptions {
+  /** Whether an error names the path. It must not where a secret may have been given in its place. @default true */
+  readonly named?: boolean
+}
+
+/** The text of a file that an option names; `-` is standard input, which may never end. */
+export async function readInputFile(
+  path: string,
+  option: string,
+  signal?: AbortSignal,
+  { named = true }: InputFileOptions = {},
+): Promise<string> {
+  if (path === '-') return text(signal === undefined ? process.stdin : addAbortSignal(signal, process.stdin))
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+    const file = named && !isContent(path) ? `${plainLine(path, 200)}, the file` : 'the file'
+    throw new InputError(`Cannot read ${file} given with ${option} (${code}); check its path.`, { cause })
+  }
+}
+
+/** What was to stand in the file may have been typed in place of its name: JSON, or a word as long as a key. */
+function isContent(path: string): boolean {
+  return /[{}[\]"\n]|[\w+=-]{30,}/.test(path)
+}

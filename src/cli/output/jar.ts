@@ -1,0 +1,74 @@
+/** What lies in a jar, as people and programs read it. Servers choose the names, so no terminal gets them raw. */
+import type { JarEntry, JarItem } from '../../state/index.ts'
+import { columns } from './columns.ts'
+import { jsonText } from './json.ts'
+
+const MAX_COLUMN = 60
+const HEADINGS = ['SERVER', 'PRINCIPAL', 'SCOPE', 'CONTEXT', 'NAME', 'BYTES', 'AGE']
+
+/** A line for each entry, in columns. Long names are cut. */
+export function jarTable(entries: readonly JarEntry[], now: number): string {
+  const rows = entries.map(({ server, principal, scope, context, name, bytes, updatedAt }) =>
+    [shown(server), shown(principal), scope, shown(context), shown(name), String(bytes), age(now - updatedAt)].map(cut),
+  )
+  return columns([HEADINGS, ...rows])
+}
+
+/** A paragraph for each entry, with nothing cut. */
+export function itemsText(items: readonly JarItem[], { values, now }: { values: boolean; now: number }): string {
+  const texts = items.map(({ server, principal, scope, context, name, bytes, updatedAt, usedAt, value }) => {
+    const facts = [
+      ['  principal', shown(principal)],
+      ['  scope', context === undefined ? scope : `${scope}, context ${shown(context)}`],
+      ['  bytes', String(bytes)],
+      ['  set', moment(updatedAt, now)],
+      ['  used', moment(usedAt, now)],
+      ['  value', values ? jsonText(value).replaceAll('\n', '\n             ') : 'hidden; --values prints it'],
+    ]
+    return `${shown(server)}: ${shown(name)}\n${columns(facts)}`
+  })
+  return texts.join('\n\n')
+}
+
+export function jarJson(entries: readonly (JarEntry | JarItem)[], { values }: { values: boolean }): string {
+  return jsonText(
+    entries.map((entry) => ({
+      server: entry.server,
+      principal: entry.principal,
+      scope: entry.scope,
+      context: entry.context,
+      name: entry.name,
+      bytes: entry.bytes,
+      updatedAt: new Date(entry.updatedAt).toISOString(),
+      usedAt: new Date(entry.usedAt).toISOString(),
+      ...(values && 'value' in entry && { value: entry.value }),
+    })),
+  )
+}
+
+/** As it is where that is plain to see, else as a JSON string. */
+function shown(text: string | undefined): string {
+  if (text === undefined) return '-'
+  const isPlain = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u.test(text) && !/["\\]|^-$/.test(text)
+  return isPlain ? text : jsonText(text)
+}
+
+function cut(text: string): string {
+  const characters = Array.from(text)
+  return characters.length <= MAX_COLUMN ? text : `${characters.slice(0, MAX_COLUMN - 1).join('')}…`
+}
+
+function moment(time: number, now: number): string {
+  return `${new Date(time).toISOString()} (${age(now - time)} ago)`
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+] as const
+
+function age(ms: number): string {
+  const [unit, length] = UNITS.find((candidate) => ms >= candidate[1]) ?? ['s', 1000]
+  return `${Math.max(0, Math.floor(ms / length))} ${unit}`
+}

@@ -1,0 +1,115 @@
+/** Verdicts as people read them at a terminal. */
+import { plainLine } from '../../client/index.ts'
+import { METHODS, type MethodResult, type Verdict } from '../../probe/index.ts'
+import { columns } from './columns.ts'
+import type { Probed } from './probed.ts'
+import { meaningOf } from './probeMeaning.ts'
+import { wrapped } from './wrapped.ts'
+
+/** All about one server. The first word is the verdict, so that scripts can look for it. */
+export function probeText(verdict: Verdict, width = Infinity): string {
+  const { state, target, message, evidence, notAsked } = verdict
+  const checks = evidence.map(({ check, points, sentence }) => [
+    `  ${check}`,
+    points === 'UNKNOWN' ? '' : points,
+    sentence,
+  ])
+  return [
+    `${state}  ${plainLine(target)}`,
+    ...wrapped(message, width),
+    '',
+    columns(factsOf(verdict), '  ', width),
+    '',
+    'Methods:',
+    columns(methodRows(verdict)),
+    ...(checks.length === 0 ? [] : ['', 'Evidence:', columns(checks, '  ', width)]),
+    ...(notAsked.length === 0 ? [] : ['', ...wrapped(notAskedText(notAsked), width)]),
+  ].join('\n')
+}
+
+function notAskedText(checks: Verdict['notAsked']): string {
+  return `Not asked, to send few requests: ${checks.join(', ')} (see --check).`
+}
+
+/** A line for each server; where that is too long for a screen, the reason stands below it. */
+export function probeTable(all: readonly Probed[], width = Infinity): string {
+  const table = lineForEach(all)
+  return table.split('\n').every((line) => Array.from(line).length <= width) ? table : reasonsBelow(all, width)
+}
+
+function lineForEach(all: readonly Probed[]): string {
+  const rows = all.map((one) => {
+    const name = plainLine(one.name, 40)
+    if (!('verdict' in one)) return [name, 'not probed', '', '', '', plainLine(one.failure.text, 200)]
+    const { state, message } = one.verdict
+    return [
+      name,
+      state,
+      percent(one.verdict.confidence),
+      eraText(one.verdict),
+      decidedText(one.verdict),
+      plainLine(message, 200),
+    ]
+  })
+  return columns([['SERVER', 'VERDICT', 'SURE', 'ERA', 'DECIDED BY', 'WHY'], ...rows])
+}
+
+function reasonsBelow(all: readonly Probed[], width: number): string {
+  const rows = all.map((one) => {
+    const name = plainLine(one.name, 40)
+    if (!('verdict' in one)) return [name, 'not probed', '', '']
+    return [name, one.verdict.state, percent(one.verdict.confidence), eraText(one.verdict)]
+  })
+  const [heading = '', ...lines] = columns([['SERVER', 'VERDICT', 'SURE', 'ERA'], ...rows]).split('\n')
+  const reasons = all.map((one) => plainLine('verdict' in one ? one.verdict.message : one.failure.text))
+  const indented = reasons.map((reason) => wrapped(reason, width - 2).map((line) => `  ${line}`))
+  return [heading, ...lines.flatMap((line, row) => [line, ...(indented[row] ?? [])])].join('\n')
+}
+
+function factsOf(verdict: Verdict): readonly (readonly string[])[] {
+  const { confidence, level, versions, server, transport, requests, durationMs } = verdict
+  const asked = transport === 'http' ? `${requests} request${requests === 1 ? '' : 's'}` : 'a process for each question'
+  return [
+    ['so', meaningOf(verdict)],
+    ['decided by', `${decidedText(verdict)}; ${percent(confidence)} sure (${level})`],
+    ['era', versions.length === 0 ? eraText(verdict) : `${eraText(verdict)}: ${versions.join(', ')}`],
+    ...(server === undefined ? [] : [['server', `${server.name} ${server.version}`.trim()]]),
+    ['asked', `${asked}, ${durationMs} ms`],
+  ]
+}
+
+function methodRows({ methods }: Verdict): readonly (readonly string[])[] {
+  return Object.values(METHODS).map(({ number, title, accuracy }) => {
+    const found = Object.values(methods).find(({ method }) => METHODS[method].number === number)
+    const said = `said to be right in ${percent(accuracy)}`
+    return [`  ${number} ${title}`, found?.state ?? 'not used', found === undefined ? '' : sureText(found), said]
+  })
+}
+
+function sureText({ method, confidence, details }: MethodResult): string {
+  return method === 'capabilities' ? `score ${String(details['score'])}` : percent(confidence)
+}
+
+export function decidedText({ decidedBy }: Verdict): string {
+  if (decidedBy === 'sequential' || decidedBy === 'capabilities' || decidedBy === 'metadata') {
+    const { number, title } = METHODS[decidedBy]
+    return `method ${number}, ${title}`
+  }
+  return OTHERS[decidedBy]
+}
+
+const OTHERS = {
+  era: 'its era',
+  transport: 'its transport',
+  control: 'the test with and without initialize',
+  declaration: 'what it declares',
+  nothing: 'nothing',
+} as const
+
+export function eraText({ era }: Verdict): string {
+  return era === 'modern' ? 'stateless' : era === 'legacy' ? 'sessions' : 'unknown'
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}

@@ -1,0 +1,47 @@
+/** Tasks as people read them. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { plainLine, type Task } from '../../client/index.ts'
+import { isObject } from '../../protocol/index.ts'
+import { memberLines } from './lists.ts'
+import { serverWords } from './serverWords.ts'
+
+const WORDS: Readonly<Record<Task['status'], string>> = {
+  working: 'working',
+  input_required: 'waits for an answer',
+  completed: 'done',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+
+/** One line on how a task is. */
+export function statusText({ status, statusMessage }: Pick<Task, 'status' | 'statusMessage'>): string {
+  const words = `Task: ${WORDS[status]}`
+  return statusMessage === undefined || status === 'input_required' ? words : `${words}, ${plainLine(statusMessage)}`
+}
+
+/** The whole of it: what it asks, or why it failed. A result is shown as that of a call. */
+export function taskText(task: Task): string {
+  const { inputRequests = {}, error } = task
+  const failure = error === undefined ? [] : [`error ${error.code}: ${serverWords(error.message)}`]
+  return [statusText(task), ...times(task), ...questionLines(inputRequests), ...failure].join('\n')
+}
+
+/** A line for each question, and one for each field of a form. */
+export function questionLines(questions: Readonly<Record<string, InputRequest>>): string[] {
+  return Object.entries(questions).flatMap(([key, { params }]) => {
+    const message = params !== undefined && 'message' in params ? String(params.message) : ''
+    const schema: unknown = params !== undefined && 'requestedSchema' in params ? params.requestedSchema : undefined
+    return [`  ${plainLine(key, 60)}: ${plainLine(message)}`, ...(isObject(schema) ? memberLines(schema) : [])]
+  })
+}
+
+function times({ createdAt, lastUpdatedAt, ttlMs }: Task): string[] {
+  const life = ttlMs === null ? undefined : `kept for ${Math.round(ttlMs / 1000)} s`
+  const told = [
+    createdAt && `made ${plainLine(createdAt)}`,
+    lastUpdatedAt && `changed ${plainLine(lastUpdatedAt)}`,
+    life,
+  ]
+  const known = told.filter((each) => each !== undefined && each !== '')
+  return known.length === 0 ? [] : [`  ${known.join(', ')}`]
+}
