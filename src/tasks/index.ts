@@ -1,5 +1,5 @@
-export { tasksOn } from './desk.ts'
-export type { DeskOptions } from './deskSettings.ts'
+export { tasksOn } from './service/service.ts'
+export type { DeskOptions } from './service/settings.ts'
 export type {
   Answers,
   EngineHost,
@@ -17,10 +17,16 @@ export type {
 } from './engine.ts'
 export { TASK_CODES, type TaskCode, TaskError } from './errors.ts'
 export { type Move, movingEngine } from './movingEngine.ts'
-export { type PostgresConnection, type PostgresOptions, postgres } from './postgres/connection.ts'
-export { postgresEngine } from './postgres/engine.ts'
-export { postgresCarryStore } from './postgres/postgresCarryStore.ts'
-export { postgresLedger } from './postgres/postgresLedger.ts'
-export { type PostgresTasksOptions, postgresTasks } from './postgresTasks.ts'
+// The names of pannier/postgres, where they were first.
+export {
+  type PostgresConnection,
+  type PostgresOptions,
+  type PostgresTasksOptions,
+  postgres,
+  postgresCarryStore,
+  postgresEngine,
+  postgresLedger,
+  postgresTasks,
+} from '../postgres/index.ts'
 export { type SqliteEngineOptions, sqliteEngine } from './sqlite/engine.ts'
 export { type SqliteTasksOptions, sqliteTasks } from './sqliteTasks.ts'

@@ -1,6 +1,6 @@
 import type { Tasks } from '../server/index.ts'
-import { tasksOn } from './desk.ts'
-import type { DeskOptions } from './deskSettings.ts'
+import { tasksOn } from './service/service.ts'
+import type { DeskOptions } from './service/settings.ts'
 import { sqliteEngine, type SqliteEngineOptions } from './sqlite/engine.ts'
 
 export type SqliteTasksOptions = DeskOptions & SqliteEngineOptions

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { TaskEngine } from '../../src/tasks/engine.ts'
-import type { EngineStore } from '../../src/tasks/engineContract.ts'
-import { postgres } from '../../src/tasks/postgres/connection.ts'
-import { postgresEngine } from '../../src/tasks/postgres/engine.ts'
+import type { EngineStore } from '../tasks/contract/contract.ts'
+import { postgres } from '../../src/postgres/connection.ts'
+import { postgresEngine } from '../../src/postgres/tasks/engine.ts'
 import { newDatabase } from './database.ts'
 
 const program = fileURLToPath(new URL('../tasks/programs/postgresWorker.ts', import.meta.url))

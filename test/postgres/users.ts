@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
-import { type PostgresOptions, postgres } from '../../src/tasks/postgres/connection.ts'
-import { postgresEngine } from '../../src/tasks/postgres/engine.ts'
+import { type PostgresOptions, postgres } from '../../src/postgres/connection.ts'
+import { postgresEngine } from '../../src/postgres/tasks/engine.ts'
 import { runSql } from './database.ts'
 
 /** The password of every user that tests make. It must never be told. */

@@ -1,26 +1,7 @@
 import { posix } from 'node:path'
 import { readModule, resolveImport } from '../../scripts/modules.ts'
 import { isTest, type Texts } from '../../scripts/repository.ts'
-
-type Access = 'all' | 'types'
-
-const all = ['protocol', 'state', 'journal', 'server', 'tasks', 'client', 'probe'] as const
-
-/** Which folder of src may import which: the table of the design. A folder may always import itself. */
-const table: Record<string, Record<string, Access>> = {
-  protocol: {},
-  state: { protocol: 'all' },
-  journal: { protocol: 'all' },
-  server: { protocol: 'all', state: 'all', journal: 'all' },
-  tasks: { protocol: 'all', state: 'all', journal: 'all', server: 'types' },
-  client: { protocol: 'all', state: 'all' },
-  probe: { protocol: 'all', client: 'all' },
-  gateway: Object.fromEntries(all.map((folder) => [folder, 'all'])),
-  console: { gateway: 'types' },
-  sdk: { protocol: 'all', state: 'all', journal: 'all', server: 'all' },
-  testing: { protocol: 'all', state: 'all', server: 'all' },
-  cli: Object.fromEntries([...all, 'gateway', 'console', 'sdk', 'testing'].map((folder) => [folder, 'all'])),
-}
+import { type Access, folders, parts } from './importTable.ts'
 
 const homeless = ['utils', 'helpers', 'shared']
 
@@ -40,8 +21,8 @@ function folderProblems(path: string): string[] {
 function fileProblems(path: string, text: string): string[] {
   const home = folderOf(path)
   if (home === undefined) return []
-  const allowed = table[home]
-  if (allowed === undefined) return [`${path}: folder ${home} is not in the table of test/repo/imports.ts.`]
+  const allowed = folders[home]
+  if (allowed === undefined) return [`${path}: folder ${home} is not in the table of test/repo/importTable.ts.`]
   const { imports, stars } = readModule(path, text)
   const problems = stars.map((from) => `${path}: export * from '${from}'; list the names one by one.`)
   for (const { specifier, typeOnly } of imports) {
@@ -62,17 +43,34 @@ interface Edge {
 
 function importProblem({ path, home, allowed, target, typeOnly }: Edge): string | undefined {
   const folder = folderOf(target)
-  if (folder === home) return undefined
+  if (folder === home) return partProblem(path, target, home)
   if (folder === undefined) {
     if (isTest(path) && target.startsWith('test/')) return undefined
     return 'src imports only from src; a test may also import from test/.'
   }
   const access = allowed[folder]
   if (access === undefined) return `${home} may not import ${folder}.`
+  if (access === 'names' && path !== `src/${home}/index.ts`) return `only src/${home}/index.ts may name ${folder}.`
   if (access === 'types' && !typeOnly && !isTest(path)) return `${home} may import only types of ${folder}.`
   const isDoor = target === `src/${folder}/index.ts` || target === `src/${folder}/internal.ts`
   if (!isDoor) return `another folder is entered through src/${folder}/index.ts, or internal.ts where it has one.`
   return undefined
+}
+
+/** Inside one folder: whether a subfolder may import another. Tests may import any part of their own folder. */
+function partProblem(path: string, target: string, home: string): string | undefined {
+  const from = partOf(path)
+  const to = partOf(target)
+  if (from === undefined || to === undefined || from === to || isTest(path)) return undefined
+  const row = parts[home]?.[from]
+  if (row === undefined) return `${home}/${from} is not in the table of test/repo/importTable.ts.`
+  return row.includes(to) ? undefined : `in ${home}, ${from} may not import ${to}.`
+}
+
+/** `src/state/jar/rules.ts` lies in the part `jar`; a file directly in a folder lies in none. */
+function partOf(path: string): string | undefined {
+  const [, , part, file] = path.split('/')
+  return file === undefined ? undefined : part
 }
 
 /** `src/state/seal/seal.ts` lies in `state`; files outside src have no folder. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { answering, newTask, question } from '../../src/tasks/contract/stage.ts'
+import { answering, newTask, question } from './contract/stage.ts'
 import type { Lease, TaskEngine } from '../../src/tasks/engine.ts'
-import { postgresLedger } from '../../src/tasks/postgres/postgresLedger.ts'
+import { postgresLedger } from '../../src/postgres/ledger.ts'
 import { Engines } from '../postgres/engines.ts'
 import { PostgresServer } from '../postgres/server.ts'
 

@@ -3,7 +3,7 @@
  * last. So whoever watches asks for what has changed since it last looked, however many tasks it watches.
  */
 import { saying } from '../../state/internal.ts'
-import type { Commits } from './commits.ts'
+import type { Commits } from './writeQueue.ts'
 import type { Store } from './store.ts'
 
 export class Changes {

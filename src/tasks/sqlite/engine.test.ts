@@ -1,4 +1,4 @@
-import { engineContract } from '../engineContract.ts'
-import { temporaryStore } from './temporaryStore.ts'
+import { engineContract } from '../../../test/tasks/contract/contract.ts'
+import { temporaryStore } from '../../../test/tasks/contract/temporaryStore.ts'
 
 engineContract('an engine in SQLite', temporaryStore)

@@ -3,7 +3,7 @@ import { StateError } from '../../state/index.ts'
 import type { EngineOptions, TaskEngine } from '../engine.ts'
 import { engineSettings } from '../engineSettings.ts'
 import { OpenEngine } from './openEngine.ts'
-import { openTaskFile } from './taskFile.ts'
+import { openTaskFile } from './schema.ts'
 
 export interface SqliteEngineOptions extends EngineOptions {
   /** The file; it is made when there is none. `:memory:` is for tests. */

@@ -1,14 +1,14 @@
 /** An engine over an open file: puts the parts together and tells each what the others have done. */
 import type { Answers, NewTask, Page, TaskRecord, WorkOptions, Working } from '../engine.ts'
-import { Calm } from './calm.ts'
-import { Commits } from './commits.ts'
-import { Presence } from './presence.ts'
-import { Pulse, type PulseWork } from './pulse.ts'
-import { Runs } from './runs.ts'
+import { Calm } from './failureLog.ts'
+import { Commits } from './writeQueue.ts'
+import { Presence } from './heartbeat.ts'
+import { Pulse, type PulseWork } from './timers.ts'
+import { Runs } from './worker.ts'
 import type { Store } from './store.ts'
 import { Sweep } from './sweep.ts'
-import { Tables } from './tables.ts'
-import { Watchers } from './watchers.ts'
+import { Tables } from './rows/tables.ts'
+import { Watchers } from './watch.ts'
 
 export class OpenEngine implements PulseWork {
   readonly #store: Store

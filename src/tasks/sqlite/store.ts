@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Logger } from '../../server/index.ts'
 import type { EngineSettings } from '../engineSettings.ts'
-import type { Commits } from './commits.ts'
+import type { Commits } from './writeQueue.ts'
 
 export interface Store {
   readonly database: DatabaseSync

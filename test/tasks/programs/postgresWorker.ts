@@ -1,7 +1,7 @@
 // postgresWorker.ts URL SCHEMA AUDIENCE OPTIONS: works on the tasks of a database, as the contract's script says.
-import { workByScript } from '../../../src/tasks/contract/workerScript.ts'
-import { postgres } from '../../../src/tasks/postgres/connection.ts'
-import { postgresEngine } from '../../../src/tasks/postgres/engine.ts'
+import { workByScript } from '../contract/workerScript.ts'
+import { postgres } from '../../../src/postgres/connection.ts'
+import { postgresEngine } from '../../../src/postgres/tasks/engine.ts'
 
 const [url = '', schema = '', audience = '', options = '{}'] = process.argv.slice(2)
 await workByScript(postgresEngine(postgres({ url, schema }), JSON.parse(options)), audience)

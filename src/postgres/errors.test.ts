@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { entryTooLarge } from '../tasks/internal.ts'
+import { saying } from './errors.ts'
+
+async function thrown(error: unknown): Promise<unknown> {
+  return saying(() => Promise.reject(error as Error)).catch((reason: unknown) => reason)
+}
+
+test.each([
+  ['a fault of the code', new TypeError('undefined is not a function')],
+  ['a stack that is too deep', new RangeError('Maximum call stack size exceeded')],
+  ['an error of ours', entryTooLarge('The result', 2, 1)],
+])('%s is passed on as it is', async (_, error) => {
+  expect(await thrown(error)).toBe(error)
+})
+
+test('a schema that others have filled is not called one that misses something', async () => {
+  const fault = await thrown(Object.assign(new Error('relation "tasks" already exists'), { code: '42P07' }))
+  expect(fault).toMatchObject({ code: 'STORE_CORRUPT', message: expect.stringContaining('another program') })
+})
+
+test.each([
+  ['a connection that breaks', new Error('Connection terminated unexpectedly')],
+  ['a server that is not there', Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' })],
+  [
+    'an address that cannot be read',
+    Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL', input: 'pw' }),
+  ],
+])('%s says what to do, and nothing that hangs on the error', async (_, error) => {
+  const fault = await thrown(error)
+  expect(fault).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect((fault as Error).cause).not.toHaveProperty('input')
+})

@@ -1,0 +1,5 @@
+export { postgresCarryStore } from './carryStore.ts'
+export { type PostgresConnection, type PostgresOptions, postgres } from './connection.ts'
+export { postgresLedger } from './ledger.ts'
+export { type PostgresTasksOptions, postgresTasks } from './postgresTasks.ts'
+export { postgresEngine } from './tasks/engine.ts'

@@ -1,0 +1,80 @@
+import { type Claim, type Ledger, StateError } from '../state/index.ts'
+import { assertClaim, claimGone, jsonText, makeSweeper } from '../state/internal.ts'
+import { databaseOf, type PostgresConnection } from './connection.ts'
+import { digest } from './digest.ts'
+
+// PostgreSQL's calendar ends; a claim beyond a century is one.
+const CENTURY_SECONDS = 3_155_760_000
+const SWEEP_AT_ONCE = 1000
+
+interface ClaimRow {
+  readonly is_fresh: boolean
+  readonly done: boolean | null
+  readonly value: string | null
+}
+
+/** A ledger for all machines that use this database, by the database's clock. It knows ids by their digests only. */
+export function postgresLedger(connection: PostgresConnection): Ledger {
+  const database = databaseOf(connection)
+  const ledger = `${database.names.tables}.ledger`
+
+  const run = async <Row>(text: string, values: unknown[]) => (await database.statements()).rows<Row>(text, values)
+  const sweep = makeSweeper(performance.now.bind(performance), () => {
+    // Whoever claims learns of a database that is away.
+    run(
+      `WITH expired AS (SELECT id FROM ${ledger} WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)
+       DELETE FROM ${ledger} AS t USING expired WHERE t.id = expired.id`,
+      [SWEEP_AT_ONCE],
+    ).catch(() => {})
+  })
+
+  return {
+    async claim(id, ttlSeconds) {
+      assertClaim(id, ttlSeconds)
+      sweep()
+      // A claim whose time is over is taken over by the new one.
+      const [row] = await run<ClaimRow>(
+        `WITH taken AS (
+           INSERT INTO ${ledger} AS l (id, expires_at) VALUES ($1, now() + $2::float8 * interval '1 second')
+           ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, done = false, value = NULL
+             WHERE l.expires_at <= now()
+           RETURNING id
+         )
+         SELECT EXISTS (SELECT FROM taken) AS is_fresh, l.done, l.value
+         FROM (SELECT) AS once LEFT JOIN ${ledger} AS l ON l.id = $1`,
+        [digest(id), Math.min(ttlSeconds, CENTURY_SECONDS)],
+      )
+      return claimOf(row)
+    },
+
+    async settle(id, value) {
+      const text = value === undefined ? null : jsonText(value)
+      const rows = await run(
+        `UPDATE ${ledger} SET done = true, value = CASE WHEN done THEN value ELSE $2 END
+         WHERE id = $1 AND expires_at > now() RETURNING id`,
+        [digest(id), text],
+      )
+      if (rows.length === 0) throw claimGone()
+    },
+
+    async release(id) {
+      await run(`DELETE FROM ${ledger} WHERE id = $1 AND NOT done`, [digest(id)])
+    },
+  }
+}
+
+function claimOf(row: ClaimRow | undefined): Claim {
+  if (row?.is_fresh) return { state: 'fresh' }
+  if (!row?.done) return { state: 'running' }
+  return { state: 'done', value: readValue(row.value) }
+}
+
+function readValue(text: string | null): unknown {
+  if (text === null) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    // No cause: the parser's message would quote the value.
+    throw new StateError('STORE_CORRUPT', 'A settled value in the ledger is damaged; restore it from a backup.')
+  }
+}

@@ -1,0 +1,100 @@
+/** Statements that go wrong halfway. */
+import pg from 'pg'
+import { beforeAll, expect, test } from 'vitest'
+import { newDatabase } from '../../test/postgres/database.ts'
+import { Engines } from '../../test/postgres/engines.ts'
+import { StateError } from '../state/index.ts'
+import { newTask } from '../../test/tasks/contract/stage.ts'
+import type { PostgresPool, PostgresQuery } from './pool.ts'
+import { inTransaction } from './sql.ts'
+
+const engines = new Engines()
+let pool: pg.Pool
+beforeAll(async () => {
+  pool = new pg.Pool({ connectionString: await newDatabase() })
+  await pool.query('CREATE TABLE numbers (n integer PRIMARY KEY); INSERT INTO numbers VALUES (1)')
+  return () => pool.end()
+})
+
+const numbers = async () => (await pool.query<{ n: number }>('SELECT n FROM numbers')).rows.map(({ n }) => n)
+
+test('a transaction that fails changes nothing, and its connection is used again', async () => {
+  const failing = inTransaction(pool, 1000, async (sql) => {
+    await sql.rows('UPDATE numbers SET n = 2')
+    await sql.rows('INSERT INTO numbers VALUES (2)')
+  })
+  await expect(failing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  const refusing = inTransaction(pool, 1000, async (sql) => {
+    await sql.rows('UPDATE numbers SET n = 2')
+    throw new Error('I changed my mind.')
+  })
+  await expect(refusing).rejects.toThrow()
+  expect(await numbers()).toEqual([1])
+})
+
+test('a statement of a transaction is planned for a table that grows', async () => {
+  await pool.query('ANALYZE numbers')
+  const plan = await inTransaction(pool, 1000, (sql) =>
+    sql.rows('EXPLAIN SELECT FROM numbers WHERE n = ANY($1)', [[1, 2]]),
+  )
+  expect(JSON.stringify(plan)).toMatch(/Index/)
+  expect(JSON.stringify(plan)).not.toMatch(/Seq Scan/)
+})
+
+test('a process that is held up inside a transaction does not hold up others', async () => {
+  const [locked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const heldUp = inTransaction(pool, 200, async (sql) => {
+    await sql.rows('UPDATE numbers SET n = n + 1')
+    locked.resolve()
+    await goOn.promise
+    await sql.rows('UPDATE numbers SET n = n + 1')
+  })
+  await locked.promise
+  await pool.query('UPDATE numbers SET n = n + 10')
+  goOn.resolve()
+  await expect(heldUp).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(await numbers()).toEqual([11])
+})
+
+test('a claim whose answer was lost is made again by the same run, and by no other', async () => {
+  const { engine } = await engines.open({ pool: losingOnce('INSERT INTO "losing".claims'), schema: 'losing' })
+  await engine.create(newTask())
+  const claimed = new Promise((resolve, reject) => {
+    engines.work(engine, async (lease) => {
+      const first = await lease.claim('pay').catch((error: unknown) => error instanceof StateError && error.code)
+      const outcomes = [first, await lease.claim('pay'), await lease.claim('pay')]
+      await lease.end({ status: 'completed', result: {} }).then(() => resolve(outcomes), reject)
+    })
+  })
+  expect(await claimed).toEqual(['STORE_UNAVAILABLE', 'fresh', 'running'])
+})
+
+test('a step whose answer was lost is committed once', async () => {
+  const { engine } = await engines.open({ pool: losingOnce('INSERT INTO "steps".steps'), schema: 'steps' })
+  await engine.create(newTask())
+  const found = new Promise((resolve) => {
+    engines.work(engine, async (lease) => {
+      if (lease.journal.steps.size > 0)
+        return lease.end({ status: 'completed', result: {} }).then(() => resolve([...lease.journal.steps]))
+      await lease.step('a', { value: 1 }).catch(() => lease.step('a', { value: 1 }))
+      return lease.giveBack()
+    })
+  })
+  expect(await found).toEqual([['a', { value: 1 }]])
+})
+
+/** A pool that runs the first statement with this text in it and then says that the connection broke. */
+function losingOnce(text: string): PostgresPool {
+  let isLost = false
+  return {
+    connect: () => pool.connect(),
+    end: () => pool.end(),
+    on: pool.on.bind(pool),
+    async query(query: PostgresQuery) {
+      const result = await pool.query(query)
+      if (isLost || !query.text.includes(text)) return result
+      isLost = true
+      throw new Error('Connection terminated unexpectedly')
+    },
+  }
+}

@@ -1,0 +1,94 @@
+/** Statements, on their own or inside a transaction. */
+import { createHash } from 'node:crypto'
+import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './pool.ts'
+import { isOfServer, saying } from './errors.ts'
+
+/** Runs statements. pg-boss takes it as `db`, so its statements can join our transactions. */
+export interface Sql {
+  /** As pg-boss takes a connection, so that its jobs change in our transactions. */
+  executeSql(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+  /** The rows of one statement; what is in them is said by the statement, and by the caller. */
+  rows<Row>(text: string, values?: unknown[]): Promise<Row[]>
+  /** Statements without parameters, which may take long. */
+  script(text: string): Promise<void>
+}
+
+const SCRIPT_TIMEOUT_MS = 600_000
+
+// Each statement is planned once, and by index: a plan that was right for the empty table is kept when it has grown.
+const PLANNING = 'SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off'
+
+/** Each statement is a transaction of its own. */
+export function autonomous(pool: PostgresPool): Sql {
+  return statementsOn((query) => saying(() => pool.query(query)))
+}
+
+/**
+ * All that `run` does happens, or nothing. A process that is held up for `idleMs` in the middle loses the transaction and
+ * its connection, so that nobody waits for its locks any longer.
+ */
+export function inTransaction<Result>(
+  pool: PostgresPool,
+  idleMs: number,
+  run: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(idleMs)}; ${PLANNING}`
+  return withClient(pool, async (client) => {
+    await client.query({ text: begin })
+    const result = await run(statementsOn((query) => client.query(query)))
+    await client.query({ text: 'COMMIT' })
+    return result
+  })
+}
+
+/** Takes a client for a while. One that failed goes back only if it could undo what it had begun. */
+function withClient<Result>(pool: PostgresPool, run: (client: PostgresClient) => Promise<Result>): Promise<Result> {
+  return saying(async () => {
+    const client = await pool.connect()
+    client.on('error', unheard)
+    let broken: Error | undefined
+    try {
+      return await run(client)
+    } catch (error) {
+      broken = await undo(client, error)
+      throw error
+    } finally {
+      client.removeListener('error', unheard)
+      client.release(broken)
+    }
+  })
+}
+
+/** The statement under way fails with the connection, and says so. Without a listener the process would end. */
+function unheard(): void {}
+
+async function undo(client: PostgresClient, error: unknown): Promise<Error | undefined> {
+  // Nobody knows what a server is doing that has not answered.
+  if (!isOfServer(error)) return new Error('The connection is in an unknown state.', { cause: error })
+  try {
+    await client.query({ text: 'ROLLBACK' })
+    return undefined
+  } catch (cause) {
+    return new Error('The connection cannot undo what it began.', { cause })
+  }
+}
+
+function statementsOn(send: (query: PostgresQuery) => Promise<PostgresResult>): Sql {
+  return {
+    rows: async <Row>(text: string, values: unknown[] = []) => (await send(prepared(text, values))).rows as Row[],
+    script: async (text) => void (await send({ text, query_timeout: SCRIPT_TIMEOUT_MS })),
+    executeSql: (text, values = []) => send(prepared(text, values)),
+  }
+}
+
+const names = new Map<string, string>()
+
+/** Named after its text, a statement is planned once per connection: planning costs more than most of them do. */
+function prepared(text: string, values: unknown[]): PostgresQuery {
+  let name = names.get(text)
+  if (name === undefined) {
+    name = `pannier_${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
+    names.set(text, name)
+  }
+  return { name, text, values }
+}

@@ -1,0 +1,73 @@
+import { inspect } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { newDatabase, runSql } from '../../test/postgres/database.ts'
+import { Engines } from '../../test/postgres/engines.ts'
+import { faultOf, secret } from '../../test/postgres/users.ts'
+import { newTask } from '../../test/tasks/contract/stage.ts'
+import { postgresCarryStore } from './carryStore.ts'
+import { postgresLedger } from './ledger.ts'
+
+const engines = new Engines()
+const corrupt = { code: 'STORE_CORRUPT' }
+let url: string
+beforeAll(async () => void (url = await newDatabase()))
+
+test('a schema of a newer version is refused and left as it is', async () => {
+  await faultOf({ url, schema: 'newer' })
+  await runSql(url, 'UPDATE newer.schema_version SET version = 99')
+  const fault = await faultOf({ url, schema: 'newer' })
+  expect(fault?.code).toBe('STORE_NEWER')
+  expect(fault?.message).toContain('99')
+  expect(await runSql(url, 'SELECT version FROM newer.schema_version')).toEqual([{ version: 99 }])
+})
+
+test('a table that is missing is told as damage', async () => {
+  await faultOf({ url, schema: 'holes' })
+  await runSql(url, 'DROP TABLE holes.ledger')
+  const ledger = postgresLedger(engines.connect({ url, schema: 'holes' }))
+  await expect(ledger.claim('a', 60)).rejects.toMatchObject(corrupt)
+})
+
+test('a task that cannot be read any more is given up at once, and its owner is told', async () => {
+  const { engine } = await engines.open({ url, schema: 'given_up' })
+  const { id } = await engine.create(newTask())
+  await runSql(url, `UPDATE given_up.tasks SET args = '{' WHERE id = $1`, [id])
+  const told = new Promise<void>((resolve) => engines.later(engine.watch(id, resolve)))
+  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  await told
+  await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('failed')
+  expect((await engine.read(id, 'ann'))?.failure?.message).toContain('cannot be read')
+  expect(await runSql(url, 'SELECT FROM given_up_jobs.job')).toEqual([])
+})
+
+test('a damaged task is refused without being quoted, is left out of lists, and harms no other', async () => {
+  const { engine } = await engines.open({ url, schema: 'damaged' })
+  const [good, bad] = [await engine.create(newTask()), await engine.create(newTask())]
+  const damage = `{"secret": "${secret}`
+  await runSql(url, 'UPDATE damaged.tasks SET args = $2, status_message = $2 WHERE id = $1', [bad.id, damage])
+  const refusal = await engine.read(bad.id, 'ann').catch((error: unknown) => error)
+  expect(refusal).toMatchObject(corrupt)
+  expect(inspect(refusal)).not.toContain(secret)
+  const page = await engine.list('ann', undefined, 1)
+  expect(page.tasks).toEqual([])
+  expect((await engine.list('ann', page.next, 1)).tasks.map(({ id }) => id)).toEqual([good.id])
+  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  await expect.poll(async () => (await engine.read(good.id, 'ann'))?.status).toBe('completed')
+  expect(engines.said).toContain('A task cannot be read and is given up.')
+  expect(await engine.cancel(good.id, 'ann')).toMatchObject({ status: 'completed' })
+})
+
+test('what is damaged in a ledger or a carry store is told as such, and not what it was', async () => {
+  const connection = engines.connect({ url })
+  const [ledger, store] = [postgresLedger(connection), postgresCarryStore(connection)]
+  await ledger.claim('a', 60)
+  await ledger.settle('a', secret)
+  await store.put('a', secret, Date.now() / 1000 + 60)
+  await runSql(url, `UPDATE pannier.ledger SET value = left(value, -1)`)
+  await runSql(url, `UPDATE pannier.carried SET token = left(token, -1)`)
+  for (const refused of [() => ledger.claim('a', 60), () => store.get('a')]) {
+    const refusal = await refused().catch((error: unknown) => error)
+    expect(refusal).toMatchObject(corrupt)
+    expect(inspect(refusal)).not.toContain(secret)
+  }
+})

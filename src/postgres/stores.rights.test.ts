@@ -1,0 +1,55 @@
+import { beforeAll, expect, test } from 'vitest'
+import { newDatabase, runSql } from '../../test/postgres/database.ts'
+import { Engines } from '../../test/postgres/engines.ts'
+import { faultOf, newUser } from '../../test/postgres/users.ts'
+import { newTask } from '../../test/tasks/contract/stage.ts'
+import { postgresLedger } from './ledger.ts'
+
+const engines = new Engines()
+let url: string
+beforeAll(async () => void (url = await newDatabase()))
+
+test('a user who may not create schemas is told so, and can work in those that others made', async () => {
+  const user = await newUser(url)
+  const options = { url: user.url, schema: 'prepared' }
+  const fault = await faultOf(options)
+  expect(fault?.code).toBe('STORE_UNAVAILABLE')
+  expect(fault?.message).toContain('lacks a right')
+
+  for (const schema of ['prepared', 'prepared_jobs']) {
+    await runSql(url, `CREATE SCHEMA ${schema} AUTHORIZATION ${user.name}`)
+  }
+  expect(await faultOf(options)).toBeUndefined()
+})
+
+test('once the schemas are up to date, their use is enough', async () => {
+  const user = await newUser(url)
+  expect(await faultOf({ url, schema: 'shared' })).toBeUndefined()
+  const options = { url: user.url, schema: 'shared' }
+  expect((await faultOf(options))?.message).toContain('lacks a right')
+
+  for (const schema of ['shared', 'shared_jobs']) {
+    await runSql(
+      url,
+      `GRANT USAGE ON SCHEMA ${schema} TO ${user.name};
+       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${user.name};
+       GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${user.name};
+       GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${user.name}`,
+    )
+  }
+  const { engine } = await engines.open(options)
+  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  const { id } = await engine.create(newTask())
+  await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('completed')
+})
+
+test('a database that may only be read is told as such', async () => {
+  const user = await newUser(url)
+  expect(await faultOf({ url, schema: 'readable' })).toBeUndefined()
+  await runSql(url, `ALTER USER ${user.name} SUPERUSER`)
+  await runSql(url, `ALTER USER ${user.name} SET default_transaction_read_only = on`)
+  const ledger = postgresLedger(engines.connect({ url: user.url, schema: 'readable' }))
+  const refusal = await ledger.claim('a', 60).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(String(refusal)).toContain('read-only')
+})

@@ -1,0 +1,114 @@
+/** What the owner says to a task: answers, and that it is no longer wanted. */
+import { randomUUID } from 'node:crypto'
+import { type Answers, entryText, MOST_TIMES_ALONE, readString, type TaskRecord } from '../../tasks/internal.ts'
+import { type AskText, insertAsks } from './asking.ts'
+import { readTask } from './records.ts'
+import type { Sql } from '../sql.ts'
+import { ALIVE, AT_REST, keptUntil, type Store, type TaskName, transaction } from './store.ts'
+
+export interface Change {
+  readonly task: TaskRecord
+  readonly isChanged: boolean
+  /** The queue of a task that has become ready. */
+  readonly queue?: string | undefined
+}
+
+interface OpenRow extends AskText {
+  readonly wire_key: string
+}
+
+interface LockedRow {
+  readonly task: string
+  readonly status: TaskRecord['status']
+  readonly queue: string
+  readonly job: string | null
+}
+
+/** Settled in one transaction: partial answers are kept, and the last one makes the task ready. */
+export function answerTask(store: Store, name: TaskName, answers: Answers): Promise<Change | undefined> {
+  return transaction(store, async (sql) => {
+    const row = await lockTask(sql, store, name)
+    if (row === undefined) return undefined
+    const left = row.status === 'input_required' ? await settle(sql, store, row.task, answers) : undefined
+    const queue = left === 0 ? row.queue : undefined
+    if (left !== undefined) await touch(sql, store, row.task, queue)
+    const task = await readTask(sql, store, name)
+    return task && { task, isChanged: left !== undefined, queue }
+  })
+}
+
+/** Whoever runs it finds out that the lease is lost. */
+export function cancelTask(store: Store, name: TaskName): Promise<Change | undefined> {
+  return transaction(store, async (sql) => {
+    const row = await lockTask(sql, store, name)
+    if (row === undefined) return undefined
+    const isChanged = row.status === 'working' || row.status === 'input_required'
+    if (isChanged) {
+      await sql.rows(
+        `UPDATE ${store.database.names.tables}.tasks AS t SET ${AT_REST}, status = 'cancelled', status_message = NULL,
+           expires_at = ${keptUntil('$2')} WHERE t.task = $1`,
+        [row.task, store.settings.keepMs],
+      )
+      if (row.job !== null) await store.jobs.remove(sql, row.queue, [row.job])
+    }
+    const task = await readTask(sql, store, name)
+    return task && { task, isChanged }
+  })
+}
+
+async function lockTask(sql: Sql, { database }: Store, { address, owner }: TaskName): Promise<LockedRow | undefined> {
+  const [row] = await sql.rows<LockedRow>(
+    `SELECT task, status, queue, job FROM ${database.names.tables}.tasks AS t
+     WHERE t.address = $1 AND t.owner = $2 AND ${ALIVE} FOR NO KEY UPDATE`,
+    [address, owner],
+  )
+  return row
+}
+
+/** Gives how many questions are open afterwards, or undefined when nothing has changed. */
+async function settle(sql: Sql, store: Store, task: string, { accepted, refused }: Answers) {
+  const { tables } = store.database.names
+  const open = await sql.rows<OpenRow>(
+    `SELECT wire_key, key, question, times, request FROM ${tables}.questions
+     WHERE task = $1 AND state = 'open' ORDER BY place`,
+    [task],
+  )
+  const answered = open.flatMap(({ wire_key: wireKey }) => {
+    const response = accepted.get(readString(wireKey))
+    return response === undefined ? [] : [[wireKey, entryText('An answer', response, store.settings.maxEntryBytes)]]
+  })
+  const answeredKeys = new Set(answered.map(([wireKey]) => wireKey))
+  const unanswered = open.filter(({ wire_key: key }) => !answeredKeys.has(key) && refused.has(readString(key)))
+  if (answered.length + unanswered.length === 0) return undefined
+  await sql.rows(
+    `UPDATE ${tables}.questions AS q SET request = NULL, response = given.response,
+       state = CASE WHEN given.response IS NULL THEN 'refused' ELSE 'answered' END
+     FROM unnest($2::text[], $3::text[]) AS given (wire_key, response)
+     WHERE q.task = $1 AND q.wire_key = given.wire_key`,
+    [
+      task,
+      [...answeredKeys, ...unanswered.map(({ wire_key: wireKey }) => wireKey)],
+      [...answered.map(([, response]) => response), ...unanswered.map(() => null)],
+    ],
+  )
+  const askedAgain = unanswered.filter(({ times }) => times < MOST_TIMES_ALONE)
+  await insertAsks(
+    sql,
+    store,
+    task,
+    askedAgain.map((ask) => ({ ...ask, times: ask.times + 1 })),
+  )
+  return open.length - answered.length - unanswered.length + askedAgain.length
+}
+
+/** Where there is a queue, the task goes to it. */
+async function touch(sql: Sql, { database, jobs }: Store, task: string, queue: string | undefined): Promise<void> {
+  const job = queue === undefined ? null : randomUUID()
+  await sql.rows(
+    `UPDATE ${database.names.tables}.tasks SET version = version + 1, updated_at = now(), job = $2::uuid,
+       status = CASE WHEN $2::uuid IS NULL THEN status ELSE 'working' END
+     WHERE task = $1`,
+    [task, job],
+  )
+  if (queue !== undefined && job !== null) await jobs.put(sql, queue, [{ id: job, task }], 0)
+}

@@ -1,0 +1,118 @@
+/**
+ * Picks up tasks: their jobs are fetched, and each is replaced by one that can be fetched when the lease is over.
+ *
+ * Locks: whoever changes a task locks its row, then its job. Here alone jobs come first, so here nobody waits for a task:
+ * one that is locked is left for a moment. A job whose task is gone, over, or has another job is nobody's and is dropped.
+ */
+import { randomUUID } from 'node:crypto'
+import { LOST_TOO_OFTEN, type TaskFailure } from '../../tasks/internal.ts'
+import type { HeldRow, HeldTask, JournalRow } from './heldTask.ts'
+import type { TaskJob } from './queue.ts'
+import type { Sql } from '../sql.ts'
+import { ALIVE, AT_REST, keptUntil, type Store, transaction } from './store.ts'
+
+export interface Taken {
+  readonly leased: readonly HeldTask[]
+  /** Ids of tasks that have lost too many workers. */
+  readonly givenUp: readonly string[]
+  /** Whether there may be more. */
+  readonly isFull: boolean
+}
+
+export interface TakeOptions {
+  readonly queue: string
+  readonly most: number
+  readonly holdMs: number
+}
+
+const A_MOMENT_MS = 50
+const WORN: TaskFailure = { code: -32603, message: LOST_TOO_OFTEN }
+
+export function takeTasks(store: Store, { queue, most, holdMs }: TakeOptions): Promise<Taken> {
+  const { jobs, settings } = store
+  return transaction(store, async (sql) => {
+    const fetched = await jobs.take(sql, queue, most)
+    if (fetched.length === 0) return { leased: [], givenUp: [], isFull: false }
+    const held = await hold(sql, store, fetched)
+    const busy = await findBusy(sql, store, fetched, held)
+    const worn = held.filter(({ losses }) => losses > settings.maxLosses)
+    const kept = held.filter(({ losses }) => losses <= settings.maxLosses)
+    await giveUp(sql, store, worn)
+    await jobs.remove(sql, queue, idsOf(fetched))
+    await jobs.put(sql, queue, busy, A_MOMENT_MS)
+    await jobs.put(
+      sql,
+      queue,
+      kept.map(({ task, job }) => ({ id: job, task })),
+      holdMs,
+    )
+    const leased = await withJournals(sql, store, kept)
+    return { leased, givenUp: worn.map(({ id }) => id), isFull: fetched.length === most }
+  })
+}
+
+/** Takes the lease of each task that this job is of, the oldest first. */
+async function hold(sql: Sql, { database }: Store, jobs: readonly TaskJob[]): Promise<HeldRow[]> {
+  const { tables } = database.names
+  const rows = await sql.rows<HeldRow>(
+    `WITH ready AS (
+       SELECT t.task, given.next FROM ${tables}.tasks AS t
+       JOIN unnest($1::bigint[], $2::uuid[], $3::uuid[]) AS given (task, job, next) USING (task, job)
+       WHERE t.status = 'working' AND ${ALIVE} FOR UPDATE OF t SKIP LOCKED
+     )
+     UPDATE ${tables}.tasks AS t
+     SET epoch = t.epoch + 1, losses = t.losses + t.held::integer, held = true, job = ready.next
+     FROM ready WHERE t.task = ready.task
+     RETURNING t.task, t.epoch, t.job, t.losses, t.id, t.tool, t.args, t.caller, t.call_id, t.begun_at, t.own, t.round,
+       (extract(epoch FROM t.expires_at - now()) * 1000)::float8 AS left_ms`,
+    [jobs.map(({ task }) => task), idsOf(jobs), jobs.map(() => randomUUID())],
+  )
+  return rows.toSorted((one, other) => Number(one.task) - Number(other.task))
+}
+
+/** The jobs of tasks that somebody is changing at this moment. */
+async function findBusy(sql: Sql, { database }: Store, jobs: readonly TaskJob[], held: readonly HeldRow[]) {
+  const taken = new Set(held.map(({ task }) => task))
+  const others = jobs.filter(({ task }) => !taken.has(task))
+  if (others.length === 0) return []
+  const rows = await sql.rows<{ job: string }>(
+    `SELECT t.job FROM ${database.names.tables}.tasks AS t
+     WHERE t.job = ANY($1::uuid[]) AND t.task = ANY($2::bigint[]) AND t.status = 'working' AND ${ALIVE}`,
+    [idsOf(others), others.map(({ task }) => task)],
+  )
+  const busy = new Set(rows.map(({ job }) => job))
+  return others.filter(({ id }) => busy.has(id))
+}
+
+async function giveUp(sql: Sql, { database, settings }: Store, worn: readonly HeldRow[]): Promise<void> {
+  if (worn.length === 0) return
+  await sql.rows(
+    `UPDATE ${database.names.tables}.tasks AS t SET ${AT_REST}, status = 'failed', status_message = NULL, failure = $2,
+       expires_at = ${keptUntil('$3')} WHERE t.task = ANY($1::bigint[])`,
+    [worn.map(({ task }) => task), JSON.stringify(WORN), settings.keepMs],
+  )
+}
+
+/** Read once the rows are locked: what a worker committed at the last moment is in it. */
+async function withJournals(sql: Sql, { database }: Store, held: readonly HeldRow[]): Promise<HeldTask[]> {
+  if (held.length === 0) return []
+  const { tables } = database.names
+  const rows = await sql.rows<JournalRow>(
+    `SELECT task,
+       (SELECT coalesce(json_agg(json_build_array(s.key, s.value)), '[]') FROM ${tables}.steps AS s
+        WHERE s.task = given.task) AS steps,
+       (SELECT coalesce(json_agg(json_build_array(q.key, q.question, q.times, q.response) ORDER BY q.place), '[]')
+        FROM ${tables}.questions AS q WHERE q.task = given.task) AS asks
+     FROM unnest($1::bigint[]) AS given (task)`,
+    [held.map(({ task }) => task)],
+  )
+  const journals = new Map(rows.map((row) => [row.task, row]))
+  return held.flatMap((row) => {
+    const journal = journals.get(row.task)
+    return journal === undefined ? [] : [{ ...row, ...journal }]
+  })
+}
+
+function idsOf(jobs: readonly TaskJob[]): string[] {
+  return jobs.map(({ id }) => id)
+}

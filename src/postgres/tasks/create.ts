@@ -1,0 +1,120 @@
+/** A task and its job come into being together, and once for each call. */
+import { randomUUID } from 'node:crypto'
+import { StateError } from '../../state/index.ts'
+import { answeredBefore, entryText, type NewTask, type TaskRecord } from '../../tasks/internal.ts'
+import { digest } from '../digest.ts'
+import { NEW_RECORD_COLUMNS, type RecordRow, recordColumns, recordOf } from './records.ts'
+import type { Sql } from '../sql.ts'
+import { ALIVE, addressOf, ownerOf, type Store, textOrNull, transaction } from './store.ts'
+
+// A TTL beyond a century is one: PostgreSQL's calendar ends.
+const CENTURY_MS = 3_155_760_000_000
+const MOST_TURNS = 5
+
+export interface Creation {
+  readonly task: TaskRecord
+  /** Where it waits; undefined when its call had made it before. */
+  readonly queue: string | undefined
+}
+
+interface Prepared {
+  readonly call: Buffer
+  readonly job: string
+  readonly queue: string
+  readonly row: readonly unknown[]
+  readonly steps: readonly [keys: string[], values: (string | null)[]]
+  readonly asks: readonly [keys: string[], questions: (string | null)[], times: number[], responses: string[]]
+}
+
+export async function createTask(store: Store, task: NewTask): Promise<Creation> {
+  const prepared = await prepare(store, task)
+  return transaction(store, async (sql) => {
+    for (let turn = 0; turn < MOST_TURNS; turn++) {
+      const made = await insert(sql, store, prepared)
+      if (made !== undefined) return { task: made, queue: prepared.queue }
+      const before = await findByCall(sql, store, prepared.call)
+      if (before !== undefined) return { task: before, queue: undefined }
+      await removeExpired(sql, store, prepared.call)
+    }
+    throw new StateError('STORE_UNAVAILABLE', 'The task of this call comes and goes; try again.')
+  })
+}
+
+async function prepare(store: Store, task: NewTask): Promise<Prepared> {
+  const { maxEntryBytes } = store.settings
+  const { id, owner, tool, args, caller, journal, ttlMs } = task
+  const { own, begunAt, round } = journal
+  const asks = answeredBefore(journal)
+  const steps = [...journal.steps]
+  const stepText = (key: string, { value }: { readonly value?: unknown }) =>
+    value === undefined ? null : entryText(`The result of the step "${key}"`, value, maxEntryBytes)
+  return {
+    call: digest(store.audience, owner, journal.id),
+    job: randomUUID(),
+    queue: await store.jobs.queueOf(tool),
+    row: [
+      addressOf(store, id),
+      ownerOf(store, owner),
+      id,
+      tool,
+      entryText('The arguments', args, maxEntryBytes),
+      entryText('The caller', caller, maxEntryBytes),
+      JSON.stringify(journal.id),
+      begunAt ?? null,
+      own === undefined ? null : entryText('What a handler remembers', own, maxEntryBytes),
+      round,
+      ttlMs === null ? null : Math.min(ttlMs, CENTURY_MS),
+    ],
+    steps: [steps.map(([key]) => JSON.stringify(key)), steps.map(([key, result]) => stepText(key, result))],
+    asks: [
+      asks.map(({ key }) => JSON.stringify(key)),
+      asks.map(({ question }) => textOrNull(question)),
+      asks.map(({ times }) => times),
+      asks.map(({ response }) => entryText('An answer', response, maxEntryBytes)),
+    ],
+  }
+}
+
+/** Undefined when there is a task of this call. */
+async function insert(sql: Sql, store: Store, prepared: Prepared): Promise<TaskRecord | undefined> {
+  const { call, queue, job, steps, asks } = prepared
+  const { tables } = store.database.names
+  const [made] = await sql.rows<RecordRow & { task: string }>(
+    `INSERT INTO ${tables}.tasks AS t (address, owner, id, tool, args, caller, call_id, begun_at, own, round, expires_at,
+       call, queue, job, status)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+       now()::timestamptz(3) + $11::float8 * interval '1 millisecond', $12, $13, $14, 'working')
+     ON CONFLICT (call) DO NOTHING RETURNING t.task, ${NEW_RECORD_COLUMNS}`,
+    [...prepared.row, call, queue, job],
+  )
+  if (made === undefined) return undefined
+  if (steps[0].length > 0) {
+    await sql.rows(`INSERT INTO ${tables}.steps (task, key, value) SELECT $1, * FROM unnest($2::text[], $3::text[])`, [
+      made.task,
+      ...steps,
+    ])
+  }
+  if (asks[0].length > 0) {
+    await sql.rows(
+      `INSERT INTO ${tables}.questions (task, wire_key, key, question, times, response, state)
+       SELECT $1, key, key, question, times, response, 'answered'
+       FROM unnest($2::text[], $3::text[], $4::integer[], $5::text[]) AS given (key, question, times, response)`,
+      [made.task, ...asks],
+    )
+  }
+  await store.jobs.put(sql, queue, [{ id: job, task: made.task }], 0)
+  return recordOf(made)
+}
+
+async function findByCall(sql: Sql, store: Store, call: Buffer): Promise<TaskRecord | undefined> {
+  const [row] = await sql.rows<RecordRow>(
+    `SELECT ${recordColumns(store)} FROM ${store.database.names.tables}.tasks AS t WHERE t.call = $1 AND ${ALIVE}`,
+    [call],
+  )
+  return row && recordOf(row)
+}
+
+/** Its job, if it has one, is found to be nobody's by whoever fetches it. */
+async function removeExpired(sql: Sql, { database }: Store, call: Buffer): Promise<void> {
+  await sql.rows(`DELETE FROM ${database.names.tables}.tasks AS t WHERE t.call = $1 AND NOT ${ALIVE}`, [call])
+}

@@ -1,0 +1,176 @@
+/**
+ * What a run writes. Every statement names the lease and locks its row until it is committed, so it cannot pass a worker
+ * that takes the task over: either this is written before, and the other finds it, or it is not written at all.
+ */
+import { entryText, type LossReason, type NewQuestion, objectText, type TaskEnd } from '../../tasks/internal.ts'
+import { insertAsks } from './asking.ts'
+import { ALIVE, AT_REST, keptUntil, type Store, textOrNull, transaction } from './store.ts'
+
+export interface LeaseName {
+  readonly task: string
+  readonly epoch: string
+  readonly queue: string
+  readonly job: string
+  /** How many workers the task has lost since it last got any further. */
+  readonly losses: number
+}
+
+// $1 is the task and $2 the epoch.
+const HELD = `t.task = $1 AND t.epoch = $2 AND t.held AND t.status = 'working' AND ${ALIVE}`
+
+/** Each gives false when the lease is lost, and has then changed nothing. */
+export class LeaseWrites {
+  readonly #store: Store
+  readonly #lease: LeaseName
+  readonly #tasks: string
+  readonly #tables: string
+  readonly #held: string
+  #hasLosses: boolean
+
+  constructor(store: Store, lease: LeaseName) {
+    this.#store = store
+    this.#lease = lease
+    this.#hasLosses = lease.losses > 0
+    this.#tables = store.database.names.tables
+    this.#tasks = `${this.#tables}.tasks AS t`
+    // Steps of one run may be committed side by side, so they share the lock.
+    this.#held = `held AS (SELECT t.task FROM ${this.#tasks} WHERE ${HELD} FOR SHARE)`
+  }
+
+  /** What was committed first stays: the same write may come twice when its answer was lost. */
+  async step(key: string, { value }: { readonly value?: unknown }): Promise<boolean> {
+    const text = value === undefined ? null : this.#entry(`The result of the step "${key}"`, value)
+    const values = [JSON.stringify(key), text]
+    const insert = `INSERT INTO ${this.#tables}.steps (task, key, value) SELECT task, $3, $4 FROM held
+       ON CONFLICT (task, key) DO NOTHING`
+    if (this.#hasLosses) return this.#firstStep(insert, values)
+    const rows = await this.#rows(`WITH ${this.#held}, written AS (${insert}) SELECT FROM held`, values)
+    return rows.length > 0
+  }
+
+  /** A step that is new also forgets the workers that the task has lost so far. It has the row for itself. */
+  async #firstStep(insert: string, values: unknown[]): Promise<boolean> {
+    const [row] = await this.#rows<{ is_new: boolean }>(
+      `WITH held AS (SELECT t.task FROM ${this.#tasks} WHERE ${HELD} FOR NO KEY UPDATE),
+       written AS (${insert} RETURNING task),
+       progress AS (UPDATE ${this.#tasks} SET losses = 0 FROM written WHERE t.task = $1)
+       SELECT EXISTS (SELECT FROM written) AS is_new FROM held`,
+      values,
+    )
+    if (row?.is_new) this.#hasLosses = false
+    return row !== undefined
+  }
+
+  /** `attempt` tells a claim that is made again, because its answer was lost, from another one. */
+  async claim(key: string, attempt: string): Promise<'fresh' | 'running' | false> {
+    const [row] = await this.#rows<{ attempt: string | null }>(
+      `WITH ${this.#held}, written AS (
+         INSERT INTO ${this.#tables}.claims (task, key, attempt) SELECT task, $3, $4::uuid FROM held
+         ON CONFLICT (task, key) DO NOTHING RETURNING attempt
+       ), claimed AS (SELECT attempt FROM ${this.#tables}.claims WHERE task = $1 AND key = $3)
+       SELECT coalesce((SELECT attempt FROM written), (SELECT attempt FROM claimed)) AS attempt FROM held`,
+      [JSON.stringify(key), attempt],
+    )
+    return row !== undefined && (row.attempt === attempt ? 'fresh' : 'running')
+  }
+
+  async unclaim(key: string): Promise<boolean> {
+    const rows = await this.#rows(
+      `WITH ${this.#held}, written AS (
+         DELETE FROM ${this.#tables}.claims AS c USING held WHERE c.task = held.task AND c.key = $3
+           AND NOT EXISTS (SELECT FROM ${this.#tables}.steps AS s WHERE s.task = c.task AND s.key = c.key)
+       ) SELECT FROM held`,
+      [JSON.stringify(key)],
+    )
+    return rows.length > 0
+  }
+
+  async note(message: string): Promise<boolean> {
+    const rows = await this.#rows(
+      `UPDATE ${this.#tasks} SET status_message = $3,
+         version = t.version + (t.status_message IS DISTINCT FROM $3)::integer,
+         updated_at = CASE WHEN t.status_message IS DISTINCT FROM $3 THEN now() ELSE t.updated_at END
+       WHERE ${HELD} RETURNING 1`,
+      [this.#entry('A status message', message)],
+    )
+    return rows.length > 0
+  }
+
+  ask(questions: readonly NewQuestion[], own: unknown): Promise<boolean> {
+    const { task, epoch, queue, job } = this.#lease
+    const asks = questions.map(({ key, question, times, request }) => {
+      return {
+        key: JSON.stringify(key),
+        question: textOrNull(question),
+        times,
+        request: this.#entry('A question', request),
+      }
+    })
+    const remembered = own === undefined ? null : this.#entry('What a handler remembers', own)
+    const waiting = asks.length > 0 && `, ${AT_REST}, status = 'input_required'`
+    return transaction(this.#store, async (sql) => {
+      const rows = await sql.rows(
+        `UPDATE ${this.#tasks} SET own = $3, round = t.round + 1, losses = 0 ${waiting || ', held = false'}
+         WHERE ${HELD} RETURNING 1`,
+        [task, epoch, remembered],
+      )
+      if (rows.length === 0) return false
+      await insertAsks(sql, this.#store, task, asks)
+      if (waiting) await this.#store.jobs.remove(sql, queue, [job])
+      else await this.#store.jobs.postpone(sql, queue, job, 0)
+      return true
+    })
+  }
+
+  end(end: TaskEnd): Promise<boolean> {
+    const { task, epoch, queue, job } = this.#lease
+    const { maxEntryBytes } = this.#store.settings
+    const result = end.status === 'completed' ? objectText('The result', end.result, maxEntryBytes) : null
+    const failure = end.status === 'failed' ? objectText('The failure', end.failure, maxEntryBytes) : null
+    return transaction(this.#store, async (sql) => {
+      const rows = await sql.rows(
+        `UPDATE ${this.#tasks} SET ${AT_REST}, status = $3, status_message = $4, result = $5, failure = $6,
+           expires_at = ${keptUntil('$7')} WHERE ${HELD} RETURNING 1`,
+        [task, epoch, end.status, textOrNull(end.statusMessage), result, failure, this.#store.settings.keepMs],
+      )
+      if (rows.length > 0) await this.#store.jobs.remove(sql, queue, [job])
+      return rows.length > 0
+    })
+  }
+
+  giveBack(): Promise<boolean> {
+    const { task, epoch, queue, job } = this.#lease
+    return transaction(this.#store, async (sql) => {
+      const rows = await sql.rows(`UPDATE ${this.#tasks} SET held = false WHERE ${HELD} RETURNING 1`, [task, epoch])
+      if (rows.length > 0) await this.#store.jobs.postpone(sql, queue, job, 0)
+      return rows.length > 0
+    })
+  }
+
+  /** The job is the lease: whoever takes the task over puts another in its place. */
+  async renew(holdMs: number): Promise<boolean> {
+    const { queue, job } = this.#lease
+    return this.#store.jobs.postpone(await this.#store.database.statements(), queue, job, holdMs)
+  }
+
+  /** Undefined while the lease is held. */
+  async lossOf(): Promise<LossReason | undefined> {
+    const [row] = await this.#rows<{ status: string; is_held: boolean }>(
+      `SELECT t.status, t.epoch = $2 AND t.held AND t.status = 'working' AS is_held
+       FROM ${this.#tasks} WHERE t.task = $1 AND ${ALIVE}`,
+      [],
+    )
+    if (row === undefined) return 'expired'
+    if (row.is_held) return undefined
+    return row.status === 'cancelled' ? 'cancelled' : 'taken'
+  }
+
+  async #rows<Row>(text: string, values: unknown[]): Promise<Row[]> {
+    const { task, epoch } = this.#lease
+    return (await this.#store.database.statements()).rows<Row>(text, [task, epoch, ...values])
+  }
+
+  #entry(what: string, value: unknown): string {
+    return entryText(what, value, this.#store.settings.maxEntryBytes)
+  }
+}

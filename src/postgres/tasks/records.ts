@@ -1,0 +1,127 @@
+/** Tasks as their owners see them. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { StateError } from '../../state/index.ts'
+import {
+  cursorUnknown,
+  type Page,
+  PAGE_BYTES,
+  readObject,
+  readString,
+  type TaskFailure,
+  type TaskRecord,
+} from '../../tasks/internal.ts'
+import type { Sql } from '../sql.ts'
+import { ALIVE, type Store, type TaskName } from './store.ts'
+
+export interface RecordRow {
+  readonly id: string
+  readonly tool: string
+  readonly status: TaskRecord['status']
+  readonly status_message: string | null
+  readonly created_ms: number
+  readonly updated_ms: number
+  readonly ttl_ms: number | null
+  readonly result: string | null
+  readonly failure: string | null
+  readonly questions: readonly (readonly [wireKey: string, request: string])[] | null
+}
+
+const COLUMNS = `
+    t.id, t.tool, t.status, t.status_message, t.result, t.failure,
+    (extract(epoch FROM t.created_at) * 1000)::float8 AS created_ms,
+    (extract(epoch FROM t.updated_at) * 1000)::float8 AS updated_ms,
+    (extract(epoch FROM t.expires_at - t.created_at) * 1000)::float8 AS ttl_ms`
+
+/** The columns of a record, of `tasks AS t`: the same work whatever the status. */
+export function recordColumns({ database }: Store): string {
+  return `${COLUMNS},
+    (SELECT json_agg(json_build_array(q.wire_key, q.request) ORDER BY q.place)
+     FROM ${database.names.tables}.questions AS q
+     WHERE q.task = t.task AND q.state = 'open' AND t.status = 'input_required') AS questions`
+}
+
+/** The columns of a record of a task that has not asked anything yet. */
+export const NEW_RECORD_COLUMNS = `${COLUMNS}, NULL AS questions`
+
+export async function readTask(sql: Sql, store: Store, { address, owner }: TaskName): Promise<TaskRecord | undefined> {
+  const [row] = await sql.rows<RecordRow>(
+    `SELECT ${recordColumns(store)} FROM ${store.database.names.tables}.tasks AS t
+     WHERE t.address = $1 AND t.owner = $2 AND ${ALIVE}`,
+    [address, owner],
+  )
+  return row && recordOf(row)
+}
+
+export interface ListOptions {
+  readonly owner: Buffer
+  /** The address of the task to go on after. */
+  readonly after: Buffer | undefined
+  readonly limit: number
+}
+
+export async function listTasks(sql: Sql, store: Store, { owner, after, limit }: ListOptions): Promise<Page> {
+  const before = after === undefined ? null : await placeOf(sql, store, { address: after, owner })
+  const rows = await sql.rows<RecordRow & { found: number }>(
+    `WITH page AS (
+       SELECT t.* FROM ${store.database.names.tables}.tasks AS t
+       WHERE t.owner = $1 AND ($2::bigint IS NULL OR t.task < $2) AND ${ALIVE} ORDER BY t.task DESC LIMIT $3
+     ), sized AS (
+       SELECT page.*, count(*) OVER ()::integer AS found,
+         sum(octet_length(result)) OVER (ORDER BY task DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS size
+       FROM page
+     )
+     SELECT ${recordColumns(store)}, t.found FROM sized AS t
+     WHERE t.size IS NULL OR t.size <= $4 ORDER BY t.task DESC LIMIT $3 - 1`,
+    [owner, before, limit + 1, PAGE_BYTES],
+  )
+  return {
+    tasks: rows.flatMap((row) => listed(store, row)),
+    next: (rows[0]?.found ?? 0) > rows.length ? rows.at(-1)?.id : undefined,
+  }
+}
+
+/** Also of a task whose time is over: a list goes on from there as long as its row is left. */
+async function placeOf(sql: Sql, { database }: Store, { address, owner }: TaskName): Promise<string> {
+  const [row] = await sql.rows<{ task: string }>(
+    `SELECT task FROM ${database.names.tables}.tasks WHERE address = $1 AND owner = $2`,
+    [address, owner],
+  )
+  if (row === undefined) throw cursorUnknown()
+  return row.task
+}
+
+/** A task that cannot be read is left out of a list, so that the others can be seen. */
+function listed({ logger }: Store, row: RecordRow): TaskRecord[] {
+  try {
+    return [recordOf(row)]
+  } catch (error) {
+    if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
+    logger().error({ task: row.id }, 'A task cannot be read and is left out of a list.')
+    return []
+  }
+}
+
+export function recordOf(row: RecordRow): TaskRecord {
+  const { id, tool, status, status_message: message, result, failure, questions } = row
+  return {
+    id,
+    tool,
+    status,
+    statusMessage: message === null ? undefined : readString(message),
+    createdAt: row.created_ms,
+    updatedAt: row.updated_ms,
+    ttlMs: row.ttl_ms,
+    questions: new Map(questions?.map(([wireKey, request]) => [readString(wireKey), readRequest(request)])),
+    result: result === null ? undefined : readObject(result),
+    failure: failure === null ? undefined : readFailure(failure),
+  }
+}
+
+// Only `ask` writes requests, and only `end` failures; each was given one.
+function readRequest(text: string): InputRequest {
+  return readObject(text) as unknown as InputRequest
+}
+
+function readFailure(text: string): TaskFailure {
+  return readObject(text) as unknown as TaskFailure
+}

@@ -1,4 +1,0 @@
-import { newPostgresStore } from '../../../test/postgres/engineStore.ts'
-import { engineContract } from '../engineContract.ts'
-
-engineContract('the engine in PostgreSQL', newPostgresStore)

@@ -1,0 +1,60 @@
+/**
+ * Sorts what a client answered. What cannot be an answer to its question is refused here, before any handler runs; what
+ * only the handler's own form can tell is told when it runs.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { answersInShape, isObject, type Json } from '../../protocol/index.ts'
+import type { Answers } from '../engine.ts'
+
+export function sortAnswers(questions: ReadonlyMap<string, InputRequest>, responses: Json): Answers {
+  const accepted = new Map<string, Json>()
+  const refused = new Set<string>()
+  for (const [key, request] of questions) {
+    if (!Object.hasOwn(responses, key)) continue
+    const response = responses[key]
+    if (answersInShape(request, response) && fitsForm(request, response)) accepted.set(key, response)
+    else refused.add(key)
+  }
+  return { accepted, refused }
+}
+
+/** Whether an accepted form has its required fields, each of its type. */
+function fitsForm(request: InputRequest, { action, content }: Json): boolean {
+  if (request.method !== 'elicitation/create' || request.params.mode === 'url' || action !== 'accept') return true
+  if (!isObject(content)) return false
+  // A handler in explicit style writes its requests itself, and may leave out what is not needed.
+  const { properties = {}, required = [] } = (request.params.requestedSchema ?? {}) as Partial<FormSchema>
+  const hasRequired = required.every((name) => Object.hasOwn(content, name))
+  return hasRequired && Object.entries(properties).every(([name, field]) => fitsField(field, own(content, name)))
+}
+
+interface FormSchema {
+  readonly properties: Json
+  readonly required: readonly string[]
+}
+
+function fitsField(field: unknown, value: unknown): boolean {
+  if (value === undefined || !isObject(field)) return true
+  switch (field['type']) {
+    case 'string':
+      return typeof value === 'string' && isChoice(field, value)
+    case 'number':
+      return typeof value === 'number'
+    case 'integer':
+      return Number.isInteger(value)
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'array':
+      return Array.isArray(value)
+    default:
+      return true
+  }
+}
+
+function isChoice({ enum: choices }: Json, value: string): boolean {
+  return !Array.isArray(choices) || choices.includes(value)
+}
+
+function own(content: Json, name: string): unknown {
+  return Object.hasOwn(content, name) ? content[name] : undefined
+}

@@ -1,0 +1,49 @@
+/** What the dialects of `tasks/…` stand on. */
+import { type Json, ProtocolError } from '../../protocol/index.ts'
+import type { Call, TaskHost } from '../../server/index.ts'
+import { ownerOf } from './caller.ts'
+import type { TaskEngine, TaskRecord } from '../engine.ts'
+import { TaskError } from '../errors.ts'
+
+export interface DialectOptions {
+  readonly host: TaskHost
+  /** The engine, once it is open. */
+  readonly engine: () => Promise<TaskEngine>
+  readonly pollMs: number
+}
+
+/** What a client gave too much of, or made up, is its own fault and is told so. */
+export async function fromClient<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof TaskError)) throw error
+    throw new ProtocolError('PARAMS_INVALID', error.message)
+  }
+}
+
+/** A task as its owner asks for it. An id that is nobody's and one that is somebody else's are answered alike. */
+export async function ownTask({ engine }: DialectOptions, call: Call, id: string): Promise<TaskRecord> {
+  return known(await (await engine()).read(id, ownerOf(call)))
+}
+
+export function known(task: TaskRecord | undefined): TaskRecord {
+  if (task !== undefined) return task
+  throw new ProtocolError('PARAMS_INVALID', 'There is no such task (any more).')
+}
+
+export function taskIdIn({ taskId }: Json): string {
+  if (typeof taskId === 'string' && taskId.length > 0 && taskId.length <= 512 && taskId.isWellFormed()) return taskId
+  throw new ProtocolError('PARAMS_INVALID', '"params.taskId" must be the id of a task.')
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** An object that may have any key, `__proto__` included. */
+export function toObject<T>(entries: ReadonlyMap<string, T>): Record<string, T> {
+  const object = Object.create(null) as Record<string, T>
+  for (const [key, value] of entries) object[key] = value
+  return object
+}

@@ -1,0 +1,94 @@
+/** Tasks of the revision 2026-07-28: the extension io.modelcontextprotocol/tasks (SEP-2663). */
+import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
+import type { Call } from '../../server/index.ts'
+import { sortAnswers } from './answers.ts'
+import { ownerOf } from './caller.ts'
+import { type DialectOptions, fromClient, iso, known, ownTask, taskIdIn, toObject } from './dialect.ts'
+import type { TaskRecord } from '../engine.ts'
+
+export type TaskMethod = (call: Call) => Promise<string>
+
+export function modernMethods(options: DialectOptions): ReadonlyMap<string, TaskMethod> {
+  const { host, engine } = options
+  return new Map<string, TaskMethod>([
+    [
+      'tasks/get',
+      async (call) => {
+        assertDeclared(call)
+        const task = await ownTask(options, call, taskIdIn(call.params))
+        return host.write(modernTask(task, options.pollMs), call.peer)
+      },
+    ],
+    [
+      'tasks/update',
+      async (call) => {
+        assertDeclared(call)
+        const id = taskIdIn(call.params)
+        const { inputResponses } = call.params
+        if (!isObject(inputResponses)) {
+          throw new ProtocolError('PARAMS_INVALID', '"params.inputResponses" must be an object.')
+        }
+        const task = await ownTask(options, call, id)
+        const answers = sortAnswers(task.questions, inputResponses)
+        known(await fromClient((await engine()).answer(id, ownerOf(call), answers)))
+        return host.write({}, call.peer)
+      },
+    ],
+    [
+      'tasks/cancel',
+      async (call) => {
+        assertDeclared(call)
+        known(await (await engine()).cancel(taskIdIn(call.params), ownerOf(call)))
+        return host.write({}, call.peer)
+      },
+    ],
+  ])
+}
+
+/** In place of the result of a call. */
+export function modernCreated(task: TaskRecord, pollMs: number): Json {
+  return { resultType: 'task', ...seed(task, pollMs) }
+}
+
+/** Everything there is to know of a task, as `tasks/get` and `notifications/tasks` tell it. */
+export function modernTask(task: TaskRecord, pollMs: number): Json {
+  switch (task.status) {
+    case 'input_required':
+      return { ...seed(task, pollMs), inputRequests: toObject(task.questions) }
+    case 'completed':
+      return { ...seed(task, pollMs), result: task.result ?? {} }
+    case 'failed':
+      return { ...seed(task, pollMs), error: task.failure }
+    case 'working':
+    case 'cancelled':
+      return seed(task, pollMs)
+    default:
+      return task.status satisfies never
+  }
+}
+
+export function assertDeclared({ peer }: Call): void {
+  if (declaresTasks(peer.capabilities)) return
+  throw new ProtocolError('CAPABILITY_MISSING', 'This needs a client that declares the tasks extension.', {
+    requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
+  })
+}
+
+function seed(task: TaskRecord, pollMs: number): Json {
+  const { id, status, createdAt, updatedAt, ttlMs } = task
+  const statusMessage = messageOf(task)
+  return {
+    taskId: id,
+    status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: iso(createdAt),
+    lastUpdatedAt: iso(updatedAt),
+    ttlMs,
+    pollIntervalMs: pollMs,
+  }
+}
+
+function messageOf({ status, statusMessage, failure }: TaskRecord): string | undefined {
+  if (status === 'input_required') return undefined // what it did before says nothing of what it asks
+  return statusMessage ?? failure?.message
+}

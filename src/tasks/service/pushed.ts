@@ -1,0 +1,56 @@
+/** Questions of a task on the stream of a `tasks/result`, for clients of the revision 2025-11-25. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { randomUUID } from 'node:crypto'
+import { isObject, type Json, ProtocolError, relatedTask } from '../../protocol/index.ts'
+import type { Call } from '../../server/index.ts'
+import { sortAnswers } from './answers.ts'
+import { ownerOf } from './caller.ts'
+import { fromClient } from './dialect.ts'
+import type { TaskEngine, TaskRecord } from '../engine.ts'
+import { follow } from './waitFor.ts'
+
+/** An answer that reached another instance than the one that asked goes on there, and brings itself along. */
+export async function takeCarried(engine: TaskEngine, call: Call, task: TaskRecord): Promise<void> {
+  const { inputResponses } = call.params
+  if (call.revived === undefined || !isObject(inputResponses)) return
+  await fromClient(engine.answer(task.id, ownerOf(call), sortAnswers(task.questions, inputResponses)))
+}
+
+/** Resolves when the task asks nothing any more, because of these answers or because somebody else gave them. */
+export async function pushQuestions(
+  engine: TaskEngine,
+  call: Call,
+  task: TaskRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const { channel } = call
+  if (channel.push === undefined) {
+    throw new ProtocolError('MESSAGE_INVALID', 'This connection cannot carry a question to the client.')
+  }
+  const name = call.revived?.id ?? randomUUID()
+  const answered = Array.from(task.questions, async ([key, request]) => {
+    const carried = { key, id: name, body: () => ({}) }
+    const response = await channel.push?.(related(request, task.id), carried)
+    const answers = sortAnswers(new Map([[key, request]]), { [key]: response })
+    await fromClient(engine.answer(task.id, ownerOf(call), answers))
+  })
+  const moved = new AbortController()
+  const elsewhere = follow(engine, {
+    id: task.id,
+    owner: ownerOf(call),
+    until: ({ questions }) => [...task.questions.keys()].every((key) => !questions.has(key)),
+    signal: AbortSignal.any([signal, moved.signal]),
+  })
+  try {
+    await Promise.race([Promise.all(answered), elsewhere])
+  } finally {
+    moved.abort()
+    for (const answer of answered) answer.catch(() => {}) // those that nobody needs any more
+  }
+}
+
+function related(request: InputRequest, taskId: string): InputRequest {
+  const params = (request.params ?? {}) as Json
+  const _meta = { ...(params['_meta'] as Json | undefined), ...relatedTask(taskId) }
+  return { ...request, params: { ...params, _meta } } as InputRequest
+}

@@ -1,0 +1,76 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { newJournal } from '../../journal/index.ts'
+import type { TaskHost, TaskWork } from '../../server/index.ts'
+import type { Lease } from '../engine.ts'
+import { Runner } from './runner.ts'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+function hostThat(play: TaskHost['play']): TaskHost {
+  return { audience: 'x', logger: () => silent, knowsCallers: false, write: () => '', play }
+}
+
+/** A lease that notes how it ended. */
+function newLease(): { lease: Lease; abort: AbortController; ends: string[] } {
+  const abort = new AbortController()
+  const ends: string[] = []
+  const lease = {
+    id: 'a',
+    tool: 'chore',
+    args: {},
+    caller: {},
+    journal: newJournal('call'),
+    signal: abort.signal,
+    note: async () => {},
+    end: async ({ status }: { status: string }) => void ends.push(status),
+    giveBack: async () => void ends.push('given back'),
+  }
+  return { lease: lease as unknown as Lease, abort, ends }
+}
+
+/** Runs until its signal is aborted; gives why. */
+async function hang({ signal }: TaskWork): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+}
+
+test('a run is told when its lease is lost, and why', async () => {
+  let heard: unknown
+  const runner = new Runner(
+    hostThat((work) => hang(work).catch((error: unknown) => ((heard = error), { kind: 'handed-over' }))),
+  )
+  const { lease, abort, ends } = newLease()
+  const running = runner.run(lease)
+  abort.abort(new Error('taken'))
+  await running
+  expect(heard).toEqual(new Error('taken'))
+  expect(ends).toEqual([])
+})
+
+test('whoever gives up tells every run, gives its task back, and lets nothing of it be written', async () => {
+  const runner = new Runner(hostThat((work) => hang(work).catch(() => ({ kind: 'completed', result: {} }))))
+  const leases = [newLease(), newLease()]
+  const running = Promise.all(leases.map(({ lease }) => runner.run(lease)))
+  await runner.giveUp()
+  await running
+  expect(leases.map(({ ends }) => ends)).toEqual([['given back'], ['given back']])
+})
+
+test('nothing is kept of a run that is over, although its handler still listens', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const signals: WeakRef<AbortSignal>[] = []
+  const runner = new Runner(
+    hostThat(async ({ signal }) => {
+      signal.addEventListener('abort', () => {})
+      signals.push(new WeakRef(signal))
+      return { kind: 'completed', result: {} }
+    }),
+  )
+  for (let count = 0; count < 10; count++) await runner.run(newLease().lease)
+  await turn()
+  collect()
+  expect(signals.filter((signal) => signal.deref() !== undefined).length).toBeLessThan(2)
+})

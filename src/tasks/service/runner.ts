@@ -1,0 +1,121 @@
+/**
+ * Turns leases into runs of handlers.
+ *
+ * - What a run did is committed before anything depends on it, and how it stopped before its lease ends.
+ * - A run whose lease is lost is nobody's business any more: what it still does is refused by the engine.
+ * - When the process is about to end, runs hand over at their next checkpoint, step boundaries included in what another
+ *   run will find; what has not stopped by the deadline is given back as it is.
+ */
+import type { Stretch, TaskCaller, TaskHost } from '../../server/index.ts'
+import type { Lease, NewQuestion } from '../engine.ts'
+import { isUnkeepable } from '../entry.ts'
+import { isLeaseLost } from '../errors.ts'
+import { persist } from './writeRetry.ts'
+import { StatusNotes } from './statusNotes.ts'
+
+export class Runner {
+  readonly #host: TaskHost
+  /** What is under way, and how each run is told to stop. */
+  readonly #underWay = new Map<Lease, AbortController>()
+  #draining = false
+
+  constructor(host: TaskHost) {
+    this.#host = host
+  }
+
+  /** Runs a task until its lease has ended. Never rejects. */
+  readonly run = async (lease: Lease): Promise<void> => {
+    const stop = stopping(lease)
+    this.#underWay.set(lease, stop)
+    try {
+      await this.#play(lease, stop.signal)
+    } catch (error) {
+      if (!isLeaseLost(error)) this.#tell('error', lease, error, 'A task could not be settled; it is run again.')
+    } finally {
+      this.#underWay.delete(lease)
+    }
+  }
+
+  /** From here on checkpoints hand over. */
+  drain(): void {
+    this.#draining = true
+  }
+
+  /** Stops waiting for what is still under way: handlers are told, and their tasks are anybody's. */
+  async giveUp(): Promise<void> {
+    const left = [...this.#underWay]
+    for (const [, stop] of left) stop.abort()
+    await Promise.allSettled(left.map(([lease]) => lease.giveBack()))
+  }
+
+  async #play(lease: Lease, signal: AbortSignal): Promise<void> {
+    const { id, tool, args, journal } = lease
+    const remembered = journal.own
+    const notes = new StatusNotes((message) => lease.note(message))
+    const persisted = <T>(write: () => Promise<T>): Promise<T> =>
+      persist(write, signal, (error) => this.#tell('warn', lease, error, 'A task waits for its store.'))
+    const stretch = await this.#host.play({
+      id,
+      tool,
+      args,
+      journal,
+      signal,
+      // The caller was written by `callerOf`; the engine kept it as it was.
+      caller: lease.caller as unknown as TaskCaller,
+      commit: (key, result) => persisted(() => lease.step(key, result)),
+      claim: (use) => persisted(() => lease.claim(use)),
+      unclaim: (use) => persisted(() => lease.unclaim(use)),
+      progress: notes.progress,
+      draining: () => this.#draining,
+    })
+    // While a task waits for people, they see it; the end of one has words of its own.
+    await notes.end(stretch.kind === 'asked' ? 'written' : 'dropped')
+    await persisted(() => settle(lease, stretch, remembered)).catch((error: unknown) => {
+      // Run again, it would come to the same.
+      if (!isUnkeepable(error)) throw error
+      this.#tell('error', lease, error, 'What a tool gave cannot be kept.')
+      const failure = { code: -32603, message: error.message }
+      return persisted(() => lease.end({ status: 'failed', failure }))
+    })
+  }
+
+  #tell(level: 'warn' | 'error', { id, tool }: Lease, error: unknown, sentence: string): void {
+    const err = error instanceof Error ? { name: error.name, message: error.message } : {}
+    this.#host.logger()[level]({ task: id, tool, err }, sentence)
+  }
+}
+
+/**
+ * Aborted with the lease, or by whoever ends the process. Not by `AbortSignal.any`: Node keeps what that gives for ever
+ * once somebody listens, and handlers do.
+ */
+function stopping({ signal }: Lease): AbortController {
+  const stop = new AbortController()
+  if (signal.aborted) stop.abort(signal.reason)
+  else signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true })
+  return stop
+}
+
+async function settle(lease: Lease, stretch: Stretch, remembered: unknown): Promise<void> {
+  switch (stretch.kind) {
+    case 'completed':
+      return lease.end({ status: 'completed', result: stretch.result })
+    case 'failed': {
+      const { code, message, data } = stretch.error
+      return lease.end({ status: 'failed', failure: { code, message, ...(data !== undefined && { data }) } })
+    }
+    case 'asked':
+      return lease.ask(questionsOf(lease, stretch.requests), lease.journal.own)
+    case 'handed-over':
+      return lease.journal.own === remembered ? lease.giveBack() : lease.ask([], lease.journal.own)
+    default:
+      return stretch satisfies never
+  }
+}
+
+function questionsOf({ journal }: Lease, requests: Extract<Stretch, { kind: 'asked' }>['requests']): NewQuestion[] {
+  return Array.from(requests, ([key, request]) => {
+    const { question, times } = journal.open.get(key) ?? { question: undefined, times: 1 }
+    return { key, request, question, times }
+  })
+}

@@ -1,0 +1,157 @@
+/** The desk between a server and an engine: calls become tasks here, and clients ask for them in their dialect. */
+import { randomUUID } from 'node:crypto'
+import type { Journal } from '../../journal/index.ts'
+import {
+  type Era,
+  isObject,
+  type Json,
+  ProtocolError,
+  ROUNDS_CAPABILITY,
+  TASKS_EXTENSION,
+} from '../../protocol/index.ts'
+import type { Call, NewWork, TaskDesk, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
+import { callerOf, ownerOf } from './caller.ts'
+import { type DeskOptions, type DeskSettings, deskSettings } from './settings.ts'
+import { type DialectOptions, fromClient } from './dialect.ts'
+import type { TaskEngine, Working } from '../engine.ts'
+import { listenToTasks } from './notifications.ts'
+import { assertDeclared, modernCreated, modernMethods, type TaskMethod } from './modernDialect.ts'
+import { Runner } from './runner.ts'
+import { sessionCreated, sessionMethods } from './sessionDialect.ts'
+
+/** Tasks for `createServer`, over any engine. */
+export function tasksOn(engine: TaskEngine, options: DeskOptions = {}): Tasks {
+  const settings = deskSettings(options)
+  return { attach: (host) => new Desk(engine, settings, host) }
+}
+
+/**
+ * Whether the caller went away before it knew of its task, so that nobody ever will. A later round can be sent again, and
+ * then finds its task.
+ */
+function isForgotten({ channel }: Call, { round }: Journal): boolean {
+  return channel.cancelled && round === 0
+}
+
+class Desk implements TaskDesk {
+  readonly #engine: TaskEngine
+  readonly #host: TaskHost
+  readonly #settings: DeskSettings
+  readonly #runner: Runner
+  readonly #modern: ReadonlyMap<string, TaskMethod>
+  readonly #session: ReadonlyMap<string, TaskMethod>
+  readonly #tools = new Set<string>()
+  #opening: Promise<TaskEngine> | undefined
+  #working: Working | undefined
+  #drains = false
+
+  constructor(engine: TaskEngine, settings: DeskSettings, host: TaskHost) {
+    this.#engine = engine
+    this.#host = host
+    this.#settings = settings
+    this.#runner = new Runner(host)
+    const dialect: DialectOptions = { host, engine: () => this.#opened(), pollMs: settings.pollMs }
+    this.#modern = modernMethods(dialect)
+    this.#session = sessionMethods(dialect)
+  }
+
+  capabilities(era: Era): Json {
+    if (era === 'modern') return { extensions: { [TASKS_EXTENSION]: {} } }
+    const list = this.#host.knowsCallers && { list: {} }
+    const experimental = { [ROUNDS_CAPABILITY]: {} } // questions of tasks as results, for clients that declare it, too
+    return { experimental, tasks: { ...list, cancel: {}, requests: { tools: { call: {} } } } }
+  }
+
+  async create(call: Call, { tool, args, journal }: NewWork): Promise<string> {
+    const { pollMs } = this.#settings
+    const engine = await this.#opened()
+    const owner = ownerOf(call)
+    const creating = engine.create({
+      id: `${tool}_${randomUUID()}`,
+      owner,
+      tool,
+      args,
+      caller: { ...callerOf(call) },
+      journal,
+      ttlMs: this.#ttlFor(call),
+    })
+    const task = await fromClient(creating)
+    if (isForgotten(call, journal)) await engine.cancel(task.id, owner)
+    if (call.peer.era === 'modern') return this.#host.write(modernCreated(task, pollMs), call.peer)
+    return JSON.stringify(sessionCreated(task, pollMs, call))
+  }
+
+  method({ method, peer, principal }: Call): TaskMethod | undefined {
+    if (peer.era === 'modern') return this.#modern.get(method)
+    if (method === 'tasks/list' && principal === undefined) return undefined
+    if (method === 'tasks/input_response' && !peer.rounds) return undefined
+    return this.#session.get(method)
+  }
+
+  async listen(call: Call, taskIds: readonly string[], send: (task: Json) => void): Promise<TaskListening> {
+    assertDeclared(call)
+    return listenToTasks(await this.#opened(), { owner: ownerOf(call), taskIds, send, pollMs: this.#settings.pollMs })
+  }
+
+  async start(tools: readonly string[]): Promise<void> {
+    for (const tool of tools) this.#tools.add(tool)
+    await this.#opened()
+  }
+
+  serve(tool: string): void {
+    this.#tools.add(tool)
+    this.#working?.serve(tool)
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#drains = true
+    this.#runner.drain()
+    const stopped = this.#working?.stop()
+    if (stopped === undefined) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), deadlineMs)
+    })
+    if ((await Promise.race([stopped, late])) === 'late') await this.#runner.giveUp()
+    clearTimeout(timer)
+  }
+
+  async close(): Promise<void> {
+    const isOpen = await this.#opening?.then(
+      () => true,
+      () => false,
+    )
+    if (isOpen) await this.#engine.close()
+  }
+
+  /** The engine, open and at work. What failed is tried again by whoever comes next. */
+  #opened(): Promise<TaskEngine> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async #open(): Promise<TaskEngine> {
+    const { audience, logger } = this.#host
+    await this.#engine.open({ audience, logger })
+    const { concurrency } = this.#settings
+    if (concurrency > 0 && !this.#drains) {
+      this.#working ??= this.#engine.work({ tools: [...this.#tools], concurrency, run: this.#runner.run })
+    }
+    return this.#engine
+  }
+
+  /** Session-era clients ask for a life; the stateless revision leaves it to the server. */
+  #ttlFor({ peer, params }: Call): number | null {
+    const { ttlMs, maxTtlMs } = this.#settings
+    const { task } = params
+    const asked = peer.era === 'legacy' && isObject(task) ? task['ttl'] : undefined
+    if (asked === undefined || asked === null) return ttlMs
+    if (typeof asked !== 'number' || !Number.isInteger(asked) || asked <= 0) {
+      throw new ProtocolError('PARAMS_INVALID', '"params.task.ttl" must be a whole number of milliseconds from 1 on.')
+    }
+    return Math.min(asked, maxTtlMs)
+  }
+}

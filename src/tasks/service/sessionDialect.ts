@@ -1,0 +1,145 @@
+/**
+ * Tasks of the session era: those of the revision 2025-11-25 as published, and those of SEP-2322 toward clients that
+ * declared `dev.pannier/rounds`. The two differ in what `tasks/result` does while input is required: the first pushes the
+ * questions on its own stream and waits for the end, the second gives them back at once and takes the answers by
+ * `tasks/input_response`.
+ */
+import {
+  hasEnded,
+  isObject,
+  type Json,
+  ProtocolError,
+  readRelatedTask,
+  relatedTask,
+  TaskFailed,
+} from '../../protocol/index.ts'
+import type { Call } from '../../server/index.ts'
+import { sortAnswers } from './answers.ts'
+import { ownerOf } from './caller.ts'
+import { type DialectOptions, fromClient, iso, known, ownTask, taskIdIn, toObject } from './dialect.ts'
+import type { TaskRecord } from '../engine.ts'
+import { follow } from './waitFor.ts'
+import type { TaskMethod } from './modernDialect.ts'
+import { pushQuestions, takeCarried } from './pushed.ts'
+
+const PAGE = 100
+
+export function sessionMethods(options: DialectOptions): ReadonlyMap<string, TaskMethod> {
+  const { engine, pollMs } = options
+  return new Map<string, TaskMethod>([
+    [
+      'tasks/get',
+      async (call) => JSON.stringify(sessionTask(await ownTask(options, call, taskIdIn(call.params)), pollMs, call)),
+    ],
+    ['tasks/result', (call) => taskResult(options, call)],
+    ['tasks/input_response', (call) => inputResponse(options, call)],
+    [
+      'tasks/cancel',
+      async (call) => {
+        const id = taskIdIn(call.params)
+        if (hasEnded((await ownTask(options, call, id)).status)) throw endedAlready()
+        const task = known(await (await engine()).cancel(id, ownerOf(call)))
+        if (task.status !== 'cancelled') throw endedAlready()
+        return JSON.stringify(sessionTask(task, pollMs, call))
+      },
+    ],
+    [
+      'tasks/list',
+      async (call) => {
+        const { cursor } = call.params
+        if (cursor !== undefined && typeof cursor !== 'string') {
+          throw new ProtocolError('PARAMS_INVALID', '"params.cursor" must be a cursor of this list.')
+        }
+        const { tasks, next } = await fromClient((await engine()).list(ownerOf(call), cursor, PAGE))
+        const listed = tasks.map((task) => sessionTask(task, pollMs, call))
+        return JSON.stringify({ tasks: listed, ...(next !== undefined && { nextCursor: next }) })
+      },
+    ],
+  ])
+}
+
+/** In place of the result of a call. */
+export function sessionCreated(task: TaskRecord, pollMs: number, call: Call): Json {
+  const statusMessage = `Task has been created for ${task.tool} tool invocation.`
+  return { task: { ...sessionTask(task, pollMs, call), statusMessage } }
+}
+
+function sessionTask(task: TaskRecord, pollMs: number, { peer }: Call): Json {
+  const { id, createdAt, updatedAt, ttlMs } = task
+  const status = statusOf(task)
+  return {
+    taskId: id,
+    status,
+    statusMessage: messageOf(task, peer.rounds),
+    createdAt: iso(createdAt),
+    lastUpdatedAt: iso(updatedAt),
+    ttl: ttlMs,
+    pollInterval: pollMs,
+  }
+}
+
+/** In this era a tool that says it failed has failed as a task, too. */
+function statusOf({ status, result }: TaskRecord): TaskRecord['status'] {
+  return status === 'completed' && result?.['isError'] === true ? 'failed' : status
+}
+
+function messageOf(task: TaskRecord, rounds: boolean): string | undefined {
+  switch (statusOf(task)) {
+    case 'input_required':
+      return rounds ? 'Input Required to Proceed call tasks/result' : 'Input is required; call tasks/result.'
+    case 'completed':
+      return task.statusMessage ?? 'Task has been completed successfully, call tasks/result'
+    case 'failed':
+      return task.statusMessage ?? task.failure?.message ?? 'Task has failed, call tasks/result'
+    default:
+      return task.statusMessage
+  }
+}
+
+async function taskResult(options: DialectOptions, call: Call): Promise<string> {
+  const id = taskIdIn(call.params)
+  const engine = await options.engine()
+  await takeCarried(engine, call, await ownTask(options, call, id))
+  const gone = new AbortController()
+  call.channel.onCancel(() => gone.abort())
+  if (call.channel.cancelled) gone.abort()
+  const until = ({ status }: TaskRecord): boolean => status !== 'working'
+  for (;;) {
+    const task = known(await follow(engine, { id, owner: ownerOf(call), until, signal: gone.signal }))
+    if (hasEnded(task.status)) return options.host.write(ended(task), call.peer)
+    if (call.peer.rounds) return options.host.write(asking(task), call.peer)
+    await pushQuestions(engine, call, task, gone.signal)
+  }
+}
+
+function asking({ id, questions }: TaskRecord): Json {
+  return { resultType: 'input_required', inputRequests: toObject(questions), _meta: relatedTask(id) }
+}
+
+/** What the call would have answered, were it none. */
+function ended({ id, status, result, failure }: TaskRecord): Json {
+  if (status === 'completed' && result !== undefined) {
+    return { ...result, _meta: { ...(result['_meta'] as Json | undefined), ...relatedTask(id) } }
+  }
+  throw new TaskFailed(failure ?? { code: -32603, message: 'The task was cancelled.' })
+}
+
+async function inputResponse(options: DialectOptions, call: Call): Promise<string> {
+  const id = readRelatedTask(call.meta)
+  const { inputResponses } = call.params
+  if (id === undefined) {
+    throw new ProtocolError('PARAMS_INVALID', '"params._meta" must name the task that the answers belong to.')
+  }
+  if (!isObject(inputResponses)) {
+    throw new ProtocolError('PARAMS_INVALID', '"params.inputResponses" must be an object.')
+  }
+  const task = await ownTask(options, call, id)
+  if (task.status !== 'input_required') throw new ProtocolError('PARAMS_INVALID', 'The task asks nothing (any more).')
+  const answers = sortAnswers(task.questions, inputResponses)
+  await fromClient((await options.engine()).answer(id, ownerOf(call), answers))
+  return JSON.stringify({ _meta: relatedTask(id) })
+}
+
+function endedAlready(): ProtocolError {
+  return new ProtocolError('PARAMS_INVALID', 'The task has ended already, so it cannot be cancelled.')
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { StateError } from '../../state/index.ts'
+import { persist } from './writeRetry.ts'
+
+const away = new StateError('STORE_UNAVAILABLE', 'away')
+
+test('a write is made again until the store is back', async () => {
+  let tries = 0
+  const write = async (): Promise<string> => {
+    tries++
+    if (tries < 3) throw away
+    return 'written'
+  }
+  const told: unknown[] = []
+  expect(await persist(write, new AbortController().signal, (error) => told.push(error))).toBe('written')
+  expect(tries).toBe(3)
+  expect(told).toEqual([away])
+})
+
+test('other faults are not tried again', async () => {
+  let tries = 0
+  const write = async (): Promise<void> => {
+    tries++
+    throw new StateError('STORE_CORRUPT', 'damaged')
+  }
+  await expect(persist(write, new AbortController().signal)).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
+  expect(tries).toBe(1)
+})
+
+test('it ends when the lease does, also while it waits', async () => {
+  const lost = new AbortController()
+  const persisting = persist(() => Promise.reject(away), lost.signal)
+  setTimeout(() => lost.abort(), 10)
+  await expect(persisting).rejects.toMatchObject({ code: 'LEASE_LOST' })
+  await expect(persist(async () => 'written', lost.signal)).rejects.toMatchObject({ code: 'LEASE_LOST' })
+})

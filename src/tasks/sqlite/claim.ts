@@ -1,0 +1,69 @@
+/** Taking tasks that are ready, inside a transaction, with all that a run needs. */
+import { StateError } from '../../state/index.ts'
+import { saying } from '../../state/internal.ts'
+import { readString } from '../entry.ts'
+import { UNREADABLE } from '../errors.ts'
+import { journalOf } from '../journalRows.ts'
+import type { LeaseKey } from './rows/leases.ts'
+import type { LeaseContent } from './lease.ts'
+import type { Row } from './store.ts'
+import type { Tables } from './rows/tables.ts'
+import type { WorkOrder } from './workerSlot.ts'
+
+export interface Taken {
+  readonly order: WorkOrder
+  readonly content: LeaseContent
+}
+
+/** Takes the oldest tasks of these orders, as many as there is room for. */
+export function takeReady(tables: Tables, worker: string, orders: Iterable<WorkOrder>): Taken[] {
+  // A worker that was declared dead takes nothing: nobody would take it over from there.
+  if (!tables.workers.isKnown(worker)) return []
+  return Array.from(orders, (order) => takeFor(order, tables, worker)).flat()
+}
+
+function takeFor(order: WorkOrder, tables: Tables, worker: string): Taken[] {
+  const taken: Taken[] = []
+  order.hasLeftSome = true
+  while (order.hasLeftSome && taken.length < order.room) {
+    const most = order.room - taken.length
+    const rows = tables.leases.ready(order.tools, most)
+    order.hasLeftSome = rows.length === most
+    for (const row of rows) {
+      const key = { task: Number(row['number']), worker, epoch: Number(row['epoch']) + 1 }
+      tables.leases.take(key)
+      const content = contentOrGiveUp(tables, key, row)
+      if (content !== undefined) taken.push({ order, content })
+    }
+  }
+  return taken
+}
+
+/** A task that cannot be read ends here: it would be taken again and again, and nobody behind it ever. */
+function contentOrGiveUp(tables: Tables, key: LeaseKey, row: Row): LeaseContent | undefined {
+  try {
+    return saying(() => contentOf(tables, key, row))
+  } catch (error) {
+    if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
+    tables.store.logger().error({ task: row['id'], code: error.code }, 'A task cannot be read and is given up.')
+    tables.transitions.giveUp(key.task, UNREADABLE)
+    return undefined
+  }
+}
+
+function contentOf({ calls, steps, asks }: Tables, key: LeaseKey, row: Row): LeaseContent {
+  const { task } = key
+  const { args, caller, own, begunAt } = calls.ofTask(task)
+  const call = readString(row['call'])
+  const round = Number(row['round'])
+  return {
+    key,
+    id: readString(row['id']),
+    tool: readString(row['tool']),
+    args,
+    caller,
+    journal: journalOf({ call, round, own, begunAt, steps: steps.ofTask(task), asks: asks.ofTask(task) }),
+    hasLosses: row['losses'] !== 0,
+    expiresAt: row['expires_at'] === null ? null : Number(row['expires_at']),
+  }
+}

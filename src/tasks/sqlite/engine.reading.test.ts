@@ -1,0 +1,58 @@
+import { StatementSync } from 'node:sqlite'
+import { expect, test, vi } from 'vitest'
+import { proves } from '../../../test/proves.ts'
+import { newTask, question, Stage } from '../../../test/tasks/contract/stage.ts'
+import type { TaskEngine } from '../engine.ts'
+import { sqliteEngine } from './engine.ts'
+import { temporaryStore } from '../../../test/tasks/contract/temporaryStore.ts'
+
+const stage = new Stage(temporaryStore)
+
+/** The statements that something runs. */
+async function statementsOf(run: () => Promise<unknown>): Promise<string[]> {
+  const spies = (['get', 'all', 'run'] as const).map((method) => vi.spyOn(StatementSync.prototype, method))
+  await run()
+  const statements = spies.flatMap((spy) => spy.mock.contexts as StatementSync[])
+  for (const spy of spies) spy.mockRestore()
+  return statements.map(({ sourceSQL }) => sourceSQL)
+}
+
+async function tasksOfEveryStatus(engine: TaskEngine): Promise<string[]> {
+  const hand = stage.hand(engine)
+  const ready = await engine.create(newTask({ tool: 'unserved' }))
+  const ids = [ready.id]
+  for (const turn of ['run', 'ask', 'complete', 'fail', 'cancel'] as const) {
+    ids.push((await engine.create(newTask())).id)
+    const lease = await hand.next()
+    if (turn === 'ask') await lease.ask([question('a'), question('b')], undefined)
+    if (turn === 'complete') await lease.end({ status: 'completed', result: {} })
+    if (turn === 'fail') await lease.end({ status: 'failed', failure: { code: 1, message: 'x' } })
+    if (turn === 'cancel') await engine.cancel(lease.id, 'ann')
+  }
+  return ids
+}
+
+proves('MRTR-37', 'reading a task takes the same work whatever its status, and if there is none', async () => {
+  const engine = await stage.engine({ leaseMs: 60_000 })
+  const ids = await tasksOfEveryStatus(engine)
+  const statuses = new Set<string | undefined>()
+  const works: string[][] = []
+  for (const [id, owner] of [...ids.map((id) => [id, 'ann']), [ids[0], 'bob'], ['unknown', 'ann']] as [
+    string,
+    string,
+  ][]) {
+    works.push(await statementsOf(async () => statuses.add((await engine.read(id, owner))?.status)))
+  }
+  expect(statuses).toEqual(new Set(['working', 'input_required', 'completed', 'failed', 'cancelled', undefined]))
+  for (const work of works) expect(work).toEqual(works[0])
+  expect(works[0]).toHaveLength(2)
+})
+
+test('a store in memory works like one in a file', async () => {
+  const engine = sqliteEngine({ path: ':memory:' })
+  await engine.open({ audience: 'a', logger: () => ({ debug() {}, info() {}, warn() {}, error() {} }) })
+  stage.later(() => engine.close())
+  const { id } = await engine.create(newTask())
+  await (await stage.hand(engine).next()).end({ status: 'completed', result: { ok: true } })
+  expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { ok: true } })
+})

@@ -1,0 +1,163 @@
+/** A lease over rows. Each write looks, in its own transaction, whether the lease still holds. */
+import type { Journal } from '../../journal/index.ts'
+import type { Json } from '../../protocol/index.ts'
+import { entryText, objectText } from '../entry.ts'
+import type { Lease, NewQuestion, TaskEnd } from '../engine.ts'
+import { type LossReason, LOST_TOO_OFTEN, leaseLost } from '../errors.ts'
+import type { LeaseKey } from './rows/leases.ts'
+import type { Tables } from './rows/tables.ts'
+import type { PreparedEnd } from './rows/transitions.ts'
+
+/** What a run is given. */
+export interface LeaseContent {
+  readonly key: LeaseKey
+  readonly id: string
+  readonly tool: string
+  readonly args: Json
+  readonly caller: Json
+  readonly journal: Journal
+  /** Workers were lost since the task last got any further. */
+  readonly hasLosses: boolean
+  readonly expiresAt: number | null
+}
+
+export class SqliteLease implements Lease {
+  readonly id: string
+  readonly tool: string
+  readonly args: Json
+  readonly caller: Json
+  readonly journal: Journal
+  readonly key: LeaseKey
+  readonly expiresAt: number | null
+  readonly #hasLosses: boolean
+  readonly #tables: Tables
+  readonly #onReady: () => void
+  readonly #abort = new AbortController()
+  #over: LossReason | undefined
+
+  /** `onReady` is told, inside the transaction, when the task waits for a worker again. */
+  constructor(content: LeaseContent, tables: Tables, onReady: () => void) {
+    this.id = content.id
+    this.tool = content.tool
+    this.args = content.args
+    this.caller = content.caller
+    this.journal = content.journal
+    this.key = content.key
+    this.expiresAt = content.expiresAt
+    this.#hasLosses = content.hasLosses
+    this.#tables = tables
+    this.#onReady = onReady
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get isOver(): boolean {
+    return this.#over !== undefined
+  }
+
+  /** What the engine found out: nothing is written any more, and the run is told. */
+  lose(reason: LossReason): void {
+    if (this.#over !== undefined) return
+    this.#over = reason
+    this.#abort.abort(leaseLost(reason))
+  }
+
+  async step(key: string, result: { readonly value?: unknown }): Promise<void> {
+    const { steps } = this.#tables
+    const value = steps.textOf(key, result)
+    await this.#write((task) => {
+      if (steps.add(task, key, value)) this.#progress(task)
+    })
+  }
+
+  async claim(key: string): Promise<'fresh' | 'running'> {
+    return this.#write((task) => this.#tables.steps.claim(task, key))
+  }
+
+  async unclaim(key: string): Promise<void> {
+    await this.#write((task) => this.#tables.steps.unclaim(task, key))
+  }
+
+  async note(statusMessage: string): Promise<void> {
+    this.#text('A status message', statusMessage)
+    await this.#write((task) => this.#tables.transitions.note(task, statusMessage))
+  }
+
+  async ask(questions: readonly NewQuestion[], own: unknown): Promise<void> {
+    const { asks, calls, leases, transitions } = this.#tables
+    const prepared = asks.prepare(questions)
+    const remembered = own === undefined ? null : this.#text('What is remembered', own)
+    await this.#lastWrite((task) => {
+      asks.ask(task, prepared)
+      calls.remember(task, remembered)
+      leases.countRound(task)
+      this.#progress(task)
+      leases.leave(task)
+      if (prepared.length === 0) this.#onReady()
+      else transitions.turn(task, 'input_required')
+    })
+  }
+
+  async end(end: TaskEnd): Promise<void> {
+    const prepared = this.#prepareEnd(end)
+    await this.#lastWrite((task) => this.#tables.transitions.end(task, prepared))
+  }
+
+  async giveBack(): Promise<void> {
+    await this.#lastWrite((task) => {
+      this.#tables.leases.leave(task)
+      this.#onReady()
+    })
+  }
+
+  /** Its run is over and has not ended it: its task has lost a worker. */
+  async abandon(): Promise<void> {
+    const { leases, transitions } = this.#tables
+    await this.#lastWrite((task) => {
+      if (leases.isWorn(task)) return transitions.giveUp(task, LOST_TOO_OFTEN)
+      leases.lose(task)
+      this.#onReady()
+    })
+  }
+
+  #progress(task: number): void {
+    if (this.#hasLosses) this.#tables.leases.progressed(task)
+  }
+
+  #prepareEnd(end: TaskEnd): PreparedEnd {
+    const { status, statusMessage } = end
+    const { maxEntryBytes } = this.#tables.store.settings
+    if (statusMessage !== undefined) this.#text('A status message', statusMessage)
+    const [what, value] = status === 'completed' ? ['The result', end.result] : ['The failure', end.failure]
+    const outcome = objectText(what, value, maxEntryBytes)
+    return { status, statusMessage, outcome }
+  }
+
+  async #lastWrite(run: (task: number) => void): Promise<void> {
+    await this.#write(run)
+    this.#over ??= 'ended'
+  }
+
+  #write<T>(run: (task: number) => T): Promise<T> {
+    if (this.#over !== undefined) return Promise.reject(leaseLost(this.#over))
+    const { leases, store } = this.#tables
+    return store.commits.write(() => {
+      if (!leases.isHeld(this.key)) throw leaseLost(this.#over ?? this.whyLost())
+      return run(this.key.task)
+    })
+  }
+
+  /** Of a lease that does not hold any more. */
+  whyLost(): LossReason {
+    const status = this.#tables.leases.statusOf(this.key.task)
+    if (status === undefined) return 'expired'
+    if (status === 'working') return 'taken'
+    return status === 'cancelled' ? 'cancelled' : 'ended'
+  }
+
+  #text(what: string, value: unknown): string {
+    return entryText(what, value, this.#tables.store.settings.maxEntryBytes)
+  }
+}

@@ -1,0 +1,119 @@
+/** Tasks on their way into the file, with what was gathered before they were tasks. */
+import { saying } from '../../../state/internal.ts'
+import { entryText, unreadable } from '../../entry.ts'
+import type { NewTask, TaskRecord } from '../../engine.ts'
+import { type AskRow, answeredBefore } from '../../journalRows.ts'
+import type { AskRows } from './questions.ts'
+import type { CallRows } from './calls.ts'
+import type { Changes } from '../changes.ts'
+import type { StepRows } from './steps.ts'
+import { ALIVE, type Store } from '../store.ts'
+
+/** Everything of a task as it will be kept, known to fit. */
+export interface PreparedTask {
+  readonly task: NewTask
+  readonly args: string
+  readonly caller: string
+  readonly own: string | null
+  readonly steps: readonly (readonly [key: string, value: string | null])[]
+  readonly answers: readonly (readonly [ask: AskRow, response: string])[]
+}
+
+/** Where the parts of a task go. */
+export interface TaskParts {
+  readonly asks: AskRows
+  readonly steps: StepRows
+  readonly calls: CallRows
+  readonly changes: Changes
+}
+
+export class NewTasks {
+  readonly #store: Store
+  readonly #rows: TaskParts
+  readonly #statements
+
+  constructor(store: Store, rows: TaskParts) {
+    this.#store = store
+    this.#rows = rows
+    const { database } = store
+    this.#statements = saying(() => ({
+      madeBy: database.prepare('SELECT number FROM tasks WHERE audience = ? AND owner = ? AND call = ?'),
+      forget: database.prepare(`DELETE FROM tasks WHERE audience = ? AND owner = ? AND call = ? AND NOT ${ALIVE}`),
+      add: database.prepare(
+        `INSERT INTO tasks (audience, owner, call, id, tool, status, round, created_at, updated_at, expires_at, change,
+                            epoch, losses)
+         VALUES (?, ?, ?, ?, ?, 'working', ?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING`,
+      ),
+    }))
+  }
+
+  prepare(task: NewTask): PreparedTask {
+    const { maxEntryBytes } = this.#store.settings
+    const text = (what: string, value: unknown) => entryText(what, value, maxEntryBytes)
+    const { own, steps } = task.journal
+    return {
+      task,
+      args: text('The arguments', task.args),
+      caller: text('What is known of the caller', task.caller),
+      own: own === undefined ? null : text('What is remembered', own),
+      steps: Array.from(steps, ([key, result]) => [key, this.#rows.steps.textOf(key, result)] as const),
+      answers: answeredBefore(task.journal).map((ask) => [ask, text('An answer', ask.response)] as const),
+    }
+  }
+
+  /** Gives the new task, or undefined when its call has made one before. */
+  add(prepared: PreparedTask): TaskRecord | undefined {
+    const { id, tool, ttlMs, journal } = prepared.task
+    const now = this.#store.now()
+    const expiresAt = ttlMs === null ? null : Math.min(now + Math.ceil(ttlMs), Number.MAX_SAFE_INTEGER)
+    const number = this.#addRow(prepared.task, now, expiresAt)
+    if (number === undefined) return undefined
+    this.#rows.calls.add(number, { ...prepared, begunAt: journal.begunAt })
+    for (const [key, value] of prepared.steps) this.#rows.steps.add(number, key, value)
+    for (const [ask, response] of prepared.answers) this.#rows.asks.addAnswered(number, ask, response)
+    return {
+      id,
+      tool,
+      status: 'working',
+      statusMessage: undefined,
+      createdAt: now,
+      updatedAt: now,
+      ttlMs: expiresAt === null ? null : expiresAt - now,
+      questions: new Map(),
+      result: undefined,
+      failure: undefined,
+    }
+  }
+
+  /** The same where that one's time is over. */
+  addAnew(prepared: PreparedTask): TaskRecord | undefined {
+    const { audience, now } = this.#store
+    const { owner, journal } = prepared.task
+    const { changes } = this.#statements.forget.run(audience, JSON.stringify(owner), JSON.stringify(journal.id), now())
+    return changes === 0 ? undefined : this.add(prepared)
+  }
+
+  /** The number of the task that this call has made. */
+  madeBy({ owner, journal }: NewTask): number {
+    const { audience } = this.#store
+    const row = this.#statements.madeBy.get(audience, JSON.stringify(owner), JSON.stringify(journal.id))
+    if (row === undefined) throw unreadable()
+    return Number(row['number'])
+  }
+
+  #addRow({ id, owner, tool, journal }: NewTask, now: number, expiresAt: number | null): number | undefined {
+    const { changes, lastInsertRowid } = this.#statements.add.run(
+      this.#store.audience,
+      JSON.stringify(owner),
+      JSON.stringify(journal.id),
+      JSON.stringify(id),
+      JSON.stringify(tool),
+      journal.round,
+      now,
+      now,
+      expiresAt,
+      this.#rows.changes.current(),
+    )
+    return changes === 1 ? Number(lastInsertRowid) : undefined
+  }
+}

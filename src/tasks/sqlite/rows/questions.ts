@@ -1,0 +1,129 @@
+/**
+ * The questions of tasks.
+ *
+ * A row is open until it is answered, refused (and asked again in another row) or closed with its task. What was asked is
+ * kept only as long as it may be shown; that it was asked, and under which key, as long as the task.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { saying } from '../../../state/internal.ts'
+import { entryText, readObject, readString } from '../../entry.ts'
+import type { Answers, NewQuestion } from '../../engine.ts'
+import { type AskRow, MOST_TIMES_ALONE, nextWireKey } from '../../journalRows.ts'
+import { type Row, type Store, textOrNull } from '../store.ts'
+
+export class AskRows {
+  readonly #store: Store
+  readonly #statements
+
+  constructor(store: Store) {
+    this.#store = store
+    const { database } = store
+    this.#statements = saying(() => ({
+      open: database.prepare(
+        `SELECT wire_key, key, question, times, request FROM asks WHERE task = ? AND state = 'open' ORDER BY rowid`,
+      ),
+      ofTask: database.prepare('SELECT key, question, times, response FROM asks WHERE task = ? ORDER BY rowid'),
+      count: database.prepare('SELECT count(*) AS asked FROM asks WHERE task = :task AND key = :key'),
+      isTaken: database.prepare('SELECT 1 FROM asks WHERE task = :task AND wire_key = :wireKey'),
+      add: database.prepare(
+        `INSERT INTO asks (task, wire_key, key, question, times, state, request, response)
+         VALUES (:task, :wireKey, :key, :question, :times, :state, :request, :response)`,
+      ),
+      settle: database.prepare(
+        `UPDATE asks SET state = :state, request = NULL, response = :response
+         WHERE task = :task AND wire_key = :wireKey`,
+      ),
+      close: database.prepare(`UPDATE asks SET state = 'closed', request = NULL WHERE task = ? AND state = 'open'`),
+    }))
+  }
+
+  /** What the owner is asked, by the keys of the wire. */
+  open(task: number): ReadonlyMap<string, InputRequest> {
+    return new Map(this.#statements.open.all(task).map((row) => [readString(row['wire_key']), requestOf(row)]))
+  }
+
+  /** Everything that was asked, the oldest first. */
+  ofTask(task: number): AskRow[] {
+    return this.#statements.ofTask.all(task).map((row) => ({
+      key: readString(row['key']),
+      question: row['question'] === null ? undefined : readString(row['question']),
+      times: Number(row['times']),
+      response: row['response'] === null ? undefined : readObject(row['response']),
+    }))
+  }
+
+  /** The questions as they will be kept, if they fit. */
+  prepare(questions: readonly NewQuestion[]): readonly PreparedAsk[] {
+    return questions.map(({ key, request, question, times }) => {
+      return { key, question, times, request: entryText('A question', request, this.#store.settings.maxEntryBytes) }
+    })
+  }
+
+  ask(task: number, asks: readonly PreparedAsk[]): void {
+    for (const { key, question, times, request } of asks) {
+      this.#add(task, { key: JSON.stringify(key), question: textOrNull(question), times, request })
+    }
+  }
+
+  /** Rows of what was answered before there was a task. */
+  addAnswered(task: number, { key, question, times }: AskRow, response: string): void {
+    const text = JSON.stringify(key)
+    const row = { task, wireKey: text, key: text, question: textOrNull(question), times }
+    this.#statements.add.run({ ...row, state: 'answered', request: null, response })
+  }
+
+  /** Gives how many questions are open afterwards, or undefined when nothing has changed. */
+  answer(task: number, { accepted, refused }: Answers): number | undefined {
+    const open = this.#statements.open.all(task).map((row) => ({ row, wireKey: readString(row['wire_key']) }))
+    const answered = open.flatMap(({ wireKey }) => {
+      const response = accepted.get(wireKey)
+      if (response === undefined) return []
+      return [{ wireKey, response: entryText('An answer', response, this.#store.settings.maxEntryBytes) }]
+    })
+    const unanswered = open.filter(({ wireKey }) => refused.has(wireKey) && !accepted.has(wireKey))
+    if (answered.length + unanswered.length === 0) return undefined
+    for (const { wireKey, response } of answered) this.#settle(task, wireKey, 'answered', response)
+    for (const { wireKey } of unanswered) this.#settle(task, wireKey, 'refused', null)
+    const askedAgain = unanswered.filter(({ row }) => Number(row['times']) < MOST_TIMES_ALONE)
+    for (const { row } of askedAgain) {
+      const { key, question, times, request } = row
+      this.#add(task, {
+        key: String(key),
+        question: textIn(question),
+        times: Number(times) + 1,
+        request: String(request),
+      })
+    }
+    return open.length - answered.length - unanswered.length + askedAgain.length
+  }
+
+  close(task: number): void {
+    this.#statements.close.run(task)
+  }
+
+  #settle(task: number, wireKey: string, state: string, response: string | null): void {
+    this.#statements.settle.run({ task, wireKey: JSON.stringify(wireKey), state, response })
+  }
+
+  /** Everything here is as it lies in the table. */
+  #add(task: number, ask: { key: string; question: string | null; times: number; request: string }): void {
+    const { count, isTaken, add } = this.#statements
+    const asked = Number(count.get({ task, key: ask.key })?.['asked'])
+    const wireKey = nextWireKey(readString(ask.key), asked, (candidate) => {
+      return isTaken.get({ task, wireKey: JSON.stringify(candidate) }) !== undefined
+    })
+    add.run({ ...ask, task, wireKey: JSON.stringify(wireKey), state: 'open', response: null })
+  }
+}
+
+/** A question whose request is known to fit. */
+export type PreparedAsk = Omit<NewQuestion, 'request'> & { readonly request: string }
+
+function requestOf(row: Row): InputRequest {
+  // Only `prepare` writes requests, and it was given one.
+  return readObject(row['request']) as unknown as InputRequest
+}
+
+function textIn(value: Row[string] | undefined): string | null {
+  return typeof value === 'string' ? value : null
+}

@@ -1,0 +1,52 @@
+/** The finished steps of tasks, and the single uses that were claimed and have not told their end. */
+import { saying } from '../../../state/internal.ts'
+import { entryText, readEntry, readString } from '../../entry.ts'
+import type { StepRow } from '../../journalRows.ts'
+import type { Store } from '../store.ts'
+
+export class StepRows {
+  readonly #store: Store
+  readonly #statements
+
+  constructor(store: Store) {
+    this.#store = store
+    const { database } = store
+    this.#statements = saying(() => ({
+      ofTask: database.prepare('SELECT key, value FROM steps WHERE task = ? AND done = 1 ORDER BY rowid'),
+      add: database.prepare(
+        `INSERT INTO steps (task, key, done, value) VALUES (?, ?, 1, ?)
+         ON CONFLICT (task, key) DO UPDATE SET done = 1, value = excluded.value WHERE done = 0`,
+      ),
+      claim: database.prepare(
+        'INSERT INTO steps (task, key, done) VALUES (?, ?, 0) ON CONFLICT (task, key) DO NOTHING',
+      ),
+      unclaim: database.prepare('DELETE FROM steps WHERE task = ? AND key = ? AND done = 0'),
+    }))
+  }
+
+  ofTask(task: number): StepRow[] {
+    return this.#statements.ofTask.all(task).map(({ key, value }) => ({
+      key: readString(key),
+      result: value === null ? {} : { value: readEntry(value) },
+    }))
+  }
+
+  /** The result of a step as it will be kept, if it fits. */
+  textOf(key: string, { value }: { readonly value?: unknown }): string | null {
+    const { maxEntryBytes } = this.#store.settings
+    return value === undefined ? null : entryText(`The result of the step "${key}"`, value, maxEntryBytes)
+  }
+
+  /** Whether it is new: what was committed first stays. */
+  add(task: number, key: string, value: string | null): boolean {
+    return this.#statements.add.run(task, JSON.stringify(key), value).changes === 1
+  }
+
+  claim(task: number, key: string): 'fresh' | 'running' {
+    return this.#statements.claim.run(task, JSON.stringify(key)).changes === 1 ? 'fresh' : 'running'
+  }
+
+  unclaim(task: number, key: string): void {
+    this.#statements.unclaim.run(task, JSON.stringify(key))
+  }
+}

@@ -1,0 +1,145 @@
+/** Tasks as their owners see them. */
+import { isObject } from '../../../protocol/index.ts'
+import { StateError } from '../../../state/index.ts'
+import { saying } from '../../../state/internal.ts'
+import { readEntry, readObject, readString, unreadable } from '../../entry.ts'
+import { PAGE_BYTES, type Page, type TaskFailure, type TaskRecord } from '../../engine.ts'
+import { cursorUnknown } from '../../errors.ts'
+import type { AskRows } from './questions.ts'
+import { ALIVE, type Row, type Store } from '../store.ts'
+
+// No task has this number, and looking for its questions costs the same as for any other's.
+const NO_TASK = 0
+
+const STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
+const COLUMNS = 'number, id, tool, status, message, created_at, updated_at, expires_at, outcome'
+
+export class TaskRows {
+  readonly #store: Store
+  readonly #asks: AskRows
+  readonly #statements
+
+  constructor(store: Store, asks: AskRows) {
+    this.#store = store
+    this.#asks = asks
+    const { database } = store
+    this.#statements = saying(() => ({
+      find: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND id = ? AND owner = ? AND ${ALIVE}`),
+      get: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE number = ?`),
+      // Also one whose time is over: a list goes on from there as long as its row is left.
+      place: database.prepare('SELECT number FROM tasks WHERE audience = ? AND id = ? AND owner = ?'),
+      list: database.prepare(
+        `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND owner = ? AND number < ? AND ${ALIVE}
+         ORDER BY number DESC LIMIT ?`,
+      ),
+    }))
+  }
+
+  /** Runs the same statements whoever asks for whatever. */
+  read(id: string, owner: string): TaskRecord | undefined {
+    const row = this.#row(id, owner)
+    const questions = saying(() => this.#asks.open(Number(row?.['number'] ?? NO_TASK)))
+    return row && recordOf(row, questions)
+  }
+
+  /** A task that is being written, even if its time is over by now. */
+  get(task: number): TaskRecord {
+    const row = this.#statements.get.get(task)
+    if (row === undefined) throw unreadable()
+    return recordOf(row, this.#asks.open(task))
+  }
+
+  numberOf(id: string, owner: string): number | undefined {
+    const row = this.#row(id, owner)
+    return row && Number(row['number'])
+  }
+
+  list(owner: string, after: string | undefined, limit: number): Page {
+    const { audience, now } = this.#store
+    const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#placeOf(after, owner)
+    const { list } = this.#statements
+    const { rows, isLast } = saying(() =>
+      fitting(list.iterate(audience, JSON.stringify(owner), before, now(), limit + 1), limit),
+    )
+    return { tasks: rows.flatMap((row) => this.#listed(row)), next: isLast ? undefined : lastId(rows) }
+  }
+
+  #row(id: string, owner: string): Row | undefined {
+    const { audience, now } = this.#store
+    return saying(() => this.#statements.find.get(audience, JSON.stringify(id), JSON.stringify(owner), now()))
+  }
+
+  #placeOf(id: string, owner: string): number {
+    const { audience } = this.#store
+    const row = saying(() => this.#statements.place.get(audience, JSON.stringify(id), JSON.stringify(owner)))
+    if (row === undefined) throw cursorUnknown()
+    return Number(row['number'])
+  }
+
+  /** A task that cannot be read is left out of a list, so that the others can be seen. */
+  #listed(row: Row): TaskRecord[] {
+    try {
+      return [
+        recordOf(
+          row,
+          saying(() => this.#asks.open(Number(row['number']))),
+        ),
+      ]
+    } catch (error) {
+      if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
+      this.#store.logger().error({ task: row['id'] }, 'A task cannot be read and is left out of a list.')
+      return []
+    }
+  }
+}
+
+/** The first rows, as many as a page holds. */
+function fitting(found: Iterable<Row>, limit: number): { rows: Row[]; isLast: boolean } {
+  const rows: Row[] = []
+  let size = 0
+  for (const row of found) {
+    if (rows.length === limit || size > PAGE_BYTES) return { rows, isLast: false }
+    rows.push(row)
+    size += typeof row['outcome'] === 'string' ? row['outcome'].length : 0
+  }
+  return { rows, isLast: true }
+}
+
+/** Where the next page goes on, also when that task cannot be read. */
+function lastId(rows: readonly Row[]): string | undefined {
+  return rows.map(({ id }) => idIn(id)).findLast((id) => id !== undefined)
+}
+
+function idIn(text: unknown): string | undefined {
+  try {
+    return readString(text)
+  } catch {
+    return undefined
+  }
+}
+
+function recordOf(row: Row, questions: TaskRecord['questions']): TaskRecord {
+  const { message, outcome, created_at: createdAt, expires_at: expiresAt } = row
+  const status = STATUSES.find((known) => known === row['status'])
+  if (status === undefined) throw unreadable()
+  return {
+    id: readString(row['id']),
+    tool: readString(row['tool']),
+    status,
+    statusMessage: message === null ? undefined : readString(message),
+    createdAt: Number(createdAt),
+    updatedAt: Number(row['updated_at']),
+    ttlMs: expiresAt === null ? null : Number(expiresAt) - Number(createdAt),
+    questions,
+    result: status === 'completed' ? readObject(outcome) : undefined,
+    failure: status === 'failed' ? readFailure(outcome) : undefined,
+  }
+}
+
+function readFailure(text: unknown): TaskFailure {
+  const failure = readEntry(text)
+  if (!isObject(failure)) throw unreadable()
+  const { code, message, data } = failure
+  if (typeof code !== 'number' || typeof message !== 'string') throw unreadable()
+  return data === undefined ? { code, message } : { code, message, data }
+}

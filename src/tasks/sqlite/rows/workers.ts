@@ -1,0 +1,61 @@
+/** Who is at work, and the beat by which the others see that it lives. */
+import { saying } from '../../../state/internal.ts'
+import type { ProcessMark } from '../processIdentity.ts'
+import type { Store } from '../store.ts'
+
+export interface WorkerRow {
+  readonly id: string
+  readonly process: ProcessMark
+  /** How long this worker may be silent, as it has itself promised. */
+  readonly leaseMs: number
+  readonly beat: number
+}
+
+export class WorkerRows {
+  readonly #statements
+
+  constructor({ database }: Store) {
+    this.#statements = saying(() => ({
+      all: database.prepare('SELECT id, machine, pid, started, lease_ms, beat FROM workers'),
+      add: database.prepare(
+        `INSERT INTO workers (id, machine, pid, started, lease_ms, beat)
+         VALUES (:id, :machine, :pid, :started, :leaseMs, 0)`,
+      ),
+      isKnown: database.prepare('SELECT 1 FROM workers WHERE id = ?'),
+      beat: database.prepare('UPDATE workers SET beat = beat + 1 WHERE id = :id'),
+      remove: database.prepare('DELETE FROM workers WHERE id = :id'),
+      removeSilent: database.prepare('DELETE FROM workers WHERE id = :id AND beat = :beat'),
+    }))
+  }
+
+  all(): WorkerRow[] {
+    return saying(() => this.#statements.all.all()).map(({ id, machine, pid, started, lease_ms: leaseMs, beat }) => ({
+      id: String(id),
+      process: { machine: String(machine), pid: Number(pid), started: String(started) },
+      leaseMs: Number(leaseMs),
+      beat: Number(beat),
+    }))
+  }
+
+  add({ id, process, leaseMs }: Omit<WorkerRow, 'beat'>): void {
+    this.#statements.add.run({ id, ...process, leaseMs })
+  }
+
+  isKnown(id: string): boolean {
+    return this.#statements.isKnown.get(id) !== undefined
+  }
+
+  /** Whether this worker is still known. */
+  beat(id: string): boolean {
+    return this.#statements.beat.run({ id }).changes === 1
+  }
+
+  remove(id: string): void {
+    this.#statements.remove.run({ id })
+  }
+
+  /** Removes a worker that has not beaten since; gives whether it has not. */
+  removeSilent({ id, beat }: Pick<WorkerRow, 'id' | 'beat'>): boolean {
+    return this.#statements.removeSilent.run({ id, beat }).changes === 1
+  }
+}

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, expect, test, vi } from 'vitest'
+import { leaseLost } from '../errors.ts'
+import { Commits } from './writeQueue.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pannier-commits-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let files = 0
+
+function newFile() {
+  const path = join(folder, `file-${++files}.db`)
+  const [database, outside] = [new DatabaseSync(path), new DatabaseSync(path)]
+  database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT PRIMARY KEY) STRICT')
+  const note = database.prepare('INSERT INTO notes VALUES (?)')
+  const onCommitted = vi.fn<() => void>()
+  const commits = new Commits(database, onCommitted)
+  return {
+    commits,
+    database,
+    outside,
+    onCommitted,
+    put: (text: string) => commits.write(() => void note.run(text)),
+    run: (text: string) => void note.run(text),
+    kept: () =>
+      outside
+        .prepare('SELECT text FROM notes ORDER BY text')
+        .all()
+        .map(({ text }) => text),
+  }
+}
+
+test('what is written in one turn is committed together, and is there when its promise resolves', async () => {
+  const { put, kept, onCommitted } = newFile()
+  const writes = [put('a'), put('b'), put('c')]
+  expect(kept()).toEqual([])
+  await writes[0]
+  expect(kept()).toEqual(['a', 'b', 'c'])
+  expect(onCommitted).toHaveBeenCalledTimes(1)
+  await Promise.all(writes)
+})
+
+test('what a write under way writes is committed with it', async () => {
+  const { commits, put, run, kept, onCommitted } = newFile()
+  let inner: Promise<unknown> | undefined
+  await commits.write(() => {
+    run('outer')
+    inner = put('inner')
+  })
+  expect(kept()).toEqual(['inner', 'outer'])
+  await inner
+  expect(onCommitted).toHaveBeenCalledTimes(1)
+})
+
+test('a write that refuses leaves the others in their commit', async () => {
+  const { commits, put, kept, onCommitted } = newFile()
+  const refused = commits.write(() => {
+    throw leaseLost('taken')
+  })
+  const writes = await Promise.allSettled([put('a'), refused, put('b')])
+  expect(writes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  await expect(refused).rejects.toMatchObject({ code: 'LEASE_LOST' })
+  expect(kept()).toEqual(['a', 'b'])
+  expect(onCommitted).toHaveBeenCalledTimes(1)
+})
+
+test('a write that fails in the middle is undone alone', async () => {
+  const { commits, put, run, kept } = newFile()
+  const failing = commits.write(() => {
+    run('half')
+    run('half')
+  })
+  const writes = await Promise.allSettled([put('a'), failing, put('b')])
+  expect(writes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  await expect(failing).rejects.toMatchObject({ name: 'StateError', code: 'STORE_UNAVAILABLE' })
+  expect(kept()).toEqual(['a', 'b'])
+})
+
+test('what does not fit on the disk is refused, and what fits is kept', async () => {
+  const { database, put, kept } = newFile()
+  database.exec('PRAGMA max_page_count = 20')
+  const large = 'x'.repeat(200_000)
+  const writes = await Promise.allSettled([put('a'), put(large), put('b')])
+  expect(writes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(writes[1]).toMatchObject({ reason: { code: 'STORE_FULL' } })
+  await expect(put(large)).rejects.toThrow(/disk of the file is full; make room/)
+  expect(kept()).toEqual(['a', 'b'])
+})
+
+test('where no transaction can begin everybody is told, and the next ones are tried again', async () => {
+  const { outside, put, kept } = newFile()
+  outside.exec('BEGIN IMMEDIATE')
+  const writes = await Promise.allSettled([put('a'), put('b')])
+  for (const write of writes) expect(write).toMatchObject({ reason: { code: 'STORE_UNAVAILABLE' } })
+  outside.exec('ROLLBACK')
+  await put('c')
+  expect(kept()).toEqual(['c'])
+})
+
+test('a file that became read-only says so', async () => {
+  const { database, put, kept } = newFile()
+  database.exec('PRAGMA query_only = 1')
+  await expect(put('a')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  await expect(put('a')).rejects.toThrow(/read-only; make it and its folder writable/)
+  database.exec('PRAGMA query_only = 0')
+  await put('b')
+  expect(kept()).toEqual(['b'])
+})
+
+test('more writes than one commit takes are all made, in their order', async () => {
+  const { commits, put, onCommitted } = newFile()
+  const order: number[] = []
+  await Promise.all(Array.from({ length: 450 }, (_, at) => commits.write(() => void order.push(at))))
+  await put('last')
+  expect(order).toEqual(Array.from({ length: 450 }, (_, at) => at))
+  expect(onCommitted).toHaveBeenCalledTimes(4)
+})
+
+test('closing makes what is waiting and refuses what comes later', async () => {
+  const { commits, put, kept } = newFile()
+  const write = put('a')
+  commits.close()
+  expect(kept()).toEqual(['a'])
+  await write
+  await expect(put('b')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+})

@@ -1,0 +1,64 @@
+/** `all` may be imported, of `types` only the types, and of `names` the index alone may be passed on by another index. */
+export type Access = 'all' | 'types' | 'names'
+
+const all = ['protocol', 'state', 'journal', 'server', 'tasks', 'postgres', 'client', 'probe'] as const
+
+/** Which folder of src may import which: the table of docs/architecture.md. A folder may always import itself. */
+export const folders: Record<string, Record<string, Access>> = {
+  protocol: {},
+  state: { protocol: 'all' },
+  journal: { protocol: 'all' },
+  server: { protocol: 'all', state: 'all', journal: 'all' },
+  tasks: { protocol: 'all', state: 'all', journal: 'all', server: 'types', postgres: 'names' },
+  postgres: { protocol: 'all', state: 'all', journal: 'all', server: 'types', tasks: 'all' },
+  client: { protocol: 'all', state: 'all' },
+  probe: { protocol: 'all', client: 'all' },
+  gateway: Object.fromEntries(all.map((folder) => [folder, 'all'])),
+  console: { gateway: 'types' },
+  sdk: { protocol: 'all', state: 'all', journal: 'all', server: 'all' },
+  testing: { protocol: 'all', state: 'all', server: 'all' },
+  cli: Object.fromEntries([...all, 'gateway', 'console', 'sdk', 'testing'].map((folder) => [folder, 'all'])),
+}
+
+/**
+ * Which subfolder of a folder may import which. Files directly in the folder are what all its parts share, or what puts
+ * the parts together, and are in no row; that no file imports itself through others is checked for all of them.
+ */
+export const parts: Record<string, Record<string, readonly string[]>> = {
+  state: { seal: [], stores: [], jar: ['stores'] },
+  server: {
+    auth: ['http'],
+    calls: ['auth', 'catalog', 'lifecycle', 'modern', 'telemetry'],
+    catalog: ['calls'],
+    http: ['auth', 'calls', 'legacy', 'modern'],
+    legacy: ['auth', 'calls', 'catalog', 'http', 'lifecycle', 'modern'],
+    lifecycle: ['catalog'],
+    modern: ['auth', 'calls', 'http', 'lifecycle'],
+    stdio: ['calls', 'http', 'legacy', 'lifecycle', 'modern'],
+    telemetry: ['calls', 'catalog'],
+  },
+  tasks: { service: [], sqlite: [] },
+  postgres: { tasks: [] },
+  client: {
+    answerers: ['questions'],
+    config: ['suspend'],
+    echo: ['layer', 'transports'],
+    jar: ['config', 'layer'],
+    layer: ['transports'],
+    modern: ['layer', 'transports'],
+    questions: ['answerers', 'layer', 'rounds', 'suspend'],
+    rounds: ['layer', 'questions', 'suspend'],
+    scope: ['layer', 'transports'],
+    suspend: ['config', 'questions'],
+    tasks: ['layer', 'questions', 'rounds', 'suspend'],
+    transports: ['config', 'echo', 'layer', 'scope', 'tasks'],
+  },
+  probe: {
+    checks: ['decision', 'methods', 'report', 'wire'],
+    decision: ['methods', 'wire'],
+    methods: ['decision', 'wire'],
+    report: ['checks', 'decision', 'methods', 'wire'],
+    wire: ['report'],
+  },
+  cli: { commands: ['options', 'output'], login: [], options: [], output: ['options'] },
+}

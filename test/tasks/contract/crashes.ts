@@ -1,0 +1,93 @@
+import { expect, test, vi } from 'vitest'
+import type { Lease } from '../../../src/tasks/engine.ts'
+import { newTask, type Stage } from './stage.ts'
+import { WorkerProcess } from './workerProcess.ts'
+
+// Long enough for a busy machine, short enough for a test.
+const LEASE_MS = 1500
+
+/** Workers that die or freeze, in processes of their own. */
+export function declareCrashes(stage: Stage): void {
+  test('of several processes exactly one runs each task', async () => {
+    const engine = await stage.engine()
+    const workers = [new WorkerProcess(stage, {}), new WorkerProcess(stage, {})]
+    await Promise.all(workers.map((worker) => worker.event('ready')))
+    const made = await Promise.all(Array.from({ length: 60 }, () => engine.create(newTask({ args: { finish: true } }))))
+    const told = () => workers.flatMap((worker) => worker.told('ended'))
+    await vi.waitFor(() => expect(told().length).toBeGreaterThanOrEqual(60), 5000)
+    expect(told()).toHaveLength(60)
+    expect(new Set(told().map((event) => 'id' in event && event.id))).toEqual(new Set(made.map(({ id }) => id)))
+    const { tasks } = await engine.list('ann', undefined, 100)
+    expect(tasks.every(({ status }) => status === 'completed')).toBe(true)
+  })
+
+  test('the tasks of a killed worker go on elsewhere, over what it had committed', async () => {
+    const engine = await stage.engine({ leaseMs: LEASE_MS })
+    const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS })
+    const { id } = await engine.create(newTask())
+    await worker.event('holds')
+    const hand = stage.hand(engine)
+    await worker.kill()
+    await finishTakenOver(await hand.next(), id)
+    expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { by: 'the heir' } })
+  })
+
+  test('a frozen worker loses its tasks within its lease, and writes nothing when it wakes', async () => {
+    const engine = await stage.engine({ leaseMs: LEASE_MS })
+    const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS })
+    const { id } = await engine.create(newTask())
+    await worker.event('holds')
+    await worker.freeze()
+    const frozenAt = performance.now()
+    const lease = await stage.hand(engine).next()
+    expect(performance.now() - frozenAt).toBeLessThan(3 * LEASE_MS)
+    worker.wake()
+    const { codes } = await worker.event('lost')
+    expect(codes).toEqual(Array.from({ length: 7 }, () => 'LEASE_LOST'))
+    expect(lease.signal.aborted).toBe(false)
+    await finishTakenOver(lease, id)
+    expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { by: 'the heir' } })
+  })
+
+  test('a worker that lost everything in its sleep takes tasks again when it wakes', async () => {
+    const engine = await stage.engine({ leaseMs: LEASE_MS })
+    const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS })
+    const { id } = await engine.create(newTask())
+    await worker.event('holds')
+    await worker.freeze()
+    const hand = stage.hand(engine)
+    await finishTakenOver(await hand.next(), id)
+    await hand.stop()
+    worker.wake()
+    await worker.event('lost')
+    const next = await engine.create(newTask())
+    expect(await worker.event('holds')).toMatchObject({ id: next.id })
+  })
+
+  test('a task that loses its worker too often fails', async () => {
+    const engine = await stage.engine({ leaseMs: LEASE_MS, maxLosses: 1 })
+    const { id } = await engine.create(newTask())
+    for (let turn = 0; turn < 2; turn++) {
+      const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS, maxLosses: 1 })
+      await worker.event('holds')
+      await worker.kill()
+    }
+    const hand = stage.hand(engine)
+    await new Promise<void>((resolve, reject) => {
+      const look = async () => void ((await engine.read(id, 'ann'))?.status === 'failed' && resolve())
+      stage.later(engine.watch(id, () => void look().catch(reject)))
+      look().catch(reject)
+    })
+    expect(hand.spare).toBe(0)
+    const { failure } = (await engine.read(id, 'ann')) ?? {}
+    expect(failure?.code).toBe(-32603)
+    expect(failure?.message).toContain('lost its worker')
+  })
+}
+
+async function finishTakenOver(lease: Lease, id: string): Promise<void> {
+  expect(lease.id).toBe(id)
+  expect([...lease.journal.steps.keys()]).toEqual(['first'])
+  expect(await lease.claim('claimed')).toBe('running')
+  await lease.end({ status: 'completed', result: { by: 'the heir' } })
+}

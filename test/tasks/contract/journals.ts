@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { type Journal, newJournal } from '../../../src/journal/index.ts'
+import type { Lease, TaskEngine } from '../../../src/tasks/engine.ts'
+import type { Hand } from './hand.ts'
+import { answering, answerTo, newTask, question, type Stage } from './stage.ts'
+
+const oddKeys = ['__proto__', 'constructor', '😀', '\ud83d', 'a\u0000b', '', ' ', '%~2', 'x'.repeat(256)]
+
+/** What a run has committed, as the next run finds it. */
+export function declareJournals(stage: Stage): void {
+  test('what was gathered before the task was made is in the journal of its first run', async () => {
+    const engine = await stage.engine()
+    const journal = gathered()
+    await engine.create(newTask({ journal }))
+    const lease = await stage.hand(engine).next()
+    expect(lease.journal.steps).toEqual(journal.steps)
+    expect(lease.journal.answers).toEqual(journal.answers)
+    expect(lease.journal.open.get('😀')).toEqual({ question: 'print', times: 2 })
+    expect(lease.journal.open.get('__proto__')).toEqual({ question: undefined, times: 1 })
+    expect(lease.journal).toMatchObject({ id: journal.id, round: 3, own: { at: [1, null] }, begunAt: 1_700_000_000 })
+  })
+
+  test('a committed step is in the journal of every later run, under any key', async () => {
+    const { engine, hand, lease } = await started(stage)
+    for (const [at, key] of oddKeys.entries()) await lease.step(key, { value: [at, key] })
+    await lease.step('nothing', {})
+    await lease.step('null', { value: null })
+    await lease.giveBack()
+    const { steps } = (await hand.next()).journal
+    expect([...steps.keys()].toSorted()).toEqual([...oddKeys, 'nothing', 'null'].toSorted())
+    for (const [at, key] of oddKeys.entries()) expect(steps.get(key)).toEqual({ value: [at, key] })
+    expect([steps.get('nothing'), steps.get('null')]).toEqual([{}, { value: null }])
+    expect((await engine.list('ann', undefined, 10)).tasks).toHaveLength(1)
+  })
+
+  test('what a run changes in its journal alone is not there in the next', async () => {
+    const { hand, lease } = await started(stage)
+    lease.journal.steps.set('a', { value: 1 })
+    lease.journal.own = 'mine'
+    await lease.giveBack()
+    const { steps, own } = (await hand.next()).journal
+    expect([steps.size, own]).toEqual([0, undefined])
+  })
+
+  test('a claim is fresh once; it stays over runs until it is given back', async () => {
+    const { hand, lease } = await started(stage)
+    expect(await lease.claim('pay')).toBe('fresh')
+    expect(await lease.claim('pay')).toBe('running')
+    expect(await lease.claim('__proto__')).toBe('fresh')
+    await lease.giveBack()
+    const second = await hand.next()
+    expect(second.journal.steps.size).toBe(0)
+    expect(await second.claim('pay')).toBe('running')
+    await second.unclaim('pay')
+    expect(await second.claim('pay')).toBe('fresh')
+    await second.unclaim('never claimed')
+  })
+
+  test('a claimed step that is committed is done; giving its claim back does not undo it', async () => {
+    const { hand, lease } = await started(stage)
+    await lease.claim('pay')
+    await lease.step('pay', { value: 'receipt' })
+    await lease.unclaim('pay')
+    expect(await lease.claim('pay')).toBe('running')
+    await lease.giveBack()
+    expect((await hand.next()).journal.steps).toEqual(new Map([['pay', { value: 'receipt' }]]))
+  })
+
+  test('answers, what was remembered and the round are in the journal after a question', async () => {
+    const { engine, hand, lease } = await started(stage)
+    await lease.ask([question('__proto__', { times: 2 }), question('b', { question: undefined })], { seen: '😀' })
+    await engine.answer(lease.id, 'ann', answering('__proto__', 'b'))
+    const { answers, open, own, round } = (await hand.next()).journal
+    expect(answers.get('__proto__')).toEqual({ question: 'fingerprint of __proto__', response: answerTo('__proto__') })
+    expect(answers.get('b')).toEqual({ question: undefined, response: answerTo('b') })
+    expect(open.get('__proto__')).toEqual({ question: 'fingerprint of __proto__', times: 2 })
+    expect(open.get('b')).toEqual({ question: undefined, times: 1 })
+    expect([own, round]).toEqual([{ seen: '😀' }, 1])
+  })
+
+  test('what was remembered is forgotten when nothing is remembered the next time', async () => {
+    const { engine, hand, lease } = await started(stage)
+    await lease.ask([question('a')], 'first')
+    await engine.answer(lease.id, 'ann', answering('a'))
+    const second = await hand.next()
+    await second.ask([question('b')], undefined)
+    await engine.answer(lease.id, 'ann', answering('b'))
+    expect((await hand.next()).journal).toMatchObject({ own: undefined, round: 2 })
+  })
+
+  test('a large entry is kept; one above the limit is refused by itself', async () => {
+    const { engine, hand, lease } = await started(stage, { maxEntryBytes: 1_000_000 })
+    const [fits, tooLarge] = ['x'.repeat(999_000), 'é'.repeat(500_000)]
+    const refusal = { code: 'TASK_ENTRY_TOO_LARGE' }
+    await expect(engine.create(newTask({ args: { tooLarge } }))).rejects.toMatchObject(refusal)
+    await lease.step('fits', { value: fits })
+    await expect(lease.step('too large', { value: tooLarge })).rejects.toMatchObject(refusal)
+    await expect(lease.ask([question('a')], tooLarge)).rejects.toMatchObject(refusal)
+    await lease.ask([question('a')], fits)
+
+    const answer = (text: string) =>
+      engine.answer(lease.id, 'ann', { accepted: new Map([['a', { text }]]), refused: new Set() })
+    await expect(answer(tooLarge)).rejects.toMatchObject(refusal)
+    expect(await engine.read(lease.id, 'ann')).toMatchObject({ status: 'input_required' })
+    await answer(fits)
+
+    const second = await hand.next()
+    expect(second.journal.answers.get('a')?.response['text']).toBe(fits)
+    expect(second.journal.steps).toEqual(new Map([['fits', { value: fits }]]))
+    await expect(second.end({ status: 'completed', result: { tooLarge } })).rejects.toMatchObject(refusal)
+    await second.end({ status: 'completed', result: { fits } })
+    expect((await engine.read(lease.id, 'ann'))?.result).toEqual({ fits })
+  })
+}
+
+interface Started {
+  readonly engine: TaskEngine
+  readonly hand: Hand
+  readonly lease: Lease
+}
+
+async function started(stage: Stage, options = {}): Promise<Started> {
+  const engine = await stage.engine(options)
+  await engine.create(newTask())
+  const hand = stage.hand(engine)
+  return { engine, hand, lease: await hand.next() }
+}
+
+function gathered(): Journal {
+  return {
+    ...newJournal(randomUUID()),
+    id: randomUUID(),
+    round: 3,
+    answers: new Map([
+      ['__proto__', { question: undefined, response: answerTo('__proto__') }],
+      ['😀', { question: 'print', response: answerTo('😀') }],
+    ]),
+    steps: new Map(oddKeys.map((key, at) => [key, at === 0 ? {} : { value: { key } }])),
+    open: new Map([['😀', { question: 'print', times: 2 }]]),
+    own: { at: [1, null] },
+    begunAt: 1_700_000_000,
+  }
+}

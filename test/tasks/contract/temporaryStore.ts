@@ -1,0 +1,50 @@
+/** A store in a temporary file, and how to look into it from outside, for tests. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import type { EngineStore } from './contract.ts'
+import { sqliteEngine, type SqliteEngineOptions } from '../../../src/tasks/sqlite/engine.ts'
+
+const program = fileURLToPath(new URL('../programs/sqliteWorker.ts', import.meta.url))
+
+export interface TemporaryStore extends EngineStore {
+  readonly path: string
+  /** Runs SQL as another process would. */
+  sql(text: string): Record<string, unknown>[]
+}
+
+export async function temporaryStore(given: Partial<SqliteEngineOptions> = {}): Promise<TemporaryStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-tasks-'))
+  const path = join(folder, 'tasks.db')
+  return {
+    path,
+    engine: (options) => sqliteEngine({ ...given, ...options, path }),
+    worker: [program, path],
+    sql: (text) => runSql(path, text),
+    isLocked: () => isLocked(path),
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+function runSql(path: string, text: string): Record<string, unknown>[] {
+  const database = new DatabaseSync(path, { timeout: 5000 })
+  try {
+    return database.prepare(text).all()
+  } finally {
+    database.close()
+  }
+}
+
+function isLocked(path: string): boolean {
+  const database = new DatabaseSync(path)
+  try {
+    database.exec('BEGIN IMMEDIATE')
+    return false
+  } catch {
+    return true
+  } finally {
+    database.close()
+  }
+}

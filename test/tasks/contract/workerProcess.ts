@@ -1,0 +1,79 @@
+/**
+ * A worker in a process of its own, to be killed and frozen. Its program is started with the arguments of the store's
+ * `worker`, the audience and the engine's options as JSON. It works as `workerScript.ts` says and tells each event as a
+ * line of JSON.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { EngineOptions } from '../../../src/tasks/engine.ts'
+import type { EngineStore, Stage } from './stage.ts'
+import type { WorkerEvent } from './workerScript.ts'
+
+type EventOf<Name extends WorkerEvent['event']> = Extract<WorkerEvent, { event: Name }>
+
+export class WorkerProcess {
+  readonly #child: ChildProcess
+  readonly #store: EngineStore
+  readonly #events: WorkerEvent[] = []
+  #changed: () => void = () => {}
+  #errors = ''
+
+  constructor(stage: Stage, options: EngineOptions) {
+    const args = ['--conditions=pannier-source', ...stage.store.worker, stage.audience, JSON.stringify(options)]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#child = child
+    this.#store = stage.store
+    createInterface({ input: child.stdout }).on('line', (line) => this.#tell(JSON.parse(line) as WorkerEvent))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text))
+    child.once('close', () => this.#changed())
+    stage.later(() => this.kill())
+  }
+
+  /** Every event of this name that it has told and nobody has asked for. */
+  told(name: WorkerEvent['event']): WorkerEvent[] {
+    return this.#events.filter(({ event }) => event === name)
+  }
+
+  /** The first event of this name that it has told or will tell. */
+  async event<Name extends WorkerEvent['event']>(name: Name): Promise<EventOf<Name>> {
+    for (;;) {
+      const change = new Promise<void>((resolve) => (this.#changed = resolve))
+      const at = this.#events.findIndex(({ event }) => event === name)
+      if (at >= 0) return this.#events.splice(at, 1)[0] as EventOf<Name>
+      if (this.#isOver) throw new Error(`The worker ended before "${name}": ${this.#errors}`)
+      await change
+    }
+  }
+
+  /** Stops the process where it is, but not inside a write: nobody can take a lock from a frozen process. */
+  async freeze(): Promise<void> {
+    this.#child.kill('SIGSTOP')
+    while (this.#store.isLocked?.() === true) {
+      this.wake()
+      await wait(10)
+      this.#child.kill('SIGSTOP')
+    }
+  }
+
+  wake(): void {
+    this.#child.kill('SIGCONT')
+  }
+
+  async kill(): Promise<void> {
+    if (this.#isOver) return
+    const closed = once(this.#child, 'close')
+    this.#child.kill('SIGKILL')
+    await closed
+  }
+
+  get #isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  #tell(event: WorkerEvent): void {
+    this.#events.push(event)
+    this.#changed()
+  }
+}

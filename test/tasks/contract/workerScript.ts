@@ -1,0 +1,55 @@
+/**
+ * What a worker process does with each task: it commits a step, claims a single use, and holds on to the lease until
+ * it is lost. Then it tries to write in every way and tells what came of it. A task with the argument `finish` it ends.
+ */
+import type { Lease, TaskEngine } from '../../../src/tasks/engine.ts'
+
+export type WorkerEvent =
+  | { readonly event: 'ready' }
+  /** It has ended a task. */
+  | { readonly event: 'ended'; readonly id: string }
+  /** It holds a lease, and its step is committed. */
+  | { readonly event: 'holds'; readonly id: string }
+  /** Its lease is lost; the codes of what it tried to write afterwards. */
+  | { readonly event: 'lost'; readonly id: string; readonly codes: readonly unknown[] }
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Opens the engine and works until the process is killed. */
+export async function workByScript(engine: TaskEngine, audience: string): Promise<void> {
+  await engine.open({ audience, logger: () => silent })
+  engine.work({ tools: ['chore'], concurrency: 10, run: hold })
+  tell({ event: 'ready' })
+  // The engine's own timers do not keep a process alive.
+  setInterval(() => {}, 60_000)
+}
+
+async function hold(lease: Lease): Promise<void> {
+  const { id, args, signal } = lease
+  if (args['finish'] === true) {
+    await lease.end({ status: 'completed', result: {} })
+    return tell({ event: 'ended', id })
+  }
+  await lease.step('first', { value: process.pid })
+  await lease.claim('claimed')
+  tell({ event: 'holds', id })
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  tell({ event: 'lost', id, codes: await tryAll(lease) })
+}
+
+async function tryAll(lease: Lease): Promise<unknown[]> {
+  const tries = await Promise.allSettled([
+    lease.step('late', {}),
+    lease.claim('late'),
+    lease.unclaim('claimed'),
+    lease.note('late'),
+    lease.ask([], 'late'),
+    lease.end({ status: 'completed', result: { by: 'the lost' } }),
+    lease.giveBack(),
+  ])
+  return tries.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as { code: unknown }).code : 'wrote'))
+}
+
+function tell(event: WorkerEvent): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`)
+}
