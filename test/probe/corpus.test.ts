@@ -1,13 +1,13 @@
 /** The corpus: what it counts and how it tells it. The servers themselves are asked by `npm run probe:corpus`. */
 import { KNOWN_SERVERS } from 'pannier/probe'
 import { describe, expect, test } from 'vitest'
-import type { Configuration, Truth } from '../../corpus/configuration.ts'
-import { CONFIGURATIONS } from '../../corpus/configurations/all.ts'
-import type { Judged, Said } from '../../corpus/judge.ts'
-import { limitFaults, type Limits } from '../../corpus/limits.ts'
-import { resultsPage, withResults } from '../../corpus/markdown.ts'
-import { accuracyOf, matrixOf, medianOf, percentOf } from '../../corpus/matrix.ts'
-import { accuracyRows, matrixRows, serverRows } from '../../corpus/summary.ts'
+import type { Configuration, Truth } from '../../probe-corpus/configuration.ts'
+import { CONFIGURATIONS } from '../../probe-corpus/configurations/all.ts'
+import type { Judged, Said } from '../../probe-corpus/judge.ts'
+import { limitFaults, type Limits } from '../../probe-corpus/limits.ts'
+import { resultsPage, withResults } from '../../probe-corpus/resultsPage.ts'
+import { accuracyOf, matrixOf, medianOf, percentOf } from '../../probe-corpus/confusionMatrix.ts'
+import { accuracyRows, matrixRows, serverRows } from '../../probe-corpus/tables.ts'
 import { readText } from '../../scripts/repository.ts'
 
 const limits: Limits = { requests: 8, medianMs: 20, slowestMs: 900, tenMs: 1_000 }
@@ -145,7 +145,7 @@ describe('the servers of the corpus', () => {
   })
 
   test('are all in the page', () => {
-    const page = readText('docs/probe.md')
+    const page = readText('docs/probe-accuracy.md')
     for (const { name, because } of CONFIGURATIONS) {
       expect(page).toContain(`| ${name} (`)
       expect(page).toContain(because)

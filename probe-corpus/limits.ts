@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { probe } from 'pannier/probe'
-import { medianOf } from './matrix.ts'
-import { whileRunning } from './running.ts'
+import { medianOf } from './confusionMatrix.ts'
+import { whileRunning } from './serverProcess.ts'
 
 export interface Limits {
   /** The most that any server got. */

@@ -1,7 +1,7 @@
 /** The results of a run as rows of cells, for the terminal and for the documentation. */
 import { METHODS } from 'pannier/probe'
 import { type Judged, type Way, WAYS } from './judge.ts'
-import { accuracyOf, matrixOf, medianOf, type Pair, percentOf, SAID, TRUTHS } from './matrix.ts'
+import { accuracyOf, matrixOf, medianOf, type Pair, percentOf, SAID, TRUTHS } from './confusionMatrix.ts'
 
 type Rows = readonly (readonly string[])[]
 

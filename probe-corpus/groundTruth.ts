@@ -1,11 +1,11 @@
 /** Shows the truth about a server, by asking it or by its source; nothing of the probe is used for it. */
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
-import { askBare } from './bare.ts'
+import { askBare } from './statelessClient.ts'
 import type { Configuration, Truth } from './configuration.ts'
 import { packageFile } from './packages.ts'
-import type { Server } from './running.ts'
-import { askTogether, type Said } from './together.ts'
+import type { Server } from './serverProcess.ts'
+import { askTogether, type Said } from './sessionClient.ts'
 
 /** A server, and an instance of it that has seen nothing. */
 export interface Instances {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { call, type Configuration, type Proof, type Truth } from '../configuration.ts'
 
-const program = join(import.meta.dirname, '../programs/own.ts')
+const program = join(import.meta.dirname, '../programs/pannier.ts')
 const hello = [call('hello'), call('hello')]
 const inBothEras: Proof = { requests: hello }
 const modern: Proof = { requests: hello, era: 'modern' }

@@ -1,8 +1,8 @@
 /** What the probe says about one server: by each method alone, by all of them, and where no server is known by name. */
 import { type KnownServer, type Method, probe, type ProbeOptions, type State, type Verdict } from 'pannier/probe'
 import type { Configuration } from './configuration.ts'
-import { type Server, whileRunning } from './running.ts'
-import { contradiction } from './witness.ts'
+import { type Server, whileRunning } from './serverProcess.ts'
+import { contradiction } from './groundTruth.ts'
 
 /** The methods, each by itself; all of them; and all of them where no server is known by its name. */
 export const WAYS = ['sequential', 'capabilities', 'metadata', 'combined', 'nameless'] as const

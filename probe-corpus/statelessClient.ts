@@ -2,8 +2,8 @@
 import { createInterface } from 'node:readline'
 import { endGroup, startGroup } from 'pannier/client'
 import type { Asked } from './configuration.ts'
-import type { Program, Server, Site } from './running.ts'
-import { plainError, type Said } from './together.ts'
+import type { Program, Server, Site } from './serverProcess.ts'
+import { plainError, type Said } from './sessionClient.ts'
 
 const VERSION = '2026-07-28'
 const LIMIT_MS = 30_000

@@ -1,7 +1,7 @@
 import type { Configuration } from '../configuration.ts'
 import { FRAMEWORKS } from './frameworks.ts'
 import { OFFICIAL_SDK } from './officialSdk.ts'
-import { OWN } from './own.ts'
+import { OWN } from './pannier.ts'
 import { PRODUCTS } from './products.ts'
 import { REFERENCE } from './reference.ts'
 

@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { McpError, ResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { Asked } from './configuration.ts'
-import type { Server } from './running.ts'
+import type { Server } from './serverProcess.ts'
 
 /** What an answer says, be it a result or an error. */
 export type Said = { readonly result: unknown } | { readonly error: string }

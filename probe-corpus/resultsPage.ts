@@ -1,8 +1,8 @@
-/** The results of a run as a part of `docs/probe.md`. */
+/** The results of a run as a part of `docs/probe-accuracy.md`. */
 import type { Judged } from './judge.ts'
 import type { Limits } from './limits.ts'
 import { limitRows } from './limits.ts'
-import { accuracyRows, matrixRows } from './summary.ts'
+import { accuracyRows, matrixRows } from './tables.ts'
 
 const BEGIN = '<!-- corpus: begin -->'
 const END = '<!-- corpus: end -->'

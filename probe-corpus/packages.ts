@@ -15,7 +15,7 @@ interface Manifest {
 export function installPackages(): void {
   const missing = Object.entries(manifest.dependencies).filter(([name, version]) => versionOf(name) !== version)
   if (missing.length === 0) return
-  console.error(`Installing ${missing.length} packages into corpus/packages/node_modules …`)
+  console.error(`Installing ${missing.length} packages into probe-corpus/packages/node_modules …`)
   const flags = [
     '--ignore-scripts',
     '--omit=optional',

@@ -4,8 +4,8 @@ import { call, type Configuration } from '../configuration.ts'
 import { ownVersionOf } from '../packages.ts'
 
 const programs = join(import.meta.dirname, '../programs')
-const v1 = { title: 'SDK v1', program: 'sdk1.ts', version: ownVersionOf('@modelcontextprotocol/sdk') }
-const v2 = { title: 'SDK v2', program: 'sdk2.ts', version: ownVersionOf('@modelcontextprotocol/server') }
+const v1 = { title: 'SDK v1', program: 'sdkV1.ts', version: ownVersionOf('@modelcontextprotocol/sdk') }
+const v2 = { title: 'SDK v2', program: 'sdkV2.ts', version: ownVersionOf('@modelcontextprotocol/server') }
 
 type Served = Pick<Configuration, 'truth' | 'because' | 'proof'>
 

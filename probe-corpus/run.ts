@@ -1,5 +1,5 @@
 // `npm run probe:corpus`: the probe against real servers of which the truth is known. `-- name` judges only those whose
-// name has it; `-- --write` puts the results into docs/probe.md. Ends with 1 where the combination is not right.
+// name has it; `-- --write` puts the results into docs/probe-accuracy.md. Ends with 1 where the combination is not right.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import '../scripts/compileCache.ts'
@@ -12,8 +12,8 @@ installPackages()
 const { CONFIGURATIONS } = await import('./configurations/all.ts')
 const { judge } = await import('./judge.ts')
 const { limitFaults, limitRows, measureLimits } = await import('./limits.ts')
-const { resultsPage, withResults } = await import('./markdown.ts')
-const { accuracyRows, matrixRows, serverRows } = await import('./summary.ts')
+const { resultsPage, withResults } = await import('./resultsPage.ts')
+const { accuracyRows, matrixRows, serverRows } = await import('./tables.ts')
 
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const isWritten = process.argv.includes('--write')
@@ -31,7 +31,7 @@ for (const rows of [serverRows(judged), matrixRows(judged), accuracyRows(judged)
 }
 
 if (isWritten) {
-  const path = join(import.meta.dirname, '../docs/probe.md')
+  const path = join(import.meta.dirname, '../docs/probe-accuracy.md')
   writeFileSync(path, withResults(readFileSync(path, 'utf8'), resultsPage(judged, limits)))
 }
 
