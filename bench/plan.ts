@@ -4,7 +4,7 @@ import type { Rounds } from './measure/compare.ts'
 export interface Plan {
   rounds: Rounds
   /** Load before the rate counts. The SDK is still getting faster after seven seconds. */
-  warmUpMs: { floor: number; sdk: number; pannier: number }
+  warmUpMs: { baseline: number; sdk: number; pannier: number }
   memory: { calls: number; repeats: number }
   /** For each client, of which there are many. */
   clients: { rounds: Rounds; warmUpMs: number }
@@ -22,7 +22,7 @@ export const CONNECTIONS = 32
 
 export const FULL: Plan = {
   rounds: { count: 7, turns: 10, turnMs: 200 },
-  warmUpMs: { floor: 3_000, sdk: 10_000, pannier: 5_000 },
+  warmUpMs: { baseline: 3_000, sdk: 10_000, pannier: 5_000 },
   memory: { calls: 15_000, repeats: 3 },
   clients: { rounds: { count: 45, turns: 5, turnMs: 20 }, warmUpMs: 1_000 },
   jar: { rounds: { count: 7, turns: 5, turnMs: 50 }, warmUpMs: 300 },
@@ -33,7 +33,7 @@ export const FULL: Plan = {
 
 export const QUICK: Plan = {
   rounds: { count: 3, turns: 3, turnMs: 150 },
-  warmUpMs: { floor: 500, sdk: 1_500, pannier: 750 },
+  warmUpMs: { baseline: 500, sdk: 1_500, pannier: 750 },
   memory: { calls: 1_500, repeats: 1 },
   clients: { rounds: { count: 3, turns: 3, turnMs: 25 }, warmUpMs: 200 },
   jar: { rounds: { count: 3, turns: 2, turnMs: 30 }, warmUpMs: 50 },

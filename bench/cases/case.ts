@@ -1,10 +1,10 @@
 import type { Figure } from '../measure/figure.ts'
-import type { Disturbed } from '../measure/patience.ts'
-import type { Role } from '../peers/role.ts'
+import type { Disturbed } from '../measure/interference.ts'
+import type { Role } from '../programs/role.ts'
 import type { Plan } from '../plan.ts'
 import type { Program } from '../processes/build.ts'
 import type { Child } from '../processes/child.ts'
-import type { Used } from '../processes/usage.ts'
+import type { Used } from '../processes/cpuUsage.ts'
 
 /** What a case may use. */
 export interface Bench {

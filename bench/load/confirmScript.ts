@@ -1,4 +1,4 @@
-import type { Answer } from './answerReader.ts'
+import type { Answer } from './responseReader.ts'
 import { echoText, httpRequest, type Retry, toolCall } from './messages.ts'
 import { type Script, WrongAnswer } from './script.ts'
 

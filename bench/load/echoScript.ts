@@ -1,4 +1,4 @@
-import type { Answer } from './answerReader.ts'
+import type { Answer } from './responseReader.ts'
 import { echoName, echoText, httpRequest, toolCall } from './messages.ts'
 import { type Script, WrongAnswer } from './script.ts'
 

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type Answer, AnswerReader } from './answerReader.ts'
+import { type Answer, AnswerReader } from './responseReader.ts'
 import { type Limit, type Outcome, type Session, Tally, withinTime } from './load.ts'
 import { type Script, WrongAnswer } from './script.ts'
 

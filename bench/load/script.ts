@@ -1,4 +1,4 @@
-import type { Answer } from './answerReader.ts'
+import type { Answer } from './responseReader.ts'
 
 /** What one connection says and what it must hear. */
 export interface Script {

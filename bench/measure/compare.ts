@@ -1,5 +1,5 @@
 import { type Contender, rate, type Sample, sumOf, type Turns } from './contender.ts'
-import type { Disturbed } from './patience.ts'
+import type { Disturbed } from './interference.ts'
 import { median } from './statistics.ts'
 
 /** A round gives each contender many short turns, so that all of them meet the same moods of the machine. */

@@ -6,8 +6,18 @@ import { build } from 'tsdown'
 const bench = fileURLToPath(new URL('..', import.meta.url))
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-export const PROGRAMS = ['floor', 'sdk', 'pannier', 'client', 'seal', 'journal', 'jar', 'tasks'] as const
-export type Program = (typeof PROGRAMS)[number]
+/** The measured programs, by their files in `bench/programs`. */
+const PROGRAMS = {
+  baseline: 'server/baseline.ts',
+  sdk: 'server/sdk.ts',
+  pannier: 'server/pannier.ts',
+  seal: 'server/seal.ts',
+  journal: 'server/journal.ts',
+  layers: 'client/layers.ts',
+  jar: 'client/jar.ts',
+  tasks: 'tasks/main.ts',
+} as const
+export type Program = keyof typeof PROGRAMS
 
 /** Where the programs of one run lie, until it ends. */
 export interface Built {
@@ -41,5 +51,5 @@ export async function buildPrograms(programs: readonly Program[]): Promise<Built
 }
 
 export function sourceOf(program: Program): string {
-  return join(bench, 'peers', `${program}.ts`)
+  return join(bench, 'programs', PROGRAMS[program])
 }

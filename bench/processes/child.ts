@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { onCore, SERVER_CORE } from './pin.ts'
+import { onCore, SERVER_CORE } from './affinity.ts'
 
 const STARTUP_MS = 20_000
 const ANSWER_MS = 120_000

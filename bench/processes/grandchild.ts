@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { TICK_MS } from './coreBusy.ts'
-import type { Used } from './usage.ts'
+import { TICK_MS } from './procfs.ts'
+import type { Used } from './cpuUsage.ts'
 
 /** A process that a measured one started: it is asked nothing, the system tells what it used. */
 export function grandchild(pid: number): Used {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { PostgresServer } from '../../test/postgres/server.ts'
 import { family, parentOf } from './grandchild.ts'
-import type { Used } from './usage.ts'
+import type { Used } from './cpuUsage.ts'
 
 /** A PostgreSQL of the bench's own, on its core. */
 export interface Postgres {

@@ -1,0 +1,33 @@
+/**
+ * The baseline: what `node:http` itself costs. It collects and parses the body and answers JSON in the fastest way we
+ * know: headers as a flat list, head and body as one string, so that both leave in one write. No check of any kind.
+ */
+import { createServer } from 'node:http'
+import { obey } from '../ipc.ts'
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    const answer = answerTo(textOf(chunks))
+    const length = String(Buffer.byteLength(answer))
+    response.writeHead(200, ['Content-Type', 'application/json', 'Content-Length', length])
+    response.end(answer)
+  })
+})
+
+function textOf(chunks: Buffer[]): string {
+  const [first] = chunks
+  return chunks.length === 1 && first !== undefined ? first.toString() : Buffer.concat(chunks).toString()
+}
+
+function answerTo(body: string): string {
+  const message = JSON.parse(body)
+  const content = [{ type: 'text', text: message.params.arguments.text }]
+  return JSON.stringify({ jsonrpc: '2.0', id: message.id, result: { resultType: 'complete', content } })
+}
+
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address()
+  obey({}, typeof address === 'object' && address !== null ? { port: address.port } : {})
+})

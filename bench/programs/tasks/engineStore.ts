@@ -1,0 +1,127 @@
+/** Tasks kept by an engine: what is loaded is its interface, as the desk and the runner use it. */
+import { randomUUID } from 'node:crypto'
+import type { Lease, NewTask, TaskEngine } from 'pannier/tasks'
+import { inLanes, runLanes } from './parallel.ts'
+import {
+  ARGS,
+  CALLER,
+  OWNER,
+  RESULT,
+  STEP,
+  stepKey,
+  type TaskSession,
+  type TaskStore,
+  TOOL,
+  type Written,
+} from './store.ts'
+
+type Run = (lease: Lease) => Promise<void>
+
+const MOST_RUNS = 64
+
+export class EngineTasks implements TaskStore {
+  readonly #engine: TaskEngine
+  readonly #runs = new Map<string, Run>()
+  readonly written: () => Promise<Written>
+
+  /** The engine is open, and works for this from here on. */
+  constructor(engine: TaskEngine, written: () => Promise<Written>) {
+    this.#engine = engine
+    this.written = written
+    engine.work({ tools: [TOOL], concurrency: MOST_RUNS, run: (lease) => this.#run(lease) })
+  }
+
+  async tasks(inFlight: number): Promise<TaskSession> {
+    const last = new Map<number, string>()
+    return {
+      run: (limit) => runLanes(limit, inFlight, async (lane) => void last.set(lane, await this.#oneTask())),
+      close: async () => {
+        const records = await Promise.all(Array.from(last.values(), (id) => this.#engine.read(id, OWNER)))
+        const areRight = records.every((task) => JSON.stringify(task?.result) === JSON.stringify(RESULT))
+        return areRight ? undefined : 'A task that had ended has no result.'
+      },
+    }
+  }
+
+  async steps(inFlight: number): Promise<TaskSession> {
+    const runs = await inLanes(inFlight, () => this.#begunRun())
+    return {
+      run: (limit) => runLanes(limit, inFlight, async (lane) => runs[lane]?.step()),
+      close: async () => {
+        const found = await Promise.all(runs.map((run) => this.#stepsAfter(run)))
+        const areThere = found.every((count, lane) => count === runs[lane]?.steps)
+        return areThere ? undefined : 'A step that was committed is not there.'
+      },
+    }
+  }
+
+  async #oneTask(): Promise<string> {
+    const task = newTask()
+    const { promise: over, resolve } = Promise.withResolvers<void>()
+    this.#runs.set(task.id, async (lease) => {
+      await lease.end({ status: 'completed', result: RESULT })
+      resolve()
+    })
+    await this.#engine.create(task)
+    await over
+    this.#runs.delete(task.id)
+    return task.id
+  }
+
+  /** A task whose run has begun, and goes on until it is left. */
+  async #begunRun(): Promise<BegunRun> {
+    const task = newTask()
+    const begun = new Promise<BegunRun>((resolve) => {
+      this.#runs.set(task.id, (lease) => new Promise((leave) => resolve(new BegunRun(lease, leave))))
+    })
+    await this.#engine.create(task)
+    return begun
+  }
+
+  /** How many steps the next run of a task finds. */
+  async #stepsAfter({ lease, leave }: BegunRun): Promise<number> {
+    const found = Promise.withResolvers<number>()
+    this.#runs.set(lease.id, async (next) => {
+      await next.end({ status: 'completed', result: RESULT })
+      found.resolve(next.journal.steps.size)
+    })
+    await lease.giveBack()
+    leave()
+    const count = await found.promise
+    this.#runs.delete(lease.id)
+    return count
+  }
+
+  async #run(lease: Lease): Promise<void> {
+    await this.#runs.get(lease.id)?.(lease)
+  }
+}
+
+class BegunRun {
+  readonly lease: Lease
+  readonly leave: () => void
+  /** How many it has committed. */
+  steps = 0
+
+  constructor(lease: Lease, leave: () => void) {
+    this.lease = lease
+    this.leave = leave
+  }
+
+  step(): Promise<void> {
+    return this.lease.step(stepKey(++this.steps), { value: STEP })
+  }
+}
+
+export function newTask(): NewTask {
+  const journal = {
+    id: randomUUID(),
+    round: 0,
+    own: undefined,
+    begunAt: undefined,
+    answers: new Map(),
+    steps: new Map(),
+    open: new Map(),
+  }
+  return { id: randomUUID(), owner: OWNER, tool: TOOL, args: ARGS, caller: CALLER, journal, ttlMs: null }
+}

@@ -1,0 +1,116 @@
+/**
+ * The baseline of the SQLite engine: the rows it writes, in its own tables and transactions, by prepared statements alone.
+ *
+ * Everything that is in flight is committed together, as the engine does with what comes in one turn of the event loop.
+ * Nothing is looked up, checked, parsed or told to anybody.
+ */
+import { randomUUID } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import { type Limit, type Outcome, Tally } from '../../load/load.ts'
+import { openEngine } from './engines.ts'
+import { ARGS, AUDIENCE, CALLER, OWNER, RESULT, STEP, stepKey, type TaskStore, TOOL } from './store.ts'
+import { sqliteWritten } from './writeCounts.ts'
+
+const KEEP_MS = 604_800_000
+const WORKER = randomUUID()
+const [audience, owner, tool] = [JSON.stringify(AUDIENCE), JSON.stringify(OWNER), JSON.stringify(TOOL)]
+const [args, caller] = [JSON.stringify(ARGS), JSON.stringify(CALLER)]
+const [result, step] = [JSON.stringify(RESULT), JSON.stringify(STEP)]
+
+export async function sqliteStatements(path: string): Promise<TaskStore> {
+  const { close } = await openEngine({ database: 'SQLite', path })
+  await close()
+  const rows = rowsIn(path)
+  return {
+    async tasks(inFlight) {
+      return { run: async (limit) => together(limit, inFlight, () => rows.end(rows.create(inFlight))), close: nothing }
+    },
+    async steps(inFlight) {
+      const tasks = rows.create(inFlight)
+      let n = 0
+      return {
+        run: async (limit) => together(limit, inFlight, () => rows.step(tasks, stepKey(++n))),
+        async close() {
+          rows.end(tasks)
+          return undefined
+        },
+      }
+    },
+    written: () => sqliteWritten(path),
+  }
+}
+
+/** Does all that is in flight in one go, again and again. */
+function together(limit: Limit, inFlight: number, once: () => void): Outcome {
+  const tally = new Tally(limit)
+  while (tally.running) {
+    once()
+    for (let done = 0; done < inFlight; done++) tally.right()
+  }
+  return tally.outcome()
+}
+
+async function nothing(): Promise<undefined> {}
+
+/** Each of these is a transaction. */
+function rowsIn(path: string) {
+  const database = new DatabaseSync(path, { timeout: 5000 })
+  database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
+  const { inTransaction, nextChange, insertTask, insertCall, take, end, insertStep } = prepare(database)
+  return {
+    /** Tasks that are leased to this worker. */
+    create: (count: number): number[] =>
+      inTransaction(() => {
+        const [now, change] = [Date.now(), nextChange()]
+        return Array.from({ length: count }, () => {
+          const [id, call] = [`"${randomUUID()}"`, `"${randomUUID()}"`]
+          const { lastInsertRowid } = insertTask.run(audience, id, owner, call, tool, now, now, change)
+          const task = Number(lastInsertRowid)
+          insertCall.run(task, args, caller)
+          take.run(WORKER, task)
+          return task
+        })
+      }),
+    step(tasks: readonly number[], key: string): void {
+      inTransaction(() => {
+        for (const task of tasks) insertStep.run(task, JSON.stringify(key), step)
+      })
+    },
+    end(tasks: readonly number[]): void {
+      inTransaction(() => {
+        const [now, change] = [Date.now(), nextChange()]
+        for (const task of tasks) end.run(result, now + KEEP_MS, now, change, task)
+      })
+    },
+  }
+}
+
+function prepare(database: DatabaseSync) {
+  const begin = database.prepare('BEGIN IMMEDIATE')
+  const commit = database.prepare('COMMIT')
+  const setChange = database.prepare('UPDATE changes SET last = ?')
+  let changes = 0
+  return {
+    inTransaction<T>(write: () => T): T {
+      begin.run()
+      const written = write()
+      commit.run()
+      return written
+    },
+    nextChange(): number {
+      setChange.run(++changes)
+      return changes
+    },
+    insertTask: database.prepare(
+      `INSERT INTO tasks (audience, id, owner, call, tool, status, round, created_at, updated_at, change, epoch, losses)
+       VALUES (?, ?, ?, ?, ?, 'working', 0, ?, ?, ?, 0, 0)`,
+    ),
+    insertCall: database.prepare('INSERT INTO calls (task, args, caller) VALUES (?, ?, ?)'),
+    take: database.prepare('UPDATE tasks SET worker = ?, epoch = 1 WHERE number = ?'),
+    insertStep: database.prepare('INSERT INTO steps (task, key, done, value) VALUES (?, ?, 1, ?)'),
+    end: database.prepare(
+      `UPDATE tasks SET status = 'completed', outcome = ?, worker = NULL, epoch = 2, expires_at = ?, updated_at = ?,
+       change = ? WHERE number = ?`,
+    ),
+  }
+}
