@@ -6,6 +6,7 @@ export {
   type StateScope,
   stateKey,
 } from './clientState.ts'
+export { CODES } from './codes.ts'
 export { hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.ts'
 export { type ProtocolCode, ProtocolError } from './errors.ts'
 export {
@@ -41,6 +42,7 @@ export {
   TASKS_EXTENSION,
   type TaskStatus,
 } from './tasks.ts'
+export { type BackoffOptions, backoffMs, MAX_TIMER_MS } from './timers.ts'
 export {
   type Era,
   isLegacyVersion,

@@ -1,6 +1,6 @@
 /** The one place where an error of ours becomes a number on the wire. */
 import { Declined, JournalError } from '../journal/index.ts'
-import { type ProtocolCode, ProtocolError, TaskFailed } from '../protocol/index.ts'
+import { CODES, type ProtocolCode, ProtocolError, TaskFailed } from '../protocol/index.ts'
 import { StateError } from '../state/index.ts'
 import { AuthError, ServerError } from './errors.ts'
 
@@ -13,20 +13,20 @@ export interface WireError {
 }
 
 const PROTOCOL: Readonly<Record<ProtocolCode, readonly [code: number, status: number]>> = {
-  PARSE_FAILED: [-32700, 400],
-  MESSAGE_INVALID: [-32600, 400],
-  METHOD_UNKNOWN: [-32601, 404],
-  PARAMS_INVALID: [-32602, 200],
-  RESOURCE_UNKNOWN: [-32602, 200],
-  ENVELOPE_INVALID: [-32602, 400],
-  HEADER_MISMATCH: [-32020, 400],
-  CAPABILITY_MISSING: [-32021, 400],
-  VERSION_UNSUPPORTED: [-32022, 400],
+  PARSE_FAILED: [CODES.PARSE_ERROR, 400],
+  MESSAGE_INVALID: [CODES.INVALID_REQUEST, 400],
+  METHOD_UNKNOWN: [CODES.METHOD_NOT_FOUND, 404],
+  PARAMS_INVALID: [CODES.INVALID_PARAMS, 200],
+  RESOURCE_UNKNOWN: [CODES.INVALID_PARAMS, 200],
+  ENVELOPE_INVALID: [CODES.INVALID_PARAMS, 400],
+  HEADER_MISMATCH: [CODES.HEADER_MISMATCH, 400],
+  CAPABILITY_MISSING: [CODES.MISSING_CLIENT_CAPABILITY, 400],
+  VERSION_UNSUPPORTED: [CODES.UNSUPPORTED_PROTOCOL_VERSION, 400],
 }
 
 // Every way a state can be bad reads the same to the peer, so it learns nothing from trying.
 const BAD_STATE: WireError = {
-  code: -32602,
+  code: CODES.INVALID_PARAMS,
   message: 'The request state is not valid here (any more). Repeat the call from its first round.',
   status: 200,
 }
@@ -42,10 +42,14 @@ export function toWireError(error: unknown): WireError {
   }
   if (isBadState(error)) return BAD_STATE
   if (error instanceof AuthError)
-    return { code: error.status === 503 ? -32603 : -32600, status: error.status, message: error.message }
+    return {
+      code: error.status === 503 ? CODES.INTERNAL_ERROR : CODES.INVALID_REQUEST,
+      status: error.status,
+      message: error.message,
+    }
   if (error instanceof ServerError || error instanceof JournalError)
-    return { code: -32603, status: 200, message: error.message }
-  return { code: -32603, status: 200, message: 'Internal error.' }
+    return { code: CODES.INTERNAL_ERROR, status: 200, message: error.message }
+  return { code: CODES.INTERNAL_ERROR, status: 200, message: 'Internal error.' }
 }
 
 /** Whether an error is the answer to the request rather than a fault of this server. */

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { backoffMs, MAX_TIMER_MS } from './timers.ts'
+
+test.each([
+  [1, 100],
+  [2, 200],
+  [3, 400],
+  [4, 500],
+  [5000, 500],
+])('before retry %i the pause is %i ms, at most the longest one', (attempt, pauseMs) => {
+  expect(backoffMs(attempt, { firstMs: 100, maxMs: 500 })).toBe(pauseMs)
+})
+
+test('another factor lets pauses grow more slowly', () => {
+  expect([1, 2, 3].map((attempt) => backoffMs(attempt, { firstMs: 100, maxMs: 1000, factor: 1.5 }))).toEqual([
+    100, 150, 225,
+  ])
+})
+
+test('a timer of the longest time does not fire at once', async () => {
+  let hasFired = false
+  const timer = setTimeout(() => {
+    hasFired = true
+  }, MAX_TIMER_MS)
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  clearTimeout(timer)
+  expect(hasFired).toBe(false)
+})

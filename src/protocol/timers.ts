@@ -1,0 +1,14 @@
+/** The longest delay that setTimeout takes, about 24 days. It fires at once for a longer one. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
+
+export interface BackoffOptions {
+  readonly firstMs: number
+  readonly maxMs: number
+  /** By how much each pause is longer than the one before. @default 2 */
+  readonly factor?: number
+}
+
+/** Exponential backoff: the pause before retry number `attempt`, which counts from 1. */
+export function backoffMs(attempt: number, { firstMs, maxMs, factor = 2 }: BackoffOptions): number {
+  return Math.min(firstMs * factor ** (attempt - 1), maxMs)
+}
