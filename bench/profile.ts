@@ -6,7 +6,7 @@ import { calls } from './cases/server/calls.ts'
 import { withChild } from './cases/case.ts'
 import { elicitation } from './cases/server/elicitation.ts'
 import { fetch } from './cases/server/fetch.ts'
-import type { Entrant, sideBySide } from './cases/comparison.ts'
+import type { Entrant, comparisonCase } from './cases/comparison.ts'
 import { stdio } from './cases/server/stdio.ts'
 import { tools } from './cases/server/tools.ts'
 import type { CaseName } from './options.ts'
@@ -15,7 +15,13 @@ import { writeRole } from './programs/role.ts'
 import { sourceOf } from './processes/build.ts'
 import { startChild } from './processes/child.ts'
 
-const PROFILED: Partial<Record<CaseName, ReturnType<typeof sideBySide>>> = { calls, elicitation, fetch, stdio, tools }
+const PROFILED: Partial<Record<CaseName, ReturnType<typeof comparisonCase>>> = {
+  calls,
+  elicitation,
+  fetch,
+  stdio,
+  tools,
+}
 const WARM_UP_MS = 4_000
 const PROFILE_MS = 4_000
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -36,7 +42,7 @@ export async function profileOurs(only: readonly CaseName[], pinned: boolean): P
 async function record({ program, role, load }: Entrant, file: string, pinned: boolean): Promise<void> {
   const argv = writeRole({ tool: 'echo', registered: 1, ...role })
   const nodeFlags = ['--conditions=pannier-source']
-  const launch = { file: sourceOf(program), argv, nodeFlags, pinned, pipes: role.door === 'stdio' }
+  const launch = { file: sourceOf(program), argv, nodeFlags, pinned, pipes: role.transport === 'stdio' }
   await withChild(startChild(launch), async (child) => {
     const session = await load(child)
     await session.run({ ms: WARM_UP_MS })

@@ -13,7 +13,7 @@ import { stdio } from './cases/server/stdio.ts'
 import { tasks } from './cases/tasks/tasks.ts'
 import { tools } from './cases/server/tools.ts'
 import { type Figure, verdict } from './measure/figure.ts'
-import { Patience } from './measure/interference.ts'
+import { InterferenceBudget } from './measure/interference.ts'
 import { type CaseName, type Options, readOptions, USAGE } from './options.ts'
 import { writeRole } from './programs/role.ts'
 import { FULL, type Plan, QUICK } from './plan.ts'
@@ -21,7 +21,7 @@ import { type Built, buildPrograms } from './processes/build.ts'
 import { killChildrenAtExit, startChild } from './processes/child.ts'
 import { coresBusyMs } from './processes/procfs.ts'
 import { LOAD_CORE, onCore, pinLoadGenerator, SERVER_CORE } from './processes/affinity.ts'
-import { watched } from './processes/cpuUsage.ts'
+import { measureOthersCpu } from './processes/cpuUsage.ts'
 import { profileOurs } from './profile.ts'
 
 const CASES: Record<CaseName, Case> = {
@@ -68,7 +68,7 @@ async function runCases(options: Options, pinned: boolean): Promise<Map<CaseName
   const programs = [...new Set(options.only.flatMap((name) => CASES[name].programs))]
   const built = await buildPrograms(programs)
   const plan = planFor(options)
-  const patience = new Patience(plan.patienceMs, coresBusyMs)
+  const patience = new InterferenceBudget(plan.patienceMs, coresBusyMs)
   const bench = openBench(plan, patience, built, pinned)
   const results = new Map<CaseName, CaseResult>()
   for (const name of options.only) {
@@ -87,14 +87,14 @@ function planFor({ quick, patienceSeconds }: Options): Plan {
   return patienceSeconds === undefined ? plan : { ...plan, patienceMs: patienceSeconds * 1000 }
 }
 
-function openBench(plan: Plan, patience: Patience, built: Built, pinned: boolean): Bench {
+function openBench(plan: Plan, patience: InterferenceBudget, built: Built, pinned: boolean): Bench {
   const roleArgv = (role: Serving): string[] => writeRole({ tool: 'echo', registered: 1, ...role })
   return {
     plan,
-    undisturbed: (children, work) => patience.undisturbed(() => watched(children, work)),
+    undisturbed: (children, work) => patience.undisturbed(() => measureOthersCpu(children, work)),
     startServer(program, role, core = SERVER_CORE) {
       const argv = roleArgv(role)
-      return startChild({ file: built.file(program), argv, pinned, core, pipes: role.door === 'stdio' })
+      return startChild({ file: built.file(program), argv, pinned, core, pipes: role.transport === 'stdio' })
     },
     startProgram: (program, argv = [], core = SERVER_CORE) =>
       startChild({ file: built.file(program), argv, pinned, core }),

@@ -1,16 +1,16 @@
 import type { Figure } from '../measure/figure.ts'
-import type { Disturbed } from '../measure/interference.ts'
-import type { Role } from '../programs/role.ts'
+import type { Interference } from '../measure/interference.ts'
+import type { ServerRole } from '../programs/role.ts'
 import type { Plan } from '../plan.ts'
 import type { Program } from '../processes/build.ts'
 import type { Child } from '../processes/child.ts'
-import type { Used } from '../processes/cpuUsage.ts'
+import type { CpuSource } from '../processes/cpuUsage.ts'
 
 /** What a case may use. */
 export interface Bench {
   plan: Plan
   /** Measures again what others on the machine disturbed. */
-  undisturbed<T extends object>(children: readonly Used[], work: () => Promise<T>): Promise<T & Disturbed>
+  undisturbed<T extends object>(children: readonly CpuSource[], work: () => Promise<T>): Promise<T & Interference>
   startServer(program: Program, role: Serving, core?: number): Promise<Child>
   startProgram(program: Program, argv?: string[], core?: number): Promise<Child>
   /** The command line by which a measured client starts its server, on the core that is not its own. */
@@ -18,7 +18,7 @@ export interface Bench {
 }
 
 /** A role, as far as it is not the usual one. */
-export type Serving = Partial<Role> & Pick<Role, 'door'>
+export type Serving = Partial<ServerRole> & Pick<ServerRole, 'transport'>
 
 export interface CaseResult {
   /** What is printed. */

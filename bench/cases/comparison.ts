@@ -3,10 +3,9 @@ import { compare, type Series } from '../measure/compare.ts'
 import type { Contender, Sample } from '../measure/contender.ts'
 import type { Figure } from '../measure/figure.ts'
 import { wrongIn } from '../measure/series.ts'
-import type { Role } from '../programs/role.ts'
 import type { Child } from '../processes/child.ts'
 import { ownCpuMs } from '../processes/cpuUsage.ts'
-import { type Bench, type Case, type CaseResult, withChildren } from './case.ts'
+import { type Bench, type Case, type CaseResult, type Serving, withChildren } from './case.ts'
 import { contentionLines, rateLines } from './report.ts'
 import type { Load } from '../load/kinds.ts'
 
@@ -14,7 +13,7 @@ import type { Load } from '../load/kinds.ts'
 export interface Entrant {
   name: string
   program: 'baseline' | 'sdk' | 'pannier'
-  role: Partial<Role> & Pick<Role, 'door'>
+  role: Serving
   load: Load
 }
 
@@ -27,7 +26,7 @@ export interface Comparison {
 }
 
 /** A case that starts all its entrants together, loads them in turns, and compares their rates. */
-export function sideBySide(comparison: Comparison): Case & { entrants: readonly Entrant[] } {
+export function comparisonCase(comparison: Comparison): Case & { entrants: readonly Entrant[] } {
   const { title, entrants } = comparison
   const programs = [...new Set(entrants.map(({ program }) => program))]
   const run = (bench: Bench): Promise<CaseResult> => {

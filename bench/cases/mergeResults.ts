@@ -1,7 +1,7 @@
 import type { CaseResult } from './case.ts'
 
 /** The results of several measurements as those of one case. */
-export function together(results: readonly CaseResult[]): CaseResult {
+export function mergeResults(results: readonly CaseResult[]): CaseResult {
   const first = results.find(({ wrong }) => wrong.first !== undefined)?.wrong.first
   const count = results.reduce((sum, { wrong }) => sum + wrong.count, 0)
   return {

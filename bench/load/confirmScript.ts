@@ -1,6 +1,6 @@
-import type { Answer } from './responseReader.ts'
+import type { RawResponse } from './responseReader.ts'
 import { echoText, httpRequest, type Retry, toolCall } from './messages.ts'
-import { type Script, WrongAnswer } from './script.ts'
+import { type Script, WrongResponse } from './script.ts'
 
 /**
  * The two-round flow: the call is answered with a question and a state; the retry brings both back and completes.
@@ -22,15 +22,16 @@ export class ConfirmScript implements Script {
     return httpRequest(this.#port, 'confirm', toolCall(this.#id, 'confirm', { text }, this.#retry))
   }
 
-  take(answer: Answer): boolean {
+  take(answer: RawResponse): boolean {
     const message = answer.status === 200 ? JSON.parse(answer.body) : {}
-    if (message.id !== this.#id) throw new WrongAnswer(`an answer to request ${this.#id}`, answer)
+    if (message.id !== this.#id) throw new WrongResponse(`an answer to request ${this.#id}`, answer)
     if (this.#retry === undefined) {
       this.#retry = answerQuestion(message.result, answer)
       return false
     }
     this.#retry = undefined
-    if (message.result?.content?.[0]?.text !== echoText(this.#flow())) throw new WrongAnswer('a completed flow', answer)
+    if (message.result?.content?.[0]?.text !== echoText(this.#flow()))
+      throw new WrongResponse('a completed flow', answer)
     return true
   }
 
@@ -45,11 +46,11 @@ export class ConfirmScript implements Script {
   }
 }
 
-function answerQuestion(result: Record<string, unknown> | undefined, answer: Answer): Retry {
+function answerQuestion(result: Record<string, unknown> | undefined, answer: RawResponse): Retry {
   const [key] = Object.keys(result?.['inputRequests'] ?? {})
   const requestState = result?.['requestState']
   if (result?.['resultType'] !== 'input_required' || key === undefined || typeof requestState !== 'string') {
-    throw new WrongAnswer('input_required with a state', answer)
+    throw new WrongResponse('input_required with a state', answer)
   }
   return { requestState, inputResponses: { [key]: { action: 'accept', content: { ok: true } } } }
 }

@@ -1,6 +1,6 @@
-import type { Answer } from './responseReader.ts'
+import type { RawResponse } from './responseReader.ts'
 import { echoName, echoText, httpRequest, toolCall } from './messages.ts'
-import { type Script, WrongAnswer } from './script.ts'
+import { type Script, WrongResponse } from './script.ts'
 
 /** Every answer is searched for its id and text; every so many is parsed and looked at closely. */
 const PARSE_EVERY = 64
@@ -46,11 +46,11 @@ export class EchoScript implements Script {
     return this.#current().request
   }
 
-  take(answer: Answer): boolean {
+  take(answer: RawResponse): boolean {
     const expected = this.#current()
     const right = answer.status === 200 && answer.body.includes(expected.text) && answer.body.includes(expected.idPart)
     if (!right || (this.#taken % PARSE_EVERY === 0 && !isEcho(JSON.parse(answer.body), expected.id))) {
-      throw new WrongAnswer(`the echo of call ${expected.id}`, answer)
+      throw new WrongResponse(`the echo of call ${expected.id}`, answer)
     }
     this.#taken++
     this.reset()

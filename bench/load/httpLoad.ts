@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
-import { type Answer, AnswerReader } from './responseReader.ts'
+import { type RawResponse, ResponseReader } from './responseReader.ts'
 import { type Limit, type Outcome, type Session, Tally, withinTime } from './load.ts'
-import { type Script, WrongAnswer } from './script.ts'
+import { type Script, WrongResponse } from './script.ts'
 
 export interface HttpLoad {
   port: number
@@ -20,7 +20,7 @@ export async function openHttpLoad(load: HttpLoad): Promise<Session> {
   return {
     async run(limit: Limit): Promise<Outcome> {
       const tally = new Tally(limit)
-      await withinTime(limit, Promise.all(speakers.map((speaker) => speaker.talk(tally))))
+      await withinTime(limit, Promise.all(speakers.map((speaker) => speaker.run(tally))))
       return tally.outcome()
     },
     close() {
@@ -29,22 +29,22 @@ export async function openHttpLoad(load: HttpLoad): Promise<Session> {
   }
 }
 
-function open(port: number, script: Script): Promise<Speaker> {
+function open(port: number, script: Script): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     socket.once('error', reject)
     socket.once('connect', () => {
       socket.off('error', reject)
-      resolve(new Speaker(socket, script))
+      resolve(new Connection(socket, script))
     })
   })
 }
 
 /** One connection: it says what its script says and checks what it hears. */
-class Speaker {
+class Connection {
   #socket: Socket
   #script: Script
-  #reader = new AnswerReader()
+  #reader = new ResponseReader()
   #tally: Tally | undefined
   #finish: () => void = () => {}
   #fail: (error: Error) => void = () => {}
@@ -58,7 +58,7 @@ class Speaker {
   }
 
   /** Talks until the tally is done and the last unit of work complete. */
-  talk(tally: Tally): Promise<void> {
+  run(tally: Tally): Promise<void> {
     this.#tally = tally
     return new Promise((resolve, reject) => {
       this.#finish = resolve
@@ -84,14 +84,14 @@ class Speaker {
     }
   }
 
-  #take(answer: Answer): boolean {
+  #take(answer: RawResponse): boolean {
     try {
       const complete = this.#script.take(answer)
-      if (complete) this.#tally?.right()
+      if (complete) this.#tally?.countRight()
       return complete
     } catch (error) {
-      if (!(error instanceof WrongAnswer)) throw error
-      this.#tally?.wrongAnswer(error.message)
+      if (!(error instanceof WrongResponse)) throw error
+      this.#tally?.countWrong(error.message)
       this.#script.reset()
       return true
     }

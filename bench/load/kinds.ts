@@ -34,6 +34,6 @@ export function pipeLoad(): Load {
 }
 
 /** The measured process puts the load on itself. */
-export function ownLoad(topic: 'fetch' | 'read' | 'write' = 'fetch'): Load {
+export function selfLoad(topic: 'fetch' | 'read' | 'write' = 'fetch'): Load {
   return (child) => ({ run: (limit) => child.ask<Outcome>(topic, limit), close() {} })
 }

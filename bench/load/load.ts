@@ -8,7 +8,7 @@ export interface Outcome {
   /** The time they took, to the last answer. */
   ms: number
   /** The middle one of the times of single units, where they come one after the other. */
-  middleMs?: number
+  medianMs?: number
   wrong: number
   firstWrong?: string
 }
@@ -36,12 +36,12 @@ export class Tally {
     this.#limit = limit
   }
 
-  right(): void {
+  countRight(): void {
     this.#count++
     this.#stopWhenDone()
   }
 
-  wrongAnswer(message: string): void {
+  countWrong(message: string): void {
     this.#wrong++
     this.#firstWrong ??= message
     this.#stopWhenDone()

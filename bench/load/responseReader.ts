@@ -2,7 +2,7 @@
  * Reads HTTP/1.1 answers off one keep-alive connection, with Content-Length or chunked.
  * Only one request is ever under way on a connection, so bytes after a complete answer are a fault.
  */
-export interface Answer {
+export interface RawResponse {
   status: number
   body: string
 }
@@ -10,11 +10,11 @@ export interface Answer {
 const NOTHING = Buffer.alloc(0)
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-export class AnswerReader {
+export class ResponseReader {
   #held: Buffer = NOTHING
 
   /** The answer, once its last byte is there. */
-  push(chunk: Buffer): Answer | undefined {
+  push(chunk: Buffer): RawResponse | undefined {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
     const read = readAnswer(bytes)
     if (read === undefined) {
@@ -28,7 +28,7 @@ export class AnswerReader {
   }
 }
 
-function readAnswer(bytes: Buffer): { answer: Answer; end: number } | undefined {
+function readAnswer(bytes: Buffer): { answer: RawResponse; end: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined
   const head = bytes.toString('latin1', 0, headEnd)

@@ -19,7 +19,7 @@ export function openStdioLoad(load: StdioLoad): Session {
   return {
     async run(limit: Limit): Promise<Outcome> {
       const tally = new Tally(limit)
-      const talk = converse(load, tally)
+      const talk = exchange(load, tally)
       try {
         await withinTime(limit, talk.ended)
         return tally.outcome()
@@ -31,7 +31,7 @@ export function openStdioLoad(load: StdioLoad): Session {
   }
 }
 
-function converse(load: StdioLoad, tally: Tally): { ended: Promise<void>; leave: () => void } {
+function exchange(load: StdioLoad, tally: Tally): { ended: Promise<void>; leave: () => void } {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
   const split = lineSplitter()
   let underWay = 0
@@ -80,7 +80,7 @@ function lineSplitter(): (chunk: Buffer) => string[] {
 function checkLine(line: string, tally: Tally): number {
   const message: AnyAnswer = JSON.parse(line)
   if (typeof message.id !== 'number') throw new Error(`A line is not an answer: ${line.slice(0, 300)}`)
-  if (isEcho(message, message.id)) tally.right()
-  else tally.wrongAnswer(line.slice(0, 300))
+  if (isEcho(message, message.id)) tally.countRight()
+  else tally.countWrong(line.slice(0, 300))
   return message.id
 }

@@ -1,5 +1,5 @@
 import { type Contender, rate, type Sample, sumOf, type Turns } from './contender.ts'
-import type { Disturbed } from './interference.ts'
+import type { Interference } from './interference.ts'
 import { median } from './statistics.ts'
 
 /** A round gives each contender many short turns, so that all of them meet the same moods of the machine. */
@@ -13,11 +13,11 @@ export interface Rounds {
 export interface Series {
   name: string
   warmUp: Sample[]
-  rounds: (Sample & Disturbed)[]
+  rounds: (Sample & Interference)[]
 }
 
 /** Does a piece of measuring, and does it again where others disturbed it. */
-export type Undisturbed = <T extends object>(work: () => Promise<T>) => Promise<T & Disturbed>
+export type Undisturbed = <T extends object>(work: () => Promise<T>) => Promise<T & Interference>
 
 /** A warm-up is run, and its rate looked at, in this many slices. */
 const SLICES = 10

@@ -25,7 +25,7 @@ export interface Sample extends Outcome {
 
 export function sumOf(samples: readonly Sample[]): Sample {
   const total = (pick: (sample: Sample) => number): number => samples.reduce((sum, sample) => sum + pick(sample), 0)
-  const middles = samples.map(({ middleMs }) => middleMs).filter((middle) => middle !== undefined)
+  const middles = samples.map(({ medianMs }) => medianMs).filter((middle) => middle !== undefined)
   const firstWrong = samples.find((sample) => sample.firstWrong !== undefined)?.firstWrong
   return {
     count: total(({ count }) => count),
@@ -33,7 +33,7 @@ export function sumOf(samples: readonly Sample[]): Sample {
     wrong: total(({ wrong }) => wrong),
     serverMs: total(({ serverMs }) => serverMs),
     loadMs: total(({ loadMs }) => loadMs),
-    ...(middles.length > 0 && { middleMs: median(middles) }),
+    ...(middles.length > 0 && { medianMs: median(middles) }),
     ...(firstWrong !== undefined && { firstWrong }),
   }
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const LOOK_MS = 250
+const POLL_MS = 250
 /** What others may use of a core before a measurement counts as disturbed. */
-const DISTURBED = 0.1
+const MAX_OTHERS_CPU = 0.1
 
 /** What everything else on the machine used of our cores during a measurement, 0 to 2; absent where it is not known. */
-export interface Disturbed {
+export interface Interference {
   othersCpu?: number
 }
 
@@ -13,7 +13,7 @@ export interface Disturbed {
  * Time that a run may spend on others who use the machine: what they disturbed is measured again once they are quiet.
  * What decides is their CPU time, never the result. When the time is spent, disturbed measurements count.
  */
-export class Patience {
+export class InterferenceBudget {
   #leftMs: number
   #busyMs: () => number | undefined
   /** Measurements that were made again. */
@@ -25,7 +25,7 @@ export class Patience {
     this.#busyMs = busyMs
   }
 
-  async undisturbed<T extends Disturbed>(measure: () => Promise<T>): Promise<T> {
+  async undisturbed<T extends Interference>(measure: () => Promise<T>): Promise<T> {
     for (;;) {
       const started = performance.now()
       const result = await measure()
@@ -41,15 +41,15 @@ export class Patience {
     while (this.#leftMs > 0) {
       const before = this.#busyMs()
       const started = performance.now()
-      await sleep(LOOK_MS)
+      await sleep(POLL_MS)
       const after = this.#busyMs()
       const ms = performance.now() - started
-      if (before === undefined || after === undefined || (after - before) / ms < DISTURBED) return
+      if (before === undefined || after === undefined || (after - before) / ms < MAX_OTHERS_CPU) return
       this.#leftMs -= ms
     }
   }
 }
 
-export function isDisturbed({ othersCpu }: Disturbed): boolean {
-  return (othersCpu ?? 0) >= DISTURBED
+export function isDisturbed({ othersCpu }: Interference): boolean {
+  return (othersCpu ?? 0) >= MAX_OTHERS_CPU
 }

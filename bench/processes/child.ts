@@ -26,7 +26,7 @@ export interface Child {
   stop(): Promise<void>
 }
 
-interface Said {
+interface IpcMessage {
   ready?: { port?: number }
   id?: number
   answer?: unknown
@@ -54,7 +54,7 @@ export async function startChild(launch: Launch): Promise<Child> {
   const child = spawn(command, args, { stdio: [pipe, pipe, 'pipe', 'ipc'] })
   alive.add(child)
   child.once('exit', () => alive.delete(child))
-  const talk = listen(child, lastWords(child))
+  const talk = listen(child, stderrTail(child))
   const { port } = await limit(talk.ready, STARTUP_MS, `${launch.file} did not start.`)
   return {
     port: port ?? 0,
@@ -70,7 +70,7 @@ function commandLine(launch: Launch): string[] {
 }
 
 /** The end of what it wrote to stderr: its log is of interest only when it dies. */
-function lastWords(child: ChildProcess): () => string {
+function stderrTail(child: ChildProcess): () => string {
   let words = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     words = (words + text).slice(-2000)
@@ -88,7 +88,7 @@ function listen(child: ChildProcess, words: () => string) {
   }
   child.on('error', fail)
   child.on('exit', (code, signal) => fail(new Error(`A measured process ended (${signal ?? code}). ${words()}`)))
-  child.on('message', (said: Said) => {
+  child.on('message', (said: IpcMessage) => {
     if (said.ready !== undefined) return ready.resolve(said.ready)
     const question = waiting.get(said.id ?? -1)
     waiting.delete(said.id ?? -1)

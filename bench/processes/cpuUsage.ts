@@ -1,8 +1,8 @@
-import type { Disturbed } from '../measure/interference.ts'
+import type { Interference } from '../measure/interference.ts'
 import { coresBusyMs } from './procfs.ts'
 
 /** A process that says how much CPU time it has used. */
-export interface Used {
+export interface CpuSource {
   ask(topic: 'cpu'): Promise<number>
 }
 
@@ -16,10 +16,10 @@ interface Usage {
 }
 
 /** Does the work, and notes what others used of the cores meanwhile. */
-export async function watched<T extends object>(
-  children: readonly Used[],
+export async function measureOthersCpu<T extends object>(
+  children: readonly CpuSource[],
   work: () => Promise<T>,
-): Promise<T & Disturbed> {
+): Promise<T & Interference> {
   const before = await readUsage(children)
   const result = await work()
   const after = await readUsage(children)
@@ -33,7 +33,7 @@ export function ownCpuMs(): number {
   return (user + system) / 1000
 }
 
-async function readUsage(children: readonly Used[]): Promise<Usage> {
+async function readUsage(children: readonly CpuSource[]): Promise<Usage> {
   const servers = await Promise.all(children.map((child) => child.ask('cpu')))
   const used = servers.reduce((sum, ms) => sum + ms, ownCpuMs())
   return { wall: performance.now(), used, cores: coresBusyMs() }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { TICK_MS } from './procfs.ts'
-import type { Used } from './cpuUsage.ts'
+import type { CpuSource } from './cpuUsage.ts'
 
 /** A process that a measured one started: it is asked nothing, the system tells what it used. */
-export function grandchild(pid: number): Used {
+export function processCpu(pid: number): CpuSource {
   return { ask: async () => timesOf(pid).own }
 }
 
 /** A process with all that it has started. */
-export function family(pid: number): Used {
+export function processTreeCpu(pid: number): CpuSource {
   return {
     async ask() {
       const { own, ended } = timesOf(pid)

@@ -1,12 +1,12 @@
 import pg from 'pg'
 import { PostgresServer } from '../../test/postgres/server.ts'
-import { family, parentOf } from './grandchild.ts'
-import type { Used } from './cpuUsage.ts'
+import { processTreeCpu, parentOf } from './grandchild.ts'
+import type { CpuSource } from './cpuUsage.ts'
 
 /** A PostgreSQL of the bench's own, on its core. */
 export interface Postgres {
   readonly url: string
-  readonly used: Used
+  readonly used: CpuSource
   end(): Promise<void>
 }
 
@@ -16,11 +16,11 @@ export async function startPostgres(): Promise<Postgres> {
 }
 
 /** Each connection is a process; what started it has started all of them. */
-async function processesOf(url: string): Promise<Used> {
+async function processesOf(url: string): Promise<CpuSource> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   const postmaster = parentOf(rows[0]?.pid ?? 0)
   await client.end()
-  return postmaster === undefined ? { ask: async () => 0 } : family(postmaster)
+  return postmaster === undefined ? { ask: async () => 0 } : processTreeCpu(postmaster)
 }

@@ -6,17 +6,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * The side of a measured process that talks to the bench, over Node's IPC channel. It costs nothing between
  * questions, and the process ends when the bench does.
  */
-export interface Question {
+export interface IpcRequest {
   id: number
   topic: string
   detail?: unknown
 }
 
-export type Answers = Record<string, (detail: never) => unknown>
+export type RequestHandlers = Record<string, (detail: never) => unknown>
 
-export function obey(more: Answers, ready: { port?: number } = {}): void {
+export function serveRequests(more: RequestHandlers, ready: { port?: number } = {}): void {
   let profiler: Session | undefined
-  const answers: Answers = {
+  const answers: RequestHandlers = {
     cpu: cpuMs,
     memory: memoryAfterGc,
     startProfile: async () => {
@@ -25,12 +25,12 @@ export function obey(more: Answers, ready: { port?: number } = {}): void {
     stopProfile: (file: string) => stopProfile(profiler, file),
     ...more,
   }
-  process.on('message', (question: Question) => void reply(question, answers))
+  process.on('message', (question: IpcRequest) => void reply(question, answers))
   process.on('disconnect', () => process.exit(0))
   process.send?.({ ready })
 }
 
-async function reply(question: Question, answers: Answers): Promise<void> {
+async function reply(question: IpcRequest, answers: RequestHandlers): Promise<void> {
   try {
     const answer = await answers[question.topic]?.(question.detail as never)
     process.send?.({ id: question.id, answer })

@@ -1,18 +1,34 @@
-/** What a measured process is asked to be, as its command line says it. */
-export interface Role {
-  door: 'http' | 'fetch' | 'stdio'
+/** What a measured process is told to be: JSON as the only argument of its command line. */
+import type { StoreLocation } from './tasks/engines.ts'
+
+export interface ServerRole {
+  /** `fetch`: the handler is called in its own process. */
+  transport: 'http' | 'fetch' | 'stdio'
   tool: 'echo' | 'confirm'
   /** How many echo tools to register. */
   registered: number
 }
 
-export function readRole(argv: readonly string[] = process.argv.slice(2)): Role {
-  const [door, tool, registered] = argv
-  if (door !== 'http' && door !== 'fetch' && door !== 'stdio') throw new Error(`No such door: ${door}`)
-  if (tool !== 'echo' && tool !== 'confirm') throw new Error(`No such tool: ${tool}`)
-  return { door, tool, registered: Number(registered ?? 1) }
+export interface ClientRole {
+  sdk: 'v1' | 'v2'
+  era: 'session' | 'stateless'
+  /** The URL of the server, or the command that starts one. */
+  server: string | readonly string[]
 }
 
-export function writeRole(role: Role): string[] {
-  return [role.door, role.tool, String(role.registered)]
+/** The SDK's client alone, the same with our layers around its transport, or the one that `connect` makes. */
+export type ClientSetup = 'bare' | 'layers' | 'connect'
+
+export interface TaskRole {
+  /** The engine, prepared statements that write the same rows, or an engine whose tasks ask a question. */
+  mode: 'engine' | 'statements' | 'answers'
+  location: StoreLocation
+}
+
+export function readRole<Role extends ServerRole | ClientRole | TaskRole>(): Role {
+  return JSON.parse(process.argv[2] ?? '') as Role
+}
+
+export function writeRole(role: ServerRole | ClientRole | TaskRole): string[] {
+  return [JSON.stringify(role)]
 }

@@ -9,18 +9,18 @@ import type { Child } from '../../processes/child.ts'
 import { LOAD_CORE, SERVER_CORE } from '../../processes/affinity.ts'
 import { type Bench, type Case, type CaseResult, withChildren } from '../case.ts'
 import { contentionLines, fine, whole } from '../report.ts'
-import { ownLoad } from '../../load/kinds.ts'
+import { selfLoad } from '../../load/kinds.ts'
 import { timedTurn } from '../comparison.ts'
 
 type Operation = 'read' | 'write'
 
 /** One store, used by so many processes at once. */
-interface Entrant {
+interface StoreUse {
   store: StoreName
   processes: 1 | 4
 }
 
-const ENTRANTS: readonly Entrant[] = [
+const STORE_USES: readonly StoreUse[] = [
   { store: 'memory', processes: 1 },
   { store: 'statements', processes: 1 },
   { store: 'sqlite', processes: 1 },
@@ -35,7 +35,7 @@ export const jar: Case = {
   async run(bench) {
     const folder = mkdtempSync(join(tmpdir(), 'pannier-bench-jar-'))
     try {
-      const starting = ENTRANTS.map((entrant) => start(bench, entrant, folder))
+      const starting = STORE_USES.map((entrant) => start(bench, entrant, folder))
       return await withChildren(starting.flat(), async (children) => {
         const groups = groupsOf(children)
         const reads = await run(bench, groups, 'read')
@@ -48,7 +48,7 @@ export const jar: Case = {
 }
 
 /** Those on one file use both cores. */
-function start(bench: Bench, { store, processes }: Entrant, folder: string): Promise<Child>[] {
+function start(bench: Bench, { store, processes }: StoreUse, folder: string): Promise<Child>[] {
   const argv = [store, join(folder, `${store}-${processes}.db`)]
   return Array.from({ length: processes }, (_, index) =>
     bench.startProgram('jar', argv, index % 2 === 0 ? SERVER_CORE : LOAD_CORE),
@@ -57,38 +57,38 @@ function start(bench: Bench, { store, processes }: Entrant, folder: string): Pro
 
 function groupsOf(children: readonly Child[]): Child[][] {
   let from = 0
-  return ENTRANTS.map(({ processes }) => children.slice(from, (from += processes)))
+  return STORE_USES.map(({ processes }) => children.slice(from, (from += processes)))
 }
 
 async function run(bench: Bench, groups: readonly Child[][], operation: Operation): Promise<CaseResult> {
   const { rounds, warmUpMs } = bench.plan.jar
-  const contenders = ENTRANTS.map((entrant, index) => contender(entrant, groups[index] ?? [], operation, warmUpMs))
+  const contenders = STORE_USES.map((entrant, index) => contender(entrant, groups[index] ?? [], operation, warmUpMs))
   const series = await compare(contenders, rounds, (work) => bench.undisturbed(groups.flat(), work))
   const lines = [...series.map((one) => line(one, series, operation)), ...contentionLines(series)]
   return { lines, figures: [], wrong: wrongIn(series), raw: series }
 }
 
-function contender(entrant: Entrant, children: Child[], operation: Operation, warmUpMs: number): Contender {
-  const load = ownLoad(operation)
+function contender(entrant: StoreUse, children: Child[], operation: Operation, warmUpMs: number): Contender {
+  const load = selfLoad(operation)
   return {
     name: nameOf(entrant),
     warmUpMs,
     async open() {
       const sessions = await Promise.all(children.map(async (child) => ({ child, session: await load(child) })))
       return {
-        run: async (ms) => atOnce(await Promise.all(sessions.map((one) => timedTurn(one.child, one.session, ms)))),
+        run: async (ms) => sumParallel(await Promise.all(sessions.map((one) => timedTurn(one.child, one.session, ms)))),
         close() {},
       }
     },
   }
 }
 
-function nameOf({ store, processes }: Entrant): string {
+function nameOf({ store, processes }: StoreUse): string {
   return processes === 1 ? store : `${store}, ${processes} processes`
 }
 
 /** What several did in the same time. */
-function atOnce(samples: Sample[]): Sample {
+function sumParallel(samples: Sample[]): Sample {
   return { ...sumOf(samples), ms: Math.max(...samples.map(({ ms }) => ms)) }
 }
 

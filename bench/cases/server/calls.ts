@@ -1,19 +1,19 @@
 import type { Series } from '../../measure/compare.ts'
 import { loadShare, ratios, serverShare } from '../../measure/series.ts'
 import { echoLoad } from '../../load/kinds.ts'
-import { sideBySide } from '../comparison.ts'
+import { comparisonCase } from '../comparison.ts'
 
 const GENERATOR_FREE = "The baseline fills its core and the generator's has room: the baseline is the server's own."
 const GENERATOR_BOUND = 'CAUTION: the generator may be the bottleneck here; ratios to the baseline are too kind.'
 
 /** Every check on, against a bare server without any and against the SDK. */
-export const calls = sideBySide({
+export const calls = comparisonCase({
   title: 'tools/call over HTTP, 32 keep-alive connections, one zod echo tool',
   unit: 'calls/s',
   entrants: [
-    { name: 'baseline', program: 'baseline', role: { door: 'http' }, load: echoLoad() },
-    { name: 'sdk', program: 'sdk', role: { door: 'http' }, load: echoLoad() },
-    { name: 'pannier', program: 'pannier', role: { door: 'http' }, load: echoLoad() },
+    { name: 'baseline', program: 'baseline', role: { transport: 'http' }, load: echoLoad() },
+    { name: 'sdk', program: 'sdk', role: { transport: 'http' }, load: echoLoad() },
+    { name: 'pannier', program: 'pannier', role: { transport: 'http' }, load: echoLoad() },
   ],
   figures: (of) => [
     { label: 'calls: pannier / baseline', ...ratios(of('pannier'), of('baseline')), asked: 0.75, aim: 0.85 },

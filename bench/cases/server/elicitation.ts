@@ -1,14 +1,14 @@
 import { ratios } from '../../measure/series.ts'
 import { confirmLoad } from '../../load/kinds.ts'
-import { sideBySide } from '../comparison.ts'
+import { comparisonCase } from '../comparison.ts'
 
 /** Call, question, answer, completion: encrypted state against the SDK's signed one. */
-export const elicitation = sideBySide({
+export const elicitation = comparisonCase({
   title: 'two-round elicitation over HTTP, 32 connections, sealed state against HMAC-signed state',
   unit: 'flows/s',
   entrants: [
-    { name: 'sdk', program: 'sdk', role: { door: 'http', tool: 'confirm' }, load: confirmLoad() },
-    { name: 'pannier', program: 'pannier', role: { door: 'http', tool: 'confirm' }, load: confirmLoad() },
+    { name: 'sdk', program: 'sdk', role: { transport: 'http', tool: 'confirm' }, load: confirmLoad() },
+    { name: 'pannier', program: 'pannier', role: { transport: 'http', tool: 'confirm' }, load: confirmLoad() },
   ],
   figures: (of) => [{ label: 'elicitation: pannier / sdk', ...ratios(of('pannier'), of('sdk')), asked: 5, aim: 6 }],
 })

@@ -36,14 +36,14 @@ function settle(timed: Pass[]): CaseResult {
   const label = 'journal: exponent of growth in n'
   const exponents = spreadOf(timed.map(({ timings }) => growth(timings)))
   return {
-    lines: together(timed).map(line),
+    lines: timingsByRound(timed).map(line),
     figures: [{ label, value: exponents, asked: LINEAR, wanted: 'atMost' }],
     wrong: { count: 0 },
     raw: timed,
   }
 }
 
-function together(timed: Pass[]): RoundTiming[] {
+function timingsByRound(timed: Pass[]): RoundTiming[] {
   const all = timed.flatMap(({ timings }) => timings)
   return ROUNDS.map((round) => {
     const same = all.filter((timing) => timing.round === round)

@@ -26,7 +26,7 @@ export const memory: Case = {
 }
 
 function footprint(bench: Bench, program: Measured): Promise<Footprint> {
-  return withChild(bench.startServer(program, { door: 'http' }), async (child) => {
+  return withChild(bench.startServer(program, { transport: 'http' }), async (child) => {
     const before = await child.ask<NodeJS.MemoryUsage>('memory')
     const session = await echoLoad()(child)
     const outcome = await session.run({ count: bench.plan.memory.calls })

@@ -1,14 +1,14 @@
 import { ratios } from '../../measure/series.ts'
 import { pipeLoad } from '../../load/kinds.ts'
-import { sideBySide } from '../comparison.ts'
+import { comparisonCase } from '../comparison.ts'
 
 /** Real child processes on real pipes. */
-export const stdio = sideBySide({
+export const stdio = comparisonCase({
   title: 'stdio, 32 calls in flight, one zod echo tool',
   unit: 'calls/s',
   entrants: [
-    { name: 'sdk', program: 'sdk', role: { door: 'stdio' }, load: pipeLoad() },
-    { name: 'pannier', program: 'pannier', role: { door: 'stdio' }, load: pipeLoad() },
+    { name: 'sdk', program: 'sdk', role: { transport: 'stdio' }, load: pipeLoad() },
+    { name: 'pannier', program: 'pannier', role: { transport: 'stdio' }, load: pipeLoad() },
   ],
   figures: (of) => [{ label: 'stdio: pannier / sdk', ...ratios(of('pannier'), of('sdk')), asked: 2 }],
 })

@@ -1,7 +1,7 @@
 import { ratios } from '../../measure/series.ts'
 import { spreadText } from '../report.ts'
 import { echoLoad } from '../../load/kinds.ts'
-import { sideBySide } from '../comparison.ts'
+import { comparisonCase } from '../comparison.ts'
 
 const ONE = 'one tool'
 const MANY = '1,000, one called'
@@ -9,13 +9,18 @@ const ALL = '1,000, all called'
 const registered = 1000
 
 /** A tool must not pay for its neighbours. That each of 1,000 schemas is cold when all are called is no fault of the registry. */
-export const tools = sideBySide({
+export const tools = comparisonCase({
   title: 'ours with 1,000 registered tools against one, over HTTP',
   unit: 'calls/s',
   entrants: [
-    { name: ONE, program: 'pannier', role: { door: 'http' }, load: echoLoad() },
-    { name: MANY, program: 'pannier', role: { door: 'http', registered }, load: echoLoad({ registered }) },
-    { name: ALL, program: 'pannier', role: { door: 'http', registered }, load: echoLoad({ registered, spread: true }) },
+    { name: ONE, program: 'pannier', role: { transport: 'http' }, load: echoLoad() },
+    { name: MANY, program: 'pannier', role: { transport: 'http', registered }, load: echoLoad({ registered }) },
+    {
+      name: ALL,
+      program: 'pannier',
+      role: { transport: 'http', registered },
+      load: echoLoad({ registered, spread: true }),
+    },
   ],
   figures: (of) => [{ label: 'tools: 1,000 registered / one', ...ratios(of(MANY), of(ONE)), asked: 0.95 }],
   remarks: (of) => [`All 1,000 called in turn / one: ${spreadText(ratios(of(ALL), of(ONE)).value)}`],

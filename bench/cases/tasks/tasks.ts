@@ -1,18 +1,18 @@
 import { answerLatency } from './answerLatency.ts'
 import type { Case, CaseResult } from '../case.ts'
-import { withPlaces } from './databases.ts'
+import { withDatabases } from './databases.ts'
 import { taskRates } from './rates.ts'
-import { together } from '../mergeResults.ts'
+import { mergeResults } from '../mergeResults.ts'
 
-/** The bench starts a PostgreSQL of its own. */
+/** The bench starts its own PostgreSQL. */
 export const tasks: Case = {
   title: 'tasks made and ended, steps committed, answers given: engines beside prepared statements that write the same',
   programs: ['tasks'],
   run: (bench) =>
-    withPlaces(async (all) => {
+    withDatabases(async (all) => {
       const results: CaseResult[] = []
-      for (const places of all) results.push(...(await taskRates(bench, places)))
-      for (const places of all) results.push(...(await answerLatency(bench, places)))
-      return together(results)
+      for (const database of all) results.push(...(await taskRates(bench, database)))
+      for (const database of all) results.push(...(await answerLatency(bench, database)))
+      return mergeResults(results)
     }),
 }

@@ -6,7 +6,7 @@ import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/clien
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { compose, connect, defaults, echo, echoFetch, jar, type Layer, rounds, scope } from 'pannier/client'
 import { memoryJar } from 'pannier/state'
-import type { ClientRole, Outfit } from './role.ts'
+import type { ClientRole, ClientSetup } from '../role.ts'
 
 /** What the clients of both versions have in common. */
 export interface AnyClient {
@@ -17,15 +17,15 @@ export interface AnyClient {
 const ME = { name: 'pannier-bench', version: '1.0.0' }
 const answerers = { form: defaults() }
 
-export async function openClient(role: ClientRole, outfit: Outfit): Promise<AnyClient> {
-  if (outfit === 'connect') return readyMade(role)
-  const transport = outfit === 'bare' ? transportFor(role) : layersFor(role)(transportFor(role, echoFetch()))
+export async function openClient(role: ClientRole, setup: ClientSetup): Promise<AnyClient> {
+  if (setup === 'connect') return connectClient(role)
+  const transport = setup === 'bare' ? transportFor(role) : layersFor(role)(transportFor(role, echoFetch()))
   const client = clientFor(role)
   await client.connect(transport as never)
   return client
 }
 
-function readyMade({ era, server }: ClientRole): Promise<AnyClient> {
+function connectClient({ era, server }: ClientRole): Promise<AnyClient> {
   // Without `allowLocal` no state is kept for a server on this machine, and there would be a layer less.
   const options = { ...ME, answerers, allowLocal: true }
   return connect(server, era === 'session' ? { ...options, prior: { kind: 'legacy' } } : options)

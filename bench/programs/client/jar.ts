@@ -1,7 +1,7 @@
 /** Reads a jar, or writes to it, as often as it can; every answer is checked. */
 import { type Limit, type Outcome, Tally } from '../../load/load.ts'
 import { echoText } from '../../load/messages.ts'
-import { obey } from '../ipc.ts'
+import { serveRequests } from '../ipc.ts'
 import { openStore, type Store, STORES } from './jarStores.ts'
 
 /** A server that keeps a handful of short texts. */
@@ -27,8 +27,8 @@ async function readLoop(limit: Limit): Promise<Outcome> {
   const tally = new Tally(limit)
   while (tally.running) {
     const kept = await store.read()
-    if (kept['cursor'] === values[4]) tally.right()
-    else tally.wrongAnswer('What was read is not what had been written.')
+    if (kept['cursor'] === values[4]) tally.countRight()
+    else tally.countWrong('What was read is not what had been written.')
   }
   return tally.outcome()
 }
@@ -39,11 +39,11 @@ async function writeLoop(limit: Limit): Promise<Outcome> {
   while (tally.running) {
     value = values[++written % POOL] ?? ''
     await store.write(name, value)
-    tally.right()
+    tally.countRight()
   }
   const outcome = tally.outcome()
   const { [name]: kept } = await store.read()
   return kept === value ? outcome : { ...outcome, wrong: 1, firstWrong: 'The last write of a process is not there.' }
 }
 
-obey({ read: readLoop, write: writeLoop })
+serveRequests({ read: readLoop, write: writeLoop })

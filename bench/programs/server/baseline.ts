@@ -3,7 +3,7 @@
  * know: headers as a flat list, head and body as one string, so that both leave in one write. No check of any kind.
  */
 import { createServer } from 'node:http'
-import { obey } from '../ipc.ts'
+import { serveRequests } from '../ipc.ts'
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
@@ -29,5 +29,5 @@ function answerTo(body: string): string {
 
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
-  obey({}, typeof address === 'object' && address !== null ? { port: address.port } : {})
+  serveRequests({}, typeof address === 'object' && address !== null ? { port: address.port } : {})
 })

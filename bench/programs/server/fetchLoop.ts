@@ -29,6 +29,6 @@ async function callOnce(fetch: Fetch, id: number, tally: Tally): Promise<void> {
   const response = await fetch(new Request(url, { method: 'POST', headers: httpHeaders('echo'), body }))
   const text = await response.text()
   const answer: AnyAnswer = response.status === 200 ? JSON.parse(text) : {}
-  if (isEcho(answer, id)) tally.right()
-  else tally.wrongAnswer(`${response.status} ${text.slice(0, 300)}`)
+  if (isEcho(answer, id)) tally.countRight()
+  else tally.countWrong(`${response.status} ${text.slice(0, 300)}`)
 }

@@ -6,7 +6,7 @@ import { createServer } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { z } from 'zod'
 import { httpHeaders, MCP_PATH, type Retry, toolCall } from '../../load/messages.ts'
-import { obey } from '../ipc.ts'
+import { serveRequests } from '../ipc.ts'
 
 export interface RoundTiming {
   round: number
@@ -72,4 +72,4 @@ async function batchMicros(body: string): Promise<number> {
   return ((performance.now() - started) * 1000) / batch
 }
 
-obey({ time: timeRounds })
+serveRequests({ time: timeRounds })

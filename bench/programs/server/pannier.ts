@@ -4,11 +4,11 @@ import { newKey } from 'pannier/state'
 import { z } from 'zod'
 import type { Limit } from '../../load/load.ts'
 import { echoName } from '../../load/messages.ts'
-import { obey } from '../ipc.ts'
+import { serveRequests } from '../ipc.ts'
 import { fetchLoop } from './fetchLoop.ts'
-import { readRole } from '../role.ts'
+import { readRole, type ServerRole } from '../role.ts'
 
-const role = readRole()
+const role = readRole<ServerRole>()
 const server = createServer({ name: 'bench', version: '1.0.0', keys: newKey() })
 const confirmation = z.object({ ok: z.boolean() })
 
@@ -30,12 +30,12 @@ function registerConfirm(): void {
 if (role.tool === 'confirm') registerConfirm()
 else for (let index = 0; index < role.registered; index++) registerEcho(echoName(index, role.registered))
 
-if (role.door === 'stdio') {
+if (role.transport === 'stdio') {
   void server.stdio()
-  obey({})
-} else if (role.door === 'fetch') {
-  obey({ fetch: (limit: Limit) => fetchLoop((request) => server.fetch(request), limit) })
+  serveRequests({})
+} else if (role.transport === 'fetch') {
+  serveRequests({ fetch: (limit: Limit) => fetchLoop((request) => server.fetch(request), limit) })
 } else {
   const { port } = await server.listen({ port: 0, host: '127.0.0.1' })
-  obey({}, { port })
+  serveRequests({}, { port })
 }

@@ -15,11 +15,11 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import * as z from 'zod/v4'
 import type { Limit } from '../../load/load.ts'
 import { echoName } from '../../load/messages.ts'
-import { obey } from '../ipc.ts'
+import { serveRequests } from '../ipc.ts'
 import { fetchLoop } from './fetchLoop.ts'
-import { readRole } from '../role.ts'
+import { readRole, type ServerRole } from '../role.ts'
 
-const role = readRole()
+const role = readRole<ServerRole>()
 const stateCodec = createRequestStateCodec<{ step: string }>({ key: crypto.getRandomValues(new Uint8Array(32)) })
 const inputSchema = z.object({ text: z.string() })
 const confirmation = z.object({ ok: z.boolean() })
@@ -53,12 +53,12 @@ function registerConfirm(server: McpServer): void {
   })
 }
 
-if (role.door === 'stdio') {
+if (role.transport === 'stdio') {
   serveStdio(buildServer)
-  obey({})
-} else if (role.door === 'fetch') {
+  serveRequests({})
+} else if (role.transport === 'fetch') {
   const handler = createMcpHandler(buildServer)
-  obey({ fetch: (limit: Limit) => fetchLoop(handler.fetch, limit) })
+  serveRequests({ fetch: (limit: Limit) => fetchLoop(handler.fetch, limit) })
 } else {
   // Its parameter types miss `| undefined` under exactOptionalPropertyTypes.
   const handler = toNodeHandler(createMcpHandler(buildServer)) as RequestListener
@@ -68,5 +68,5 @@ if (role.door === 'stdio') {
     if (!validateHost(request, response) || !validateOrigin(request, response)) return
     handler(request, response)
   })
-  http.listen(0, '127.0.0.1', () => obey({}, { port: (http.address() as AddressInfo).port }))
+  http.listen(0, '127.0.0.1', () => serveRequests({}, { port: (http.address() as AddressInfo).port }))
 }

@@ -1,6 +1,6 @@
 /** Seals and opens journals of three sizes; the answers are microseconds per operation, in batches. */
 import { createKeyring, createSealer, newKey } from 'pannier/state'
-import { obey } from '../ipc.ts'
+import { serveRequests } from '../ipc.ts'
 
 export interface SealTiming {
   bytes: number
@@ -47,4 +47,4 @@ function batchMicros(operation: () => unknown): number {
   return ((performance.now() - started) * 1000) / batch
 }
 
-obey({ time: timeSize })
+serveRequests({ time: timeSize })

@@ -31,7 +31,7 @@ async function askOrEnd(lease: Lease): Promise<void> {
   return lease.ask([{ key: KEY, request: QUESTION, question: undefined, times: 1 }], undefined)
 }
 
-export async function answerTimes(engine: TaskEngine, count: number): Promise<AnswerTime[]> {
+export async function measureAnswers(engine: TaskEngine, count: number): Promise<AnswerTime[]> {
   const times: AnswerTime[] = []
   while (times.length < count) times.push(await timeOne(engine))
   return times
@@ -39,17 +39,17 @@ export async function answerTimes(engine: TaskEngine, count: number): Promise<An
 
 async function timeOne(engine: TaskEngine): Promise<AnswerTime> {
   const { id } = await engine.create(newTask())
-  await reaching(engine, id, 'input_required')
+  await waitForStatus(engine, id, 'input_required')
   await sleep(Math.random() * LONGEST_PAUSE_MS)
   const calledAt = now()
   await engine.answer(id, OWNER, { accepted: new Map([[KEY, ANSWER]]), refused: new Set() })
   const returnedAt = now()
-  const { result } = await reaching(engine, id, 'completed')
+  const { result } = await waitForStatus(engine, id, 'completed')
   const enteredAt = Number(result?.['enteredAt'])
   return { sinceCalled: enteredAt - calledAt, sinceReturned: Math.max(0, enteredAt - returnedAt) }
 }
 
-async function reaching(engine: TaskEngine, id: string, status: TaskRecord['status']): Promise<TaskRecord> {
+async function waitForStatus(engine: TaskEngine, id: string, status: TaskRecord['status']): Promise<TaskRecord> {
   let wake = () => {}
   const stop = engine.watch(id, () => wake())
   try {

@@ -1,7 +1,7 @@
 /** Tasks kept by an engine: what is loaded is its interface, as the desk and the runner use it. */
 import { randomUUID } from 'node:crypto'
 import type { Lease, NewTask, TaskEngine } from 'pannier/tasks'
-import { inLanes, runLanes } from './parallel.ts'
+import { inParallel, loopInParallel } from './parallel.ts'
 import {
   ARGS,
   CALLER,
@@ -12,29 +12,29 @@ import {
   type TaskSession,
   type TaskStore,
   TOOL,
-  type Written,
+  type WriteCounts,
 } from './store.ts'
 
 type Run = (lease: Lease) => Promise<void>
 
 const MOST_RUNS = 64
 
-export class EngineTasks implements TaskStore {
+export class EngineStore implements TaskStore {
   readonly #engine: TaskEngine
   readonly #runs = new Map<string, Run>()
-  readonly written: () => Promise<Written>
+  readonly writeCounts: () => Promise<WriteCounts>
 
   /** The engine is open, and works for this from here on. */
-  constructor(engine: TaskEngine, written: () => Promise<Written>) {
+  constructor(engine: TaskEngine, written: () => Promise<WriteCounts>) {
     this.#engine = engine
-    this.written = written
+    this.writeCounts = written
     engine.work({ tools: [TOOL], concurrency: MOST_RUNS, run: (lease) => this.#run(lease) })
   }
 
   async tasks(inFlight: number): Promise<TaskSession> {
     const last = new Map<number, string>()
     return {
-      run: (limit) => runLanes(limit, inFlight, async (lane) => void last.set(lane, await this.#oneTask())),
+      run: (limit) => loopInParallel(limit, inFlight, async (lane) => void last.set(lane, await this.#oneTask())),
       close: async () => {
         const records = await Promise.all(Array.from(last.values(), (id) => this.#engine.read(id, OWNER)))
         const areRight = records.every((task) => JSON.stringify(task?.result) === JSON.stringify(RESULT))
@@ -44,9 +44,9 @@ export class EngineTasks implements TaskStore {
   }
 
   async steps(inFlight: number): Promise<TaskSession> {
-    const runs = await inLanes(inFlight, () => this.#begunRun())
+    const runs = await inParallel(inFlight, () => this.#begunRun())
     return {
-      run: (limit) => runLanes(limit, inFlight, async (lane) => runs[lane]?.step()),
+      run: (limit) => loopInParallel(limit, inFlight, async (lane) => runs[lane]?.step()),
       close: async () => {
         const found = await Promise.all(runs.map((run) => this.#stepsAfter(run)))
         const areThere = found.every((count, lane) => count === runs[lane]?.steps)
@@ -69,17 +69,17 @@ export class EngineTasks implements TaskStore {
   }
 
   /** A task whose run has begun, and goes on until it is left. */
-  async #begunRun(): Promise<BegunRun> {
+  async #begunRun(): Promise<StartedRun> {
     const task = newTask()
-    const begun = new Promise<BegunRun>((resolve) => {
-      this.#runs.set(task.id, (lease) => new Promise((leave) => resolve(new BegunRun(lease, leave))))
+    const begun = new Promise<StartedRun>((resolve) => {
+      this.#runs.set(task.id, (lease) => new Promise((leave) => resolve(new StartedRun(lease, leave))))
     })
     await this.#engine.create(task)
     return begun
   }
 
   /** How many steps the next run of a task finds. */
-  async #stepsAfter({ lease, leave }: BegunRun): Promise<number> {
+  async #stepsAfter({ lease, leave }: StartedRun): Promise<number> {
     const found = Promise.withResolvers<number>()
     this.#runs.set(lease.id, async (next) => {
       await next.end({ status: 'completed', result: RESULT })
@@ -97,7 +97,7 @@ export class EngineTasks implements TaskStore {
   }
 }
 
-class BegunRun {
+class StartedRun {
   readonly lease: Lease
   readonly leave: () => void
   /** How many it has committed. */

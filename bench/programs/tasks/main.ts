@@ -1,41 +1,43 @@
-/** Tasks under load: kept by an engine, or written by bare statements. */
+/** Tasks under load: kept by an engine, or written by prepared statements alone. */
 import pg from 'pg'
 import type { Limit } from '../../load/load.ts'
-import { answerTimes, workOnAnswers } from './answerLatency.ts'
-import { type Answers, obey } from '../ipc.ts'
-import { EngineTasks } from './engineStore.ts'
+import { measureAnswers, workOnAnswers } from './answerLatency.ts'
+import { type RequestHandlers, serveRequests } from '../ipc.ts'
+import { EngineStore } from './engineStore.ts'
 import { postgresStatements } from './postgresStatements.ts'
 import { sqliteStatements } from './sqliteStatements.ts'
-import { openEngine, type Place } from './engines.ts'
-import { readTaskRole, type TaskRole } from './role.ts'
-import type { TaskLoad, TaskSession, TaskStore, Written } from './store.ts'
-import { postgresWritten, sqliteWritten } from './writeCounts.ts'
+import { openEngine, type StoreLocation } from './engines.ts'
+import { readRole, type TaskRole } from '../role.ts'
+import type { TaskLoad, TaskSession, TaskStore, WriteCounts } from './store.ts'
+import { postgresWriteCounts, sqliteWriteCounts } from './writeCounts.ts'
 
-async function answersFor({ keeper, place }: TaskRole): Promise<Answers> {
-  if (keeper === 'statements') return loads(await openStatements(place))
-  const { engine } = await openEngine(place)
-  if (keeper === 'engine') return loads(new EngineTasks(engine, writtenIn(place)))
-  return { work: () => workOnAnswers(engine), answerTimes: (count: number) => answerTimes(engine, count) }
+async function handlersFor({ mode, location }: TaskRole): Promise<RequestHandlers> {
+  if (mode === 'statements') return loadHandlers(await openStatements(location))
+  const { engine } = await openEngine(location)
+  if (mode === 'engine') return loadHandlers(new EngineStore(engine, writeCountsOf(location)))
+  return { work: () => workOnAnswers(engine), measureAnswers: (count: number) => measureAnswers(engine, count) }
 }
 
-function loads(store: TaskStore): Answers {
+function loadHandlers(store: TaskStore): RequestHandlers {
   let session: TaskSession | undefined
   return {
     open: async ({ kind, inFlight }: TaskLoad) => void (session = await store[kind](inFlight)),
     run: (limit: Limit) => session?.run(limit),
     close: () => session?.close(),
-    written: () => store.written(),
+    writeCounts: () => store.writeCounts(),
   }
 }
 
-function openStatements(place: Place): Promise<TaskStore> {
-  return place.database === 'SQLite' ? sqliteStatements(place.path) : postgresStatements(place.url, place.schema)
+function openStatements(location: StoreLocation): Promise<TaskStore> {
+  return location.database === 'SQLite'
+    ? sqliteStatements(location.path)
+    : postgresStatements(location.url, location.schema)
 }
 
-function writtenIn(place: Place): () => Promise<Written> {
-  if (place.database === 'SQLite') return () => sqliteWritten(place.path)
-  const pool = new pg.Pool({ connectionString: place.url, max: 1 })
-  return () => postgresWritten(pool)
+function writeCountsOf(location: StoreLocation): () => Promise<WriteCounts> {
+  if (location.database === 'SQLite') return () => sqliteWriteCounts(location.path)
+  const pool = new pg.Pool({ connectionString: location.url, max: 1 })
+  return () => postgresWriteCounts(pool)
 }
 
-obey(await answersFor(readTaskRole()))
+serveRequests(await handlersFor(readRole<TaskRole>()))

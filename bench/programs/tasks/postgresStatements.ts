@@ -7,12 +7,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { EngineTasks } from './engineStore.ts'
-import { inLanes, runLanes } from './parallel.ts'
+import { EngineStore } from './engineStore.ts'
+import { inParallel, loopInParallel } from './parallel.ts'
 import { PostgresRows, type QueuedTask } from './postgresRows.ts'
 import { openEngine } from './engines.ts'
 import { stepKey, type TaskSession, type TaskStore } from './store.ts'
-import { postgresWritten } from './writeCounts.ts'
+import { postgresWriteCounts } from './writeCounts.ts'
 
 const MOST_TAKEN = 16
 /** Each statement is planned once, and not for the empty tables that are here at first. */
@@ -31,7 +31,7 @@ export async function postgresStatements(url: string, schema: string): Promise<T
 /** Lets the engine run one task: then its tables and its queue are there. Gives the name of the queue. */
 async function makeTables(url: string, schema: string, pool: pg.Pool): Promise<string> {
   const { engine, close } = await openEngine({ database: 'PostgreSQL', url, schema })
-  const session = await new EngineTasks(engine, () => postgresWritten(pool)).tasks(1)
+  const session = await new EngineStore(engine, () => postgresWriteCounts(pool)).tasks(1)
   await session.run({ count: 1 })
   await close()
   const { rows } = await pool.query<{ queue: string }>(`SELECT queue FROM "${schema}".tasks`)
@@ -51,14 +51,14 @@ class PostgresStatements implements TaskStore {
 
   async tasks(inFlight: number): Promise<TaskSession> {
     const once = async (): Promise<void> => this.#end(await this.#take(await this.#create()))
-    return { run: (limit) => runLanes(limit, inFlight, once), close: async () => undefined }
+    return { run: (limit) => loopInParallel(limit, inFlight, once), close: async () => undefined }
   }
 
   async steps(inFlight: number): Promise<TaskSession> {
-    const runs = await inLanes(inFlight, async () => ({ ...(await this.#take(await this.#create())), steps: 0 }))
+    const runs = await inParallel(inFlight, async () => ({ ...(await this.#take(await this.#create())), steps: 0 }))
     return {
       run: (limit) =>
-        runLanes(limit, inFlight, async (lane) => {
+        loopInParallel(limit, inFlight, async (lane) => {
           const run = runs[lane]
           if (run !== undefined) await this.#rows.addStep(this.#pool, run, stepKey(++run.steps))
         }),
@@ -69,8 +69,8 @@ class PostgresStatements implements TaskStore {
     }
   }
 
-  written() {
-    return postgresWritten(this.#pool)
+  writeCounts() {
+    return postgresWriteCounts(this.#pool)
   }
 
   #create(): Promise<QueuedTask> {

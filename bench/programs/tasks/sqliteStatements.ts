@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type Limit, type Outcome, Tally } from '../../load/load.ts'
 import { openEngine } from './engines.ts'
 import { ARGS, AUDIENCE, CALLER, OWNER, RESULT, STEP, stepKey, type TaskStore, TOOL } from './store.ts'
-import { sqliteWritten } from './writeCounts.ts'
+import { sqliteWriteCounts } from './writeCounts.ts'
 
 const KEEP_MS = 604_800_000
 const WORKER = randomUUID()
@@ -23,29 +23,32 @@ export async function sqliteStatements(path: string): Promise<TaskStore> {
   const rows = rowsIn(path)
   return {
     async tasks(inFlight) {
-      return { run: async (limit) => together(limit, inFlight, () => rows.end(rows.create(inFlight))), close: nothing }
+      return {
+        run: async (limit) => loopInBatches(limit, inFlight, () => rows.end(rows.create(inFlight))),
+        close: nothing,
+      }
     },
     async steps(inFlight) {
       const tasks = rows.create(inFlight)
       let n = 0
       return {
-        run: async (limit) => together(limit, inFlight, () => rows.step(tasks, stepKey(++n))),
+        run: async (limit) => loopInBatches(limit, inFlight, () => rows.step(tasks, stepKey(++n))),
         async close() {
           rows.end(tasks)
           return undefined
         },
       }
     },
-    written: () => sqliteWritten(path),
+    writeCounts: () => sqliteWriteCounts(path),
   }
 }
 
 /** Does all that is in flight in one go, again and again. */
-function together(limit: Limit, inFlight: number, once: () => void): Outcome {
+function loopInBatches(limit: Limit, inFlight: number, once: () => void): Outcome {
   const tally = new Tally(limit)
   while (tally.running) {
     once()
-    for (let done = 0; done < inFlight; done++) tally.right()
+    for (let done = 0; done < inFlight; done++) tally.countRight()
   }
   return tally.outcome()
 }

@@ -13,7 +13,7 @@ export interface TaskStore {
   /** Steps of so many runs, which have begun; in each one is committed after the other. */
   steps(inFlight: number): Promise<TaskSession>
   /** So far, by everybody who uses the store. */
-  written(): Promise<Written>
+  writeCounts(): Promise<WriteCounts>
 }
 
 export interface TaskSession {
@@ -23,7 +23,7 @@ export interface TaskSession {
 }
 
 /** What has reached the store, as the store itself counts it. */
-export interface Written {
+export interface WriteCounts {
   commits: number
   bytes: number
 }
