@@ -1,10 +1,10 @@
 import type { Figure } from '../measure/figure.ts'
 import type { Interference } from '../measure/interference.ts'
-import type { ServerRole } from '../programs/role.ts'
 import type { Plan } from '../plan.ts'
 import type { Program } from '../processes/build.ts'
 import type { Child } from '../processes/child.ts'
 import type { CpuSource } from '../processes/cpuUsage.ts'
+import type { ServerRole } from '../programs/role.ts'
 
 /** What a case may use. */
 export interface Bench {
@@ -53,4 +53,16 @@ export function withChild<T>(starting: Promise<Child>, work: (child: Child) => P
     if (child === undefined) throw new Error('Nothing was started.')
     return work(child)
   })
+}
+
+/** The results of several measurements as those of one case. */
+export function mergeResults(results: readonly CaseResult[]): CaseResult {
+  const first = results.find(({ wrong }) => wrong.first !== undefined)?.wrong.first
+  const count = results.reduce((sum, { wrong }) => sum + wrong.count, 0)
+  return {
+    lines: results.flatMap(({ lines }) => lines),
+    figures: results.flatMap(({ figures }) => figures),
+    wrong: first === undefined ? { count } : { count, first },
+    raw: results.map(({ raw }) => raw),
+  }
 }

@@ -6,14 +6,13 @@ import type { Figure } from '../../measure/figure.ts'
 import { ratios, wrongIn } from '../../measure/series.ts'
 import { pairedRatio, spreadOf } from '../../measure/statistics.ts'
 import { type ClientRole, type ClientSetup, writeRole } from '../../programs/role.ts'
-import { processCpu } from '../../processes/grandchild.ts'
+import { processCpu } from '../../processes/procfs.ts'
 import { LOAD_CORE } from '../../processes/affinity.ts'
 import type { CpuSource } from '../../processes/cpuUsage.ts'
-import { type Bench, type Case, type CaseResult, withChild } from '../case.ts'
+import { type Bench, type Case, type CaseResult, mergeResults, withChild } from '../case.ts'
 import { contentionLines } from '../report.ts'
 import type { Load } from '../../load/kinds.ts'
 import { contender } from '../comparison.ts'
-import { mergeResults } from '../mergeResults.ts'
 
 /** The time that a call may take, as a multiple of the time without layers. */
 const ASKED = 1.1

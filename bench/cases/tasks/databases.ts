@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { StoreLocation } from '../../programs/tasks/engines.ts'
-import { startPostgres } from '../../processes/postgres.ts'
+import pg from 'pg'
+import { PostgresServer } from '../../../test/postgres/server.ts'
 import type { CpuSource } from '../../processes/cpuUsage.ts'
+import { parentOf, processTreeCpu } from '../../processes/procfs.ts'
+import type { StoreLocation } from '../../programs/tasks/engines.ts'
 
 /** A database, with as many empty places for tasks as are needed. */
 export interface Database {
@@ -28,4 +30,26 @@ export async function withDatabases<T>(work: (all: readonly Database[]) => Promi
     await server.end()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** A PostgreSQL of the bench's own, on its core. */
+interface Postgres {
+  readonly url: string
+  readonly used: CpuSource
+  end(): Promise<void>
+}
+
+async function startPostgres(): Promise<Postgres> {
+  const server = await PostgresServer.start()
+  return { url: server.url(), used: await processesOf(server.url()), end: () => server.end() }
+}
+
+/** Each connection is a process; what started it has started all of them. */
+async function processesOf(url: string): Promise<CpuSource> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const postmaster = parentOf(rows[0]?.pid ?? 0)
+  await client.end()
+  return postmaster === undefined ? { ask: async () => 0 } : processTreeCpu(postmaster)
 }

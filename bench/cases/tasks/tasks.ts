@@ -1,8 +1,7 @@
 import { answerLatency } from './answerLatency.ts'
-import type { Case, CaseResult } from '../case.ts'
+import { type Case, type CaseResult, mergeResults } from '../case.ts'
 import { withDatabases } from './databases.ts'
 import { taskRates } from './rates.ts'
-import { mergeResults } from '../mergeResults.ts'
 
 /** The bench starts its own PostgreSQL. */
 export const tasks: Case = {
