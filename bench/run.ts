@@ -19,9 +19,8 @@ import { writeRole } from './programs/role.ts'
 import { FULL, type Plan, QUICK } from './plan.ts'
 import { type Built, buildPrograms } from './processes/build.ts'
 import { killChildrenAtExit, startChild } from './processes/child.ts'
-import { coresBusyMs } from './processes/procfs.ts'
+import { coresBusyMs, measureOthersCpu } from './processes/cpuUsage.ts'
 import { LOAD_CORE, onCore, pinLoadGenerator, SERVER_CORE } from './processes/affinity.ts'
-import { measureOthersCpu } from './processes/cpuUsage.ts'
 import { profileOurs } from './profile.ts'
 
 const CASES: Record<CaseName, Case> = {

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { PostgresServer } from '../../../test/postgres/server.ts'
-import type { CpuSource } from '../../processes/cpuUsage.ts'
-import { parentOf, processTreeCpu } from '../../processes/procfs.ts'
+import { type CpuSource, parentOf, processTreeCpu } from '../../processes/cpuUsage.ts'
 import type { StoreLocation } from '../../programs/tasks/engines.ts'
 
 /** A database, with as many empty places for tasks as are needed. */
