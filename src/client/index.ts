@@ -1,7 +1,7 @@
 export type { Json, RequestId, TaskStatus } from '../protocol/index.ts'
 export type { Address, CommandAddress, HttpAddress } from './config/address.ts'
 export type { Answerer, Answerers, Asked, AskedCall } from './questions/answerer.ts'
-export { around, type Ends, type Passage } from './layer/layer.ts'
+export { createLayer as around, type LayerContext as Ends, type LayerHandlers as Passage } from './layer/layer.ts'
 export type { Authorizer } from './transports/authorizedFetch.ts'
 export { byKind } from './answerers/byKind.ts'
 export { clientCode } from './clientCode.ts'

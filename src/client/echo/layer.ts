@@ -7,7 +7,7 @@
  * - in `_meta`, where only this layer can be put: any other transport.
  */
 import { ECHO_META_KEY, isObject, type RequestId } from '../../protocol/index.ts'
-import { around, type Ends, type Passage } from '../layer/layer.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { childLines, hasChild } from '../transports/childLines.ts'
 import { echoLines } from './lines.ts'
 import { declaringEcho } from './states.ts'
@@ -16,7 +16,7 @@ import { cancelledId, isAnswer, isRequest, metaIn, paramsOf } from '../layer/mes
 
 export function echo(): Layer {
   const onLines = { start: childLines(echoLines) }
-  return (transport) => around(transport, (ends) => (hasChild(transport) ? onLines : new EchoInMeta(ends)))
+  return (transport) => createLayer(transport, (ends) => (hasChild(transport) ? onLines : new EchoInMeta(ends)))
 }
 
 const declare = declaringEcho('meta')
@@ -24,11 +24,11 @@ const declare = declaringEcho('meta')
 /** What a server may have us keep at once; the oldest go first. */
 const MAX_STATES = 1_000
 
-class EchoInMeta implements Passage {
-  readonly #ends: Ends
+class EchoInMeta implements LayerHandlers {
+  readonly #ends: LayerContext
   readonly #states = new Map<RequestId, unknown>()
 
-  constructor(ends: Ends) {
+  constructor(ends: LayerContext) {
     this.#ends = ends
   }
 

@@ -7,7 +7,7 @@
  */
 import { CLIENT_STATE_EXTENSION, isObject, type Json, type StateScope, stateKey } from '../../protocol/index.ts'
 import type { JarChange, JarContents, JarNews, JarOwner, JarStore } from '../../state/index.ts'
-import { around, type Ends, type Passage } from '../layer/layer.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
 import { ClientError } from '../errors.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
@@ -20,7 +20,7 @@ export interface JarLayerOptions extends JarOwner {
 }
 
 export function jar(store: JarStore, options: JarLayerOptions): Layer {
-  return (transport) => around(transport, (ends) => new JarLayer(ends, store, options))
+  return (transport) => createLayer(transport, (ends) => new JarLayer(ends, store, options))
 }
 
 const declare: Declare = declaring((capabilities) =>
@@ -29,8 +29,8 @@ const declare: Declare = declaring((capabilities) =>
 
 type Kept = JarContents | undefined | Promise<JarContents | undefined>
 
-class JarLayer implements Passage {
-  readonly #ends: Ends
+class JarLayer implements LayerHandlers {
+  readonly #ends: LayerContext
   readonly #store: JarStore
   readonly #owner: JarOwner
   readonly #onNews: JarLayerOptions['onNews']
@@ -38,7 +38,7 @@ class JarLayer implements Passage {
   readonly #sending = new Turns()
   readonly #receiving = new Turns()
 
-  constructor(ends: Ends, store: JarStore, { server, principal, context, onNews }: JarLayerOptions) {
+  constructor(ends: LayerContext, store: JarStore, { server, principal, context, onNews }: JarLayerOptions) {
     this.#ends = ends
     this.#store = store
     this.#owner = { server, principal, context }

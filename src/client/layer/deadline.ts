@@ -5,7 +5,7 @@
  * stream ends, or it cannot be sent, it fails at once.
  */
 import { hasEnvelope, type RequestId } from '../../protocol/index.ts'
-import { around, type Ends, type Passage } from './layer.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
 import { hasChild } from '../transports/childLines.ts'
 import { answerIn, sendFailure } from '../sendFailure.ts'
 import { Silences, type Silent } from './idleTimers.ts'
@@ -36,7 +36,7 @@ export interface DeadlineOptions {
 /** A request with `silenceMs` of silence ends with the code REQUEST_TIMED_OUT, and is cancelled on the server. */
 export function deadline(silenceMs: number, options: DeadlineOptions = {}): Layer {
   const ms = timerMs(silenceMs, 'A deadline')
-  return (transport) => around(transport, (ends) => new Deadline(ends, ms, !hasChild(transport), options))
+  return (transport) => createLayer(transport, (ends) => new Deadline(ends, ms, !hasChild(transport), options))
 }
 
 interface Waiting extends Silent {
@@ -49,8 +49,8 @@ interface Waiting extends Silent {
 /** A subscription is silent by nature; how long connecting may take is for the client to say. */
 const TIMELESS: ReadonlySet<string> = new Set(['subscriptions/listen', 'initialize', 'server/discover'])
 
-class Deadline implements Passage {
-  readonly #ends: Ends
+class Deadline implements LayerHandlers {
+  readonly #ends: LayerContext
   readonly #silenceMs: number
   /** Whether requests may have streams of their own, which a process's have not. */
   readonly #hasStreams: boolean
@@ -61,7 +61,7 @@ class Deadline implements Passage {
   /** The stateless revision has no questions of servers: nobody answers them, so nobody waits for that. */
   #isModern = false
 
-  constructor(ends: Ends, silenceMs: number, hasStreams: boolean, options: DeadlineOptions) {
+  constructor(ends: LayerContext, silenceMs: number, hasStreams: boolean, options: DeadlineOptions) {
     this.#ends = ends
     this.#silenceMs = silenceMs
     this.#hasStreams = hasStreams

@@ -1,5 +1,5 @@
 /** Leaving properly: messages that nobody waits for are still sent, and a session of the older era is ended. */
-import { around } from './layer.ts'
+import { createLayer } from './layer.ts'
 import type { Layer } from './transport.ts'
 import { isRequest } from './message.ts'
 
@@ -20,7 +20,7 @@ export function goodbye(endSession: () => Promise<void>): Goodbye {
   return {
     isSaid: () => isSaid,
     layer: (transport) =>
-      around(transport, (ends) => ({
+      createLayer(transport, (ends) => ({
         // A request is under way until its answer comes, which may be never. To cancel a task is one that has to go.
         send(message, options) {
           const sending = ends.send(message, options)

@@ -2,7 +2,7 @@ import { InMemoryTransport as InMemoryV2 } from '@modelcontextprotocol/client'
 import { InMemoryTransport as InMemoryV1 } from '@modelcontextprotocol/sdk/inMemory.js'
 import { describe, expect, test } from 'vitest'
 import { Above, FakeTransport } from '../../../test/client/fakeTransport.ts'
-import { around, type Ends } from './layer.ts'
+import { createLayer, type LayerContext } from './layer.ts'
 import { compose } from './compose.ts'
 import type { Layer } from './transport.ts'
 
@@ -29,11 +29,11 @@ class Private extends FakeTransport {
   }
 }
 
-const nothing: Layer = (transport) => around(transport, () => ({}))
+const nothing: Layer = (transport) => createLayer(transport, () => ({}))
 const marked = (mark: string): Layer => {
   const add = (message: object) => ({ ...message, marks: `${(message as { marks?: string }).marks ?? ''}${mark}` })
   return (transport) =>
-    around(transport, (ends) => ({
+    createLayer(transport, (ends) => ({
       send: (message, options) => ends.send(add(message), options),
       receive: (message, extra) => ends.deliver(add(message), extra),
     }))
@@ -123,7 +123,7 @@ test.each([
   const inner = Object.assign(new FakeTransport(), { send })
   const sent: Promise<void>[] = []
   const layer: Layer = (transport) =>
-    around(transport, (ends) => ({
+    createLayer(transport, (ends) => ({
       send(message, options) {
         const sending = ends.send(message, options)
         sent.push(sending)
@@ -157,7 +157,7 @@ test('handlers that were there before are seen, chained and called', () => {
 
 test('a layer is told when the connection is over, by either side', async () => {
   const ended: string[] = []
-  const layer: Layer = (transport) => around(transport, () => ({ closed: () => void ended.push('closed') }))
+  const layer: Layer = (transport) => createLayer(transport, () => ({ closed: () => void ended.push('closed') }))
   const inner = new FakeTransport()
   const above = new Above(layer(inner))
   inner.onclose?.()
@@ -167,9 +167,9 @@ test('a layer is told when the connection is over, by either side', async () => 
 })
 
 test('what a layer reports reaches the host', () => {
-  const reports: Ends[] = []
+  const reports: LayerContext[] = []
   const inner = new FakeTransport()
-  const above = new Above(around(inner, (ends) => (reports.push(ends), {})))
+  const above = new Above(createLayer(inner, (ends) => (reports.push(ends), {})))
   reports[0]?.report(new Error('news'))
   inner.onerror?.(new Error('from below'))
   expect(above.faults.map(({ message }) => message)).toEqual(['news', 'from below'])

@@ -8,7 +8,7 @@
 import type { SendOptions, Transport, WireMessage } from './transport.ts'
 
 /** The two ends of a layer. */
-export interface Ends {
+export interface LayerContext {
   /** Sends on, towards the server. */
   send(message: WireMessage, options?: SendOptions): Promise<void>
   /** Hands on, towards the client. */
@@ -18,7 +18,7 @@ export interface Ends {
 }
 
 /** What a layer does; what it leaves out passes untouched. */
-export interface Passage {
+export interface LayerHandlers {
   send?(message: WireMessage, options: SendOptions | undefined): Promise<void>
   receive?(message: WireMessage, extra: unknown): void
   /** Before the inner transport starts, and around it. */
@@ -28,7 +28,7 @@ export interface Passage {
   closed?(isLost: boolean): void
 }
 
-export function around<T extends object>(inner: T, open: (ends: Ends) => Passage): T {
+export function createLayer<T extends object>(inner: T, open: (ends: LayerContext) => LayerHandlers): T {
   const shell = new Shell(inner as T & Transport, open)
   const outer = new Proxy(inner, {
     get: (_, member) => shell.read(member),
@@ -118,9 +118,9 @@ class Shell implements Inside {
   /** What stands in the way to these. It is put in only while there are any: transports keep early messages for them. */
   readonly #ours: Handlers
 
-  constructor(inner: Transport, open: (ends: Ends) => Passage) {
+  constructor(inner: Transport, open: (ends: LayerContext) => LayerHandlers) {
     const inside = shells.get(inner) ?? new Core(inner)
-    const ends: Ends = {
+    const ends: LayerContext = {
       send: (message, options) => inside.send(message, options),
       deliver: (message, extra) => this.#handlers.onmessage?.(message, extra),
       report: (error) => this.#handlers.onerror?.(error),
@@ -159,7 +159,7 @@ function isHandler(member: Member): member is keyof Handlers {
   return member === 'onmessage' || member === 'onclose' || member === 'onerror'
 }
 
-function ownMethods(transport: Transport, ends: Ends, passage: Passage): Partial<Transport> {
+function ownMethods(transport: Transport, ends: LayerContext, passage: LayerHandlers): Partial<Transport> {
   const { send, start, setProtocolVersion, closed } = passage
   const methods: Partial<Transport> = {}
   if (send !== undefined) {
@@ -182,7 +182,7 @@ function ownMethods(transport: Transport, ends: Ends, passage: Passage): Partial
 }
 
 /** Ours, which hand on to the client's. */
-function handlersFor(passage: Passage, handlers: Handlers): Handlers {
+function handlersFor(passage: LayerHandlers, handlers: Handlers): Handlers {
   const { receive, closed } = passage
   return {
     ...(receive !== undefined && { onmessage: receive.bind(passage) }),

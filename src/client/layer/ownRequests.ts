@@ -3,7 +3,7 @@
  * answers go no further.
  */
 import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
-import type { Ends } from './layer.ts'
+import type { LayerContext } from './layer.ts'
 import { ClientError } from '../errors.ts'
 import type { SendOptions } from './transport.ts'
 import {
@@ -65,11 +65,11 @@ interface Pending {
   giveUp(): void
 }
 
-export class TaskWire {
-  readonly #ends: Ends
+export class OwnRequests {
+  readonly #ends: LayerContext
   readonly #pending = new Map<RequestId, Pending>()
 
-  constructor(ends: Ends) {
+  constructor(ends: LayerContext) {
     this.#ends = ends
   }
 

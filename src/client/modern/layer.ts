@@ -7,7 +7,7 @@
  * Over HTTP the transport needs `modernFetch` as its `fetch`, for the headers.
  */
 import { isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
-import { around, type Ends, type Passage } from '../layer/layer.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { hasChild } from '../transports/childLines.ts'
 import { ClientError } from '../errors.ts'
 import { ModernListening } from './listening.ts'
@@ -27,14 +27,14 @@ export interface ModernOptions {
 
 export function modern({ probeMs = 5_000 }: ModernOptions = {}): Layer {
   const ms = timerMs(probeMs, '"probeMs"')
-  return (transport) => around(transport, (ends) => new Modern(ends, hasChild(transport) ? ms : undefined))
+  return (transport) => createLayer(transport, (ends) => new Modern(ends, hasChild(transport) ? ms : undefined))
 }
 
 /** The codes that only servers of the stateless revision answer with. */
 const MODERN_ERRORS: ReadonlySet<unknown> = new Set([-32020, -32021, -32022])
 
-class Modern implements Passage {
-  readonly #ends: Ends
+class Modern implements LayerHandlers {
+  readonly #ends: LayerContext
   readonly #probeMs: number | undefined
   readonly #listening: ModernListening
   readonly #streams: ModernStreams
@@ -47,7 +47,7 @@ class Modern implements Passage {
   #envelope: Json = {}
   #capabilities: Json = {}
 
-  constructor(ends: Ends, probeMs: number | undefined) {
+  constructor(ends: LayerContext, probeMs: number | undefined) {
     this.#ends = ends
     this.#probeMs = probeMs
     this.#streams = new ModernStreams(ends, (message) => this.receive(message, undefined))

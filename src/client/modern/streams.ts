@@ -1,16 +1,16 @@
 /** The long answers of `subscriptions/listen` that a layer holds open for its client. */
 import type { Json, RequestId } from '../../protocol/index.ts'
-import type { Ends } from '../layer/layer.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import type { WireMessage } from '../layer/transport.ts'
 import { errorMessage, INTERNAL_ERROR } from '../layer/message.ts'
 
 export class ModernStreams {
-  readonly #ends: Ends
+  readonly #ends: LayerContext
   /** Hears of one that ended by itself, as of an answer. */
   readonly #onEnd: (message: WireMessage) => void
   readonly #open = new Map<string, AbortController>()
 
-  constructor(ends: Ends, onEnd: (message: WireMessage) => void) {
+  constructor(ends: LayerContext, onEnd: (message: WireMessage) => void) {
     this.#ends = ends
     this.#onEnd = onEnd
   }

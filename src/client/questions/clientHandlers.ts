@@ -4,16 +4,16 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
-import type { Ends } from '../layer/layer.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import type { WireAnswer } from '../layer/message.ts'
 import { mintId } from '../layer/message.ts'
 
 export class ClientQuestions {
-  readonly #ends: Ends
+  readonly #ends: LayerContext
   readonly #waiting = new Map<RequestId, (answer: WireAnswer) => void>()
 
-  constructor(ends: Ends) {
+  constructor(ends: LayerContext) {
     this.#ends = ends
   }
 

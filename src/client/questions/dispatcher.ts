@@ -2,7 +2,7 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, declaresAll, isObject, type Json, META, neededCapability } from '../../protocol/index.ts'
 import type { Answerers, Asked } from './answerer.ts'
-import type { Ends } from '../layer/layer.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import { ClientQuestions } from './clientHandlers.ts'
 import { ClientError } from '../errors.ts'
 import type { InputRequired } from '../rounds/inputRequired.ts'
@@ -17,7 +17,7 @@ export class Questioner {
   /** What the client declared itself, in a session. */
   #declared: ClientCapabilities = {}
 
-  constructor(ends: Ends, answerers: Answerers, server: Partial<Asked['server']> | undefined) {
+  constructor(ends: LayerContext, answerers: Answerers, server: Partial<Asked['server']> | undefined) {
     this.#client = new ClientQuestions(ends)
     this.#answerers = answerers
     this.#server = { name: server?.name, target: server?.target }

@@ -8,7 +8,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json, RequestId } from '../../protocol/index.ts'
 import type { Asked } from './answerer.ts'
-import type { Ends } from '../layer/layer.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { MAX_QUESTIONS, tooMany } from '../rounds/inputRequired.ts'
 import type { Questioner } from './dispatcher.ts'
@@ -24,11 +24,11 @@ const REFUSED = -1
 type UnderWay = Pick<RoundCall, 'about' | 'signal'>
 
 export class PushedQuestions {
-  readonly #ends: Ends
+  readonly #ends: LayerContext
   readonly #questioner: Questioner
   readonly #open = new Map<RequestId, AbortController>()
 
-  constructor(ends: Ends, questioner: Questioner) {
+  constructor(ends: LayerContext, questioner: Questioner) {
     this.#ends = ends
     this.#questioner = questioner
   }

@@ -5,7 +5,7 @@
  */
 import { hasEnvelope, ROUNDS_CAPABILITY, type RequestId } from '../../protocol/index.ts'
 import type { Answerers } from '../questions/answerer.ts'
-import { around, type Ends, type Passage } from '../layer/layer.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
 import { MAX_STATE_BYTES } from './inputRequired.ts'
 import { readQuestion, withAnswerers } from '../questions/kinds.ts'
@@ -32,11 +32,11 @@ export interface RoundsOptions {
 }
 
 export function rounds(options: RoundsOptions): Layer {
-  return (transport) => around(transport, (ends) => new Rounds(ends, options))
+  return (transport) => createLayer(transport, (ends) => new Rounds(ends, options))
 }
 
-class Rounds implements Passage {
-  readonly #ends: Ends
+class Rounds implements LayerHandlers {
+  readonly #ends: LayerContext
   readonly #declare: Declare
   readonly #questioner: Questioner
   readonly #shared = new SharedRounds()
@@ -47,7 +47,7 @@ class Rounds implements Passage {
   /** The stateless revision has no pushed questions, and clients must not answer any. */
   #isModern = false
 
-  constructor(ends: Ends, options: RoundsOptions) {
+  constructor(ends: LayerContext, options: RoundsOptions) {
     const { answerers, maxRounds = 10, maxStateBytes = MAX_STATE_BYTES, server, place } = options
     this.#ends = ends
     this.#declare = declaring((capabilities, era) => {

@@ -8,7 +8,7 @@
  */
 import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import { type Answered, answerAll, pause } from '../questions/answerAll.ts'
-import type { Ends } from '../layer/layer.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
 import { type InputRequired, pauseMs, readInputRequired } from './inputRequired.ts'
 import type { Questioner } from '../questions/dispatcher.ts'
@@ -37,12 +37,12 @@ export interface RoundSettings {
 }
 
 export class RoundTrips {
-  readonly #ends: Ends
+  readonly #ends: LayerContext
   readonly #questioner: Questioner
   readonly #settings: RoundSettings
   readonly #calls = new RoundCalls()
 
-  constructor(ends: Ends, questioner: Questioner, settings: RoundSettings) {
+  constructor(ends: LayerContext, questioner: Questioner, settings: RoundSettings) {
     this.#ends = ends
     this.#questioner = questioner
     this.#settings = settings

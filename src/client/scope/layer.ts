@@ -6,7 +6,7 @@
  * seen by `scopeFetch`, one seam lower.
  */
 import { hasEnvelope, type RequestId } from '../../protocol/index.ts'
-import { around, type Ends, type Passage } from '../layer/layer.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { plainLine } from '../safeText.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
@@ -35,21 +35,21 @@ export interface ScopeOptions {
 }
 
 export function scope(options: ScopeOptions = {}): Layer {
-  return (transport) => around(transport, (ends) => new Scope(ends, options))
+  return (transport) => createLayer(transport, (ends) => new Scope(ends, options))
 }
 
 export function refusalOf({ id, method }: WireRequest): WireMessage {
   return errorMessage(id, INVALID_PARAMS, `"${method}" may be sent only while a request of the client is under way.`)
 }
 
-class Scope implements Passage {
-  readonly #ends: Ends
+class Scope implements LayerHandlers {
+  readonly #ends: LayerContext
   readonly #onRefused: (refused: Refused) => void
   readonly #underWay = new Set<RequestId>()
   /** The stateless revision has no requests of servers at all, and clients must not answer any. */
   #isModern = false
 
-  constructor(ends: Ends, { onRefused }: ScopeOptions) {
+  constructor(ends: LayerContext, { onRefused }: ScopeOptions) {
     this.#ends = ends
     this.#onRefused = onRefused ?? ((refused) => ends.report(unrelated(refused)))
   }

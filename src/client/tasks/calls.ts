@@ -5,7 +5,7 @@
  * - To give up a call cancels its task; to give up looking on does not. A connection that ends cancels nothing.
  */
 import type { Json, RequestId } from '../../protocol/index.ts'
-import type { Ends } from '../layer/layer.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import { readTask } from './task.ts'
 import type { TaskCall } from './call.ts'
 import { createdBy, isCreated, problemIn, strayTask } from './created.ts'
@@ -19,7 +19,7 @@ import { idKey, isRequestId, requestSignalIn, resultMessage, type WireAnswer } f
 const MAX_GIVEN_UP = 100
 
 export class TaskCalls {
-  readonly #ends: Ends
+  readonly #ends: LayerContext
   readonly #follower: TaskFollower
   /** Whether callers want the handles of their tasks. */
   readonly #handle: boolean
@@ -28,7 +28,7 @@ export class TaskCalls {
   /** Cancelled before they were answered. One may have become a task all the same. */
   readonly #givenUp = new Map<RequestId, TaskCall>()
 
-  constructor(ends: Ends, follower: TaskFollower, handle: boolean) {
+  constructor(ends: LayerContext, follower: TaskFollower, handle: boolean) {
     this.#ends = ends
     this.#follower = follower
     this.#handle = handle

@@ -2,7 +2,7 @@
 import type { RequestId } from '../../protocol/index.ts'
 import type { AskedCall } from '../questions/answerer.ts'
 import { answerAll } from '../questions/answerAll.ts'
-import type { Ends } from '../layer/layer.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { ModernTalk } from './modernDialect.ts'
 import type { Questioner } from '../questions/dispatcher.ts'
@@ -17,13 +17,13 @@ import { answerFor } from './outcome.ts'
 import type { TaskPeer } from './server.ts'
 import type { Questions } from './questions.ts'
 import type { TaskTalk } from './dialect.ts'
-import { type Sending, ServerFault, type TaskWire } from '../layer/ownRequests.ts'
+import { type Sending, ServerFault, type OwnRequests } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
 import { idKey } from '../layer/message.ts'
 
 export interface TaskFollowerOptions {
-  readonly ends: Ends
-  readonly wire: TaskWire
+  readonly ends: LayerContext
+  readonly wire: OwnRequests
   readonly peer: TaskPeer
   readonly questioner: Questioner
   readonly listen: boolean
@@ -39,7 +39,7 @@ function lost(): ClientError {
 
 export class TaskFollower {
   readonly #options: TaskFollowerOptions
-  readonly #ends: Ends
+  readonly #ends: LayerContext
   readonly #news: TaskNews
   /** By the caller's id. */
   readonly #followed = new Map<RequestId, TaskCall>()

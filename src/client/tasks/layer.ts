@@ -5,7 +5,7 @@
  */
 import { isObject, readRelatedTask, type RequestId, TASKS_EXTENSION } from '../../protocol/index.ts'
 import type { Answerers, AskedCall } from '../questions/answerer.ts'
-import { around, type Ends, type Passage } from '../layer/layer.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
 import { readQuestion, withAnswerers } from '../questions/kinds.ts'
 import { PushedQuestions } from '../questions/pushed.ts'
@@ -18,7 +18,7 @@ import { isErrand, runErrand } from './controlRequest.ts'
 import { TaskFollower } from './follower.ts'
 import { TaskPeer } from './server.ts'
 import { TaskTools } from './tools.ts'
-import { isOwnId, sendingOf, TaskWire } from '../layer/ownRequests.ts'
+import { isOwnId, sendingOf, OwnRequests } from '../layer/ownRequests.ts'
 import { timerMs } from '../timerMs.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import {
@@ -59,13 +59,13 @@ export interface TasksOptions {
 const DAY_MS = 86_400_000
 
 export function tasks(options: TasksOptions = {}): Layer {
-  return (transport) => around(transport, (ends) => new Tasks(ends, options))
+  return (transport) => createLayer(transport, (ends) => new Tasks(ends, options))
 }
 
-class Tasks implements Passage {
-  readonly #ends: Ends
+class Tasks implements LayerHandlers {
+  readonly #ends: LayerContext
   readonly #declare: Declare
-  readonly #wire: TaskWire
+  readonly #wire: OwnRequests
   readonly #peer = new TaskPeer()
   readonly #tools: TaskTools
   readonly #questioner: Questioner
@@ -76,13 +76,13 @@ class Tasks implements Passage {
   /** Requests for lists of tools. */
   readonly #lists = new Set<RequestId>()
 
-  constructor(ends: Ends, options: TasksOptions) {
+  constructor(ends: LayerContext, options: TasksOptions) {
     const { answerers = {}, handle = false, optional = false, listen = true, onStatus, place } = options
     this.#ends = ends
     this.#declare = declaring((capabilities) =>
       extended(withAnswerers(capabilities, answerers), 'extensions', { [TASKS_EXTENSION]: {} }),
     )
-    this.#wire = new TaskWire(ends)
+    this.#wire = new OwnRequests(ends)
     this.#tools = new TaskTools(this.#wire)
     this.#questioner = new Questioner(ends, answerers, options.server)
     this.#asksFor = { optional, ttlMs: options.ttlMs ?? DAY_MS }

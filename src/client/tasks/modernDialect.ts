@@ -2,14 +2,14 @@
 import type { Json } from '../../protocol/index.ts'
 import { readWholeTask, type Task } from './task.ts'
 import type { TaskTalk } from './dialect.ts'
-import type { Sending, TaskWire } from '../layer/ownRequests.ts'
+import type { Sending, OwnRequests } from '../layer/ownRequests.ts'
 
 export class ModernTalk implements TaskTalk {
   readonly taskId: string
-  readonly #wire: TaskWire
+  readonly #wire: OwnRequests
   readonly #sending: Sending
 
-  constructor(taskId: string, wire: TaskWire, sending: Sending) {
+  constructor(taskId: string, wire: OwnRequests, sending: Sending) {
     this.taskId = taskId
     this.#wire = wire
     this.#sending = sending

@@ -12,10 +12,10 @@ import { isObject, type Json, relatedTask } from '../../protocol/index.ts'
 import { readInputRequired } from '../rounds/inputRequired.ts'
 import { finalResult, invalid, isOver, readTask, type Task } from './task.ts'
 import type { TaskTalk } from './dialect.ts'
-import { type Sending, ServerFault, type TaskWire } from '../layer/ownRequests.ts'
+import { type Sending, ServerFault, type OwnRequests } from '../layer/ownRequests.ts'
 
 export interface SessionTalkOptions {
-  readonly wire: TaskWire
+  readonly wire: OwnRequests
   readonly sending: Sending
   /** Whether both sides know `dev.pannier/rounds`: questions are then results, and not pushed. */
   readonly hasRounds: boolean

@@ -4,7 +4,7 @@
  * has no such thing is asked for it once; then its tasks are looked at.
  */
 import { isObject, type Json, META } from '../../protocol/index.ts'
-import type { Ends } from '../layer/layer.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import { readWholeTask, type Task } from './task.ts'
 import { httpStatusOf, isOwnId, optionsFor, ownId, type Sending, withEnvelope } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
@@ -31,7 +31,7 @@ const MAX_PAUSE_MS = 30_000
 const MAX_TASKS = 500
 
 export class TaskNews {
-  readonly #ends: Ends
+  readonly #ends: LayerContext
   readonly #listeners = new Map<string, Set<Listener>>()
   #streams: Stream[] = []
   /** Which of the tasks the server agreed to tell of. */
@@ -41,7 +41,7 @@ export class TaskNews {
   #timer: NodeJS.Timeout | undefined
   #pauseMs = FIRST_PAUSE_MS
 
-  constructor(ends: Ends) {
+  constructor(ends: LayerContext) {
     this.#ends = ends
   }
 

@@ -1,6 +1,6 @@
 /** Which tools of a session-era server run as tasks. Its lists say so; where none came by, one is asked for. */
 import { isObject, type Json } from '../../protocol/index.ts'
-import type { Sending, TaskWire } from '../layer/ownRequests.ts'
+import type { Sending, OwnRequests } from '../layer/ownRequests.ts'
 
 export type TaskSupport = 'required' | 'optional' | 'forbidden'
 
@@ -8,12 +8,12 @@ export type TaskSupport = 'required' | 'optional' | 'forbidden'
 const MAX_PAGES = 100
 
 export class TaskTools {
-  readonly #wire: TaskWire
+  readonly #wire: OwnRequests
   #known = new Map<string, TaskSupport>()
   #isComplete = false
   #asking: Promise<void> | undefined
 
-  constructor(wire: TaskWire) {
+  constructor(wire: OwnRequests) {
     this.#wire = wire
   }
 

@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { Passage } from '../layer/layer.ts'
+import type { LayerHandlers } from '../layer/layer.ts'
 import type { SwiftSeam } from '../echo/lines.ts'
 import { lineReader } from './lineReader.ts'
 
@@ -16,7 +16,7 @@ export function hasChild(transport: object): boolean {
 }
 
 /** How to start such a transport. A seam is made for each start, because each has a process of its own. */
-export function childLines(seam: () => SwiftSeam): NonNullable<Passage['start']> {
+export function childLines(seam: () => SwiftSeam): NonNullable<LayerHandlers['start']> {
   return (start) => startWith(start, seam)
 }
 
