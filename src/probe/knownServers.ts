@@ -1,7 +1,7 @@
 /** Servers of which it is known whether they keep something between calls. Data: add to it, or put your own before it. */
 import { isObject } from '../protocol/index.ts'
 import { ProbeError } from './errors.ts'
-import { type State, STATES } from './decision/result.ts'
+import { type State, STATES } from './methods/result.ts'
 
 export interface KnownServer {
   /** A part of its image, package, command or address, in any case. */

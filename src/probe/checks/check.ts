@@ -3,7 +3,7 @@ import type { CheckName, Evidence } from '../report/evidence.ts'
 import type { Findings } from '../decision/findings.ts'
 import type { Listened } from '../wire/sse.ts'
 import type { Heard } from '../wire/reply.ts'
-import type { Wire } from '../wire/wire.ts'
+import type { Wire } from '../wire/connection.ts'
 
 /** A tool that the user says can be called without harm. */
 export interface HarmlessCall {

@@ -6,7 +6,7 @@ import { type EraFinding, legacyAmong } from '../methods/era.ts'
 import { type Heard, isResult } from '../wire/reply.ts'
 import type { Listened } from '../wire/sse.ts'
 import { sequentialResult } from '../methods/sequential.ts'
-import type { Method, MethodResult } from './result.ts'
+import type { Method, MethodResult } from '../methods/result.ts'
 
 /** The steps, each at most once. */
 export type Step = 'era' | 'modernList' | 'initialize' | 'bareList' | 'barePing' | 'oldStream' | 'control'

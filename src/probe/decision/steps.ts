@@ -4,7 +4,7 @@ import { type Findings, listMethodOf, sessionHeaders, type Step } from './findin
 import type { Heard } from '../wire/reply.ts'
 import { DISCOVER, INITIALIZE, INITIALIZED, LIST_TOOLS, modernRequest, PING, type Request } from '../wire/messages.ts'
 import { isEndpoint } from '../wire/oldTransport.ts'
-import type { Wire } from '../wire/wire.ts'
+import type { Wire } from '../wire/connection.ts'
 
 export interface StepOptions {
   readonly timeoutMs: number

@@ -5,7 +5,7 @@ import type { Findings } from './findings.ts'
 import type { Heard } from '../wire/reply.ts'
 import { guessFromMetadata } from '../methods/metadata.ts'
 import { nextOf, type Order } from './verdict.ts'
-import type { Method } from './result.ts'
+import type { Method } from '../methods/result.ts'
 
 const http = (status: number, session?: string, challenge = false) => ({ http: { status, session, challenge } })
 const listed: Heard = { kind: 'result', result: { tools: [{}, {}] }, ...http(200) }

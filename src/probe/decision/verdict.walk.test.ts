@@ -6,7 +6,7 @@ import type { Findings, Step } from './findings.ts'
 import type { Heard } from '../wire/reply.ts'
 import { guessFromMetadata } from '../methods/metadata.ts'
 import type { Listened } from '../wire/sse.ts'
-import { type Method, METHODS } from './result.ts'
+import { type Method, METHODS } from '../methods/result.ts'
 import { nextOf, type Order } from './verdict.ts'
 
 const facts = fc.record({

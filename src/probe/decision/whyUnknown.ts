@@ -1,6 +1,6 @@
 import { type Findings, methodsOf } from './findings.ts'
 import { complaintOf, heardText, isWall } from '../wire/reply.ts'
-import type { Method } from './result.ts'
+import type { Method } from '../methods/result.ts'
 
 /** Why nothing is decided, as a sentence that says what is in the way. */
 export function whyUnknown(findings: Findings, methods?: readonly Method[]): string {

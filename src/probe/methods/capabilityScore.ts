@@ -3,7 +3,7 @@
  * It is a guess, and counts only beside another method.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
-import { type MethodResult, methodResult, type State } from '../decision/result.ts'
+import { type MethodResult, methodResult, type State } from './result.ts'
 
 const NEUTRAL = 5
 const STATELESS_ABOVE = 7

@@ -1,7 +1,7 @@
 /** What a server declares about its sessions (`serverInfo.architecture`, `capabilities.session`), and whether it is so. */
 import { plainLine } from '../../client/index.ts'
 import { isObject, type Json, META } from '../../protocol/index.ts'
-import type { State } from '../decision/result.ts'
+import type { State } from './result.ts'
 
 export interface Declared {
   /** `serverInfo.architecture`. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
 import { guessFromMetadata, type Metadata, metadataOf } from './metadata.ts'
 import { KNOWN_SERVERS } from '../knownServers.ts'
-import { levelOf } from '../decision/result.ts'
+import { levelOf } from './result.ts'
 
 proves('DT-14', 'metadata are read in their order: known servers, transport, image; else nothing is known', () => {
   const cases: [Metadata, string, number][] = [

@@ -1,7 +1,7 @@
 /** Method 3, metadata heuristics: a guess from the configuration alone, without asking the server anything. */
 import type { Address } from '../../client/index.ts'
 import { KNOWN_SERVERS, type KnownServer } from '../knownServers.ts'
-import { type MethodResult, methodResult, type State } from '../decision/result.ts'
+import { type MethodResult, methodResult, type State } from './result.ts'
 
 /** What is known about a server before it is asked. */
 export interface Metadata {

@@ -3,7 +3,7 @@
  * Who answers the second keeps no session. A function of what was heard, so that it can be tested as a table.
  */
 import { complaintOf, type Heard, heardText, isPassing, isResult, isWall } from '../wire/reply.ts'
-import { type MethodResult, methodResult } from '../decision/result.ts'
+import { type MethodResult, methodResult } from './result.ts'
 
 const CONFIDENCE = 0.99
 // "initialization", "not initialized", "initialise first", "No valid session ID", "missing Mcp-Session-Id", …

@@ -1,5 +1,5 @@
 /** What speaks for a verdict, each piece with a name for programs and a sentence for people. */
-import type { State } from '../decision/result.ts'
+import type { State } from '../methods/result.ts'
 
 /** In the order in which they are made: what needs a live session comes before its end. */
 export const CHECKS = [

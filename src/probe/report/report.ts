@@ -7,8 +7,8 @@ import { type CheckName, type Evidence, evidence } from './evidence.ts'
 import { aboutOf, declaredBy, type Findings, methodsOf, versionsOf } from '../decision/findings.ts'
 import { isResult } from '../wire/reply.ts'
 import { oldEndpoint } from '../wire/oldTransport.ts'
-import type { Method, MethodResult } from '../decision/result.ts'
-import type { Decision } from '../decision/decision.ts'
+import type { Method, MethodResult } from '../methods/result.ts'
+import type { Decision } from '../decision/result.ts'
 
 /** What was decided, and why. Plain JSON: it can be stored and looked at later. */
 export interface Verdict extends Decision {

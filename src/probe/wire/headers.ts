@@ -3,7 +3,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { hasEnvelope, MODERN_VERSION, requestHeaders } from '../../protocol/index.ts'
 import { ProbeError } from '../errors.ts'
 import type { Notification, Request } from './messages.ts'
-import { HIDDEN } from '../report/secrets.ts'
+import { HIDDEN } from '../secrets.ts'
 
 export type Headers = Readonly<Record<string, string>>
 

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { EventSourceMessage } from 'eventsource-parser'
 import type { HttpFacts } from './reply.ts'
-import { eventsIn, factsOf, mediaType } from './answer.ts'
+import { eventsIn, factsOf, mediaType } from './httpReply.ts'
 
 export interface Listened {
   readonly kind: 'stream'

@@ -1,6 +1,6 @@
 /** Every message as it goes and comes, for whoever wants to see what a verdict rests on. Secrets are hidden. */
 import { plainLine, plainText } from '../../client/index.ts'
-import type { Secrets } from '../report/secrets.ts'
+import type { Secrets } from '../secrets.ts'
 
 export interface Exchanged {
   readonly direction: 'sent' | 'received'

@@ -1,5 +1,5 @@
 /** What the probe was given to get in with, or was given beside it: none of it may show. */
-import type { Address } from '../../client/index.ts'
+import type { Address } from '../client/index.ts'
 import { Secrets } from './secrets.ts'
 
 const SECRET_NAME = /key|token|secret|pass|pwd|auth|cred|cookie|session/i

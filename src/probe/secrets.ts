@@ -1,7 +1,7 @@
 /** Values that are kept out of everything the probe says. */
-import { isObject, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/index.ts'
-import { CHECKS } from './evidence.ts'
-import { METHODS, STATES } from '../decision/result.ts'
+import { isObject, LEGACY_VERSIONS, MODERN_VERSION } from '../protocol/index.ts'
+import { CHECKS } from './report/evidence.ts'
+import { METHODS, STATES } from './methods/result.ts'
 
 export const HIDDEN = '[hidden]'
 /** What is shorter is a part of too many words. */

@@ -1,0 +1,45 @@
+/** What is decided about a server, and how sure that is. */
+
+export const STATES = ['STATELESS', 'STATEFUL', 'UNKNOWN'] as const
+
+/** Whether a server needs its sessions. */
+export type State = (typeof STATES)[number]
+
+export type Level = 'high' | 'medium' | 'low'
+
+/** Above 0.9 is high, 0.6 to 0.9 medium, below low. */
+export function levelOf(confidence: number): Level {
+  if (confidence > 0.9) return 'high'
+  return confidence >= 0.6 ? 'medium' : 'low'
+}
+
+export const METHODS = {
+  sequential: { number: 1, title: 'sequential connection test', accuracy: 0.99 },
+  capabilities: { number: 2, title: 'capability score', accuracy: 0.7 },
+  metadata: { number: 3, title: 'metadata heuristics', accuracy: 0.5 },
+} as const
+
+export type Method = keyof typeof METHODS
+
+/** What one method found. */
+export interface MethodResult {
+  readonly method: Method
+  readonly state: State
+  readonly message: string
+  /** From 0 to 1, for this server. */
+  readonly confidence: number
+  readonly level: Level
+  /** From 0 to 1: how often the method is said to be right, over all servers. */
+  readonly accuracy: number
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export function methodResult(
+  method: Method,
+  state: State,
+  message: string,
+  { confidence, details = {} }: { confidence: number; details?: MethodResult['details'] },
+): MethodResult {
+  const { accuracy } = METHODS[method]
+  return { method, state, message, confidence, level: levelOf(confidence), accuracy, details }
+}
