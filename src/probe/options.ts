@@ -6,7 +6,7 @@ import { ProbeError } from './errors.ts'
 import { CHECKS, type CheckName } from './report/evidence.ts'
 import type { Watch } from './wire/trace.ts'
 import { type KnownServer, readKnownServers } from './knownServers.ts'
-import type { Lookup } from './wire/place.ts'
+import type { Lookup } from './wire/httpRequest.ts'
 import { type Method, METHODS } from './methods/result.ts'
 import type { Order } from './decision/verdict.ts'
 

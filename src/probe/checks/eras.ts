@@ -1,5 +1,8 @@
+import { speaksLegacy, versionsOf } from '../decision/findings.ts'
+import { alone } from '../decision/steps.ts'
+import { sequentialResult } from '../methods/sequential.ts'
 import { evidence } from '../report/evidence.ts'
-import { versionsOf } from '../decision/findings.ts'
+import { INITIALIZE, LIST_TOOLS } from '../wire/messages.ts'
 import { heardText, isResult } from '../wire/reply.ts'
 import type { Check } from './check.ts'
 
@@ -23,5 +26,20 @@ export const eraCheck: Check = {
       ? `It speaks a revision with sessions: ${versions.join(', ') || 'unnamed'}.`
       : ''
     return evidence('era', 'UNKNOWN', `${asked}${spoken}`.trim())
+  },
+}
+
+/** A server of both eras may keep sessions for its older clients. */
+export const olderEra: Check = {
+  name: 'older-era',
+  isUsual: true,
+  cost: ({ findings }) =>
+    findings.era?.era === 'modern' && findings.transport === 'http' && speaksLegacy(findings) ? 4 : undefined,
+  run: async ({ wire }) => {
+    const initialize = await alone(wire, INITIALIZE)
+    const result = sequentialResult(initialize, await alone(wire, LIST_TOOLS))
+    const { state, message } = result
+    const sentence = `For clients of older revisions it is ${state}: ${message}`
+    return evidence('older-era', state === 'STATEFUL' ? 'STATEFUL' : 'UNKNOWN', sentence, { state })
   },
 }

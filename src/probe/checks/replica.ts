@@ -2,7 +2,7 @@ import { evidence } from '../report/evidence.ts'
 import { isServed, sessionHeaders, sessionOf } from '../decision/findings.ts'
 import { heardText, isResult } from '../wire/reply.ts'
 import { LIST_TOOLS, modernRequest } from '../wire/messages.ts'
-import { type Place, placeText } from '../wire/place.ts'
+import { type Place, placeText } from '../wire/httpRequest.ts'
 import type { Check, Scene } from './check.ts'
 
 /** Whether another instance serves what this one began: those that are named, or the addresses of the server's name. */

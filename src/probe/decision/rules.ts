@@ -1,12 +1,11 @@
 /** The rules of the combination: each says what to ask next or what is decided, or leaves it to the next. */
-import { type Decision, decision } from './result.ts'
+import { type Decision, decision, whyUnknown } from './result.ts'
 import { declaredState } from '../methods/declared.ts'
 import { declaredBy, type Findings, listMethodOf, methodsOf, sessionOf, type Step } from './findings.ts'
 import { type Heard, heardText, isPassing, isResult, isWall } from '../wire/reply.ts'
-import { oldEndpoint } from '../wire/oldTransport.ts'
+import { oldEndpoint } from '../wire/sse.ts'
 import { missesSession } from '../methods/sequential.ts'
 import type { MethodResult } from '../methods/result.ts'
-import { whyUnknown } from './whyUnknown.ts'
 
 export type Next = { readonly ask: Step } | { readonly decided: Decision }
 

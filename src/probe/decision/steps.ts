@@ -3,7 +3,7 @@ import { readEra } from '../methods/era.ts'
 import { type Findings, listMethodOf, sessionHeaders, type Step } from './findings.ts'
 import type { Heard } from '../wire/reply.ts'
 import { DISCOVER, INITIALIZE, INITIALIZED, LIST_TOOLS, modernRequest, PING, type Request } from '../wire/messages.ts'
-import { isEndpoint } from '../wire/oldTransport.ts'
+import { isEndpoint } from '../wire/sse.ts'
 import type { Wire } from '../wire/connection.ts'
 
 export interface StepOptions {

@@ -2,11 +2,10 @@
  * The combination: what to ask next, or what is decided, from what is known so far. Pure, so that it can be tested as a
  * table. In the usual order a known server is not asked; then the sequential test decides; the score is the last resort.
  */
-import { decision } from './result.ts'
+import { decision, whyUnknown } from './result.ts'
 import type { Findings } from './findings.ts'
 import { clear, type Next, type Rule, RULES } from './rules.ts'
 import type { Method } from '../methods/result.ts'
-import { whyUnknown } from './whyUnknown.ts'
 
 export type Order = 'usual' | 'cheap-first'
 

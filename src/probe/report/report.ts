@@ -6,7 +6,7 @@ import { type Declared, serverInfoIn, untruths } from '../methods/declared.ts'
 import { type CheckName, type Evidence, evidence } from './evidence.ts'
 import { aboutOf, declaredBy, type Findings, methodsOf, versionsOf } from '../decision/findings.ts'
 import { isResult } from '../wire/reply.ts'
-import { oldEndpoint } from '../wire/oldTransport.ts'
+import { oldEndpoint } from '../wire/sse.ts'
 import type { Method, MethodResult } from '../methods/result.ts'
 import type { Decision } from '../decision/result.ts'
 

@@ -4,19 +4,16 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Allowance } from '../budget.ts'
-import { type Recorder, tellingHeaders } from './trace.ts'
-import { goneBy } from './unreachable.ts'
-import { askedIn, type Heard, parsed } from './reply.ts'
-import { factsOf, readAnswer } from './httpReply.ts'
 import { type Headers, hiddenValues, messageHeaders, withCredentials } from './headers.ts'
-import { sendHttp } from './httpRequest.ts'
-import { isStream, type Listened, type ListenOptions, listenTo } from './sse.ts'
+import { factsOf, readAnswer } from './httpReply.ts'
+import { addressesOf, goneBy, locate, type Lookup, type Place, placeText, sendHttp } from './httpRequest.ts'
 import type { Notification, Request } from './messages.ts'
-import { addressesOf, locate, type Lookup, type Place, placeText } from './place.ts'
-import { type Redirect, redirectIn } from './redirect.ts'
+import { askedIn, type Heard, parsed } from './reply.ts'
+import { isStream, type Listened, type ListenOptions, listenTo } from './sse.ts'
 import { timeLimit, until } from './timeLimit.ts'
+import { type Recorder, tellingHeaders } from './trace.ts'
 
-export interface HttpWireOptions {
+interface HttpWireOptions {
   readonly url: URL
   readonly headers: Headers
   readonly timeoutMs: number
@@ -27,7 +24,7 @@ export interface HttpWireOptions {
 }
 
 /** Where a request goes, if not to the server itself, and how long its answer may take. */
-export interface Sending {
+interface Sending {
   readonly place?: Place
   readonly timeoutMs?: number
   /** Instead of the probe's own credentials. */
@@ -189,4 +186,29 @@ export class HttpWire {
       redirect.kind === 'stay' ? redirect : { to: 'itself again and again', isElsewhere: false }
     return { kind: 'redirected', to: this.#options.recorder.line(to), isElsewhere, http: factsOf(response) }
   }
+}
+
+type Redirect =
+  /** Within the origin, with the method and the body as they are. */
+  | { readonly kind: 'follow'; readonly place: Place }
+  /** Anything else: another host would get what is not meant for it, and a GET is not the same request. */
+  | { readonly kind: 'stay'; readonly to: string; readonly isElsewhere: boolean }
+
+const STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+function redirectIn({ statusCode = 0, headers }: IncomingMessage, from: Place): Redirect | undefined {
+  const { location } = headers
+  if (!STATUSES.has(statusCode) || location === undefined || !URL.canParse(location, from.url)) return undefined
+  const url = new URL(location, from.url)
+  const isElsewhere = url.origin !== from.url.origin
+  const isSame = (statusCode === 307 || statusCode === 308) && !isElsewhere
+  return isSame
+    ? { kind: 'follow', place: { ...from, url } }
+    : { kind: 'stay', to: shownOf(url, isElsewhere), isElsewhere }
+}
+
+/** Without the query, and without the path of what is no address of the web. */
+function shownOf({ protocol, origin, pathname }: URL, isElsewhere: boolean): string {
+  if (!isElsewhere) return pathname
+  return /^https?:$/.test(protocol) ? origin + pathname : `a ${protocol} address`
 }

@@ -1,8 +1,8 @@
 /** A stream that belongs to no request: what came on it, in a given time. */
 import type { IncomingMessage } from 'node:http'
 import type { EventSourceMessage } from 'eventsource-parser'
-import type { HttpFacts } from './reply.ts'
 import { eventsIn, factsOf, mediaType } from './httpReply.ts'
+import type { Heard, HttpFacts } from './reply.ts'
 
 export interface Listened {
   readonly kind: 'stream'
@@ -38,4 +38,17 @@ export async function listenTo(response: IncomingMessage, { listenMs, until }: L
   }
   const lastEventId = events.findLast(({ id }) => id !== undefined)?.id
   return { kind: 'stream', events, http: { ...factsOf(response), lastEventId } }
+}
+
+/** HTTP+SSE, the transport of 2024-11-05: a GET opens a stream, whose first event says where to POST for this session. */
+
+/** The address in the first event of such a stream; undefined where it is none. */
+export function oldEndpoint(heard: Listened | Heard): string | undefined {
+  if (heard.kind !== 'stream') return undefined
+  const endpoint = heard.events.find(isEndpoint)?.data.trim()
+  return endpoint !== undefined && URL.canParse(endpoint, 'http://server') ? endpoint : undefined
+}
+
+export function isEndpoint({ event }: { readonly event?: string | undefined }): boolean {
+  return event === 'endpoint'
 }

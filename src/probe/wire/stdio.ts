@@ -1,14 +1,15 @@
 /** One process of a server, and what it says. */
 import type { ChildProcess } from 'node:child_process'
-import { type CommandAddress, endGroup, lineReader } from '../../client/index.ts'
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
+import { type CommandAddress, endGroup, failureReason, lineReader, startGroup } from '../../client/index.ts'
 import { isObject } from '../../protocol/index.ts'
-import type { Recorder } from './trace.ts'
-import { answerIn, askedIn, type Heard, MAX_ANSWER_BYTES, parsed, worded } from './reply.ts'
+import { ProbeError } from '../errors.ts'
 import type { Notification, Request } from './messages.ts'
-import { startProgram } from './startProgram.ts'
+import { answerIn, askedIn, type Heard, MAX_ANSWER_BYTES, parsed, worded } from './reply.ts'
 import { timeLimit } from './timeLimit.ts'
+import type { Recorder } from './trace.ts'
 
-export interface StdioOptions {
+interface StdioOptions {
   readonly address: CommandAddress
   readonly timeoutMs: number
   readonly recorder: Recorder
@@ -24,7 +25,7 @@ interface Waiting {
   readonly hear: (heard: Heard) => void
 }
 
-export class StdioConnection {
+class StdioConnection {
   readonly unrelated: string[] = []
   strayLines = 0
   readonly #options: StdioOptions
@@ -153,4 +154,69 @@ function isMessage(value: unknown): value is object {
 
 function endedText(code: number | null, signal: NodeJS.Signals | null): string {
   return signal ?? `exit code ${code}`
+}
+
+/** A server as a program: a connection is a process of its own, which is gone with everything it started when it ends. */
+
+export class StdioWire {
+  readonly transport = 'stdio'
+  readonly #options: StdioOptions
+  readonly #connections: StdioConnection[] = []
+
+  constructor(options: StdioOptions) {
+    this.#options = options
+  }
+
+  /** What the server asked for while it had no request of ours. */
+  get unrelated(): readonly string[] {
+    return this.#connections.flatMap(({ unrelated }) => unrelated)
+  }
+
+  /** Lines on the standard output that are no messages. */
+  get strayLines(): number {
+    return this.#connections.reduce((sum, { strayLines }) => sum + strayLines, 0)
+  }
+
+  /** Starts a process. */
+  async connect(timeoutMs = this.#options.timeoutMs): Promise<StdioConnection> {
+    this.#options.signal?.throwIfAborted()
+    const connection = new StdioConnection({ ...this.#options, timeoutMs })
+    this.#connections.push(connection)
+    await connection.start()
+    return connection
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#connections.map((connection) => connection.close()))
+  }
+}
+
+/** Starts the program of a server. Where that cannot be done it is no fault of the server, and an error says why. */
+
+async function startProgram(address: CommandAddress): Promise<ChildProcess> {
+  const child = spawned(address)
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.once('error', (error) => reject(refused(error)))
+  })
+  return child
+}
+
+/** A zero byte is refused at once, by an error that quotes what it stands in: that one is no cause to hand on. */
+function spawned({ command, args, env, cwd }: CommandAddress): ChildProcess {
+  try {
+    return startGroup(command, args, { cwd, env: { ...getDefaultEnvironment(), ...env }, stdio: 'pipe' })
+  } catch {
+    throw notStarted('its command, folder or environment has a character that cannot be given to a program.')
+  }
+}
+
+function refused(cause: Error): ProbeError {
+  // The arguments, which may hold a secret.
+  Reflect.deleteProperty(cause, 'spawnargs')
+  return notStarted(failureReason(cause).why ?? 'the system refused.', { cause })
+}
+
+function notStarted(why: string, options?: ErrorOptions): ProbeError {
+  return new ProbeError('PROBE_NOT_STARTED', `The server's program could not be started: ${why}`, options)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { secretsOf } from './givenSecrets.ts'
+import { secretsOf } from './secrets.ts'
 
 const http = { url: 'https://example.com/mcp?key=query-secret&v=1' }
 
