@@ -3,9 +3,9 @@ export type { Binding, Sealed } from './seal/claims.ts'
 export { digestOf } from './digest.ts'
 export { STATE_CODES, type StateCode, StateError } from './errors.ts'
 export type { JarOptions } from './jar/options.ts'
-export { defaultJarPath } from './jar/path.ts'
+export { defaultJarPath } from './jar/sqlite.ts'
 export { type JarScopeOptions, jarServerOf } from './jar/serverKey.ts'
-export type { JarProgram, JarServer } from './jar/server.ts'
+export type { JarProgram, JarServer } from './jar/store.ts'
 export type {
   Jar,
   JarChange,
@@ -20,9 +20,9 @@ export type {
 } from './jar/store.ts'
 export { createKeyring, ephemeralKeyring, type Keyring, newKey, rotationSteps } from './seal/keyring.ts'
 export type { Claim, Ledger } from './stores/ledger.ts'
-export { type MemoryCarryStoreOptions, memoryCarryStore } from './stores/memoryCarryStore.ts'
+export { type MemoryCarryStoreOptions, memoryCarryStore } from './stores/carryStore.ts'
 export { memoryJar } from './jar/memory.ts'
-export { type MemoryLedgerOptions, memoryLedger } from './stores/memoryLedger.ts'
+export { type MemoryLedgerOptions, memoryLedger } from './stores/ledger.ts'
 export { createSealer, type SealContent, type SealOptions, type Sealer } from './seal/seal.ts'
 export { sqliteCarryStore } from './stores/sqliteCarryStore.ts'
 export type { SqliteFileOptions } from './stores/sqliteFile.ts'

@@ -2,4 +2,4 @@
 export { jsonText } from './jsonText.ts'
 export { assertClaim, assertId, claimGone } from './stores/ledger.ts'
 export { inTransaction, openSqliteFile, type SqliteFormat, saying } from './stores/sqliteFile.ts'
-export { makeSweeper } from './stores/sweeper.ts'
+export { makeSweeper } from './stores/expiry.ts'

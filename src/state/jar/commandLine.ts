@@ -1,6 +1,14 @@
 /** Reads from a command line what the server is. Pure: no file is looked at. */
-import { type Operands, readOperands } from './operand.ts'
-import { INTERPRETERS, type Interpreter, RUNNERS, type Runner, UV, UV_RUN, WRAPPERS } from './launchers.ts'
+import {
+  type Interpreter,
+  INTERPRETERS,
+  type Options,
+  type Runner,
+  RUNNERS,
+  UV,
+  UV_RUN,
+  WRAPPERS,
+} from './launchers.ts'
 
 export type CommandLine =
   /** The program is the server. */
@@ -125,4 +133,34 @@ function isUrl(argument: string): boolean {
 
 function unclear(why: string): CommandLine {
   return { kind: 'unclear', why }
+}
+
+interface Operands {
+  /** The values given to an option, under any of its spellings. */
+  given(...spellings: readonly string[]): string[]
+  /** From the first argument that is no option. */
+  readonly rest: readonly string[]
+}
+
+/** Undefined where an option is not known: it might take the next argument, which then is not what we look for. */
+function readOperands(args: readonly string[], options: Options): Operands | undefined {
+  const { alone, aloneLike, valued, last = '' } = options
+  const found: [string, string][] = []
+  const given = (...spellings: string[]) => found.filter(([name]) => spellings.includes(name)).map(([, value]) => value)
+  for (let at = 0; at < args.length; at++) {
+    const argument = args[at] ?? ''
+    if (argument === '--') return { given, rest: args.slice(at + 1) }
+    if (!argument.startsWith('-')) return { given, rest: args.slice(at) }
+    if (isIn(alone, argument) || aloneLike?.test(argument)) continue
+    const [, name = argument, inline] = /^(--[^=]+)=(.*)$/s.exec(argument) ?? []
+    if (!isIn(valued, name) && !isIn(last, name)) return undefined
+    if (inline === undefined) at++
+    found.push([name, inline ?? args[at] ?? ''])
+    if (isIn(last, name)) return { given, rest: args.slice(at + 1) }
+  }
+  return { given, rest: [] }
+}
+
+function isIn(words: string, word: string): boolean {
+  return words.split(/\s+/).includes(word)
 }

@@ -10,7 +10,7 @@ import type { JarSettings } from './options.ts'
 import { overflow, planChange } from './rules.ts'
 import { type JarRecord, type JarShelf, parseKept, scopeOf, serverKey } from './backend.ts'
 import type { Jar, JarChange, JarContents, JarEntry, JarFilter, JarKey, JarNews, JarOwner } from './store.ts'
-import { makeSweeper } from '../stores/sweeper.ts'
+import { makeSweeper } from '../stores/expiry.ts'
 
 export function jarOn(shelf: JarShelf, settings: JarSettings): Jar {
   const { limits, noteEveryMs, maxAgeMs, sessionIdleMs } = settings

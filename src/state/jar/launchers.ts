@@ -1,5 +1,15 @@
 /** Programs that are not the server themselves but run it: how each is told what to run. */
-import type { Options } from './operand.ts'
+/** The options of a program, as far as they are needed to find the first argument that is none. */
+export interface Options {
+  /** Those that stand alone, as words. */
+  readonly alone: string
+  /** More of those that stand alone. */
+  readonly aloneLike?: RegExp
+  /** Those with a value, as the next argument or after `=`. */
+  readonly valued: string
+  /** Those with a value after which everything belongs to what it names (`python -m`). */
+  readonly last?: string
+}
 
 /** Runs a file, the first argument that is no option; or what an option names. */
 export interface Interpreter {

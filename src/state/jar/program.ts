@@ -7,7 +7,7 @@
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { type CommandLine, programName, readCommandLine } from './commandLine.ts'
 import { findProgram, findUpward, type Machine, type Place } from './machine.ts'
-import type { JarProgram, JarServer } from './server.ts'
+import type { JarProgram, JarServer } from './store.ts'
 
 /** The program that starts, and where. */
 interface Start extends Place {

@@ -1,11 +1,11 @@
-import type { DatabaseSync } from 'node:sqlite'
+import { homedir } from 'node:os'
+import { posix, win32 } from 'node:path'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import { BUSY_TIMEOUT_MS, inTransaction, openSqliteFile, saying } from '../stores/sqliteFile.ts'
+import { type JarRecord, type JarShelf, parseKept, scopeOf } from './backend.ts'
 import { jarOn } from './jar.ts'
 import { type JarOptions, jarSettings } from './options.ts'
-import type { JarShelf } from './backend.ts'
-import type { Jar, JarFilter } from './store.ts'
-import { inTransaction, saying } from '../stores/sqliteFile.ts'
-import { openJarFile, withoutWaiting } from './sqliteFile.ts'
-import { entryOf, itemOf, keyOf, type Row, recordOf } from './sqliteRows.ts'
+import type { Jar, JarEntry, JarFilter, JarKey } from './store.ts'
 
 export interface SqliteJarOptions extends JarOptions {
   /** The file; it is made when there is none, with its folder. `:memory:` is for tests. */
@@ -114,4 +114,99 @@ function prepareStatements(database: DatabaseSync) {
       `DELETE FROM entries WHERE updated_at <= :updatedAt OR (context <> '' AND used_at <= :sessionUsedAt)`,
     ),
   }
+}
+
+/** The file of a jar. Its values lie in it in clear; what is deleted is overwritten, so cleared state is gone from it, too. */
+
+// Names and keys are JSON strings: those with a NUL or half a character in them come back as they were.
+// The context of server state is empty, which is no JSON string.
+const SCHEMA = `
+  CREATE TABLE entries (
+    principal TEXT NOT NULL, server TEXT NOT NULL, context TEXT NOT NULL, name TEXT NOT NULL,
+    value TEXT NOT NULL, bytes INTEGER NOT NULL, updated_at INTEGER NOT NULL, used_at INTEGER NOT NULL,
+    PRIMARY KEY (principal, server, context, name)
+  ) STRICT`
+
+/** What is written survives the end of this process in either mode, and the file stays sound in either. */
+function openJarFile(path: string, survivesPowerLoss: boolean): DatabaseSync {
+  return openSqliteFile(path, {
+    applicationId: 0x50_4a_61_72, // "PJar"
+    makesFolder: true,
+    noun: 'a jar',
+    migrations: [SCHEMA],
+    pragmas: `PRAGMA synchronous = ${survivesPowerLoss ? 'FULL' : 'NORMAL'}; PRAGMA secure_delete = ON`,
+  })
+}
+
+/** Runs something that should not wait for other processes: it fails at once where it would have to. */
+function withoutWaiting(database: DatabaseSync, run: () => void): void {
+  database.exec('PRAGMA busy_timeout = 0')
+  try {
+    run()
+  } finally {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  }
+}
+
+/** Between the table and what it means. Names and keys are JSON strings there, for the reason in `sqliteJarFile.ts`. */
+
+type Row = Record<string, SQLOutputValue>
+
+function keyOf({ principal, server, context }: JarKey) {
+  return {
+    principal: JSON.stringify(principal),
+    server: JSON.stringify(server),
+    context: context === undefined ? '' : JSON.stringify(context),
+  }
+}
+
+function recordOf(row: Row): JarRecord {
+  const context = row['context'] === '' ? undefined : ''
+  return {
+    scope: scopeOf({ context }),
+    name: textIn(row, 'name'),
+    text: String(row['value']),
+    updatedAt: Number(row['updated_at']),
+    usedAt: Number(row['used_at']),
+  }
+}
+
+function entryOf(row: Row): JarEntry {
+  const context = row['context'] === '' ? undefined : textIn(row, 'context')
+  return {
+    principal: textIn(row, 'principal'),
+    server: textIn(row, 'server'),
+    context,
+    scope: scopeOf({ context }),
+    name: textIn(row, 'name'),
+    bytes: Number(row['bytes']),
+    updatedAt: Number(row['updated_at']),
+    usedAt: Number(row['used_at']),
+  }
+}
+
+function itemOf(row: Row): JarEntry & { text: string } {
+  return { ...entryOf(row), text: String(row['value']) }
+}
+
+function textIn(row: Row, column: string): string {
+  return String(parseKept(String(row[column])))
+}
+
+interface PathOptions {
+  env?: Readonly<Record<string, string | undefined>>
+  platform?: NodeJS.Platform
+  home?: string
+}
+
+/** Where the jar of the program `pannier` lies: in the folder where this system keeps a user's data. */
+export function defaultJarPath({ env = process.env, platform = process.platform, home }: PathOptions = {}): string {
+  const { join, isAbsolute } = platform === 'win32' ? win32 : posix
+  const own = () => home ?? homedir()
+  // The XDG rules: a relative path counts as none.
+  const named = platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME']
+  if (named !== undefined && isAbsolute(named)) return join(named, 'pannier', 'jar.db')
+  if (platform === 'win32') return join(own(), 'AppData', 'Local', 'pannier', 'jar.db')
+  if (platform === 'darwin') return join(own(), 'Library', 'Application Support', 'pannier', 'jar.db')
+  return join(own(), '.local', 'share', 'pannier', 'jar.db')
 }

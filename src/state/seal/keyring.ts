@@ -7,7 +7,6 @@
  * - no message names a key, only its position.
  */
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { readBase64url } from './base64url.ts'
 import { StateError } from '../errors.ts'
 
 const KEY_BYTES = 32
@@ -119,4 +118,13 @@ function readKey(text: string, position: number): Buffer {
     'KEYS_ENCODING',
     `Key ${position} ends in a character no key ends in; copy it again from its source.`,
   )
+}
+
+/**
+ * Reads base64url, and only its one canonical spelling. `Buffer.from` skips characters it does not know, takes the
+ * `+/` alphabet and padding too, and ignores stray last bits; writing the bytes again shows every such liberty.
+ */
+export function readBase64url(text: string): Buffer | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
 }

@@ -5,11 +5,19 @@
  * chose, deflating lets the length hint at the secret: set `deflateAboveBytes: Infinity` there.
  */
 import { type Binding, readClaims, type Sealed, writeClaims } from './claims.ts'
-import { deflate, inflate } from './deflate.ts'
+import {
+  decrypt,
+  deflate,
+  encrypt,
+  inflate,
+  makeTokenKey,
+  type NonceSource,
+  type Plain,
+  type Purpose,
+  randomNonces,
+} from './token.ts'
 import { StateError } from '../errors.ts'
 import { type Keyring, keysOf } from './keyring.ts'
-import { type NonceSource, randomNonces } from './nonces.ts'
-import { decrypt, encrypt, makeTokenKey, type Plain, type Purpose } from './token.ts'
 
 // A body may inflate to this many times the token limit; beyond, it is refused when sealed and when opened.
 const INFLATED_RATIO = 16

@@ -10,10 +10,10 @@
  * - a token has exactly one spelling;
  * - nonces are random: change the sealing key before 2^32 seals (NIST SP 800-38D, 8.3).
  */
-import { createCipheriv, createDecipheriv } from 'node:crypto'
-import { readBase64url } from './base64url.ts'
+import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { StateError } from '../errors.ts'
-import type { RingKey } from './keyring.ts'
+import { readBase64url, type RingKey } from './keyring.ts'
 
 /** A seal for one purpose never opens for another. */
 export type Purpose = 'request' | 'push' | 'session' | 'stream' | 'ticket'
@@ -37,7 +37,7 @@ export interface Plain {
 }
 
 /** A key with the associated data of every kind of token it can make, built once. */
-export interface TokenKey {
+interface TokenKey {
   readonly ringKey: RingKey
   readonly associatedData: readonly Buffer[]
 }
@@ -112,4 +112,44 @@ function associatedDataFor(key: TokenKey, flags: number): Buffer {
   const associatedData = key.associatedData[flags]
   if (associatedData) return associatedData
   throw new StateError('STATE_OPTION', `The purpose of a seal is one of ${PURPOSES.join(', ')}.`)
+}
+
+const BATCH = 256
+
+export type NonceSource = () => Uint8Array
+
+/** Random 96-bit nonces, drawn in batches because one call for 3 KB costs about as much as one for 12 bytes. */
+export function randomNonces(): NonceSource {
+  const batch = Buffer.allocUnsafeSlow(NONCE_BYTES * BATCH)
+  let next = batch.length
+  return () => {
+    if (next === batch.length) {
+      randomFillSync(batch)
+      next = 0
+    }
+    next += NONCE_BYTES
+    return batch.subarray(next - NONCE_BYTES, next)
+  }
+}
+
+// On journals, level 3 gives sizes within 5 % of the default's in half the time.
+const LEVEL = 3
+
+/** Deflates bytes, or gives undefined when that saves less than a tenth and is not worth inflating later. */
+export function deflate(bytes: Uint8Array): Buffer | undefined {
+  const small = deflateRawSync(bytes, { level: LEVEL })
+  return small.length < bytes.length * 0.9 ? small : undefined
+}
+
+/** Inflates what `deflate` made, up to a limit. */
+export function inflate(bytes: Uint8Array, maxOutputLength: number): Buffer {
+  // One chunk that fits a typical journal saves joining several.
+  const chunkSize = Math.min(Math.max(bytes.length * 8, 4096), Math.max(maxOutputLength, 64))
+  try {
+    return inflateRawSync(bytes, { maxOutputLength, chunkSize })
+  } catch (error) {
+    throw error instanceof RangeError
+      ? new StateError('STATE_TOO_LARGE', 'State is larger than this server opens; raise maxBytes on every instance.')
+      : new StateError('STATE_MALFORMED', 'State was deflated in a way this version cannot read.')
+  }
 }

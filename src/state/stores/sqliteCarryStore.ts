@@ -1,8 +1,7 @@
 import type { CarryStore } from './carryStore.ts'
 import { assertId } from './ledger.ts'
-import { type SqliteFileOptions, saying } from './sqliteFile.ts'
-import { openStateFile } from './stateFile.ts'
-import { makeSweeper } from './sweeper.ts'
+import { openStateFile, saying, type SqliteFileOptions } from './sqliteFile.ts'
+import { makeSweeper } from './expiry.ts'
 
 /** A store for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
 export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions): CarryStore & { close(): void } {

@@ -1,9 +1,8 @@
 import { StateError } from '../errors.ts'
 import { jsonText } from '../jsonText.ts'
 import { assertClaim, type Claim, claimGone, type Ledger } from './ledger.ts'
-import { inTransaction, type SqliteFileOptions, saying } from './sqliteFile.ts'
-import { openStateFile } from './stateFile.ts'
-import { makeSweeper } from './sweeper.ts'
+import { inTransaction, openStateFile, saying, type SqliteFileOptions } from './sqliteFile.ts'
+import { makeSweeper } from './expiry.ts'
 
 /** A ledger for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
 export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Ledger & { close(): void } {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { deflate, inflate } from './deflate.ts'
+import { deflate, inflate } from './token.ts'
 
 test('bytes that hardly shrink are left as they are', () => {
   expect(deflate(randomBytes(2000))).toBeUndefined()
