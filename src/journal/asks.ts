@@ -9,9 +9,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject } from '../protocol/index.ts'
 import { JournalError } from './errors.ts'
-import type { Journal } from './journal.ts'
-import { assertKey, reused } from './key.ts'
-import type { Question } from './question.ts'
+import { assertKey, type Journal, reused } from './journal.ts'
 import { quiet, type Round } from './round.ts'
 
 export interface AskOptions {
@@ -162,3 +160,17 @@ function pin(question: Question<unknown>): string | undefined {
 function exhausted(key: string, times: number): JournalError {
   return new JournalError('ASK_EXHAUSTED', `No usable answer to "${key}" came after it was asked ${times} times.`)
 }
+
+/** What a handler asks, ready to be sent, and how its answer is read. */
+export interface Question<T> {
+  /** As it goes over the wire. */
+  readonly request: InputRequest
+  /** Same text, same fingerprint: tells a changed question from the one that was answered. */
+  readonly fingerprint: string
+  /** An answer counts only for exactly this question. Unpinned, it counts for whatever stands under the key. */
+  readonly pinned: boolean
+  /** Reads a response that already has the right shape. */
+  read(key: string, response: Readonly<Record<string, unknown>>): Reading<T> | Promise<Reading<T>>
+}
+
+export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false }

@@ -7,13 +7,13 @@
  */
 import { JournalError } from './errors.ts'
 
-export interface Answer {
+interface Answer {
   /** Fingerprint of the question this answers; absent when the question was not pinned. */
   readonly question: string | undefined
   readonly response: Readonly<Record<string, unknown>>
 }
 
-export interface OpenQuestion {
+interface OpenQuestion {
   readonly question: string | undefined
   /** How often it has been asked. */
   readonly times: number
@@ -33,7 +33,7 @@ export interface Journal {
   readonly begunAt: number | undefined
 }
 
-export interface JournalBody {
+interface JournalBody {
   readonly a?: readonly [key: string, question: string | null, response: unknown][]
   readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
   readonly o?: readonly [key: string, question: string | null, times: number][]
@@ -124,4 +124,13 @@ export function readJournal(id: string, round: number, body: unknown): Journal {
       cause,
     })
   }
+}
+
+export function assertKey(key: unknown): void {
+  if (typeof key === 'string' && key.length > 0 && key.length <= 256) return
+  throw new JournalError('KEY_INVALID', 'A key must be a string of 1 to 256 characters.')
+}
+
+export function reused(how: string, key: string): JournalError {
+  return new JournalError('KEY_REUSED', `The key "${key}" ${how}; give each its own key.`)
 }

@@ -4,9 +4,8 @@
  * rejection that unwinds it.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { type AskOptions, Asks } from './asks.ts'
+import { type AskOptions, Asks, type Question } from './asks.ts'
 import type { Journal } from './journal.ts'
-import type { Question } from './question.ts'
 import { quiet, Round, type RoundOwner } from './round.ts'
 import type { Stored } from './storable.ts'
 import { type OnceOptions, type SingleUse, type StepOptions, Steps } from './steps.ts'

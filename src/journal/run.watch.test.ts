@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { newJournal, Run, type Watch } from './index.ts'
-import type { Question } from './question.ts'
+import type { Question } from './asks.ts'
 
 const question: Question<never> = {
   request: { method: 'roots/list' },

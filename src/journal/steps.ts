@@ -7,8 +7,7 @@
  */
 import { hash } from 'node:crypto'
 import { JournalError } from './errors.ts'
-import type { Journal } from './journal.ts'
-import { assertKey, reused } from './key.ts'
+import { assertKey, type Journal, reused } from './journal.ts'
 import type { Round } from './round.ts'
 import { type Stored, storable } from './storable.ts'
 
