@@ -1,17 +1,18 @@
 import { ProtocolError } from './errors.ts'
-import type { RequestMessage } from './jsonRpc.ts'
+import type { Json, RequestMessage } from './jsonRpc.ts'
 
 /** Reads a header by its lower-case name. */
 export type HeaderReader = (name: string) => string | undefined
 
-export const SENTINEL_START = '=?base64?'
-export const SENTINEL_END = '?='
+const SENTINEL_START = '=?base64?'
+const SENTINEL_END = '?='
+const PLAIN_VALUE = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/
 const SAFE_VALUE = /^[\t\x20-\x7e]*$/
 const CANONICAL_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The parameter that `Mcp-Name` mirrors, by method. */
-export const NAMED_BY: ReadonlyMap<string, string> = new Map([
+const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
@@ -19,6 +20,17 @@ export const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ['tasks/update', 'taskId'],
   ['tasks/cancel', 'taskId'],
 ])
+
+/** The headers of a request of the stateless revision. */
+export function requestHeaders(method: string, params: Json, version: string): Record<string, string> {
+  const field = NAMED_BY.get(method)
+  const name = field === undefined ? undefined : params[field]
+  return {
+    'mcp-protocol-version': version,
+    'mcp-method': method,
+    ...(typeof name === 'string' && { 'mcp-name': encodeHeader(name) }),
+  }
+}
 
 /** Streamable HTTP, "Server Validation": what the headers say must be what the body says. */
 export function assertHeadersAgree(message: RequestMessage, version: string, header: HeaderReader): void {
@@ -31,6 +43,14 @@ export function assertHeadersAgree(message: RequestMessage, version: string, hea
   const name = header('mcp-name')
   if (name === value && !name.startsWith(SENTINEL_START)) return // the usual case, at the cost of one comparison
   assertSame('Mcp-Name', decodeHeader('Mcp-Name', name), value)
+}
+
+/** A value as a header may hold it: as it is, or as base64 of its UTF-8 ("Value Encoding"). */
+export function encodeHeader(value: string): string {
+  const looksEncoded = value.startsWith(SENTINEL_START) && value.endsWith(SENTINEL_END)
+  if (PLAIN_VALUE.test(value) && !looksEncoded) return value
+  const bytes = new TextEncoder().encode(value)
+  return `${SENTINEL_START}${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}${SENTINEL_END}`
 }
 
 /** A header's value after undoing the base64 form; throws when it is not a legal value. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { assertHeadersAgree, decodeHeader } from './headers.ts'
-import { encodeHeader, paramHeaderValues, requestHeaders } from './mirroredHeaders.ts'
-import { assertParamHeaders, findParamHeaders } from './paramHeaders.ts'
+import { assertHeadersAgree, decodeHeader, encodeHeader, requestHeaders } from './headers.ts'
+import { assertParamHeaders, findParamHeaders, paramHeaderValues } from './paramHeaders.ts'
 
 // The table of the specification, "Value Encoding".
 test.each([

@@ -17,7 +17,7 @@ export {
   ROUNDS_CAPABILITY,
   understandsRounds,
 } from './extensions.ts'
-export { assertHeadersAgree, decodeHeader, type HeaderReader } from './headers.ts'
+export { assertHeadersAgree, decodeHeader, type HeaderReader, requestHeaders } from './headers.ts'
 export { answersInShape, declares, declaresAll, neededCapability } from './inputRequests.ts'
 export {
   idOf,
@@ -30,8 +30,7 @@ export {
   readMessage,
 } from './jsonRpc.ts'
 export { isLogLevel, reaches } from './logLevel.ts'
-export { paramHeaderValues, requestHeaders } from './mirroredHeaders.ts'
-export { assertParamHeaders, findParamHeaders, type ParamHeader } from './paramHeaders.ts'
+export { assertParamHeaders, findParamHeaders, type ParamHeader, paramHeaderValues } from './paramHeaders.ts'
 export {
   declaresTasks,
   hasEnded,

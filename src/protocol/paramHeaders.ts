@@ -1,4 +1,4 @@
-import { decodeHeader, type HeaderReader, mismatch } from './headers.ts'
+import { decodeHeader, encodeHeader, type HeaderReader, mismatch } from './headers.ts'
 import { isObject, type Json } from './jsonRpc.ts'
 
 /** One tool argument that is mirrored in a header (`x-mcp-header`). */
@@ -32,6 +32,16 @@ export function assertParamHeaders(mirrored: readonly ParamHeader[], args: Json,
   for (const param of mirrored) assertMirrored(param, valueAt(args, param.path), header(param.field))
 }
 
+/** The headers of a tool call's mirrored arguments. What is absent or null has none. */
+export function paramHeaderValues(mirrored: readonly ParamHeader[], args: unknown): Record<string, string> {
+  const values = mirrored.flatMap(({ field, path }) => {
+    const value = isObject(args) ? valueAt(args, path) : undefined
+    const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    return isScalar ? [[field, encodeHeader(String(value))] as const] : []
+  })
+  return Object.fromEntries(values)
+}
+
 function assertMirrored(param: ParamHeader, value: unknown, raw: string | undefined): void {
   if (value === undefined || value === null) {
     if (raw !== undefined) throw mismatch(`The ${param.name} header stands for an argument that was not sent.`)
@@ -48,7 +58,7 @@ function isSameValue(param: ParamHeader, value: unknown, sent: string): boolean 
   return String(value) === sent
 }
 
-export function valueAt(args: Json, path: readonly string[]): unknown {
+function valueAt(args: Json, path: readonly string[]): unknown {
   let value: unknown = args
   for (const key of path) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   return value
