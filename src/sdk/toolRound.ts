@@ -1,12 +1,17 @@
 /** One round of a tool of an SDK server: open the journal it brings, run the handler over it, settle the outcome. */
 import { randomUUID } from 'node:crypto'
-import type { CallToolResult, InputRequest, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
+import type {
+  CallToolResult,
+  InputRequest,
+  InputRequiredResult,
+  RequestOptions,
+  ServerContext,
+} from '@modelcontextprotocol/server'
 import { isBlank, type Journal, newJournal, type Outcome, Run } from '../journal/index.ts'
 import { type Json, META } from '../protocol/index.ts'
 import { type Logger, text } from '../server/index.ts'
 import { digestOf, type Ledger, StateError } from '../state/index.ts'
-import { push } from './push.ts'
-import { CarriedCall, type StateSeal } from './stateSeal.ts'
+import { CarriedCall, type StateSeal } from './requestStateCodec.ts'
 
 export interface ToolRoundOptions {
   readonly seal: StateSeal
@@ -19,7 +24,7 @@ export interface ToolRoundOptions {
   readonly logger: Logger | undefined
 }
 
-export interface ToolCall {
+interface ToolCall {
   readonly tool: string
   readonly args: unknown
   readonly ctx: ServerContext
@@ -115,4 +120,41 @@ function argumentsDigest({ args }: ToolCall, { boundArguments }: ToolRoundOption
 
 function isModern({ mcpReq }: ServerContext): boolean {
   return (mcpReq.envelope as Json | undefined)?.[META.version] !== undefined
+}
+
+/** Questions to session-era clients, in place, by the SDK's own ways and on the stream of the request they belong to. */
+
+const INVALID_PARAMS = -32602
+
+/** The client's answer, or undefined when it did not fit and may be asked for again. */
+function push({ mcpReq }: ServerContext, request: InputRequest, timeoutMs: number): Promise<unknown> {
+  const options: RequestOptions = {
+    relatedRequestId: mcpReq.id,
+    signal: mcpReq.signal,
+    timeout: timeoutMs,
+    resetTimeoutOnProgress: true,
+    onprogress: () => {}, // without it no progress token goes out, and nothing would reset the timeout
+  }
+  switch (request.method) {
+    case 'elicitation/create':
+      return mcpReq.elicitInput(withId(request.params), options).catch(undefinedWhenUnfit)
+    case 'sampling/createMessage':
+      return mcpReq.requestSampling(request.params, options)
+    case 'roots/list':
+      return mcpReq.send({ method: 'roots/list' }, options)
+    default:
+      return request satisfies never
+  }
+}
+
+type ElicitParams = Parameters<ServerContext['mcpReq']['elicitInput']>[0]
+
+// 2025-11-25 names each visit to a page; 2026-07-28 does not.
+function withId(params: ElicitParams): ElicitParams {
+  return params.mode === 'url' ? { ...params, elicitationId: randomUUID() } : params
+}
+
+/** The SDK checks content against the form and fails the request; we ask again instead (MRTR-43). */
+function undefinedWhenUnfit(error: unknown): undefined {
+  if ((error as { code?: unknown }).code !== INVALID_PARAMS) throw error
 }

@@ -3,7 +3,7 @@ import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import type { Principal, Server, ServerOptions } from '../server/index.ts'
 import { memoryLedger, newKey } from '../state/index.ts'
 import { type ExerciseCall, mirroredHeaders, type Outcome, type RoundMessage, type Sender, send } from './request.ts'
-import { type Seen, watch, watched } from './watching.ts'
+import { type Seen, watch, watched } from './recorder.ts'
 
 /** What an exercise decides about a server. Spread it into `createServer` last. */
 export type Overrides = Required<
