@@ -16,23 +16,23 @@ export const CASE_NAMES = [
 export type CaseName = (typeof CASE_NAMES)[number]
 
 export interface Options {
-  /** Short rounds and little warm-up: to see that it works, not to quote. */
+  /** Short rounds and little warm-up: shows that the bench works; the figures are not reliable. */
   quick: boolean
   only: readonly CaseName[]
   /** Where the raw numbers go. */
   json?: string
-  /** Show where our own time goes instead of comparing. */
+  /** Profile Pannier instead of comparing. */
   profile: boolean
-  /** Time that may go on waiting for a quiet machine. @default 60, with `quick` 3 */
+  /** Time for repetitions while other processes use the machine. @default 60, with `quick` 3 */
   patienceSeconds?: number
 }
 
 export const USAGE = `npm run bench [-- options]
-  --quick        short rounds, under two minutes; for a look, not for figures
+  --quick        short rounds, about two minutes; the figures are not reliable
   --only a,b     of ${CASE_NAMES.join(', ')}
   --json FILE    write the raw numbers
-  --patience S   wait up to S seconds in all while others use the machine (default 60, quick 3)
-  --profile      profile ours under load and print its ten hottest functions`
+  --patience S   spend up to S seconds on repetitions while other processes use the machine (default 60, quick 3)
+  --profile      profile Pannier under load and print its ten hottest functions`
 
 export function readOptions(argv: readonly string[]): Options {
   const { values } = parseArgs({

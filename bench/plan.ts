@@ -1,20 +1,20 @@
 import type { Rounds } from './measure/compare.ts'
 
-/** How long everything takes. */
+/** How long and how often everything is measured. */
 export interface Plan {
   rounds: Rounds
-  /** Load before the rate counts. The SDK is still getting faster after seven seconds. */
+  /** Time under load before the rate counts. The SDK still gets faster after seven seconds. */
   warmUpMs: { baseline: number; sdk: number; pannier: number }
   memory: { calls: number; repeats: number }
-  /** For each client, of which there are many. */
+  /** For each client setup. */
   clients: { rounds: Rounds; warmUpMs: number }
-  /** For each store of a jar, and for reads and writes alike. */
+  /** For each store of a jar, for reads and again for writes. */
   jar: { rounds: Rounds; warmUpMs: number }
-  /** For each load on each store of tasks; and how many answers are timed. */
+  /** For each load on each task store; `answers` is how many answers are timed. */
   tasks: { rounds: Rounds; warmUpMs: number; answers: number }
-  /** How long each size of a seal, and each pass over a long journal, is timed. */
+  /** The time for each size of a seal and for each pass over a long journal. */
   microMs: number
-  /** Time that may go on waiting for others who use the machine. */
+  /** Time for repetitions while other processes use the machine. */
   patienceMs: number
 }
 

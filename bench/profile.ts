@@ -26,12 +26,12 @@ const WARM_UP_MS = 4_000
 const PROFILE_MS = 4_000
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Profiles ours, warm, from its source, so that a hot spot is a file and a line one can open. */
-export async function profileOurs(only: readonly CaseName[], pinned: boolean): Promise<void> {
+/** Profiles Pannier's servers after a warm-up, run from source, so that hot spots have files and lines of `src`. */
+export async function profilePannier(only: readonly CaseName[], pinned: boolean): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-profile-'))
   for (const name of only) {
-    const ours = PROFILED[name]?.entrants.filter(({ program }) => program === 'pannier') ?? []
-    for (const [index, entrant] of ours.entries()) {
+    const entrants = PROFILED[name]?.entrants.filter(({ program }) => program === 'pannier') ?? []
+    for (const [index, entrant] of entrants.entries()) {
       const file = join(folder, `${name}-${index + 1}.cpuprofile`)
       await record(entrant, file, pinned)
       print(`${name}, ${entrant.name}`, file, JSON.parse(readFileSync(file, 'utf8')))
@@ -54,9 +54,9 @@ async function record({ program, role, load }: Entrant, file: string, pinned: bo
 }
 
 function print(name: string, file: string, profile: CpuProfile): void {
-  console.log(`\n${name}: where ours spends its time (self time; whole profile in ${file})`)
+  console.log(`\n${name}: CPU time of Pannier (self time; the whole profile is in ${file})`)
   for (const { label, share } of shares(profile, root)) console.log(`  ${percent(share)}  ${label}`)
-  console.log('  The ten hottest functions of src/, self time and with what they call:')
+  console.log('  The ten hottest functions of src/, self time and total time:')
   for (const spot of hottest(profile, root, 10)) {
     console.log(`  ${percent(spot.self)} ${percent(spot.total)}  ${spot.name}  ${spot.place}`)
   }

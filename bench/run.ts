@@ -21,7 +21,7 @@ import { type Built, buildPrograms } from './processes/build.ts'
 import { killChildrenAtExit, startChild } from './processes/child.ts'
 import { coresBusyMs, measureOthersCpu } from './processes/cpuUsage.ts'
 import { LOAD_CORE, onCore, pinLoadGenerator, SERVER_CORE } from './processes/affinity.ts'
-import { profileOurs } from './profile.ts'
+import { profilePannier } from './profile.ts'
 
 const CASES: Record<CaseName, Case> = {
   calls,
@@ -37,7 +37,7 @@ const CASES: Record<CaseName, Case> = {
   tasks,
 }
 
-const REPEATED = 'measurements were made again because other processes used the machine meanwhile.'
+const REPEATED = 'measurements were repeated because other processes used the machine.'
 
 async function main(options: Options): Promise<number> {
   const started = performance.now()
@@ -45,7 +45,7 @@ async function main(options: Options): Promise<number> {
   const pinned = pinLoadGenerator()
   introduce(options, pinned)
   if (options.profile) {
-    await profileOurs(options.only, pinned)
+    await profilePannier(options.only, pinned)
     return 0
   }
   const results = await runCases(options, pinned)
@@ -60,24 +60,26 @@ function introduce(options: Options, pinned: boolean): void {
     ? `servers on core ${SERVER_CORE}, load on core ${LOAD_CORE}`
     : 'NOT pinned: no taskset or one core'
   console.log(`Node ${process.version}, ${cores}. Medians, with the lowest and highest round in brackets.`)
-  if (options.quick) console.log('Quick: too short to warm the SDK up, which flatters us. Not for quoting.')
+  if (options.quick)
+    console.log('Quick: too short to warm up the SDK, so ratios to it are too high. The figures are not reliable.')
 }
 
 async function runCases(options: Options, pinned: boolean): Promise<Map<CaseName, CaseResult>> {
   const programs = [...new Set(options.only.flatMap((name) => CASES[name].programs))]
   const built = await buildPrograms(programs)
   const plan = planFor(options)
-  const patience = new InterferenceBudget(plan.patienceMs, coresBusyMs)
-  const bench = openBench(plan, patience, built, pinned)
+  const budget = new InterferenceBudget(plan.patienceMs, coresBusyMs)
+  const bench = openBench(plan, budget, built, pinned)
   const results = new Map<CaseName, CaseResult>()
   for (const name of options.only) {
     console.log(`\n${name}: ${CASES[name].title}`)
     const result = await CASES[name].run(bench)
     results.set(name, result)
     for (const line of [...result.lines, ...result.figures.map(figureLine)]) console.log(`  ${line}`)
-    if (result.wrong.count > 0) console.log(`  WRONG ANSWERS: ${result.wrong.count}, the first: ${result.wrong.first}`)
+    if (result.wrong.count > 0)
+      console.log(`  WRONG RESPONSES: ${result.wrong.count}, the first: ${result.wrong.first}`)
   }
-  if (patience.repeated > 0) console.log(`\n${patience.repeated} ${REPEATED}`)
+  if (budget.repeated > 0) console.log(`\n${budget.repeated} ${REPEATED}`)
   return results
 }
 
@@ -86,11 +88,11 @@ function planFor({ quick, patienceSeconds }: Options): Plan {
   return patienceSeconds === undefined ? plan : { ...plan, patienceMs: patienceSeconds * 1000 }
 }
 
-function openBench(plan: Plan, patience: InterferenceBudget, built: Built, pinned: boolean): Bench {
+function openBench(plan: Plan, budget: InterferenceBudget, built: Built, pinned: boolean): Bench {
   const roleArgv = (role: Serving): string[] => writeRole({ tool: 'echo', registered: 1, ...role })
   return {
     plan,
-    undisturbed: (children, work) => patience.undisturbed(() => measureOthersCpu(children, work)),
+    undisturbed: (children, work) => budget.undisturbed(() => measureOthersCpu(children, work)),
     startServer(program, role, core = SERVER_CORE) {
       const argv = roleArgv(role)
       return startChild({ file: built.file(program), argv, pinned, core, pipes: role.transport === 'stdio' })
@@ -102,14 +104,14 @@ function openBench(plan: Plan, patience: InterferenceBudget, built: Built, pinne
   }
 }
 
-/** Prints every asked-for figure once more, and gives the number of wrong answers. */
+/** Prints all required figures again, and returns the number of wrong responses. */
 function summarize(results: Map<CaseName, CaseResult>): number {
   const figures = [...results.values()].flatMap((result) => result.figures)
   const wrong = [...results.values()].reduce((sum, result) => sum + result.wrong.count, 0)
-  console.log('\nWhat was asked for')
+  console.log('\nRequired figures')
   for (const figure of figures) console.log(`  ${figureLine(figure)}`)
   const met = figures.filter((figure) => verdict(figure) === 'met').length
-  console.log(`${met} of ${figures.length} figures met, ${figures.length - met} short, ${wrong} wrong answers`)
+  console.log(`${met} of ${figures.length} figures met, ${figures.length - met} short, ${wrong} wrong responses`)
   return wrong
 }
 

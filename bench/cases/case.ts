@@ -9,7 +9,7 @@ import type { ServerRole } from '../programs/role.ts'
 /** What a case may use. */
 export interface Bench {
   plan: Plan
-  /** Measures again what others on the machine disturbed. */
+  /** Repeats a measurement during which other processes used the machine. */
   undisturbed<T extends object>(children: readonly CpuSource[], work: () => Promise<T>): Promise<T & Interference>
   startServer(program: Program, role: Serving, core?: number): Promise<Child>
   startProgram(program: Program, argv?: string[], core?: number): Promise<Child>
@@ -17,7 +17,7 @@ export interface Bench {
   serverCommand(program: Program, role: Serving): string[]
 }
 
-/** A role, as far as it is not the usual one. */
+/** A server's role; what is missing has its default. */
 export type Serving = Partial<ServerRole> & Pick<ServerRole, 'transport'>
 
 export interface CaseResult {
@@ -35,7 +35,7 @@ export interface Case {
   run(bench: Bench): Promise<CaseResult>
 }
 
-/** Runs work over started processes and ends them, whatever happens. */
+/** Runs work with started processes and ends them, also after a failure. */
 export async function withChildren<T>(starting: Promise<Child>[], work: (all: Child[]) => Promise<T>): Promise<T> {
   const started = await Promise.allSettled(starting)
   const children = started.filter((one) => one.status === 'fulfilled').map((one) => one.value)
@@ -55,7 +55,7 @@ export function withChild<T>(starting: Promise<Child>, work: (child: Child) => P
   })
 }
 
-/** The results of several measurements as those of one case. */
+/** The results of several measurements as one result. */
 export function mergeResults(results: readonly CaseResult[]): CaseResult {
   const first = results.find(({ wrong }) => wrong.first !== undefined)?.wrong.first
   const count = results.reduce((sum, { wrong }) => sum + wrong.count, 0)

@@ -9,7 +9,7 @@ import { type Bench, type Case, type CaseResult, type Serving, withChildren } fr
 import { contentionLines, rateLines } from './report.ts'
 import type { Load } from '../load/kinds.ts'
 
-/** One process in a comparison: what it runs, and the load it gets. */
+/** One server of a comparison, and its load. */
 export interface Entrant {
   name: string
   program: 'baseline' | 'sdk' | 'pannier'
@@ -25,7 +25,7 @@ export interface Comparison {
   remarks?(of: (name: string) => Series): string[]
 }
 
-/** A case that starts all its entrants together, loads them in turns, and compares their rates. */
+/** A case that starts all its servers at once, puts load on them in turns, and compares their rates. */
 export function comparisonCase(comparison: Comparison): Case & { entrants: readonly Entrant[] } {
   const { title, entrants } = comparison
   const programs = [...new Set(entrants.map(({ program }) => program))]
@@ -45,7 +45,7 @@ export function comparisonCase(comparison: Comparison): Case & { entrants: reado
   return { title, programs, entrants, run }
 }
 
-/** A process as one of those compared. */
+/** A process as a contender of a comparison. */
 export function contender(
   { name, warmUpMs, load }: Pick<Contender, 'name' | 'warmUpMs'> & { load: Load },
   child: Child | undefined,
@@ -61,7 +61,7 @@ export function contender(
   }
 }
 
-/** One turn, with the CPU time that both sides spent on it. */
+/** One turn, with the CPU time of the server and of the load generator. */
 export async function timedTurn(child: Child, session: Session, ms: number): Promise<Sample> {
   const serverBefore = await child.ask<number>('cpu')
   const loadBefore = ownCpuMs()

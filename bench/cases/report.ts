@@ -21,7 +21,7 @@ function busy(series: Series): string {
   return `${perCpu.padStart(7)} per CPU second; busy: server ${server}, generator ${load}`
 }
 
-/** Says so when others were using the machine. */
+/** A warning when other processes used the machine. */
 export function contentionLines(series: readonly Series[]): string[] {
   const rounds = series[0]?.rounds ?? []
   const disturbed = rounds.filter(isDisturbed).length
@@ -30,14 +30,14 @@ export function contentionLines(series: readonly Series[]): string[] {
 }
 
 export function figureLine(figure: Figure): string {
-  const asked = `asked ${wish(figure)}${figure.asked}: ${verdict(figure)}`
-  const aim = figure.aim === undefined ? '' : `, aim ${wish(figure)}${figure.aim}: ${verdict(figure, figure.aim)}`
+  const required = `required ${relation(figure)}${figure.required}: ${verdict(figure)}`
+  const aim = figure.aim === undefined ? '' : `, aim ${relation(figure)}${figure.aim}: ${verdict(figure, figure.aim)}`
   const onAverage = figure.onAverage === undefined ? '' : `; on average ${fine(figure.onAverage.median)}`
   const byCpu = figure.byCpu === undefined ? '' : `; by CPU time ${fine(figure.byCpu.median)}`
-  return `${figure.label.padEnd(32)} ${spreadText(figure.value).padEnd(22)} ${asked}${aim}${onAverage}${byCpu}`
+  return `${figure.label.padEnd(32)} ${spreadText(figure.value).padEnd(22)} ${required}${aim}${onAverage}${byCpu}`
 }
 
-function wish(figure: Figure): string {
+function relation(figure: Figure): string {
   return figure.wanted === 'atMost' ? '<= ' : '>= '
 }
 

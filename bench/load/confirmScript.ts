@@ -3,8 +3,8 @@ import { echoText, httpRequest, type Retry, toolCall } from './messages.ts'
 import { type Script, WrongResponse } from './script.ts'
 
 /**
- * The two-round flow: the call is answered with a question and a state; the retry brings both back and completes.
- * The second request is made from the first answer, as a client does it.
+ * An elicitation in two rounds: the first response has a question and a state; the second request has the answer and
+ * the state, and completes. The second request is made from the first response, as a client does it.
  */
 export class ConfirmScript implements Script {
   #port: number
@@ -22,16 +22,16 @@ export class ConfirmScript implements Script {
     return httpRequest(this.#port, 'confirm', toolCall(this.#id, 'confirm', { text }, this.#retry))
   }
 
-  take(answer: RawResponse): boolean {
-    const message = answer.status === 200 ? JSON.parse(answer.body) : {}
-    if (message.id !== this.#id) throw new WrongResponse(`an answer to request ${this.#id}`, answer)
+  take(response: RawResponse): boolean {
+    const message = response.status === 200 ? JSON.parse(response.body) : {}
+    if (message.id !== this.#id) throw new WrongResponse(`a response to request ${this.#id}`, response)
     if (this.#retry === undefined) {
-      this.#retry = answerQuestion(message.result, answer)
+      this.#retry = answerQuestion(message.result, response)
       return false
     }
     this.#retry = undefined
     if (message.result?.content?.[0]?.text !== echoText(this.#flow()))
-      throw new WrongResponse('a completed flow', answer)
+      throw new WrongResponse('a completed elicitation', response)
     return true
   }
 
@@ -40,17 +40,17 @@ export class ConfirmScript implements Script {
     this.#id += this.#id % 2
   }
 
-  /** Both requests of a flow carry the same arguments, so they must share a number. */
+  /** Both requests of an elicitation have the same arguments, so they share a number. */
   #flow(): number {
     return (this.#id + 1) >> 1
   }
 }
 
-function answerQuestion(result: Record<string, unknown> | undefined, answer: RawResponse): Retry {
+function answerQuestion(result: Record<string, unknown> | undefined, response: RawResponse): Retry {
   const [key] = Object.keys(result?.['inputRequests'] ?? {})
   const requestState = result?.['requestState']
   if (result?.['resultType'] !== 'input_required' || key === undefined || typeof requestState !== 'string') {
-    throw new WrongResponse('input_required with a state', answer)
+    throw new WrongResponse('input_required with a state', response)
   }
   return { requestState, inputResponses: { [key]: { action: 'accept', content: { ok: true } } } }
 }

@@ -2,10 +2,10 @@ import type { RawResponse } from './responseReader.ts'
 import { echoName, echoText, httpRequest, toolCall } from './messages.ts'
 import { type Script, WrongResponse } from './script.ts'
 
-/** Every answer is searched for its id and text; every so many is parsed and looked at closely. */
+/** Each response is searched for its id and text; one of this many is parsed and checked completely. */
 const PARSE_EVERY = 64
 
-/** A prebuilt request and what its answer must contain. */
+/** A prebuilt request and what its response must contain. */
 interface Prepared {
   id: number
   request: Buffer
@@ -17,11 +17,11 @@ export interface EchoTarget {
   port: number
   /** How many tools the server has. @default 1 */
   registered?: number
-  /** Whether the calls go round all of them, or to one in the middle. @default false */
+  /** Whether calls go to all tools in turn, or to one of them. @default false */
   spread?: boolean
 }
 
-/** One pool of requests for all connections: building them is no part of the measurement. */
+/** One pool of requests for all connections, built before the measurement. */
 export function prepareEchoes(target: EchoTarget, count = 1024): Prepared[] {
   const registered = target.registered ?? 1
   return Array.from({ length: count }, (_, id) => {
@@ -46,11 +46,12 @@ export class EchoScript implements Script {
     return this.#current().request
   }
 
-  take(answer: RawResponse): boolean {
+  take(response: RawResponse): boolean {
     const expected = this.#current()
-    const right = answer.status === 200 && answer.body.includes(expected.text) && answer.body.includes(expected.idPart)
-    if (!right || (this.#taken % PARSE_EVERY === 0 && !isEcho(JSON.parse(answer.body), expected.id))) {
-      throw new WrongResponse(`the echo of call ${expected.id}`, answer)
+    const right =
+      response.status === 200 && response.body.includes(expected.text) && response.body.includes(expected.idPart)
+    if (!right || (this.#taken % PARSE_EVERY === 0 && !isEcho(JSON.parse(response.body), expected.id))) {
+      throw new WrongResponse(`the echo of call ${expected.id}`, response)
     }
     this.#taken++
     this.reset()
@@ -68,14 +69,14 @@ export class EchoScript implements Script {
   }
 }
 
-/** What an answer may look like; nothing of it is trusted. */
-export interface AnyAnswer {
+/** A response message that is not checked yet. */
+export interface UncheckedResponse {
   id?: unknown
   result?: { content?: { type?: unknown; text?: unknown }[] }
 }
 
-/** Whether this is the complete, exact answer to the echo with this id. */
-export function isEcho(message: AnyAnswer, id: number): boolean {
+/** Whether this is the exact response to the echo with this id. */
+export function isEcho(message: UncheckedResponse, id: number): boolean {
   const content = message.result?.content
   return message.id === id && content?.length === 1 && content[0]?.type === 'text' && content[0].text === echoText(id)
 }

@@ -11,20 +11,20 @@ export interface HttpLoad {
 }
 
 /**
- * Keeps one request under way on each connection. Raw sockets and prebuilt requests, because a full HTTP client costs
- * as much as the server it measures. A server closes idle connections after seconds: a session is for use at once.
+ * Keeps one request in flight on each connection. It uses raw sockets and prebuilt requests, because an HTTP client
+ * costs as much CPU time as the server. Use a session at once: servers close idle connections after seconds.
  */
 export async function openHttpLoad(load: HttpLoad): Promise<Session> {
   const opening = Array.from({ length: load.connections }, (_, index) => open(load.port, load.script(index)))
-  const speakers = await Promise.all(opening)
+  const connections = await Promise.all(opening)
   return {
     async run(limit: Limit): Promise<Outcome> {
       const tally = new Tally(limit)
-      await withinTime(limit, Promise.all(speakers.map((speaker) => speaker.run(tally))))
+      await withinTime(limit, Promise.all(connections.map((connection) => connection.run(tally))))
       return tally.outcome()
     },
     close() {
-      for (const speaker of speakers) speaker.close()
+      for (const connection of connections) connection.close()
     },
   }
 }
@@ -40,7 +40,7 @@ function open(port: number, script: Script): Promise<Connection> {
   })
 }
 
-/** One connection: it says what its script says and checks what it hears. */
+/** One connection: it sends the requests of its script and checks the responses. */
 class Connection {
   #socket: Socket
   #script: Script
@@ -54,10 +54,10 @@ class Connection {
     this.#script = script
     socket.on('error', (error) => this.#fail(error))
     socket.on('close', () => this.#fail(new Error('The server closed a connection under load.')))
-    socket.on('data', (chunk) => this.#hear(chunk))
+    socket.on('data', (chunk) => this.#receive(chunk))
   }
 
-  /** Talks until the tally is done and the last unit of work complete. */
+  /** Sends until the tally's limit is reached and the last unit of work is complete. */
   run(tally: Tally): Promise<void> {
     this.#tally = tally
     return new Promise((resolve, reject) => {
@@ -72,11 +72,11 @@ class Connection {
     this.#socket.destroy()
   }
 
-  #hear(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     try {
-      const answer = this.#reader.push(chunk)
-      if (answer === undefined) return
-      const complete = this.#take(answer)
+      const response = this.#reader.push(chunk)
+      if (response === undefined) return
+      const complete = this.#take(response)
       if (complete && this.#tally?.running !== true) this.#finish()
       else this.#socket.write(this.#script.next())
     } catch (error) {
@@ -84,9 +84,9 @@ class Connection {
     }
   }
 
-  #take(answer: RawResponse): boolean {
+  #take(response: RawResponse): boolean {
     try {
-      const complete = this.#script.take(answer)
+      const complete = this.#script.take(response)
       if (complete) this.#tally?.countRight()
       return complete
     } catch (error) {

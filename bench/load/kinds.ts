@@ -6,7 +6,7 @@ import { openStdioLoad } from './stdioLoad.ts'
 import { CONNECTIONS } from '../plan.ts'
 import type { Child } from '../processes/child.ts'
 
-/** How one process is put under load. */
+/** Opens a load on one process. */
 export type Load = (child: Child) => Session | Promise<Session>
 
 export function echoLoad(target: Omit<EchoTarget, 'port'> = {}): Load {
@@ -33,7 +33,7 @@ export function pipeLoad(): Load {
   }
 }
 
-/** The measured process puts the load on itself. */
+/** The measured process makes its own load. */
 export function selfLoad(topic: 'fetch' | 'read' | 'write' = 'fetch'): Load {
   return (child) => ({ run: (limit) => child.ask<Outcome>(topic, limit), close() {} })
 }

@@ -1,29 +1,29 @@
-/** When a load ends: after a time or after a number of units. What is under way then is still answered, and counted. */
+/** A load ends after a time or a number of units. Requests that are under way then are completed and counted. */
 export type Limit = { ms: number } | { count: number }
 
-/** What a load has seen. */
+/** The result of a load. */
 export interface Outcome {
-  /** Units of work (calls, flows) that were answered rightly. */
+  /** Units of work (calls, elicitations) with a right response. */
   count: number
-  /** The time they took, to the last answer. */
+  /** The time until the last response. */
   ms: number
-  /** The middle one of the times of single units, where they come one after the other. */
+  /** The median time of a unit, where units are sent one after the other. */
   medianMs?: number
   wrong: number
   firstWrong?: string
 }
 
-/** A way to put load on one process, again and again. */
+/** An open load on one process, which can run more than once. */
 export interface Session {
   run(limit: Limit): Promise<Outcome>
   close(): void
 }
 
 const MAX_WRONG = 100
-/** Far longer than any answer here takes. */
+/** Far longer than any response takes. */
 const STALLED_MS = 15_000
 
-/** Counts a load, and says when nothing new should be sent. */
+/** Counts the responses of a load; `running` is false once nothing new should be sent. */
 export class Tally {
   #limit: Limit
   #started = performance.now()
@@ -59,12 +59,12 @@ export class Tally {
   }
 }
 
-/** Ends a wait that would never end: a load whose server has stopped answering. */
+/** Fails when a server has stopped responding. */
 export async function withinTime<T>(limit: Limit, work: Promise<T>): Promise<T> {
   const allowedMs = STALLED_MS + ('ms' in limit ? limit.ms : 60_000)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The server has stopped answering.')), allowedMs)
+    timer = setTimeout(() => reject(new Error('The server has stopped responding.')), allowedMs)
   })
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }

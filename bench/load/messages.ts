@@ -1,6 +1,6 @@
 /**
  * The requests of the bench: complete, valid `tools/call` requests of 2026-07-28.
- * The text of an echo follows from its id, so an answer can be checked without remembering what was asked.
+ * The text of an echo is derived from its id, so a response can be checked without its request.
  */
 const PROTOCOL_VERSION = '2026-07-28'
 export const MCP_PATH = '/mcp'
@@ -11,7 +11,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
 }
 
-/** What a retry carries besides the original parameters. */
+/** What the request of a later round has besides the original parameters. */
 export interface Retry {
   requestState: string
   inputResponses: Record<string, { action: 'accept'; content: Record<string, unknown> }>
@@ -26,7 +26,7 @@ export function echoText(id: number): string {
   return `What number ${id} has to say, at the length of a short sentence.`
 }
 
-/** One tool is called `echo`; a thousand are `echo_0` to `echo_999`. */
+/** A single tool is named `echo`; a thousand are `echo_0` to `echo_999`. */
 export function echoName(index: number, registered: number): string {
   return registered === 1 ? 'echo' : `echo_${index % registered}`
 }

@@ -1,6 +1,6 @@
 /**
- * Reads HTTP/1.1 answers off one keep-alive connection, with Content-Length or chunked.
- * Only one request is ever under way on a connection, so bytes after a complete answer are a fault.
+ * Reads HTTP/1.1 responses from one keep-alive connection, with Content-Length or chunked.
+ * A connection has one request under way at a time, so bytes after a complete response are an error.
  */
 export interface RawResponse {
   status: number
@@ -8,41 +8,41 @@ export interface RawResponse {
 }
 
 const NOTHING = Buffer.alloc(0)
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+const MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 
 export class ResponseReader {
   #held: Buffer = NOTHING
 
-  /** The answer, once its last byte is there. */
+  /** The response, once its last byte has arrived. */
   push(chunk: Buffer): RawResponse | undefined {
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk])
-    const read = readAnswer(bytes)
+    const read = readResponse(bytes)
     if (read === undefined) {
-      if (bytes.length > MAX_ANSWER_BYTES) throw new Error('An answer is longer than 16 MB.')
+      if (bytes.length > MAX_RESPONSE_BYTES) throw new Error('A response is longer than 16 MB.')
       this.#held = bytes
       return undefined
     }
     if (read.end !== bytes.length) throw new Error('The server sent bytes that no request asked for.')
     this.#held = NOTHING
-    return read.answer
+    return read.response
   }
 }
 
-function readAnswer(bytes: Buffer): { answer: RawResponse; end: number } | undefined {
+function readResponse(bytes: Buffer): { response: RawResponse; end: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined
   const head = bytes.toString('latin1', 0, headEnd)
-  if (!head.startsWith('HTTP/1.1 ')) throw new Error(`Not an HTTP/1.1 answer: ${head.slice(0, 40)}`)
+  if (!head.startsWith('HTTP/1.1 ')) throw new Error(`Not an HTTP/1.1 response: ${head.slice(0, 40)}`)
   const body = readBody(head, bytes, headEnd + 4)
   if (body === undefined) return undefined
-  return { answer: { status: Number(head.slice(9, 12)), body: body.text }, end: body.end }
+  return { response: { status: Number(head.slice(9, 12)), body: body.text }, end: body.end }
 }
 
 function readBody(head: string, bytes: Buffer, start: number): { text: string; end: number } | undefined {
   const length = /^content-length: *(\d+)/im.exec(head)?.[1]
   if (length !== undefined) return readLength(bytes, start, Number(length))
   if (/^transfer-encoding: *chunked/im.test(head)) return readChunks(bytes, start)
-  throw new Error('An answer has neither Content-Length nor chunks.')
+  throw new Error('A response has neither Content-Length nor chunks.')
 }
 
 function readLength(bytes: Buffer, start: number, length: number): { text: string; end: number } | undefined {

@@ -1,18 +1,18 @@
 import type { RawResponse } from './responseReader.ts'
 
-/** What one connection says and what it must hear. */
+/** The requests of one connection, and the check of their responses. */
 export interface Script {
   /** The next request, as it goes over the wire. */
   next(): Buffer | string
-  /** Checks the answer; true when it ends a unit of work (a call, a flow). Throws `WrongAnswer`. */
-  take(answer: RawResponse): boolean
-  /** Starts afresh after a wrong answer. */
+  /** Checks a response; true when it ends a unit of work (a call, an elicitation). Throws `WrongResponse`. */
+  take(response: RawResponse): boolean
+  /** Goes on with a new unit of work after a wrong response. */
   reset(): void
 }
 
 export class WrongResponse extends Error {
-  constructor(expected: string, answer: RawResponse) {
-    super(`expected ${expected}, got ${answer.status} ${answer.body.slice(0, 300)}`)
+  constructor(expected: string, response: RawResponse) {
+    super(`expected ${expected}, got ${response.status} ${response.body.slice(0, 300)}`)
     this.name = 'WrongAnswer'
   }
 }

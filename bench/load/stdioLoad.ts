@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import { type AnyAnswer, isEcho } from './echoScript.ts'
+import { type UncheckedResponse, isEcho } from './echoScript.ts'
 import { type Limit, type Outcome, type Session, Tally, withinTime } from './load.ts'
 import { echoText, toolCall } from './messages.ts'
 
@@ -9,44 +9,44 @@ export interface StdioLoad {
   inFlight: number
 }
 
-/** A multiple of the calls in flight, so that an id is never under way twice. */
+/** A multiple of the calls in flight, so that no id is in flight twice. */
 const POOL = 1024
 
 const lines = Array.from({ length: POOL }, (_, id) => `${toolCall(id, 'echo', { text: echoText(id) })}\n`)
 
-/** Keeps so many calls under way on one pipe. */
+/** Keeps a number of calls in flight on one pipe. */
 export function openStdioLoad(load: StdioLoad): Session {
   return {
     async run(limit: Limit): Promise<Outcome> {
       const tally = new Tally(limit)
-      const talk = exchange(load, tally)
+      const running = exchange(load, tally)
       try {
-        await withinTime(limit, talk.ended)
+        await withinTime(limit, running.ended)
         return tally.outcome()
       } finally {
-        talk.leave()
+        running.detach()
       }
     },
     close() {},
   }
 }
 
-function exchange(load: StdioLoad, tally: Tally): { ended: Promise<void>; leave: () => void } {
+function exchange(load: StdioLoad, tally: Tally): { ended: Promise<void>; detach: () => void } {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
   const split = lineSplitter()
-  let underWay = 0
+  let inFlight = 0
 
   function send(ids: number[]): void {
     if (ids.length === 0) return
-    underWay += ids.length
+    inFlight += ids.length
     load.input.write(ids.map((id) => lines[id]).join(''))
   }
   function onData(chunk: Buffer): void {
     try {
       const answered = split(chunk).map((line) => checkLine(line, tally))
-      underWay -= answered.length
+      inFlight -= answered.length
       if (tally.running) send(answered.map((id) => (id + load.inFlight) % POOL))
-      else if (underWay === 0) resolve()
+      else if (inFlight === 0) resolve()
     } catch (error) {
       reject(error)
     }
@@ -58,14 +58,14 @@ function exchange(load: StdioLoad, tally: Tally): { ended: Promise<void>; leave:
   load.output.on('data', onData)
   load.output.on('close', onClose)
   send(Array.from({ length: load.inFlight }, (_, id) => id))
-  const leave = (): void => {
+  const detach = (): void => {
     load.output.off('data', onData)
     load.output.off('close', onClose)
   }
-  return { ended, leave }
+  return { ended, detach }
 }
 
-/** Gives the whole lines of a chunk and keeps the rest for the next. */
+/** Returns the complete lines of a chunk and keeps the rest for the next one. */
 function lineSplitter(): (chunk: Buffer) => string[] {
   let rest = ''
   const decoder = new TextDecoder()
@@ -76,10 +76,10 @@ function lineSplitter(): (chunk: Buffer) => string[] {
   }
 }
 
-/** Counts the answer, and gives the id of the call it belongs to. */
+/** Counts the response, and returns the id of its call. */
 function checkLine(line: string, tally: Tally): number {
-  const message: AnyAnswer = JSON.parse(line)
-  if (typeof message.id !== 'number') throw new Error(`A line is not an answer: ${line.slice(0, 300)}`)
+  const message: UncheckedResponse = JSON.parse(line)
+  if (typeof message.id !== 'number') throw new Error(`A line is not a response: ${line.slice(0, 300)}`)
   if (isEcho(message, message.id)) tally.countRight()
   else tally.countWrong(line.slice(0, 300))
   return message.id

@@ -2,34 +2,34 @@ import { type Contender, rate, type Sample, sumOf, type Turns } from './contende
 import type { Interference } from './interference.ts'
 import { median } from './statistics.ts'
 
-/** A round gives each contender many short turns, so that all of them meet the same moods of the machine. */
+/** A round gives each contender many short turns, so that changes of the machine's speed affect all of them. */
 export interface Rounds {
   count: number
   turns: number
   turnMs: number
 }
 
-/** What one contender did, round by round. */
+/** The samples of one contender, one for each round. */
 export interface Series {
   name: string
   warmUp: Sample[]
   rounds: (Sample & Interference)[]
 }
 
-/** Does a piece of measuring, and does it again where others disturbed it. */
+/** Does a measurement, and repeats it when other processes used the machine. */
 export type Undisturbed = <T extends object>(work: () => Promise<T>) => Promise<T & Interference>
 
-/** A warm-up is run, and its rate looked at, in this many slices. */
+/** A warm-up is divided into this many slices, each with its own rate. */
 const SLICES = 10
-/** Level: the newest slices are not much faster than those before them. */
-const LEVEL_SLICES = 4
-const LEVEL_WITHIN = 0.03
-/** However slowly a contender warms up, it gets no more than this many times its warm-up time of CPU time. */
-const MOST = 2.5
-/** And where others leave it little CPU time, no more slices than this. */
-const MOST_SLICES = SLICES * 4
+/** The rate is stable when the last slices are not much faster than those before them. */
+const STABLE_SLICES = 4
+const STABLE_WITHIN = 0.03
+/** A warm-up ends at the latest after this many times the warm-up time, in CPU time. */
+const MAX_FACTOR = 2.5
+/** And at the latest after this many slices, in case other processes leave it little CPU time. */
+const MAX_SLICES = SLICES * 4
 
-/** Warms every contender up, then measures them in turns. */
+/** Warms up every contender, then measures them in turns. */
 export async function compare(
   contenders: readonly Contender[],
   rounds: Rounds,
@@ -47,29 +47,29 @@ export async function compare(
 }
 
 /**
- * Loads a contender until it has had its warm-up time in CPU time, and on while it is still getting faster.
- * CPU time, because on a machine that others use too, warm-up takes longer.
+ * Puts load on a contender until it has used its warm-up time, and longer while it still gets faster. The time is CPU
+ * time, because a warm-up takes longer while other processes use the machine.
  */
 async function warmUp(contender: Contender): Promise<Sample[]> {
   const slices: Sample[] = []
-  let hadMs = 0
-  while (slices.length < MOST_SLICES && hadMs < contender.warmUpMs * MOST) {
+  let usedMs = 0
+  while (slices.length < MAX_SLICES && usedMs < contender.warmUpMs * MAX_FACTOR) {
     const slice = await withTurns([contender], async ([turns]) => turns?.run(contender.warmUpMs / SLICES))
     if (slice === undefined) break
     slices.push(slice)
-    hadMs += slice.serverMs
-    if (hadMs >= contender.warmUpMs && isLevel(slices.map(rate))) break
+    usedMs += slice.serverMs
+    if (usedMs >= contender.warmUpMs && isStable(slices.map(rate))) break
   }
   return slices
 }
 
-function isLevel(values: readonly number[]): boolean {
-  const newest = median(values.slice(-LEVEL_SLICES))
-  const before = median(values.slice(-2 * LEVEL_SLICES, -LEVEL_SLICES))
-  return newest <= before * (1 + LEVEL_WITHIN)
+function isStable(values: readonly number[]): boolean {
+  const newest = median(values.slice(-STABLE_SLICES))
+  const before = median(values.slice(-2 * STABLE_SLICES, -STABLE_SLICES))
+  return newest <= before * (1 + STABLE_WITHIN)
 }
 
-/** All contenders, turn by turn; each time another one begins. */
+/** Turns of all contenders; each time another one is the first. */
 function measureRound(contenders: readonly Contender[], rounds: Rounds): Promise<{ samples: Sample[] }> {
   return withTurns(contenders, async (all) => {
     const taken: Sample[][] = all.map(() => [])

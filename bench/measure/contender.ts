@@ -1,12 +1,12 @@
 import type { Outcome } from '../load/load.ts'
 import { median } from './statistics.ts'
 
-/** One of those measured side by side. */
+/** One of the programs that are compared. */
 export interface Contender {
   name: string
-  /** Load it needs before its rate counts. */
+  /** How long it is under load before its rate counts. */
   warmUpMs: number
-  /** Connects to it; each turn then starts at once. */
+  /** Connects to it, so that each turn can start at once. */
   open(): Promise<Turns>
 }
 
@@ -15,7 +15,7 @@ export interface Turns {
   close(): void
 }
 
-/** What a contender did in one turn, or in all its turns of a round. */
+/** The result of one turn, or of all turns of a round. */
 export interface Sample extends Outcome {
   /** CPU time of the server. */
   serverMs: number
@@ -25,7 +25,7 @@ export interface Sample extends Outcome {
 
 export function sumOf(samples: readonly Sample[]): Sample {
   const total = (pick: (sample: Sample) => number): number => samples.reduce((sum, sample) => sum + pick(sample), 0)
-  const middles = samples.map(({ medianMs }) => medianMs).filter((middle) => middle !== undefined)
+  const medians = samples.map(({ medianMs }) => medianMs).filter((ms) => ms !== undefined)
   const firstWrong = samples.find((sample) => sample.firstWrong !== undefined)?.firstWrong
   return {
     count: total(({ count }) => count),
@@ -33,7 +33,7 @@ export function sumOf(samples: readonly Sample[]): Sample {
     wrong: total(({ wrong }) => wrong),
     serverMs: total(({ serverMs }) => serverMs),
     loadMs: total(({ loadMs }) => loadMs),
-    ...(middles.length > 0 && { medianMs: median(middles) }),
+    ...(medians.length > 0 && { medianMs: median(medians) }),
     ...(firstWrong !== undefined && { firstWrong }),
   }
 }
@@ -43,7 +43,7 @@ export function rate(sample: Sample): number {
   return sample.count / (sample.ms / 1000)
 }
 
-/** Units per second of the server's CPU time, into which what others on the machine take does not enter. */
+/** Units per second of the server's CPU time, which does not depend on what other processes use. */
 export function cpuRate(sample: Sample): number {
   return sample.count / (sample.serverMs / 1000)
 }

@@ -1,15 +1,15 @@
 import type { Spread } from './statistics.ts'
 
-/** A number that was asked for. */
+/** A measured number with a required value. */
 export interface Figure {
   label: string
   value: Spread
-  /** The same of all units together, where the value is of the middle one: what happens now and then is in it, too. */
+  /** The mean, where `value` is a median: it includes rare slow units. */
   onAverage?: Spread
-  /** The same by CPU time, printed beside it: steadier on a machine that others use too. */
+  /** The same by CPU time, which varies less while other processes use the machine. Printed only. */
   byCpu?: Spread
-  asked: number
-  /** What we are after beyond what was asked. */
+  required: number
+  /** A better value that we aim at. Printed only. */
   aim?: number
   /** @default 'atLeast' */
   wanted?: 'atLeast' | 'atMost'
@@ -17,8 +17,8 @@ export interface Figure {
 
 export type Verdict = 'met' | 'SHORT'
 
-/** The median decides; the spread is printed beside it. */
-export function verdict(figure: Figure, target: number = figure.asked): Verdict {
+/** The median decides. */
+export function verdict(figure: Figure, target: number = figure.required): Verdict {
   const { median } = figure.value
   const met = figure.wanted === 'atMost' ? median <= target : median >= target
   return met ? 'met' : 'SHORT'

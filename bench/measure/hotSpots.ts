@@ -1,4 +1,4 @@
-/** A V8 CPU profile, as far as it is read here. */
+/** The fields of a V8 CPU profile that are read here. */
 export interface CpuProfile {
   nodes: ProfileNode[]
   samples: number[]
@@ -16,11 +16,11 @@ export interface HotSpot {
   place: string
   /** Share of the busy time spent in the function itself. */
   self: number
-  /** The same with all it calls. */
+  /** The same, with the functions that it calls. */
   total: number
 }
 
-/** The functions under `root/src` that take most time themselves. */
+/** The functions under `root/src` with the most self time. */
 export function hottest(profile: CpuProfile, root: string, count: number): HotSpot[] {
   const self = selfTimes(profile)
   const busy = busyTime(profile, self)
@@ -38,7 +38,7 @@ export function hottest(profile: CpuProfile, root: string, count: number): HotSp
   return [...spots.values()].sort((a, b) => b.self - a.self).slice(0, count)
 }
 
-/** Where the busy time goes, by whose code it is. */
+/** The busy time by package. */
 export function shares(profile: CpuProfile, root: string): { label: string; share: number }[] {
   const self = selfTimes(profile)
   const busy = busyTime(profile, self)

@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 250
-/** What others may use of a core before a measurement counts as disturbed. */
+/** A measurement is disturbed when other processes use this share of a core or more. */
 const MAX_OTHERS_CPU = 0.1
 
-/** What everything else on the machine used of our cores during a measurement, 0 to 2; absent where it is not known. */
+/** How much of our two cores other processes used during a measurement, 0 to 2; absent where it is not known. */
 export interface Interference {
   othersCpu?: number
 }
 
 /**
- * Time that a run may spend on others who use the machine: what they disturbed is measured again once they are quiet.
- * What decides is their CPU time, never the result. When the time is spent, disturbed measurements count.
+ * Repeats measurements that other processes disturbed, once these are idle, until a run has spent its time for that.
+ * From then on disturbed measurements count. The CPU time of the others decides about a repetition, never the result.
  */
 export class InterferenceBudget {
   #leftMs: number
   #busyMs: () => number | undefined
-  /** Measurements that were made again. */
+  /** How many measurements were repeated. */
   repeated = 0
 
-  /** `busyMs` tells how long the cores have been busy so far. */
+  /** `busyMs` returns how long the cores have been busy so far. */
   constructor(ms: number, busyMs: () => number | undefined) {
     this.#leftMs = ms
     this.#busyMs = busyMs
@@ -33,11 +33,11 @@ export class InterferenceBudget {
       if (!isDisturbed(result) || this.#leftMs <= ms) return result
       this.#leftMs -= ms
       this.repeated++
-      await this.#quiet()
+      await this.#waitForIdle()
     }
   }
 
-  async #quiet(): Promise<void> {
+  async #waitForIdle(): Promise<void> {
     while (this.#leftMs > 0) {
       const before = this.#busyMs()
       const started = performance.now()

@@ -6,7 +6,7 @@ export function rates(series: Series): Spread {
   return spreadOf(series.rounds.map(rate))
 }
 
-/** How many times faster; and the same by CPU time. */
+/** The ratio of two rates, by wall time and by CPU time. */
 export function ratios(ours: Series, theirs: Series): { value: Spread; byCpu: Spread } {
   return {
     value: pairedRatio(ours.rounds.map(rate), theirs.rounds.map(rate)),
@@ -28,7 +28,7 @@ export function loadShare(series: Series): number {
   return medianOf(series, ({ loadMs, ms }) => loadMs / ms)
 }
 
-/** Wrong answers count wherever they come, in warm-up too. */
+/** Wrong responses, those of the warm-up included. */
 export function wrongIn(series: readonly Series[]): { count: number; first?: string } {
   const bad = series.flatMap(({ name, warmUp, rounds }) =>
     [...warmUp, ...rounds].filter(({ wrong }) => wrong > 0).map((sample) => ({ name, sample })),

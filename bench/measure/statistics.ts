@@ -1,4 +1,4 @@
-/** A middle value and how far the others lay from it. */
+/** The median, the lowest and the highest of some values. */
 export interface Spread {
   median: number
   low: number
@@ -14,7 +14,7 @@ export function median(values: readonly number[]): number {
   return spreadOf(values).median
 }
 
-/** The value that this share of them, 0 to 1, does not exceed. */
+/** The quantile of a share from 0 to 1. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN
@@ -26,18 +26,18 @@ function middle(sorted: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2
 }
 
-/** Ratios of the same round, because a noisy machine slows both sides of a round together. */
+/** Ratios within each round, because a busy machine slows both sides of a round alike. */
 export function pairedRatio(ours: readonly number[], theirs: readonly number[]): Spread {
   return spreadOf(ours.map((value, round) => value / (theirs[round] ?? Number.NaN)))
 }
 
-/** The p of the best y = c * x^p, by least squares on logarithms. */
+/** The p of the fitted y = c * x^p, by least squares on logarithms. */
 export function fittedExponent(points: readonly { x: number; y: number }[]): number {
   const logs = points.map(({ x, y }) => ({ x: Math.log(x), y: Math.log(y) }))
   return fittedSlope(logs)
 }
 
-/** The b of the best y = a + b * x. */
+/** The b of the fitted y = a + b * x. */
 function fittedSlope(points: readonly { x: number; y: number }[]): number {
   const meanX = mean(points.map(({ x }) => x))
   const meanY = mean(points.map(({ y }) => y))

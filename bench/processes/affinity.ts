@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os'
 export const SERVER_CORE = 0
 export const LOAD_CORE = 1
 
-/** Whether cores can be chosen here. */
+/** Whether processes can be pinned to cores here. */
 function findTaskset(): boolean {
   if (availableParallelism() < 2) return false
   try {
@@ -16,7 +16,7 @@ function findTaskset(): boolean {
   }
 }
 
-/** Puts this process, all its threads, on the load generator's core; false where that cannot be done. */
+/** Pins this process with all its threads to the load generator's core; false where that is not possible. */
 export function pinLoadGenerator(): boolean {
   if (!findTaskset()) return false
   try {

@@ -19,15 +19,14 @@ const PROGRAMS = {
 } as const
 export type Program = keyof typeof PROGRAMS
 
-/** Where the programs of one run lie, until it ends. */
+/** The built programs of one run; they are removed at its end. */
 export interface Built {
   file(program: Program): string
 }
 
 /**
  * Measured programs run as JavaScript, as users run them: Node's type stripping alone takes 18 MB. Our own source is
- * bundled as it is released; everything from npm stays where it is. The folder must lie inside the project, or
- * packages would not be found.
+ * bundled as in a release; packages from npm are not bundled. The folder is inside the project, so that they are found.
  */
 export async function buildPrograms(programs: readonly Program[]): Promise<Built> {
   const folder = join(root, 'node_modules', '.cache', `pannier-bench-${process.pid}`)

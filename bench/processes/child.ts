@@ -12,12 +12,12 @@ export interface Launch {
   pinned: boolean
   /** @default the server's */
   core?: number
-  /** Its stdin and stdout are the measured pipe. @default false */
+  /** Whether its stdin and stdout are pipes for load. @default false */
   pipes?: boolean
   nodeFlags?: string[]
 }
 
-/** A measured process, on its own core, that answers questions about itself. */
+/** A measured process on its own core. `ask` sends it a request over Node's IPC channel (`bench/programs/ipc.ts`). */
 export interface Child {
   port: number
   input: Writable | null
@@ -40,7 +40,7 @@ interface Waiting {
 
 const alive = new Set<ChildProcess>()
 
-/** Nothing this bench started outlives it, however it ends. */
+/** Kills all measured processes when the bench ends, also on a signal. */
 export function killChildrenAtExit(): void {
   process.on('exit', () => {
     for (const child of alive) child.kill('SIGKILL')
@@ -54,13 +54,13 @@ export async function startChild(launch: Launch): Promise<Child> {
   const child = spawn(command, args, { stdio: [pipe, pipe, 'pipe', 'ipc'] })
   alive.add(child)
   child.once('exit', () => alive.delete(child))
-  const talk = listen(child, stderrTail(child))
-  const { port } = await limit(talk.ready, STARTUP_MS, `${launch.file} did not start.`)
+  const channel = listen(child, stderrTail(child))
+  const { port } = await limit(channel.ready, STARTUP_MS, `${launch.file} did not start.`)
   return {
     port: port ?? 0,
     input: child.stdin,
     output: child.stdout,
-    ask: (topic, detail) => limit(talk.ask(topic, detail), ANSWER_MS, `${launch.file} did not answer "${topic}".`),
+    ask: (topic, detail) => limit(channel.ask(topic, detail), ANSWER_MS, `${launch.file} did not answer "${topic}".`),
     stop: () => stop(child),
   }
 }
@@ -69,34 +69,34 @@ function commandLine(launch: Launch): string[] {
   return [process.execPath, '--expose-gc', ...(launch.nodeFlags ?? []), launch.file, ...launch.argv]
 }
 
-/** The end of what it wrote to stderr: its log is of interest only when it dies. */
+/** The last characters that a process wrote to stderr, for the error when it ends unexpectedly. */
 function stderrTail(child: ChildProcess): () => string {
-  let words = ''
+  let tail = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    words = (words + text).slice(-2000)
+    tail = (tail + text).slice(-2000)
   })
-  return () => words
+  return () => tail
 }
 
-function listen(child: ChildProcess, words: () => string) {
+function listen(child: ChildProcess, stderr: () => string) {
   const waiting = new Map<number, Waiting>()
   const ready = Promise.withResolvers<{ port?: number }>()
-  let asked = 0
+  let lastId = 0
   const fail = (error: Error): void => {
     ready.reject(error)
     for (const { reject } of waiting.values()) reject(error)
   }
   child.on('error', fail)
-  child.on('exit', (code, signal) => fail(new Error(`A measured process ended (${signal ?? code}). ${words()}`)))
-  child.on('message', (said: IpcMessage) => {
-    if (said.ready !== undefined) return ready.resolve(said.ready)
-    const question = waiting.get(said.id ?? -1)
-    waiting.delete(said.id ?? -1)
-    if (said.error === undefined) question?.resolve(said.answer as never)
-    else question?.reject(new Error(said.error))
+  child.on('exit', (code, signal) => fail(new Error(`A measured process ended (${signal ?? code}). ${stderr()}`)))
+  child.on('message', (message: IpcMessage) => {
+    if (message.ready !== undefined) return ready.resolve(message.ready)
+    const request = waiting.get(message.id ?? -1)
+    waiting.delete(message.id ?? -1)
+    if (message.error === undefined) request?.resolve(message.answer as never)
+    else request?.reject(new Error(message.error))
   })
   function ask<T>(topic: string, detail?: unknown): Promise<T> {
-    const id = ++asked
+    const id = ++lastId
     return new Promise<T>((resolve, reject) => {
       waiting.set(id, { resolve, reject })
       child.send({ id, topic, detail }, (error) => error && reject(error))

@@ -1,4 +1,7 @@
-/** CPU time of the measured processes, and what other processes used of our two cores meanwhile; read from Linux's /proc. */
+/**
+ * CPU time of the measured processes, and what other processes used of our two cores meanwhile; read from Linux's
+ * /proc.
+ */
 import { readFileSync } from 'node:fs'
 import type { Interference } from '../measure/interference.ts'
 import { LOAD_CORE, SERVER_CORE } from './affinity.ts'
@@ -80,7 +83,9 @@ export function parentOf(pid: number): number | undefined {
   return fieldsOf(pid)?.[1]
 }
 
-/** CPU time of a process, and of its children that have ended. Zero without /proc, where interference is not measured. */
+/**
+ * CPU time of a process, and of its children that have ended. Zero without /proc, where interference is not measured.
+ */
 function timesOf(pid: number): { own: number; ended: number } {
   const fields = fieldsOf(pid) ?? []
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15)

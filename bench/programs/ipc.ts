@@ -3,8 +3,8 @@ import type { Session } from 'node:inspector/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * The side of a measured process that talks to the bench, over Node's IPC channel. It costs nothing between
- * questions, and the process ends when the bench does.
+ * The measured process's side of Node's IPC channel to the bench: it handles the requests that `Child.ask` sends. The
+ * channel costs nothing between requests, and the process ends when the bench does.
  */
 export interface IpcRequest {
   id: number
@@ -16,7 +16,7 @@ export type RequestHandlers = Record<string, (detail: never) => unknown>
 
 export function serveRequests(more: RequestHandlers, ready: { port?: number } = {}): void {
   let profiler: Session | undefined
-  const answers: RequestHandlers = {
+  const handlers: RequestHandlers = {
     cpu: cpuMs,
     memory: memoryAfterGc,
     startProfile: async () => {
@@ -25,17 +25,17 @@ export function serveRequests(more: RequestHandlers, ready: { port?: number } = 
     stopProfile: (file: string) => stopProfile(profiler, file),
     ...more,
   }
-  process.on('message', (question: IpcRequest) => void reply(question, answers))
+  process.on('message', (request: IpcRequest) => void reply(request, handlers))
   process.on('disconnect', () => process.exit(0))
   process.send?.({ ready })
 }
 
-async function reply(question: IpcRequest, answers: RequestHandlers): Promise<void> {
+async function reply(request: IpcRequest, handlers: RequestHandlers): Promise<void> {
   try {
-    const answer = await answers[question.topic]?.(question.detail as never)
-    process.send?.({ id: question.id, answer })
+    const answer = await handlers[request.topic]?.(request.detail as never)
+    process.send?.({ id: request.id, answer })
   } catch (error) {
-    process.send?.({ id: question.id, error: error instanceof Error ? error.stack : String(error) })
+    process.send?.({ id: request.id, error: error instanceof Error ? error.stack : String(error) })
   }
 }
 
@@ -45,7 +45,7 @@ function cpuMs(): number {
   return (user + system) / 1000
 }
 
-/** V8 gives memory back a little after a collection, so it is asked more than once. */
+/** V8 returns memory to the system some time after a collection, so there are several collections with pauses. */
 async function memoryAfterGc(): Promise<NodeJS.MemoryUsage> {
   for (let turn = 0; turn < 4; turn++) {
     globalThis.gc?.()
@@ -54,7 +54,7 @@ async function memoryAfterGc(): Promise<NodeJS.MemoryUsage> {
   return process.memoryUsage()
 }
 
-/** Loaded only when wanted: it takes 3 MB, and memory is measured here too. */
+/** The inspector is imported on use: it takes 3 MB, and memory is measured, too. */
 async function startProfile(): Promise<Session> {
   const { Session } = await import('node:inspector/promises')
   const session = new Session()

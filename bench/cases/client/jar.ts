@@ -14,7 +14,7 @@ import { timedTurn } from '../comparison.ts'
 
 type Operation = 'read' | 'write'
 
-/** One store, used by so many processes at once. */
+/** A store, and how many processes use it at once. */
 interface StoreUse {
   store: StoreName
   processes: 1 | 4
@@ -28,14 +28,14 @@ const STORE_USES: readonly StoreUse[] = [
   { store: 'sqlite', processes: 4 },
 ]
 
-/** Printed, not judged. */
+/** These figures are printed; none is required. */
 export const jar: Case = {
   title: 'reads and writes of a jar with five names, beside plain prepared statements',
   programs: ['jar'],
   async run(bench) {
     const folder = mkdtempSync(join(tmpdir(), 'pannier-bench-jar-'))
     try {
-      const starting = STORE_USES.map((entrant) => start(bench, entrant, folder))
+      const starting = STORE_USES.map((use) => start(bench, use, folder))
       return await withChildren(starting.flat(), async (children) => {
         const groups = groupsOf(children)
         const reads = await run(bench, groups, 'read')
@@ -47,7 +47,7 @@ export const jar: Case = {
   },
 }
 
-/** Those on one file use both cores. */
+/** The processes that share a file are spread over both cores. */
 function start(bench: Bench, { store, processes }: StoreUse, folder: string): Promise<Child>[] {
   const argv = [store, join(folder, `${store}-${processes}.db`)]
   return Array.from({ length: processes }, (_, index) =>
@@ -62,16 +62,16 @@ function groupsOf(children: readonly Child[]): Child[][] {
 
 async function run(bench: Bench, groups: readonly Child[][], operation: Operation): Promise<CaseResult> {
   const { rounds, warmUpMs } = bench.plan.jar
-  const contenders = STORE_USES.map((entrant, index) => contender(entrant, groups[index] ?? [], operation, warmUpMs))
+  const contenders = STORE_USES.map((use, index) => contender(use, groups[index] ?? [], operation, warmUpMs))
   const series = await compare(contenders, rounds, (work) => bench.undisturbed(groups.flat(), work))
   const lines = [...series.map((one) => line(one, series, operation)), ...contentionLines(series)]
   return { lines, figures: [], wrong: wrongIn(series), raw: series }
 }
 
-function contender(entrant: StoreUse, children: Child[], operation: Operation, warmUpMs: number): Contender {
+function contender(use: StoreUse, children: Child[], operation: Operation, warmUpMs: number): Contender {
   const load = selfLoad(operation)
   return {
-    name: nameOf(entrant),
+    name: nameOf(use),
     warmUpMs,
     async open() {
       const sessions = await Promise.all(children.map(async (child) => ({ child, session: await load(child) })))
@@ -87,7 +87,7 @@ function nameOf({ store, processes }: StoreUse): string {
   return processes === 1 ? store : `${store}, ${processes} processes`
 }
 
-/** What several did in the same time. */
+/** The sum of what several processes did in the same time. */
 function sumParallel(samples: Sample[]): Sample {
   return { ...sumOf(samples), ms: Math.max(...samples.map(({ ms }) => ms)) }
 }

@@ -14,7 +14,7 @@ import type { Load } from '../../load/kinds.ts'
 import { contender } from '../comparison.ts'
 
 /** The time that a call may take, as a multiple of the time without layers. */
-const ASKED = 1.1
+const REQUIRED = 1.1
 
 /** A client, a transport and an era. */
 interface Scenario extends Pick<ClientRole, 'sdk' | 'era'> {
@@ -89,7 +89,7 @@ function settle({ name }: Scenario, series: Series[]): CaseResult {
     const value = pairedRatio(one.rounds.map(medianOf), bare.rounds.map(medianOf))
     // The ratio of two rates is the inverse ratio of the times of a call.
     const { value: onAverage, byCpu } = ratios(bare, one)
-    return { label: `${one.name}: ${name}`, value, onAverage, byCpu, asked: ASKED, wanted: 'atMost' }
+    return { label: `${one.name}: ${name}`, value, onAverage, byCpu, required: REQUIRED, wanted: 'atMost' }
   })
   const lines = [...series.map((one) => line(name, one)), ...contentionLines(series)]
   return { lines, figures, wrong: wrongIn(series), raw: { name, series } }

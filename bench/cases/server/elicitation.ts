@@ -2,7 +2,7 @@ import { ratios } from '../../measure/series.ts'
 import { confirmLoad } from '../../load/kinds.ts'
 import { comparisonCase } from '../comparison.ts'
 
-/** Call, question, answer, completion: encrypted state against the SDK's signed one. */
+/** A call, a question, its answer, the result: our encrypted state against the SDK's signed state. */
 export const elicitation = comparisonCase({
   title: 'two-round elicitation over HTTP, 32 connections, sealed state against HMAC-signed state',
   unit: 'flows/s',
@@ -10,5 +10,5 @@ export const elicitation = comparisonCase({
     { name: 'sdk', program: 'sdk', role: { transport: 'http', tool: 'confirm' }, load: confirmLoad() },
     { name: 'pannier', program: 'pannier', role: { transport: 'http', tool: 'confirm' }, load: confirmLoad() },
   ],
-  figures: (of) => [{ label: 'elicitation: pannier / sdk', ...ratios(of('pannier'), of('sdk')), asked: 5, aim: 6 }],
+  figures: (of) => [{ label: 'elicitation: pannier / sdk', ...ratios(of('pannier'), of('sdk')), required: 5, aim: 6 }],
 })

@@ -10,5 +10,5 @@ export const fetch = comparisonCase({
     { name: 'sdk', program: 'sdk', role: { transport: 'fetch' }, load: selfLoad() },
     { name: 'pannier', program: 'pannier', role: { transport: 'fetch' }, load: selfLoad() },
   ],
-  figures: (of) => [{ label: 'fetch: pannier / sdk', ...ratios(of('pannier'), of('sdk')), asked: 2.5 }],
+  figures: (of) => [{ label: 'fetch: pannier / sdk', ...ratios(of('pannier'), of('sdk')), required: 2.5 }],
 })

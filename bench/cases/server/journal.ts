@@ -4,20 +4,20 @@ import type { Child } from '../../processes/child.ts'
 import { type Bench, type Case, type CaseResult, withChild } from '../case.ts'
 import { fine } from '../report.ts'
 
-/** The last is beyond what was asked, for a better fit. */
+/** 128 is more than is required, for a better fit. */
 const ROUNDS = [1, 2, 4, 8, 16, 32, 64, 128]
-/** Below this the fixed cost of a request, and the step where states begin to be deflated, hide what an answer costs. */
+/** In earlier rounds, the fixed cost of a request and the start of compression hide the cost of an answer. */
 const FIT_FROM = 16
 const WARM_UP_PASSES = 4
 const PASSES = 6
-/** One, and room for noise; two would be quadratic. */
+/** The largest exponent that counts as linear: 1, and some tolerance for noise. 2 would be quadratic. */
 const LINEAR = 1.15
 
 interface Pass {
   timings: RoundTiming[]
 }
 
-/** The n-th round opens, replays and seals n - 1 answers: what that adds may grow as fast as they do, not faster. */
+/** The n-th round opens, replays and seals n - 1 answers. Its cost may grow linearly with n, not faster. */
 export const journal: Case = {
   title: 'the n-th round of a long journal, one round in process, microseconds',
   programs: ['journal'],
@@ -37,7 +37,7 @@ function settle(timed: Pass[]): CaseResult {
   const exponents = spreadOf(timed.map(({ timings }) => growth(timings)))
   return {
     lines: timingsByRound(timed).map(line),
-    figures: [{ label, value: exponents, asked: LINEAR, wanted: 'atMost' }],
+    figures: [{ label, value: exponents, required: LINEAR, wanted: 'atMost' }],
     wrong: { count: 0 },
     raw: timed,
   }
@@ -52,8 +52,8 @@ function timingsByRound(timed: Pass[]): RoundTiming[] {
 }
 
 /**
- * How what doubling n adds grows with n: 1 is linear, 2 quadratic. Differences, because a round has a fixed cost
- * which would make any growth look slower than it is; and of best times, because noise only ever adds.
+ * The exponent with which the cost grows: 1 is linear, 2 quadratic. It is fitted to what each doubling of n adds,
+ * because the fixed cost of a round would make growth look slower; and to the best times, because noise only adds time.
  */
 function growth(timings: RoundTiming[]): number {
   const cost = new Map(timings.map(({ round, micros }) => [round, Math.min(...micros)]))

@@ -12,7 +12,7 @@ interface Footprint {
   outcome: Outcome
 }
 
-/** What a server holds after the same number of calls, in a new process each time, garbage collected. */
+/** Memory of a server after a number of calls and a garbage collection, in a new process each time. */
 export const memory: Case = {
   title: 'memory after the load',
   programs: PROGRAMS,
@@ -49,7 +49,7 @@ function settle(all: Record<Measured, Footprint[]>, calls: number): CaseResult {
       {
         label: 'memory: pannier / sdk, RSS',
         value: pairedRatio(rss('pannier'), rss('sdk')),
-        asked: 0.5,
+        required: 0.5,
         wanted: 'atMost',
       },
     ],

@@ -2,7 +2,7 @@ import { ratios } from '../../measure/series.ts'
 import { pipeLoad } from '../../load/kinds.ts'
 import { comparisonCase } from '../comparison.ts'
 
-/** Real child processes on real pipes. */
+/** Child processes, connected by pipes. */
 export const stdio = comparisonCase({
   title: 'stdio, 32 calls in flight, one zod echo tool',
   unit: 'calls/s',
@@ -10,5 +10,5 @@ export const stdio = comparisonCase({
     { name: 'sdk', program: 'sdk', role: { transport: 'stdio' }, load: pipeLoad() },
     { name: 'pannier', program: 'pannier', role: { transport: 'stdio' }, load: pipeLoad() },
   ],
-  figures: (of) => [{ label: 'stdio: pannier / sdk', ...ratios(of('pannier'), of('sdk')), asked: 2 }],
+  figures: (of) => [{ label: 'stdio: pannier / sdk', ...ratios(of('pannier'), of('sdk')), required: 2 }],
 })

@@ -8,7 +8,10 @@ const MANY = '1,000, one called'
 const ALL = '1,000, all called'
 const registered = 1000
 
-/** A tool must not pay for its neighbours. That each of 1,000 schemas is cold when all are called is no fault of the registry. */
+/**
+ * A call must not cost more because other tools are registered. When all 1,000 are called, each schema is cold; that is
+ * printed, not required.
+ */
 export const tools = comparisonCase({
   title: 'ours with 1,000 registered tools against one, over HTTP',
   unit: 'calls/s',
@@ -22,6 +25,6 @@ export const tools = comparisonCase({
       load: echoLoad({ registered, spread: true }),
     },
   ],
-  figures: (of) => [{ label: 'tools: 1,000 registered / one', ...ratios(of(MANY), of(ONE)), asked: 0.95 }],
+  figures: (of) => [{ label: 'tools: 1,000 registered / one', ...ratios(of(MANY), of(ONE)), required: 0.95 }],
   remarks: (of) => [`All 1,000 called in turn / one: ${spreadText(ratios(of(ALL), of(ONE)).value)}`],
 })

@@ -9,7 +9,7 @@ import { fine } from '../report.ts'
 import type { Database } from './databases.ts'
 
 /** The median time from an answer until the run goes on, in milliseconds, may be at most this. */
-const ASKED: Record<Database['name'], number> = { SQLite: 50, PostgreSQL: 150 }
+const REQUIRED: Record<Database['name'], number> = { SQLite: 50, PostgreSQL: 150 }
 
 /** The time from an answer until the run goes on: in the process that got the answer, and in another one. */
 export function answerLatency(bench: Bench, database: Database): Promise<CaseResult[]> {
@@ -34,7 +34,7 @@ function settle(database: Database['name'], where: string, times: readonly Answe
   const called = times.map(({ sinceCalled }) => sinceCalled)
   const returned = times.map(({ sinceReturned }) => sinceReturned)
   const label = `${database}, ms, ${where}`
-  const figure: Figure = { label, value: spreadOf(called), asked: ASKED[database], wanted: 'atMost' }
+  const figure: Figure = { label, value: spreadOf(called), required: REQUIRED[database], wanted: 'atMost' }
   const since = (values: readonly number[]): string =>
     `p50 ${fine(quantile(values, 0.5))} ms, p95 ${fine(quantile(values, 0.95))} ms`
   const line = `${database}, answer to run, ${where}`.padEnd(46)

@@ -6,16 +6,16 @@ import { PostgresServer } from '../../../test/postgres/server.ts'
 import { type CpuSource, parentOf, processTreeCpu } from '../../processes/cpuUsage.ts'
 import type { StoreLocation } from '../../programs/tasks/engines.ts'
 
-/** A database, with as many empty places for tasks as are needed. */
+/** A database that gives out empty files or schemas for tasks. */
 export interface Database {
   readonly name: StoreLocation['database']
-  /** The processes of its own; SQLite has none. */
+  /** Its server processes; SQLite has none. */
   readonly processes: readonly CpuSource[]
-  /** A place of this name. */
+  /** The file or schema of this name. */
   locate(name: string): StoreLocation
 }
 
-/** SQLite and PostgreSQL, while the work goes on. */
+/** Does the work with SQLite and PostgreSQL, and removes both afterwards. */
 export async function withDatabases<T>(work: (all: readonly Database[]) => Promise<T>): Promise<T> {
   const server = await startPostgres()
   const { url } = server
@@ -23,7 +23,7 @@ export async function withDatabases<T>(work: (all: readonly Database[]) => Promi
   try {
     return await work([
       { name: 'SQLite', processes: [], locate: (name) => ({ database: 'SQLite', path: join(folder, `${name}.db`) }) },
-      { name: 'PostgreSQL', processes: [server.used], locate: (schema) => ({ database: 'PostgreSQL', url, schema }) },
+      { name: 'PostgreSQL', processes: [server.cpu], locate: (schema) => ({ database: 'PostgreSQL', url, schema }) },
     ])
   } finally {
     await server.end()
@@ -31,20 +31,20 @@ export async function withDatabases<T>(work: (all: readonly Database[]) => Promi
   }
 }
 
-/** A PostgreSQL of the bench's own, on its core. */
+/** The bench's own PostgreSQL, on the core of the load generator. */
 interface Postgres {
   readonly url: string
-  readonly used: CpuSource
+  readonly cpu: CpuSource
   end(): Promise<void>
 }
 
 async function startPostgres(): Promise<Postgres> {
   const server = await PostgresServer.start()
-  return { url: server.url(), used: await processesOf(server.url()), end: () => server.end() }
+  return { url: server.url(), cpu: await serverCpu(server.url()), end: () => server.end() }
 }
 
-/** Each connection is a process; what started it has started all of them. */
-async function processesOf(url: string): Promise<CpuSource> {
+/** PostgreSQL has a process for each connection; the parent of one is the parent of all. */
+async function serverCpu(url: string): Promise<CpuSource> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')

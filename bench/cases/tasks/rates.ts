@@ -12,7 +12,7 @@ import { contentionLines, fine, whole } from '../report.ts'
 import type { Database } from './databases.ts'
 
 /** An engine may take twice the time of the statements. */
-const ASKED = 0.5
+const REQUIRED = 0.5
 const MODES = ['engine', 'statements'] as const
 
 const LOADS: readonly TaskLoad[] = [
@@ -80,7 +80,7 @@ async function measureWrites(child: Child, load: TaskLoad, ms: number): Promise<
 function settle(label: string, series: readonly Series[], written: readonly WriteCounts[]): CaseResult {
   const [engine, statements] = series
   if (engine === undefined || statements === undefined) throw new Error('Nothing was measured.')
-  const figure: Figure = { label, ...ratios(engine, statements), asked: ASKED }
+  const figure: Figure = { label, ...ratios(engine, statements), required: REQUIRED }
   const lines = series.map((one, index) => line(label, one, written[index]))
   return {
     lines: [...lines, ...contentionLines(series)],

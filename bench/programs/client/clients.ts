@@ -1,4 +1,4 @@
-/** The official clients, bare, with the usual layers on, and ready-made. */
+/** The clients of the official SDK: bare, with our layers, and made by `connect`. */
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client'
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
@@ -8,7 +8,7 @@ import { compose, connect, defaults, echo, echoFetch, jar, type Layer, rounds, s
 import { memoryJar } from 'pannier/state'
 import type { ClientRole, ClientSetup } from '../role.ts'
 
-/** What the clients of both versions have in common. */
+/** What the clients of SDK v1 and v2 have in common. */
 export interface AnyClient {
   transport?: unknown
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
@@ -26,7 +26,7 @@ export async function openClient(role: ClientRole, setup: ClientSetup): Promise<
 }
 
 function connectClient({ era, server }: ClientRole): Promise<AnyClient> {
-  // Without `allowLocal` no state is kept for a server on this machine, and there would be a layer less.
+  // Without `allowLocal` no state is kept for a server on this machine, and the jar's layer would be missing.
   const options = { ...ME, answerers, allowLocal: true }
   return connect(server, era === 'session' ? { ...options, prior: { kind: 'legacy' } } : options)
 }
@@ -42,7 +42,10 @@ function transportFor({ sdk, server }: ClientRole, fetch?: ReturnType<typeof ech
   return new Stdio({ command: server[0] ?? '', args: server.slice(1) })
 }
 
-/** The usual ones, whatever the era, which a host does not know beforehand. Over HTTP `echoFetch` stands for `echo`. */
+/**
+ * The same layers for both eras, because a host does not know a server's era beforehand. HTTP has `echoFetch` in place
+ * of `echo`.
+ */
 function layersFor({ server }: ClientRole): Layer {
   const owner = { server: 'bench.example.com', principal: 'ann', context: 'bench' }
   const layers = compose(rounds({ answerers }), scope(), jar(memoryJar(), owner))

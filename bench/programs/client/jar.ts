@@ -1,16 +1,16 @@
-/** Reads a jar, or writes to it, as often as it can; every answer is checked. */
+/** Reads a jar or writes to it in a loop, and checks every result. */
 import { type Limit, type Outcome, Tally } from '../../load/load.ts'
 import { echoText } from '../../load/messages.ts'
 import { serveRequests } from '../ipc.ts'
 import { openStore, type Store, STORES } from './jarStores.ts'
 
-/** A server that keeps a handful of short texts. */
+/** The names under which a server keeps short texts. */
 const NAMES = ['cart', 'session', 'language', 'region', 'cursor']
 const POOL = 1024
 const values = Array.from({ length: POOL }, (_, id) => echoText(id))
 
 const [storeName, path = ''] = process.argv.slice(2)
-/** Of several processes on one file, each has a name of its own. */
+/** Each of several processes on one file writes its own name. */
 const name = `of process ${process.pid}`
 let written = 0
 
@@ -28,7 +28,7 @@ async function readLoop(limit: Limit): Promise<Outcome> {
   while (tally.running) {
     const kept = await store.read()
     if (kept['cursor'] === values[4]) tally.countRight()
-    else tally.countWrong('What was read is not what had been written.')
+    else tally.countWrong('The value that was read is not the value that was written.')
   }
   return tally.outcome()
 }
@@ -43,7 +43,7 @@ async function writeLoop(limit: Limit): Promise<Outcome> {
   }
   const outcome = tally.outcome()
   const { [name]: kept } = await store.read()
-  return kept === value ? outcome : { ...outcome, wrong: 1, firstWrong: 'The last write of a process is not there.' }
+  return kept === value ? outcome : { ...outcome, wrong: 1, firstWrong: 'The last write of a process is missing.' }
 }
 
 serveRequests({ read: readLoop, write: writeLoop })

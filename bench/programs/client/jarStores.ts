@@ -1,4 +1,4 @@
-/** What is measured of a jar, and of what it stands on: a table and two prepared statements. */
+/** The measured stores: a jar in memory, a jar in SQLite, and a SQLite table with two prepared statements. */
 import { DatabaseSync } from 'node:sqlite'
 import { memoryJar, sqliteJar } from 'pannier/state'
 
@@ -21,7 +21,7 @@ export function openStore(store: StoreName, path: string): Store {
   }
 }
 
-/** The baseline: the same rows, log and transactions, without keys that are made safe, limits, ages or news. */
+/** The baseline: the same rows, log and transactions, without safe keys, limits, ages or change notifications. */
 function statements(path: string): Store {
   const database = new DatabaseSync(path, { timeout: 5_000 })
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;

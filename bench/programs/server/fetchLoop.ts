@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type AnyAnswer, isEcho } from '../../load/echoScript.ts'
+import { type UncheckedResponse, isEcho } from '../../load/echoScript.ts'
 import { type Limit, type Outcome, Tally } from '../../load/load.ts'
 import { echoText, httpHeaders, MCP_PATH, toolCall } from '../../load/messages.ts'
 
@@ -12,8 +12,8 @@ const url = `http://127.0.0.1${MCP_PATH}`
 const bodies = Array.from({ length: POOL }, (_, id) => toolCall(id, 'echo', { text: echoText(id) }))
 
 /**
- * Calls a fetch handler in its own process: `Request` in, `Response` out, both read and checked. Calls come in
- * groups with a turn of the event loop between them, as they would from a socket.
+ * Calls a fetch handler in its own process, and reads and checks each `Response`. Calls are made in groups with a turn
+ * of the event loop between them, as if they came from a socket.
  */
 export async function fetchLoop(fetch: Fetch, limit: Limit): Promise<Outcome> {
   const tally = new Tally(limit)
@@ -28,7 +28,7 @@ async function callOnce(fetch: Fetch, id: number, tally: Tally): Promise<void> {
   const body = bodies[id] ?? ''
   const response = await fetch(new Request(url, { method: 'POST', headers: httpHeaders('echo'), body }))
   const text = await response.text()
-  const answer: AnyAnswer = response.status === 200 ? JSON.parse(text) : {}
+  const answer: UncheckedResponse = response.status === 200 ? JSON.parse(text) : {}
   if (isEcho(answer, id)) tally.countRight()
   else tally.countWrong(`${response.status} ${text.slice(0, 300)}`)
 }

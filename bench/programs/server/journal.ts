@@ -1,6 +1,6 @@
 /**
- * A tool that asks one question after another. Its n-th round carries n - 1 answers in its state. The flow is walked
- * once and every round's request kept; as the server is stateless, each can then be sent again and timed.
+ * A tool that asks one question after another. Its n-th round has n - 1 answers in its state. The whole call is made
+ * once and the request of each round is kept; the server is stateless, so each can then be sent again and timed.
  */
 import { createServer } from 'pannier/server'
 import { newKey } from 'pannier/state'
@@ -32,7 +32,7 @@ async function send(body: string): Promise<{ result: Record<string, unknown> }> 
 }
 
 /** The requests of all rounds, the first at index 1. */
-async function walk(questions: number): Promise<{ body: string; stateLength: number }[]> {
+async function collectRequests(questions: number): Promise<{ body: string; stateLength: number }[]> {
   const requests = [{ body: '', stateLength: 0 }]
   let retry: Retry | undefined
   for (let round = 1; round <= questions; round++) {
@@ -50,9 +50,9 @@ async function walk(questions: number): Promise<{ body: string; stateLength: num
 
 let requests: { body: string; stateLength: number }[] = []
 
-/** Sends each of these rounds in turn, again and again. */
+/** Sends the requests of these rounds in turn, until the time is over. */
 async function timeRounds(detail: { rounds: number[]; ms: number }): Promise<{ timings: RoundTiming[] }> {
-  if (requests.length === 0) requests = await walk(Math.max(...detail.rounds))
+  if (requests.length === 0) requests = await collectRequests(Math.max(...detail.rounds))
   const timings = detail.rounds.map((round) => ({
     round,
     stateLength: requests[round]?.stateLength ?? 0,

@@ -1,4 +1,4 @@
-/** Ours, every check on. */
+/** Pannier, with all its checks. */
 import { createServer } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { z } from 'zod'

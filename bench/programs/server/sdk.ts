@@ -1,4 +1,4 @@
-/** The official SDK v2, written and mounted as its documentation shows it (docs/serving, docs/servers/input-required). */
+/** The official SDK v2, used as its documentation shows (docs/serving, docs/servers/input-required). */
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { localhostHostValidation, localhostOriginValidation, toNodeHandler } from '@modelcontextprotocol/node'

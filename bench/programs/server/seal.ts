@@ -1,4 +1,4 @@
-/** Seals and opens journals of three sizes; the answers are microseconds per operation, in batches. */
+/** Seals and opens states of several sizes; the results are microseconds for one operation, measured in batches. */
 import { createKeyring, createSealer, newKey } from 'pannier/state'
 import { serveRequests } from '../ipc.ts'
 
@@ -12,7 +12,7 @@ export interface SealTiming {
 const binding = { principal: 'ann' }
 const sealer = createSealer({ keyring: createKeyring(newKey()), audience: 'bench' })
 
-/** Words, not noise and not one letter: what people answer deflates, but not to nothing. */
+/** Words, because they compress as well as answers of people do; noise or a repeated letter would not. */
 function proseOf(bytes: number): string {
   const words = ['resolved', 'duplicate', 'of', 'bug', 'by', 'ann', 'because', 'the', 'gateway', 'was', 'restarted']
   let seed = 42

@@ -1,13 +1,13 @@
-/** How long it takes from an answer until the run goes on with it, in this process or in another one that works. */
+/** The time from an answer until a worker, in this process or in another one, goes on with the run. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lease, TaskEngine, TaskRecord } from 'pannier/tasks'
 import { newTask } from './engineStore.ts'
 import { OWNER, TOOL } from './store.ts'
 
-/** Milliseconds until the run is entered. */
+/** Milliseconds until the run starts again. */
 export interface AnswerTime {
   sinceCalled: number
-  /** Nothing when the run has begun before the answer's promise is resolved. */
+  /** 0 when the run starts before the promise of `answer` is resolved. */
   sinceReturned: number
 }
 
@@ -17,17 +17,17 @@ const QUESTION = {
   params: { mode: 'form', message: 'Deploy?', requestedSchema: { type: 'object', properties: {} } },
 } as const
 const ANSWER = { action: 'accept', content: {} }
-// Longer than any engine's look around, so that answers come at any moment of it.
+// Longer than the poll interval of any engine, so that answers come at any moment of it.
 const LONGEST_PAUSE_MS = 50
 
-/** A worker whose tasks ask once, and end with the time when they were run again. */
+/** A worker whose tasks ask a question once, and end with the time at which they ran again. */
 export function workOnAnswers(engine: TaskEngine): void {
   engine.work({ tools: [TOOL], concurrency: 1, run: askOrEnd })
 }
 
 async function askOrEnd(lease: Lease): Promise<void> {
-  const enteredAt = now()
-  if (lease.journal.answers.has(KEY)) return lease.end({ status: 'completed', result: { enteredAt } })
+  const startedAt = now()
+  if (lease.journal.answers.has(KEY)) return lease.end({ status: 'completed', result: { startedAt } })
   return lease.ask([{ key: KEY, request: QUESTION, question: undefined, times: 1 }], undefined)
 }
 
@@ -45,8 +45,8 @@ async function timeOne(engine: TaskEngine): Promise<AnswerTime> {
   await engine.answer(id, OWNER, { accepted: new Map([[KEY, ANSWER]]), refused: new Set() })
   const returnedAt = now()
   const { result } = await waitForStatus(engine, id, 'completed')
-  const enteredAt = Number(result?.['enteredAt'])
-  return { sinceCalled: enteredAt - calledAt, sinceReturned: Math.max(0, enteredAt - returnedAt) }
+  const startedAt = Number(result?.['startedAt'])
+  return { sinceCalled: startedAt - calledAt, sinceReturned: Math.max(0, startedAt - returnedAt) }
 }
 
 async function waitForStatus(engine: TaskEngine, id: string, status: TaskRecord['status']): Promise<TaskRecord> {
@@ -64,7 +64,7 @@ async function waitForStatus(engine: TaskEngine, id: string, status: TaskRecord[
   }
 }
 
-/** The same clock in all processes of a machine. */
+/** A clock that all processes of a machine share. */
 function now(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

@@ -1,4 +1,4 @@
-/** Tasks kept by an engine: what is loaded is its interface, as the desk and the runner use it. */
+/** Tasks kept by an engine, used through the same interface as by the task service and the runner. */
 import { randomUUID } from 'node:crypto'
 import type { Lease, NewTask, TaskEngine } from 'pannier/tasks'
 import { inParallel, loopInParallel } from './parallel.ts'
@@ -17,68 +17,68 @@ import {
 
 type Run = (lease: Lease) => Promise<void>
 
-const MOST_RUNS = 64
+const MAX_RUNS = 64
 
 export class EngineStore implements TaskStore {
   readonly #engine: TaskEngine
   readonly #runs = new Map<string, Run>()
   readonly writeCounts: () => Promise<WriteCounts>
 
-  /** The engine is open, and works for this from here on. */
+  /** Starts a worker on an open engine. */
   constructor(engine: TaskEngine, written: () => Promise<WriteCounts>) {
     this.#engine = engine
     this.writeCounts = written
-    engine.work({ tools: [TOOL], concurrency: MOST_RUNS, run: (lease) => this.#run(lease) })
+    engine.work({ tools: [TOOL], concurrency: MAX_RUNS, run: (lease) => this.#run(lease) })
   }
 
   async tasks(inFlight: number): Promise<TaskSession> {
     const last = new Map<number, string>()
     return {
-      run: (limit) => loopInParallel(limit, inFlight, async (lane) => void last.set(lane, await this.#oneTask())),
+      run: (limit) => loopInParallel(limit, inFlight, async (loop) => void last.set(loop, await this.#oneTask())),
       close: async () => {
         const records = await Promise.all(Array.from(last.values(), (id) => this.#engine.read(id, OWNER)))
         const areRight = records.every((task) => JSON.stringify(task?.result) === JSON.stringify(RESULT))
-        return areRight ? undefined : 'A task that had ended has no result.'
+        return areRight ? undefined : 'A task that has ended has no result.'
       },
     }
   }
 
   async steps(inFlight: number): Promise<TaskSession> {
-    const runs = await inParallel(inFlight, () => this.#begunRun())
+    const runs = await inParallel(inFlight, () => this.#startRun())
     return {
-      run: (limit) => loopInParallel(limit, inFlight, async (lane) => runs[lane]?.step()),
+      run: (limit) => loopInParallel(limit, inFlight, async (loop) => runs[loop]?.step()),
       close: async () => {
         const found = await Promise.all(runs.map((run) => this.#stepsAfter(run)))
-        const areThere = found.every((count, lane) => count === runs[lane]?.steps)
-        return areThere ? undefined : 'A step that was committed is not there.'
+        const areThere = found.every((count, loop) => count === runs[loop]?.steps)
+        return areThere ? undefined : 'A committed step is missing.'
       },
     }
   }
 
   async #oneTask(): Promise<string> {
     const task = newTask()
-    const { promise: over, resolve } = Promise.withResolvers<void>()
+    const { promise: ended, resolve } = Promise.withResolvers<void>()
     this.#runs.set(task.id, async (lease) => {
       await lease.end({ status: 'completed', result: RESULT })
       resolve()
     })
     await this.#engine.create(task)
-    await over
+    await ended
     this.#runs.delete(task.id)
     return task.id
   }
 
-  /** A task whose run has begun, and goes on until it is left. */
-  async #begunRun(): Promise<StartedRun> {
+  /** Starts a run that stays open until `leave` is called. */
+  async #startRun(): Promise<StartedRun> {
     const task = newTask()
-    const begun = new Promise<StartedRun>((resolve) => {
+    const started = new Promise<StartedRun>((resolve) => {
       this.#runs.set(task.id, (lease) => new Promise((leave) => resolve(new StartedRun(lease, leave))))
     })
     await this.#engine.create(task)
-    return begun
+    return started
   }
 
-  /** How many steps the next run of a task finds. */
+  /** The number of steps that the next run of a task finds. */
   async #stepsAfter({ lease, leave }: StartedRun): Promise<number> {
     const found = Promise.withResolvers<number>()
     this.#runs.set(lease.id, async (next) => {
@@ -100,7 +100,7 @@ export class EngineStore implements TaskStore {
 class StartedRun {
   readonly lease: Lease
   readonly leave: () => void
-  /** How many it has committed. */
+  /** How many steps it has committed. */
   steps = 0
 
   constructor(lease: Lease, leave: () => void) {

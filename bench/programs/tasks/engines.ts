@@ -1,7 +1,7 @@
 import { postgres, postgresEngine, sqliteEngine, type TaskEngine } from 'pannier/tasks'
 import { AUDIENCE } from './store.ts'
 
-/** Where tasks lie: in a file, or in a schema of a database. */
+/** Where tasks are stored: a SQLite file, or a schema of a PostgreSQL database. */
 export type StoreLocation =
   | { readonly database: 'SQLite'; readonly path: string }
   | { readonly database: 'PostgreSQL'; readonly url: string; readonly schema: string }
@@ -13,8 +13,9 @@ export interface OpenEngine {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-export async function openEngine(place: StoreLocation): Promise<OpenEngine> {
-  const opened = place.database === 'SQLite' ? openSqlite(place.path) : openPostgres(place.url, place.schema)
+export async function openEngine(location: StoreLocation): Promise<OpenEngine> {
+  const opened =
+    location.database === 'SQLite' ? openSqlite(location.path) : openPostgres(location.url, location.schema)
   await opened.engine.open({ audience: AUDIENCE, logger: () => silent })
   return opened
 }

@@ -1,20 +1,20 @@
 import { type Limit, type Outcome, Tally } from '../../load/load.ts'
 
-/** Does the same several times at once. */
-export function inParallel<T>(lanes: number, work: (lane: number) => Promise<T>): Promise<T[]> {
-  return Promise.all(Array.from({ length: lanes }, (_, lane) => work(lane)))
+/** Does the work several times in parallel. */
+export function inParallel<T>(loops: number, work: (loop: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: loops }, (_, loop) => work(loop)))
 }
 
-/** Does it again and again in each lane, until the limit is reached. */
+/** Repeats the work in several parallel loops, until the limit is reached. */
 export async function loopInParallel(
   limit: Limit,
-  lanes: number,
-  once: (lane: number) => Promise<void>,
+  loops: number,
+  once: (loop: number) => Promise<void>,
 ): Promise<Outcome> {
   const tally = new Tally(limit)
-  await inParallel(lanes, async (lane) => {
+  await inParallel(loops, async (loop) => {
     while (tally.running) {
-      await once(lane)
+      await once(loop)
       tally.countRight()
     }
   })

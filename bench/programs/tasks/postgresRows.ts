@@ -3,20 +3,20 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { PoolClient } from 'pg'
 import { ARGS, CALLER, OWNER, RESULT, STEP, TOOL } from './store.ts'
 
-/** A task, and the job that stands for it in the queue. */
+/** A task, and its job in the queue. */
 export interface QueuedTask {
   task: string
   job: string
 }
 
-/** Whatever runs a statement: a connection, or a pool where each is a transaction of its own. */
-export type Runs = Pick<PoolClient, 'query'>
+/** Runs a statement: a connection, or a pool, where each statement is its own transaction. */
+export type Queryable = Pick<PoolClient, 'query'>
 
 const KEEP_MS = 604_800_000
-const HELD_SECONDS = 11.25
+const LEASE_SECONDS = 11.25
 const RETENTION_SECONDS = 2_147_483_647
 const [args, caller, result, step] = [ARGS, CALLER, RESULT, STEP].map((value) => JSON.stringify(value))
-// The engine finds tasks by digests. Here nobody looks for them, so noise of the same length does.
+// The engine finds tasks by digests. They are not searched for here, so random bytes of the same length are enough.
 const DIGEST_BYTES = 32
 const owner = Buffer.alloc(DIGEST_BYTES, OWNER)
 
@@ -33,7 +33,7 @@ export class PostgresRows {
     this.#queue = queue
   }
 
-  async addTask(on: Runs): Promise<QueuedTask> {
+  async addTask(on: Queryable): Promise<QueuedTask> {
     const [job, id] = [randomUUID(), randomUUID()]
     const text = `INSERT INTO ${this.#tasks} (address, owner, id, tool, args, caller, call_id, round, call, queue, job,
         status)
@@ -44,40 +44,40 @@ export class PostgresRows {
     return { task: rows[0]?.task ?? '', job }
   }
 
-  /** Jobs that can be fetched now, or when a lease is over. */
-  async addJobs(on: Runs, added: readonly QueuedTask[], when: 'now' | 'later'): Promise<void> {
+  /** Adds jobs that can be fetched now, or when a lease has expired. */
+  async addJobs(on: Queryable, added: readonly QueuedTask[], when: 'now' | 'later'): Promise<void> {
     const text = `INSERT INTO ${this.#jobs} (id, name, data, start_after, keep_until, policy)
       SELECT id, $1, jsonb_build_object('task', task), now() + $2 * interval '1s', now() + $3 * interval '1s', 'standard'
       FROM unnest($4::uuid[], $5::text[]) AS given (id, task)`
-    const afterSeconds = when === 'now' ? 0 : HELD_SECONDS
+    const afterSeconds = when === 'now' ? 0 : LEASE_SECONDS
     const values = [this.#queue, afterSeconds, RETENTION_SECONDS, idsOf(added), added.map(({ task }) => task)]
     await on.query({ name: 'jobs', text, values })
   }
 
-  async fetchJobs(on: Runs, fetched: readonly QueuedTask[]): Promise<void> {
+  async fetchJobs(on: Queryable, fetched: readonly QueuedTask[]): Promise<void> {
     const text = `UPDATE ${this.#jobs} SET state = 'active', started_on = now(), heartbeat_on = now()
       WHERE name = $1 AND id = ANY($2::uuid[])`
     await on.query({ name: 'fetch', text, values: [this.#queue, idsOf(fetched)] })
   }
 
-  async removeJobs(on: Runs, removed: readonly QueuedTask[]): Promise<void> {
+  async removeJobs(on: Queryable, removed: readonly QueuedTask[]): Promise<void> {
     const text = `DELETE FROM ${this.#jobs} WHERE name = $1 AND id = ANY($2::uuid[])`
     await on.query({ name: 'remove', text, values: [this.#queue, idsOf(removed)] })
   }
 
-  /** Leases tasks, which have another job from then on. */
-  async hold(on: Runs, held: readonly QueuedTask[]): Promise<void> {
+  /** Leases tasks, and gives each a new job. */
+  async lease(on: Queryable, held: readonly QueuedTask[]): Promise<void> {
     const text = `UPDATE ${this.#tasks} AS t SET epoch = 1, held = true, job = given.job
       FROM unnest($1::bigint[], $2::uuid[]) AS given (task, job) WHERE t.task = given.task`
     await on.query({ name: 'hold', text, values: [held.map(({ task }) => task), idsOf(held)] })
   }
 
-  async addStep(on: Runs, { task }: QueuedTask, key: string): Promise<void> {
+  async addStep(on: Queryable, { task }: QueuedTask, key: string): Promise<void> {
     const text = `INSERT INTO ${this.#steps} (task, key, value) VALUES ($1, $2, $3)`
     await on.query({ name: 'step', text, values: [task, JSON.stringify(key), step] })
   }
 
-  async end(on: Runs, { task }: QueuedTask): Promise<void> {
+  async end(on: Queryable, { task }: QueuedTask): Promise<void> {
     const text = `UPDATE ${this.#tasks} SET held = false, job = NULL, version = 2, updated_at = now(),
         status = 'completed', result = $2, expires_at = now() + $3 * interval '1ms' WHERE task = $1`
     await on.query({ name: 'end', text, values: [task, result, KEEP_MS] })

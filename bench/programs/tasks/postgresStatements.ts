@@ -2,8 +2,8 @@
  * The baseline of the PostgreSQL engine: the rows that it and pg-boss write, in their own tables and transactions, by
  * prepared statements alone.
  *
- * Tasks that are ready are taken together, as the engine does with those that came while it took others. Nothing is
- * looked for, checked, parsed or told to anybody.
+ * Ready tasks are claimed in batches, as the engine does with tasks that were created while it claimed others. Nothing
+ * is searched, checked, parsed or notified.
  */
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
@@ -14,13 +14,13 @@ import { openEngine } from './engines.ts'
 import { stepKey, type TaskSession, type TaskStore } from './store.ts'
 import { postgresWriteCounts } from './writeCounts.ts'
 
-const MOST_TAKEN = 16
-/** Each statement is planned once, and not for the empty tables that are here at first. */
+const MAX_CLAIMED = 16
+/** Each statement is planned once, with indexes, although the tables are empty at first. */
 const PLANNING = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off'
 
 interface Waiting {
   queued: QueuedTask
-  onTaken(taken: QueuedTask): void
+  onClaimed(claimed: QueuedTask): void
 }
 
 export async function postgresStatements(url: string, schema: string): Promise<TaskStore> {
@@ -28,7 +28,7 @@ export async function postgresStatements(url: string, schema: string): Promise<T
   return new PostgresStatements(pool, new PostgresRows(schema, await makeTables(url, schema, pool)))
 }
 
-/** Lets the engine run one task: then its tables and its queue are there. Gives the name of the queue. */
+/** Runs one task with the engine, which creates its tables and its queue. Returns the name of the queue. */
 async function makeTables(url: string, schema: string, pool: pg.Pool): Promise<string> {
   const { engine, close } = await openEngine({ database: 'PostgreSQL', url, schema })
   const session = await new EngineStore(engine, () => postgresWriteCounts(pool)).tasks(1)
@@ -42,7 +42,7 @@ class PostgresStatements implements TaskStore {
   readonly #pool: pg.Pool
   readonly #rows: PostgresRows
   readonly #waiting: Waiting[] = []
-  #isTaking = false
+  #isClaiming = false
 
   constructor(pool: pg.Pool, rows: PostgresRows) {
     this.#pool = pool
@@ -50,16 +50,16 @@ class PostgresStatements implements TaskStore {
   }
 
   async tasks(inFlight: number): Promise<TaskSession> {
-    const once = async (): Promise<void> => this.#end(await this.#take(await this.#create()))
+    const once = async (): Promise<void> => this.#end(await this.#claim(await this.#create()))
     return { run: (limit) => loopInParallel(limit, inFlight, once), close: async () => undefined }
   }
 
   async steps(inFlight: number): Promise<TaskSession> {
-    const runs = await inParallel(inFlight, async () => ({ ...(await this.#take(await this.#create())), steps: 0 }))
+    const runs = await inParallel(inFlight, async () => ({ ...(await this.#claim(await this.#create())), steps: 0 }))
     return {
       run: (limit) =>
-        loopInParallel(limit, inFlight, async (lane) => {
-          const run = runs[lane]
+        loopInParallel(limit, inFlight, async (loop) => {
+          const run = runs[loop]
           if (run !== undefined) await this.#rows.addStep(this.#pool, run, stepKey(++run.steps))
         }),
       close: async () => {
@@ -74,47 +74,47 @@ class PostgresStatements implements TaskStore {
   }
 
   #create(): Promise<QueuedTask> {
-    return this.#together(async (client) => {
+    return this.#inTransaction(async (client) => {
       const queued = await this.#rows.addTask(client)
       await this.#rows.addJobs(client, [queued], 'now')
       return queued
     })
   }
 
-  #end(taken: QueuedTask): Promise<void> {
-    return this.#together(async (client) => {
-      await this.#rows.end(client, taken)
-      await this.#rows.removeJobs(client, [taken])
+  #end(claimed: QueuedTask): Promise<void> {
+    return this.#inTransaction(async (client) => {
+      await this.#rows.end(client, claimed)
+      await this.#rows.removeJobs(client, [claimed])
     })
   }
 
-  #take(queued: QueuedTask): Promise<QueuedTask> {
-    return new Promise((onTaken, reject) => {
-      this.#waiting.push({ queued, onTaken })
-      this.#takeAll().catch(reject)
+  #claim(queued: QueuedTask): Promise<QueuedTask> {
+    return new Promise((onClaimed, reject) => {
+      this.#waiting.push({ queued, onClaimed })
+      this.#claimWaiting().catch(reject)
     })
   }
 
-  async #takeAll(): Promise<void> {
-    if (this.#isTaking) return
-    this.#isTaking = true
-    while (this.#waiting.length > 0) await this.#takeSome(this.#waiting.splice(0, MOST_TAKEN))
-    this.#isTaking = false
+  async #claimWaiting(): Promise<void> {
+    if (this.#isClaiming) return
+    this.#isClaiming = true
+    while (this.#waiting.length > 0) await this.#claimBatch(this.#waiting.splice(0, MAX_CLAIMED))
+    this.#isClaiming = false
   }
 
-  async #takeSome(some: readonly Waiting[]): Promise<void> {
-    const fetched = some.map(({ queued }) => queued)
-    const taken = fetched.map(({ task }) => ({ task, job: randomUUID() }))
-    await this.#together(async (client) => {
+  async #claimBatch(batch: readonly Waiting[]): Promise<void> {
+    const fetched = batch.map(({ queued }) => queued)
+    const claimed = fetched.map(({ task }) => ({ task, job: randomUUID() }))
+    await this.#inTransaction(async (client) => {
       await this.#rows.fetchJobs(client, fetched)
-      await this.#rows.hold(client, taken)
+      await this.#rows.lease(client, claimed)
       await this.#rows.removeJobs(client, fetched)
-      await this.#rows.addJobs(client, taken, 'later')
+      await this.#rows.addJobs(client, claimed, 'later')
     })
-    for (const [index, { onTaken }] of some.entries()) onTaken(taken[index] ?? { task: '', job: '' })
+    for (const [index, { onClaimed }] of batch.entries()) onClaimed(claimed[index] ?? { task: '', job: '' })
   }
 
-  async #together<T>(write: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async #inTransaction<T>(write: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect()
     await client.query('BEGIN')
     const written = await write(client)

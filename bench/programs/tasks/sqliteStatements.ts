@@ -1,8 +1,9 @@
 /**
- * The baseline of the SQLite engine: the rows it writes, in its own tables and transactions, by prepared statements alone.
+ * The baseline of the SQLite engine: the rows it writes, in its own tables and transactions, by prepared statements
+ * alone.
  *
- * Everything that is in flight is committed together, as the engine does with what comes in one turn of the event loop.
- * Nothing is looked up, checked, parsed or told to anybody.
+ * Everything in flight is one commit, as the engine does with everything that comes in one turn of the event loop.
+ * Nothing is searched, checked, parsed or notified.
  */
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -43,7 +44,7 @@ export async function sqliteStatements(path: string): Promise<TaskStore> {
   }
 }
 
-/** Does all that is in flight in one go, again and again. */
+/** Does everything in flight as one batch, and repeats that until the limit is reached. */
 function loopInBatches(limit: Limit, inFlight: number, once: () => void): Outcome {
   const tally = new Tally(limit)
   while (tally.running) {
@@ -55,13 +56,13 @@ function loopInBatches(limit: Limit, inFlight: number, once: () => void): Outcom
 
 async function nothing(): Promise<undefined> {}
 
-/** Each of these is a transaction. */
+/** Each function is one transaction. */
 function rowsIn(path: string) {
   const database = new DatabaseSync(path, { timeout: 5000 })
   database.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON')
-  const { inTransaction, nextChange, insertTask, insertCall, take, end, insertStep } = prepare(database)
+  const { inTransaction, nextChange, insertTask, insertCall, claim, end, insertStep } = prepare(database)
   return {
-    /** Tasks that are leased to this worker. */
+    /** Creates tasks that are leased to this worker. */
     create: (count: number): number[] =>
       inTransaction(() => {
         const [now, change] = [Date.now(), nextChange()]
@@ -70,7 +71,7 @@ function rowsIn(path: string) {
           const { lastInsertRowid } = insertTask.run(audience, id, owner, call, tool, now, now, change)
           const task = Number(lastInsertRowid)
           insertCall.run(task, args, caller)
-          take.run(WORKER, task)
+          claim.run(WORKER, task)
           return task
         })
       }),
@@ -109,7 +110,7 @@ function prepare(database: DatabaseSync) {
        VALUES (?, ?, ?, ?, ?, 'working', 0, ?, ?, ?, 0, 0)`,
     ),
     insertCall: database.prepare('INSERT INTO calls (task, args, caller) VALUES (?, ?, ?)'),
-    take: database.prepare('UPDATE tasks SET worker = ?, epoch = 1 WHERE number = ?'),
+    claim: database.prepare('UPDATE tasks SET worker = ?, epoch = 1 WHERE number = ?'),
     insertStep: database.prepare('INSERT INTO steps (task, key, done, value) VALUES (?, ?, 1, ?)'),
     end: database.prepare(
       `UPDATE tasks SET status = 'completed', outcome = ?, worker = NULL, epoch = 2, expires_at = ?, updated_at = ?,

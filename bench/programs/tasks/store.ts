@@ -1,28 +1,28 @@
-/** What is measured of tasks, whether an engine keeps them or bare statements write its rows. */
+/** The interface of the measured task stores: an engine, or prepared statements that write the same rows. */
 import type { Limit, Outcome } from '../../load/load.ts'
 
 export interface TaskLoad {
   kind: 'tasks' | 'steps'
-  /** Each is followed by the next as soon as it is over. */
+  /** The next one begins as soon as one has ended. */
   inFlight: number
 }
 
 export interface TaskStore {
-  /** Tasks that are made and end at once. One is over when its end is on the disk. */
+  /** Tasks that are created and end at once. A task has ended when its end is committed. */
   tasks(inFlight: number): Promise<TaskSession>
-  /** Steps of so many runs, which have begun; in each one is committed after the other. */
+  /** Steps of open runs; each run commits one step after the other. */
   steps(inFlight: number): Promise<TaskSession>
-  /** So far, by everybody who uses the store. */
+  /** Writes so far, by all users of the store. */
   writeCounts(): Promise<WriteCounts>
 }
 
 export interface TaskSession {
   run(limit: Limit): Promise<Outcome>
-  /** Ends what has begun, and says what is wrong with it. */
+  /** Ends the open runs. Returns what is wrong with the results, if anything. */
   close(): Promise<string | undefined>
 }
 
-/** What has reached the store, as the store itself counts it. */
+/** What was written to the store, as the store itself counts it. */
 export interface WriteCounts {
   commits: number
   bytes: number
@@ -32,7 +32,7 @@ export const AUDIENCE = 'bench'
 export const OWNER = 'ann'
 export const TOOL = 'deploy'
 
-/** What a task of the usual size holds. */
+/** The content of a task of usual size. */
 export const ARGS = { repository: 'example/pannier', branch: 'main', environment: 'staging', dryRun: false }
 export const CALLER = { principal: OWNER, protocol: '2026-07-28', client: { name: 'bench', version: '1.0.0' } }
 export const RESULT = { content: [{ type: 'text', text: 'Deployed example/pannier (main) to staging.' }] }
