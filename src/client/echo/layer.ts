@@ -8,7 +8,7 @@
  */
 import { ECHO_META_KEY, isObject, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { childLines, hasChild } from '../transports/childLines.ts'
+import { childLines, hasChild } from './childLines.ts'
 import { echoLines } from './lines.ts'
 import { declaringEcho } from './states.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'

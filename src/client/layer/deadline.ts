@@ -6,7 +6,7 @@
  */
 import { hasEnvelope, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
-import { hasChild } from '../transports/childLines.ts'
+import { hasChild } from '../echo/childLines.ts'
 import { answerIn, sendFailure } from '../sendFailure.ts'
 import { Silences, type Silent } from './idleTimers.ts'
 import { timerMs } from '../timerMs.ts'

@@ -8,9 +8,9 @@
  */
 import { isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { hasChild } from '../transports/childLines.ts'
+import { hasChild } from '../echo/childLines.ts'
 import { ClientError } from '../errors.ts'
-import { ModernListening } from './listening.ts'
+import { ModernListening } from './subscriptions.ts'
 import { ModernStreams } from './streams.ts'
 import { plainLine } from '../safeText.ts'
 import { timerMs } from '../timerMs.ts'

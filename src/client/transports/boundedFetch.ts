@@ -5,7 +5,7 @@
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { ClientError } from '../errors.ts'
 import { isEventStream, withBody } from './eventStream.ts'
-import { MAX_MESSAGE_BYTES } from '../messageLimit.ts'
+import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
 
 export function boundedFetch(fetch: FetchLike, maxBytes = MAX_MESSAGE_BYTES): FetchLike {
   return async (url, init) => {

@@ -1,6 +1,6 @@
 /** The events of an HTTP answer, seen and changed on their way to the transport. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { MAX_MESSAGE_BYTES } from '../messageLimit.ts'
+import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
 
 /** A server that wants us back without a pause gets one, all the same. */
 const LEAST_RETRY_MS = 100

@@ -1,7 +1,7 @@
 /** The lower seams: how messages reach the server, over HTTP or by the lines of a process, with `echo` in place. */
 import { type FetchLike, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import type { Address, CommandAddress, HttpAddress } from '../config/address.ts'
-import { type Authorizer, authorizedFetch } from './authorizedFetch.ts'
+import { type Authorizer, authorizedFetch } from './authorization.ts'
 import { boundedFetch } from './boundedFetch.ts'
 import { ChildTransport } from './child.ts'
 import { echoFetch } from '../echo/fetch.ts'

@@ -1,4 +1,4 @@
-import { MAX_MESSAGE_BYTES } from '../messageLimit.ts'
+import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d

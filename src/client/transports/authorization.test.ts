@@ -1,6 +1,6 @@
 import type { OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
 import { describe, expect, test } from 'vitest'
-import { type Authorizer, authorizedFetch } from './authorizedFetch.ts'
+import { type Authorizer, authorizedFetch } from './authorization.ts'
 
 const SERVER = 'https://mcp.example.com/mcp'
 const ISSUER = 'https://auth.example.com'

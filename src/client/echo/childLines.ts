@@ -5,8 +5,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { LayerHandlers } from '../layer/layer.ts'
-import type { SwiftSeam } from '../echo/lines.ts'
-import { lineReader } from './lineReader.ts'
+import type { SwiftSeam } from './lines.ts'
+import { lineReader } from '../transports/lineReader.ts'
 
 const NEWLINE = 0x0a
 
