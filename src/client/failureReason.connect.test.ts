@@ -1,6 +1,6 @@
 import { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
-import { connectFailure } from './connectFailure.ts'
+import { connectFailure } from './failureReason.ts'
 import { ClientError } from './errors.ts'
 
 const attempt = { name: 'https://a.example/mcp', timeoutMs: 2_000, ended: undefined }

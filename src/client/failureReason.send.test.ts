@@ -2,7 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError 
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ClientError } from './errors.ts'
-import { answerIn, sendFailure } from './sendFailure.ts'
+import { answerIn, sendFailure } from './failureReason.ts'
 
 const network = new TypeError('fetch failed', { cause: Object.assign(new Error('secret'), { code: 'UND_ERR_SOCKET' }) })
 const http = (status: number) => new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'secret', { status })

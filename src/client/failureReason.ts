@@ -1,6 +1,8 @@
 /** What an error of the SDK, of `fetch` or of a process means, in a few words. What a server wrote is no part of them. */
-import { SdkError, SdkErrorCode, UnauthorizedError } from '@modelcontextprotocol/client'
-import { isObject } from '../protocol/index.ts'
+import { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client'
+import { isObject, type RequestId } from '../protocol/index.ts'
+import { ClientError } from './errors.ts'
+import type { WireMessage } from './layer/transport.ts'
 
 export interface FailureReason {
   /** The server wants to know who calls, or does not let them. */
@@ -29,7 +31,7 @@ export function failureReason(error: unknown): FailureReason {
 type Cause = Record<string, unknown>
 
 /** The error and what caused it. The SDK keeps some causes in `data`, and `fetch` keeps several in one. */
-export function* causesOf(error: unknown, depth = 0): Generator<Cause> {
+function* causesOf(error: unknown, depth = 0): Generator<Cause> {
   if (!isObject(error) || depth > 8) return
   yield error
   const { cause, errors } = error
@@ -90,3 +92,90 @@ const NETWORK_REASONS: ReadonlyMap<unknown, string> = new Map([
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'its certificate cannot be verified.'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another host.'],
 ])
+
+/** Why there is no connection, as a sentence that says what to do. What the server wrote is not part of it. */
+
+interface Attempt {
+  /** The server, as people know it. */
+  readonly name: string
+  readonly timeoutMs: number
+  /** How the server's process ended, if it is one and has. */
+  readonly ended: string | undefined
+}
+
+export function connectFailure(error: unknown, attempt: Attempt): ClientError {
+  const ours = [...causesOf(error)].find((cause) => cause instanceof ClientError)
+  if (ours !== undefined) return ours
+  const reason = failureReason(error)
+  if (reason.isUnauthorized) return unauthorized(attempt.name, error)
+  return new ClientError('CONNECT_FAILED', `Cannot connect to ${attempt.name}: ${whyOf(reason, attempt)}`, {
+    cause: error,
+  })
+}
+
+function unauthorized(server: string, cause: unknown): ClientError {
+  const advice = 'Check the bearer token or header, or log in with OAuth.'
+  return new ClientError('AUTHORIZATION_FAILED', `${server} does not let us in. ${advice}`, { cause })
+}
+
+function whyOf({ isLate, why, status }: FailureReason, { timeoutMs, ended }: Attempt): string {
+  if (isLate) return `it did not answer within ${timeoutMs / 1000} s.`
+  return ended ?? why ?? httpReason(status) ?? 'it does not speak MCP.'
+}
+
+function httpReason(status: number | undefined): string | undefined {
+  if (status === undefined) return undefined
+  if (status === 404 || status === 405) return `there is no MCP endpoint at this path (HTTP ${status}).`
+  return status >= 300 && status < 400
+    ? 'it redirects to another host; use that address.'
+    : `it answers HTTP ${status}.`
+}
+
+/**
+ * What a request fails with that could not be sent, or whose answer could not be read. What is known becomes an error of
+ * ours with a sentence; the rest stays what it is.
+ */
+export function sendFailure(error: unknown): unknown {
+  if (error instanceof ClientError) return error
+  const { isUnauthorized, why } = failureReason(error)
+  if (isUnauthorized) return unauthorized('The server', error)
+  if (error instanceof SdkError) return withoutPage(error)
+  if (isUnreadable(error)) {
+    return new ClientError('MESSAGE_UNREADABLE', 'What the server answered is no message of MCP.', { cause: error })
+  }
+  if (why === undefined) return error
+  const sentence = `There is no answer: ${why} If the request was sent, it may have had effects.`
+  return new ClientError('STREAM_ENDED', sentence, { cause: error })
+}
+
+/** The SDK puts the whole page into the message, and servers put what they were sent into their pages. */
+export function withoutPage(error: Error): Error {
+  if (!(error instanceof SdkHttpError)) return error
+  return new SdkHttpError(error.code, `The server answered HTTP ${error.status}.`, error.data, { cause: error })
+}
+
+/** No JSON, or JSON in which the SDK's schemas find no message. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof SyntaxError || (error instanceof Error && error.name === 'ZodError')
+}
+
+/**
+ * The answer to a request, where it came with a status that is an error. The stateless revision has such answers, as 404
+ * with a method that the server does not know; of 400 alone the SDK's transport reads the body.
+ */
+export function answerIn(error: unknown, id: RequestId): WireMessage | undefined {
+  if (!(error instanceof SdkHttpError) || failureReason(error).isUnauthorized) return undefined
+  const answer = jsonIn(isObject(error.data) ? error.data['text'] : undefined)
+  if (!isObject(answer) || answer['id'] !== id || !isObject(answer['error'])) return undefined
+  const { code, message, data } = answer['error']
+  if (!Number.isInteger(code) || typeof message !== 'string') return undefined
+  return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }
+}
+
+function jsonIn(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -5,7 +5,7 @@ export { createLayer as around, type LayerContext as Ends, type LayerHandlers as
 export type { Authorizer } from './transports/authorization.ts'
 export { byKind } from './answerers/byKind.ts'
 export { clientCode } from './clientCode.ts'
-export { compose } from './layer/compose.ts'
+export { compose } from './layer/layer.ts'
 export { type ConnectOptions, connect } from './connect.ts'
 export { type DeadlineOptions, deadline } from './layer/deadline.ts'
 export { type DefaultsOptions, defaults } from './answerers/defaults.ts'

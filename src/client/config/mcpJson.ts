@@ -7,12 +7,11 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve, sep } from 'node:path'
 import { parseEnv } from 'node:util'
-import { isObject } from '../../protocol/index.ts'
-import type { Address } from './address.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { fieldsOf, type Fields } from './entryFields.ts'
+import type { Address } from './address.ts'
 import { parseCommentedJson } from './jsonc.ts'
-import type { Variables } from './variables.ts'
+import { expandVariables, type Variables } from './variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -133,4 +132,44 @@ async function readText(file: string): Promise<string> {
 
 function invalid(sentence: string): ClientError {
   return new ClientError('CONFIG_INVALID', sentence)
+}
+
+/** The fields of one entry of a configuration file: checked and with their variables put in when they are read. */
+
+interface Fields {
+  has(field: string): boolean
+  text(field: string): string
+  list(field: string): string[]
+  /** A dictionary of strings. Editors also take numbers and booleans there; null leaves a name out. */
+  texts(field: string): Record<string, string>
+}
+
+function fieldsOf(entry: Json, where: string, variables: Variables): Fields {
+  const invalid = (field: string, shape: string): ClientError =>
+    new ClientError('CONFIG_INVALID', `${where}: "${field}" must be ${shape}.`)
+
+  const expanded = (value: unknown, field: string): string => {
+    if (typeof value !== 'string') throw invalid(field, 'a string')
+    return expandVariables(value, variables, `${where}, ${field}`)
+  }
+
+  return {
+    has: (field) => entry[field] !== undefined && entry[field] !== null,
+    text: (field) => expanded(entry[field], field),
+    list: (field) => {
+      const value = entry[field] ?? []
+      if (!Array.isArray(value)) throw invalid(field, 'a list of strings')
+      return value.map((item, index) => expanded(item, `${field}[${index}]`))
+    },
+    texts: (field) => {
+      const value = entry[field] ?? {}
+      if (!isObject(value)) throw invalid(field, 'an object of strings')
+      const present = Object.entries(value).filter(([, item]) => item !== null)
+      return Object.fromEntries(present.map(([name, item]) => [name, expanded(scalar(item), `${field}.${name}`)]))
+    },
+  }
+}
+
+function scalar(value: unknown): unknown {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
 }

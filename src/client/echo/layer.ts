@@ -8,15 +8,14 @@
  */
 import { ECHO_META_KEY, isObject, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { childLines, hasChild } from './childLines.ts'
-import { echoLines } from './lines.ts'
+import { childLines, echoLines } from './lines.ts'
 import { declaringEcho } from './states.ts'
-import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
+import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
 import { cancelledId, isAnswer, isRequest, metaIn, paramsOf } from '../layer/message.ts'
 
 export function echo(): Layer {
   const onLines = { start: childLines(echoLines) }
-  return (transport) => createLayer(transport, (ends) => (hasChild(transport) ? onLines : new EchoInMeta(ends)))
+  return (transport) => createLayer(transport, (ends) => (hasProcess(transport) ? onLines : new EchoInMeta(ends)))
 }
 
 const declare = declaringEcho('meta')

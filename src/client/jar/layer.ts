@@ -5,14 +5,13 @@
  * Of calls in parallel the last result wins, name by name. A result waits for its state to be written, so that whoever
  * sees it and calls again sends what it set.
  */
-import { CLIENT_STATE_EXTENSION, isObject, type Json, type StateScope, stateKey } from '../../protocol/index.ts'
+import { CLIENT_STATE_EXTENSION, isObject, type Json, stateKey, type StateScope } from '../../protocol/index.ts'
 import type { JarChange, JarContents, JarNews, JarOwner, JarStore } from '../../state/index.ts'
-import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { type Declare, declaring, extended } from '../layer/capabilities.ts'
 import { ClientError } from '../errors.ts'
-import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
-import { Turns } from './fifo.ts'
+import { type Declare, declaring, extended } from '../layer/capabilities.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { isRequest, uncacheable, withMeta } from '../layer/message.ts'
+import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 
 export interface JarLayerOptions extends JarOwner {
   /** Hears what was refused or evicted. @default nobody */
@@ -145,4 +144,39 @@ function uncached(message: WireMessage): WireMessage {
 
 function unavailable(cause: unknown): ClientError {
   return new ClientError('JAR_UNAVAILABLE', 'The state kept for a server could not be read or written.', { cause })
+}
+
+/** Who came first goes first, although each may have to get ready before. Nobody waits where nobody is ahead. */
+class Turns {
+  #taken = 0
+  #current = 0
+  readonly #waiting = new Map<number, () => void>()
+
+  /** Whether nobody has a turn. */
+  get areFree(): boolean {
+    return this.#taken === this.#current
+  }
+
+  /** A turn behind all that were taken before. Each must be ended by `pass`. */
+  take(): number {
+    return this.#taken++
+  }
+
+  has(turn: number): boolean {
+    return turn === this.#current
+  }
+
+  /** Comes back when it is this one's turn. */
+  comes(turn: number): Promise<void> {
+    return new Promise((resolve) => this.#waiting.set(turn, resolve))
+  }
+
+  /** The turn goes to the next one, who goes when the work at hand is done. */
+  pass(): void {
+    this.#current++
+    const go = this.#waiting.get(this.#current)
+    if (go === undefined) return
+    this.#waiting.delete(this.#current)
+    go()
+  }
 }

@@ -6,11 +6,10 @@
  */
 import { hasEnvelope, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
-import { hasChild } from '../echo/childLines.ts'
-import { answerIn, sendFailure } from '../sendFailure.ts'
+import { answerIn, sendFailure } from '../failureReason.ts'
 import { Silences, type Silent } from './idleTimers.ts'
 import { timerMs } from '../timerMs.ts'
-import type { Layer, SendOptions, WireMessage } from './transport.ts'
+import { hasProcess, type Layer, type SendOptions, type WireMessage } from './transport.ts'
 import {
   cancelledId,
   envelopeIn,
@@ -36,7 +35,7 @@ export interface DeadlineOptions {
 /** A request with `silenceMs` of silence ends with the code REQUEST_TIMED_OUT, and is cancelled on the server. */
 export function deadline(silenceMs: number, options: DeadlineOptions = {}): Layer {
   const ms = timerMs(silenceMs, 'A deadline')
-  return (transport) => createLayer(transport, (ends) => new Deadline(ends, ms, !hasChild(transport), options))
+  return (transport) => createLayer(transport, (ends) => new Deadline(ends, ms, !hasProcess(transport), options))
 }
 
 interface Waiting extends Silent {

@@ -23,3 +23,8 @@ export interface Transport {
 
 /** Gives a transport of the same kind, with something added. */
 export type Layer = <T extends object>(transport: T) => T
+
+/** Whether a transport starts the server as a child process. The SDK tells such transports by the same two members. */
+export function hasProcess(transport: object): boolean {
+  return 'pid' in transport && 'stderr' in transport
+}

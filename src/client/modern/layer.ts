@@ -8,13 +8,11 @@
  */
 import { isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { hasChild } from '../echo/childLines.ts'
 import { ClientError } from '../errors.ts'
-import { ModernListening } from './subscriptions.ts'
-import { ModernStreams } from './streams.ts'
+import { ModernListening, ModernStreams } from './subscriptions.ts'
 import { plainLine } from '../safeText.ts'
 import { timerMs } from '../timerMs.ts'
-import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
+import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
 import * as wire from '../layer/message.ts'
 
 export interface ModernOptions {
@@ -27,7 +25,7 @@ export interface ModernOptions {
 
 export function modern({ probeMs = 5_000 }: ModernOptions = {}): Layer {
   const ms = timerMs(probeMs, '"probeMs"')
-  return (transport) => createLayer(transport, (ends) => new Modern(ends, hasChild(transport) ? ms : undefined))
+  return (transport) => createLayer(transport, (ends) => new Modern(ends, hasProcess(transport) ? ms : undefined))
 }
 
 /** The codes that only servers of the stateless revision answer with. */

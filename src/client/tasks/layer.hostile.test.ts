@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Loose, settled } from '../../../test/client/fakeTransport.ts'
 import { accept, envelope, form, Script, task, text } from '../../../test/client/taskScript.ts'
-import { compose } from '../layer/compose.ts'
+import { compose } from '../layer/layer.ts'
 import { deadline } from '../layer/deadline.ts'
 import { type TasksOptions, tasks } from './layer.ts'
 import type { Layer } from '../layer/transport.ts'

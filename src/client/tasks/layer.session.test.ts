@@ -5,7 +5,7 @@ import { accept, form, Script, task, text } from '../../../test/client/taskScrip
 import { proves } from '../../../test/proves.ts'
 import sep from '../../../test/tasks/sep2322Tasks.json' with { type: 'json' }
 import type { Asked } from '../questions/answerer.ts'
-import { compose } from '../layer/compose.ts'
+import { compose } from '../layer/layer.ts'
 import { deadline } from '../layer/deadline.ts'
 import { tasks, type TasksOptions } from './layer.ts'
 import type { Layer } from '../layer/transport.ts'

@@ -12,7 +12,8 @@ import {
   type OAuthClientProvider,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
-import { setHeader } from './givenHeader.ts'
+import { ClientError } from '../errors.ts'
+import { plainLine } from '../safeText.ts'
 
 /** An OAuth provider of the SDK that can also tell how the visit to the authorization server ended. */
 export interface Authorizer extends OAuthClientProvider {
@@ -100,4 +101,14 @@ function withToken(init: RequestInit | undefined, token: string | undefined): Re
   const headers = new Headers(init?.headers)
   if (token !== undefined) setHeader(headers, 'authorization', `Bearer ${token}`)
   return { ...init, headers }
+}
+
+/** Sets a header that somebody gave. Where it cannot be sent, the runtime's own error would quote its value. */
+export function setHeader(headers: Headers, name: string, value: string): void {
+  try {
+    headers.set(name, value)
+  } catch {
+    const sentence = `The header "${plainLine(name, 60)}" cannot be sent: HTTP does not allow some character in it.`
+    throw new ClientError('CONFIG_INVALID', sentence)
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sameOrigin } from './sameOrigin.ts'
+import { sameOrigin } from './http.ts'
 
 function serving(redirects: Record<string, [status: number, location: string]>) {
   const asked: string[] = []

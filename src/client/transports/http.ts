@@ -1,23 +1,21 @@
 /** The lower seams: how messages reach the server, over HTTP or by the lines of a process, with `echo` in place. */
 import { type FetchLike, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import type { Address, CommandAddress, HttpAddress } from '../config/address.ts'
-import { type Authorizer, authorizedFetch } from './authorization.ts'
-import { boundedFetch } from './boundedFetch.ts'
-import { ChildTransport } from './child.ts'
 import { echoFetch } from '../echo/fetch.ts'
 import { echoLines } from '../echo/lines.ts'
-import { setHeader } from './givenHeader.ts'
-import { lineReader } from './lineReader.ts'
 import type { Notice } from '../notice.ts'
-import { sameOrigin } from './sameOrigin.ts'
-import type { ScopeOptions } from '../scope/layer.ts'
 import { scopeFetch } from '../scope/fetch.ts'
+import type { ScopeOptions } from '../scope/layer.ts'
 import { tasksFetch } from '../tasks/fetch.ts'
+import { authorizedFetch, type Authorizer, setHeader } from './authorization.ts'
+import { boundedFetch } from './boundedFetch.ts'
+import { ChildTransport } from './child.ts'
+import { lineReader } from './lineReader.ts'
 
 /** A longer line on standard error is none that anybody reads. */
 const MAX_LOG_LINE_BYTES = 64 * 1024
 
-export interface WireOptions {
+interface WireOptions {
   headers?: Readonly<Record<string, string>>
   bearer?: string | (() => string | Promise<string>)
   authorizer?: Authorizer
@@ -91,4 +89,30 @@ function processWire(address: CommandAddress, { onNotice }: WireOptions): Wire {
     ended: () => transport.ended,
     endSession: () => Promise.resolve(),
   }
+}
+
+const MAX_HOPS = 3
+
+/**
+ * Follows redirects within one origin, such as from `/mcp` to `/mcp/`, and no others: headers, tokens and state belong
+ * to the server that was named. Another origin gets nothing; its redirect comes back as the answer.
+ */
+export function sameOrigin(fetch: FetchLike): FetchLike {
+  return async (input, init) => {
+    let url = new URL(input)
+    for (let hop = 0; ; hop++) {
+      const response = await fetch(url, { ...init, redirect: 'manual' })
+      const next = nextUrl(response, url)
+      if (next === undefined || next.origin !== url.origin || hop === MAX_HOPS) return response
+      await response.body?.cancel()
+      url = next
+    }
+  }
+}
+
+/** Only 307 and 308 keep the method and the body; a call that became a GET would not be the same call. */
+function nextUrl({ status, headers }: Response, from: URL): URL | undefined {
+  const location = headers.get('location')
+  if ((status !== 307 && status !== 308) || location === null || !URL.canParse(location, from)) return undefined
+  return new URL(location, from)
 }
