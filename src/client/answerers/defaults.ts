@@ -1,7 +1,7 @@
 import type { Json } from '../../protocol/index.ts'
 import type { Answerer, Asked } from '../questions/answerer.ts'
-import { defaultOf } from './fieldCheck.ts'
-import { readFields } from './fields.ts'
+import { defaultOf } from '../questions/fieldCheck.ts'
+import { readFields } from '../questions/fields.ts'
 import { wrongKind } from '../questions/response.ts'
 
 export interface DefaultsOptions {

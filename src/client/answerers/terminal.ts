@@ -14,7 +14,7 @@ import { oneAtATime } from './oneAtATime.ts'
 import { openPage } from './openPage.ts'
 import { wrongKind } from '../questions/response.ts'
 import { createScreen, FormLeft, type Screen } from './screen.ts'
-import { type OpenPage, showVisit } from './visitScreen.ts'
+import { type OpenPage, showVisit } from './visit.ts'
 
 export interface TerminalOptions {
   /** @default process.stdin */

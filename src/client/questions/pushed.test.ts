@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { settled } from '../../../test/client/fakeTransport.ts'
 import { accept, call, done, form, inputRequired, layered } from '../../../test/client/rounded.ts'
 import type { Answerer, Asked } from './answerer.ts'
-import { fixed } from '../answerers/fixed.ts'
+import { fixed } from '../answerers/builtin.ts'
 import { suspend } from '../suspend/suspend.ts'
 
 describe('a question that is pushed', () => {

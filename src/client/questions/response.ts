@@ -2,8 +2,8 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { contentProblems } from '../answerers/fieldCheck.ts'
-import { readFields } from '../answerers/fields.ts'
+import { contentProblems } from './fieldCheck.ts'
+import { readFields } from './fields.ts'
 import { plainLine } from '../safeText.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** One request of a caller, through all its rounds. Everything that belongs to it is here, and nothing of any other. */
 import { hasEnvelope, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import type { AskedCall } from '../questions/answerer.ts'
-import { hasProgressToken, paramsOfLeg } from './inputRequired.ts'
+import { hasProgressToken, paramsOfLeg } from '../questions/inputRequired.ts'
 import { ASKING_METHODS, type AskingMethod } from '../suspend/savedCall.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import {

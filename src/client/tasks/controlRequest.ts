@@ -4,7 +4,7 @@
  */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import type { TaskTalk } from './dialect.ts'
+import type { TaskTalk } from './dialects.ts'
 import { taskFailure } from './failure.ts'
 import { httpStatusOf, ServerFault } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'

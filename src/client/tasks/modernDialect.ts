@@ -1,7 +1,7 @@
 /** Tasks of the revision 2026-07-28 (SEP-2663): `tasks/get` tells everything, `tasks/update` takes answers. */
 import type { Json } from '../../protocol/index.ts'
 import { readWholeTask, type Task } from './task.ts'
-import type { TaskTalk } from './dialect.ts'
+import type { TaskTalk } from './dialects.ts'
 import type { Sending, OwnRequests } from '../layer/ownRequests.ts'
 
 export class ModernTalk implements TaskTalk {

@@ -5,7 +5,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { digestOf } from '../../state/index.ts'
 import { invalid, type Task } from './task.ts'
-import { DEAF_LOOKS, DEAF_MS } from './pace.ts'
+import { DEAF_LOOKS, DEAF_MS } from './schedule.ts'
 
 export type Questions = readonly (readonly [key: string, request: InputRequest])[]
 

@@ -9,9 +9,9 @@
  * Which of the two it is shows by what comes. So following asks for the result once, and goes on looking meanwhile.
  */
 import { isObject, type Json, relatedTask } from '../../protocol/index.ts'
-import { readInputRequired } from '../rounds/inputRequired.ts'
+import { readInputRequired } from '../questions/inputRequired.ts'
 import { finalResult, invalid, isOver, readTask, type Task } from './task.ts'
-import type { TaskTalk } from './dialect.ts'
+import type { TaskTalk } from './dialects.ts'
 import { type Sending, ServerFault, type OwnRequests } from '../layer/ownRequests.ts'
 
 export interface SessionTalkOptions {

@@ -2,7 +2,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { hasEnded, isObject, isTaskStatus, type Json, type TaskStatus } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { readInputRequired } from '../rounds/inputRequired.ts'
+import { readInputRequired } from '../questions/inputRequired.ts'
 
 export interface Task {
   readonly taskId: string

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pauseBeforeLook, pauseBeforeTry } from './pace.ts'
+import { pauseBeforeLook, pauseBeforeTry } from './schedule.ts'
 
 const task = (pollIntervalMs?: number) =>
   ({ taskId: 't', status: 'working', ttlMs: null, ...(pollIntervalMs !== undefined && { pollIntervalMs }) }) as const

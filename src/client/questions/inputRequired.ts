@@ -2,7 +2,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { readQuestion } from '../questions/kinds.ts'
+import { readQuestion } from './kinds.ts'
 import { metaIn } from '../layer/message.ts'
 
 export interface InputRequired {
