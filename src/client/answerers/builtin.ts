@@ -1,6 +1,11 @@
-import type { Answerer, Asked } from '../questions/answerer.ts'
+import type { InputRequest } from '@modelcontextprotocol/client'
+import type { Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { type Given, questionName, responseTo } from '../questions/response.ts'
+import type { Answerer, Answerers, Asked } from '../questions/answerer.ts'
+import { defaultOf } from '../questions/fieldCheck.ts'
+import { readFields } from '../questions/fields.ts'
+import { answererFor } from '../questions/kinds.ts'
+import { type Given, noneFor, questionName, responseTo, wrongKind } from '../questions/response.ts'
 
 export interface FixedOptions {
   /** Answers what has no fixed answer. @default such a question is an error, and ends the call */
@@ -23,4 +28,65 @@ function unanswered({ key, isPushed = false }: Asked): ClientError {
     ? 'A server of an older revision asked a question, and those have no keys; give one answer for whatever is asked ("otherwise" of fixed, "*" of --answers).'
     : `${questionName(key)} was asked and has no answer; add it.`
   return new ClientError('QUESTION_UNANSWERED', sentence)
+}
+
+/** One answerer of several: each question goes to the one for its kind. For `resume`, which takes one for all. */
+export function byKind(answerers: Answerers): Answerer {
+  return (asked) => {
+    const answerer = answererFor(asked.request, answerers)
+    if (answerer === undefined) throw noneFor(asked.key, asked.request)
+    return answerer(asked)
+  }
+}
+
+export interface DefaultsOptions {
+  /** Answers the rest: forms with a required field that has no default, pages to visit. @default these are declined */
+  otherwise?: Answerer
+}
+
+/** Accepts each form with the defaults that its schema names, and without asking anybody. */
+export function defaults({ otherwise = decline }: DefaultsOptions = {}): Answerer {
+  return (asked) => {
+    const content = filledIn(asked.request)
+    return content === undefined ? otherwise(asked) : { action: 'accept', content }
+  }
+}
+
+const decline: Answerer = ({ key, request }) => {
+  if (request.method !== 'elicitation/create') throw wrongKind(key, 'defaults()', request)
+  return { action: 'decline' }
+}
+
+/** Undefined where it is no form, or a required field has no default. */
+function filledIn({ method, params }: Asked['request']): Json | undefined {
+  if (method !== 'elicitation/create' || params.mode === 'url') return undefined
+  const filled = readFields(params.requestedSchema).map((field) => ({ field, value: defaultOf(field) }))
+  if (filled.some(({ field, value }) => field.required && value === undefined)) return undefined
+  const given = filled.filter(({ value }) => value !== undefined)
+  return Object.fromEntries(given.map(({ field, value }) => [field.key, value]))
+}
+
+/**
+ * Says no to everything: forms and pages are declined (or cancelled, which servers may take as "ask again later"),
+ * folders are an empty list. For a model's answer the protocol has no refusal, so that call ends with an error.
+ */
+export function refuse(action: 'decline' | 'cancel' = 'decline'): Answerer {
+  return ({ key, request }) => refusalOf(key, request, action)
+}
+
+function refusalOf(key: string, request: InputRequest, action: 'decline' | 'cancel'): Json {
+  switch (request.method) {
+    case 'elicitation/create':
+      return { action }
+    case 'roots/list':
+      return { roots: [] }
+    case 'sampling/createMessage':
+      throw new ClientError('QUESTION_REFUSED', `${questionName(key)} for a model was refused here.`)
+    default:
+      return unreachable(request)
+  }
+}
+
+function unreachable(request: never): never {
+  throw new TypeError(`Unknown input request: ${JSON.stringify(request)}`)
 }

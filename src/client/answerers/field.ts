@@ -1,6 +1,14 @@
 /** One field of a form on a screen. Asks until the answer fits; undefined where an optional field is left empty. */
 import { FORMAT_EXAMPLES, problemOf, readTyped, type Typed } from '../questions/fieldCheck.ts'
-import type { BooleanField, ChoiceField, ChoicesField, Field, FieldValue, NumberField, TextField } from '../questions/fields.ts'
+import type {
+  BooleanField,
+  ChoiceField,
+  ChoicesField,
+  Field,
+  FieldValue,
+  NumberField,
+  TextField,
+} from '../questions/fields.ts'
 import { isPlainLine, plainLine } from '../safeText.ts'
 import type { Option, Screen } from './screen.ts'
 import { quoted } from './whoAsks.ts'

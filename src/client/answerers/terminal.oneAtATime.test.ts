@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { oneAtATime } from './oneAtATime.ts'
+import { oneAtATime } from './terminal.ts'
 
 const never = new AbortController().signal
 

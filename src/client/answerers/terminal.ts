@@ -7,14 +7,12 @@
  */
 import type { ReadStream, WriteStream } from 'node:tty'
 import type { Json } from '../../protocol/index.ts'
-import type { Answerer, Asked } from '../questions/answerer.ts'
 import { ClientError } from '../errors.ts'
-import { showForm } from './form.ts'
-import { oneAtATime } from './oneAtATime.ts'
-import { openPage } from './openPage.ts'
+import type { Answerer, Asked } from '../questions/answerer.ts'
 import { wrongKind } from '../questions/response.ts'
+import { showForm } from './form.ts'
 import { createScreen, FormLeft, type Screen } from './screen.ts'
-import { type OpenPage, showVisit } from './visit.ts'
+import { openPage, type OpenPage, showVisit } from './visit.ts'
 
 export interface TerminalOptions {
   /** @default process.stdin */
@@ -84,4 +82,35 @@ function assertTerminal(input: ReadStream, output: WriteStream): void {
     'TERMINAL_MISSING',
     'The server asks something, and there is no terminal to ask on. Run this in a terminal, or choose another answerer.',
   )
+}
+
+/** Those who wait for a thing, in the order they came. Two answerers of one terminal share its queue. */
+const tails = new WeakMap<object, Promise<unknown>>()
+
+/** Runs `task` when everything that came before it for `thing` is over. Who gives up in the queue leaves it at once. */
+export async function oneAtATime<Result>(
+  thing: object,
+  signal: AbortSignal,
+  task: () => Promise<Result>,
+): Promise<Result> {
+  const before = tails.get(thing) ?? Promise.resolve()
+  const mine = before.then(() => {
+    signal.throwIfAborted()
+    return task()
+  })
+  tails.set(
+    thing,
+    mine.catch(() => undefined),
+  )
+  return await Promise.race([mine, abortOf(signal, before)])
+}
+
+/** Rejects when the signal aborts before the turn comes; after that the task itself looks at the signal. */
+function abortOf(signal: AbortSignal, turn: Promise<unknown>): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = (): void => reject(signal.reason as Error)
+    if (signal.aborted) giveUp()
+    signal.addEventListener('abort', giveUp, { once: true })
+    void turn.then(() => signal.removeEventListener('abort', giveUp))
+  })
 }

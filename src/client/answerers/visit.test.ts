@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openerOf } from './openPage.ts'
-import { readVisitAddress } from './visitAddress.ts'
+import { openerOf, readVisitAddress } from './visit.ts'
 
 describe('pages that may be opened', () => {
   test.each<[string, string, string, number]>([

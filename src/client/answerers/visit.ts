@@ -1,10 +1,13 @@
 /** A page to visit: its whole address and its host are seen before anything is opened, and only a yes opens it. */
+import { spawn } from 'node:child_process'
+import { isIP } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { domainToUnicode } from 'node:url'
 import type { ElicitRequestURLParams } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Asked } from '../questions/answerer.ts'
 import { wholeLines } from '../safeText.ts'
 import type { Screen } from './screen.ts'
-import { readVisitAddress } from './visitAddress.ts'
 import { introduce, WAYS_OUT } from './whoAsks.ts'
 
 export type OpenPage = (href: string) => void | Promise<void>
@@ -41,4 +44,82 @@ async function tryToOpen(screen: Screen, href: string, open: OpenPage): Promise<
   } catch {
     screen.warn(['No browser could be opened. Open the address above yourself, if you want to.'])
   }
+}
+
+/** The address of a page that a server wants a person to visit: what is shown of it, and whether it is opened at all. */
+
+export type VisitAddress =
+  | {
+      readonly kind: 'usable'
+      /** What is shown and what is opened: one text, all of it ASCII. */
+      readonly href: string
+      /** Name and port, in ASCII. */
+      readonly host: string
+      /** What a person should know before a yes. */
+      readonly warnings: readonly string[]
+    }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+const MAX_LENGTH = 8192
+
+export function readVisitAddress(text: unknown): VisitAddress {
+  if (typeof text !== 'string' || !URL.canParse(text)) return refused('It is not a whole address.')
+  const url = new URL(text)
+  if (url.href.length > MAX_LENGTH) return refused(`It has more than ${MAX_LENGTH} characters, too many to look at.`)
+  if (url.username !== '' || url.password !== '') {
+    return refused('It has a user name or password in front of the host, which makes the host look like another.')
+  }
+  const local = isLocal(url.hostname)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && local)) {
+    return refused('Only https addresses are opened, and http ones on this computer.')
+  }
+  return { kind: 'usable', href: url.href, host: url.host, warnings: warningsOf(url, local) }
+}
+
+function warningsOf({ hostname }: URL, local: boolean): string[] {
+  const warnings: string[] = []
+  if (hostname.split('.').some((label) => label.startsWith('xn--'))) {
+    warnings.push(
+      `The host is written with letters beyond a to z: "${domainToUnicode(hostname)}". They may imitate others.`,
+    )
+  }
+  if (local) warnings.push('The page is on this computer.')
+  else if (isIP(bare(hostname)) !== 0) warnings.push('The host is a bare number, not a name.')
+  return warnings
+}
+
+// The URL parser has written every spelling of an IPv4 address in its usual form.
+function isLocal(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
+  const address = bare(hostname)
+  return (isIP(address) === 4 && address.startsWith('127.')) || address === '::1'
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}
+
+function refused(reason: string): VisitAddress {
+  return { kind: 'refused', reason }
+}
+
+// A browser that the opener starts may live on with it; one that cannot start says so at once.
+const PATIENCE_MS = 1500
+
+/** Opens an address in the person's browser, by the system's own opener and without a shell. */
+export async function openPage(href: string): Promise<void> {
+  const [command, args] = openerOf(process.platform, href)
+  const child = spawn(command, args, { stdio: 'ignore', detached: true, shell: false })
+  const over = new AbortController()
+  const ended = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve))
+  const code = await Promise.race([ended, setTimeout(PATIENCE_MS, 0, { signal: over.signal })])
+  over.abort()
+  child.unref()
+  if (code !== 0) throw new Error(`${command} ended with ${code}.`)
+}
+
+/** The command for a system. On Windows `start` is a word of the shell, which would read the address; this is not. */
+export function openerOf(platform: NodeJS.Platform, href: string): [string, string[]] {
+  if (platform === 'win32') return ['rundll32', ['url.dll,FileProtocolHandler', href]]
+  return [platform === 'darwin' ? 'open' : 'xdg-open', [href]]
 }

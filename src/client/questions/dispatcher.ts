@@ -1,14 +1,21 @@
 /** Who is asked: an answerer, the client's own handlers, or nobody, because nobody said that they can be. */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
-import { answersInShape, declaresAll, isObject, type Json, META, neededCapability } from '../../protocol/index.ts'
-import type { Answerers, Asked } from './answerer.ts'
-import type { LayerContext } from '../layer/layer.ts'
-import { ClientQuestions } from './clientHandlers.ts'
+import {
+  answersInShape,
+  declaresAll,
+  isObject,
+  type Json,
+  META,
+  neededCapability,
+  type RequestId,
+} from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
+import type { LayerContext } from '../layer/layer.ts'
+import { metaIn, mintId, type WireAnswer } from '../layer/message.ts'
+import type { Answerers, Asked } from './answerer.ts'
 import type { InputRequired } from './inputRequired.ts'
 import { answererFor } from './kinds.ts'
 import { questionName } from './response.ts'
-import { metaIn, type WireAnswer } from '../layer/message.ts'
 
 export class Questioner {
   readonly #answerers: Answerers
@@ -77,5 +84,46 @@ export class Questioner {
   /** Whether the message is the client's answer to a question of ours. */
   take(message: WireAnswer): boolean {
     return this.#client.take(message)
+  }
+}
+
+/**
+ * Questions for the client's own handlers. A session-era client that declared a kind itself can be asked it as its server
+ * would have: by a request, which here comes from the layer.
+ */
+
+class ClientQuestions {
+  readonly #ends: LayerContext
+  readonly #waiting = new Map<RequestId, (answer: WireAnswer) => void>()
+
+  constructor(ends: LayerContext) {
+    this.#ends = ends
+  }
+
+  ask({ method, params }: InputRequest, signal: AbortSignal): Promise<Json> {
+    const id = mintId()
+    return new Promise((resolve, reject) => {
+      const cancel = (): void => {
+        this.#waiting.delete(id)
+        this.#ends.deliver({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+        reject(new ClientError('ANSWER_FAILED', 'The question was taken back before the client had answered.'))
+      }
+      this.#waiting.set(id, ({ result }) => {
+        signal.removeEventListener('abort', cancel)
+        if (isObject(result)) resolve(result)
+        else reject(new ClientError('ANSWER_FAILED', "The client's own handler did not answer a question."))
+      })
+      signal.addEventListener('abort', cancel, { once: true })
+      this.#ends.deliver({ jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) })
+    })
+  }
+
+  /** Whether the message answers a question of ours; the server must not see it then. */
+  take(message: WireAnswer): boolean {
+    const settle = this.#waiting.get(message.id)
+    if (settle === undefined) return false
+    this.#waiting.delete(message.id)
+    settle(message)
+    return true
   }
 }

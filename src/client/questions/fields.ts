@@ -1,7 +1,6 @@
 /** A requested schema, read into the fields of a form. What comes in is not trusted; what goes out is sound. */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { type Choice, isTexts, readChoices } from './choices.ts'
 import { plainLine } from '../safeText.ts'
 
 const TEXT_FORMATS = ['email', 'uri', 'date', 'date-time'] as const
@@ -52,7 +51,7 @@ export interface ChoicesField extends Common {
 }
 
 /** An optional property of a kind that forms do not have. It is left empty. */
-export interface UnknownField extends Common {
+interface UnknownField extends Common {
   readonly kind: 'unknown'
 }
 
@@ -152,4 +151,36 @@ function boolean(value: unknown): boolean | undefined {
 
 function unsupported(what: string): ClientError {
   return new ClientError('QUESTION_UNSUPPORTED', `The server sent a form that ${what}; it cannot be shown.`)
+}
+
+/** One of the values that can be chosen, and how it is called. */
+interface Choice {
+  readonly value: string
+  readonly title: string
+}
+
+/** `enum`, with the older `enumNames` beside it or not; `oneOf` or `anyOf` of constants with titles. */
+function readChoices(schema: Json): readonly Choice[] | undefined {
+  const { enum: values, enumNames: names, oneOf, anyOf } = schema
+  if (isTexts(values) && values.length > 0) {
+    const titles: readonly unknown[] = Array.isArray(names) ? names : []
+    return values.map((value, index) => ({ value, title: titleOr(titles[index], value) }))
+  }
+  const options: unknown = oneOf ?? anyOf
+  if (!Array.isArray(options) || options.length === 0) return undefined
+  const choices = options.map(readConstant)
+  return choices.every((choice) => choice !== undefined) ? choices : undefined
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+function readConstant(option: unknown): Choice | undefined {
+  if (!isObject(option) || typeof option['const'] !== 'string') return undefined
+  return { value: option['const'], title: titleOr(option['title'], option['const']) }
+}
+
+function titleOr(title: unknown, value: string): string {
+  return typeof title === 'string' && title !== '' ? title : value
 }

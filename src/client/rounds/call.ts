@@ -1,9 +1,5 @@
 /** One request of a caller, through all its rounds. Everything that belongs to it is here, and nothing of any other. */
 import { hasEnvelope, isObject, type Json, type RequestId } from '../../protocol/index.ts'
-import type { AskedCall } from '../questions/answerer.ts'
-import { hasProgressToken, paramsOfLeg } from '../questions/inputRequired.ts'
-import { ASKING_METHODS, type AskingMethod } from '../suspend/savedCall.ts'
-import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import {
   idKey,
   isMinted,
@@ -14,8 +10,12 @@ import {
   type WireAnswer,
   type WireRequest,
 } from '../layer/message.ts'
+import type { SendOptions, WireMessage } from '../layer/transport.ts'
+import type { AskedCall } from '../questions/answerer.ts'
+import { hasProgressToken, paramsOfLeg } from '../questions/inputRequired.ts'
+import { ASKING_METHODS, type AskingMethod } from '../suspend/savedCall.ts'
 
-export type AskingRequest = WireRequest & { readonly method: AskingMethod }
+type AskingRequest = WireRequest & { readonly method: AskingMethod }
 
 const asking: ReadonlySet<string> = new Set(ASKING_METHODS)
 
@@ -118,5 +118,54 @@ export class RoundCall {
     if (!isRetry) return message
     const { result } = message
     return { ...message, id: this.callerId, ...(isObject(result) && { result: uncacheable(result) }) }
+  }
+}
+
+/** The calls of one transport, found by the leg that is under way, or by what their caller knows them by. */
+
+export class RoundCalls {
+  /** With a leg under way, by that. */
+  readonly #legs = new Map<RequestId, RoundCall>()
+  /** Past their first leg, by the caller's request. */
+  readonly #later = new Map<RequestId, RoundCall>()
+
+  get underWay(): readonly RoundCall[] {
+    return [...this.#legs.values()]
+  }
+
+  get all(): readonly RoundCall[] {
+    return [...this.#legs.values(), ...this.#later.values()]
+  }
+
+  legSent(call: RoundCall): void {
+    this.#legs.set(call.wireKey, call)
+  }
+
+  legAnswered(call: RoundCall): void {
+    this.#legs.delete(call.wireKey)
+  }
+
+  goesOn(call: RoundCall): void {
+    this.#later.set(call.callerKey, call)
+  }
+
+  byLeg(id: RequestId): RoundCall | undefined {
+    return this.#legs.get(idKey(id))
+  }
+
+  byCaller(id: RequestId): RoundCall | undefined {
+    const key = idKey(id)
+    return this.#later.get(key) ?? this.#legs.get(key)
+  }
+
+  /** A leg is answered once, and then means nothing to the client any more. */
+  isSpent(id: RequestId): boolean {
+    return isLegId(id) || this.#later.has(idKey(id))
+  }
+
+  forget(call: RoundCall): void {
+    call.end()
+    if (this.#legs.get(call.wireKey) === call) this.#legs.delete(call.wireKey)
+    if (this.#later.size > 0 && this.#later.get(call.callerKey) === call) this.#later.delete(call.callerKey)
   }
 }

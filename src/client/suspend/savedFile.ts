@@ -1,8 +1,8 @@
 /** A saved call in a file of its own, readable by its owner only from the moment it exists. */
-import { access, constants, readFile, realpath, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { access, constants, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { ClientError } from '../errors.ts'
-import { writePrivateFile } from './privateFile.ts'
 import { readSaved, type SavedCall } from './savedCall.ts'
 import type { SavedStore } from './suspend.ts'
 
@@ -102,5 +102,23 @@ async function saying<Result>(sentence: Sentence, run: () => Promise<Result>): P
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
     throw new ClientError('SAVED_UNUSABLE', sentence(code), { cause })
+  }
+}
+
+/** Puts a file in place that only its owner can read. It is whole or it is the one before, also after a crash. */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const draft = join(dirname(path), `.${randomUUID()}.saving`)
+  try {
+    const file = await open(draft, 'wx', 0o600)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
   }
 }

@@ -4,16 +4,16 @@
  * - The caller gets one answer: the server's, the result of the task, its error, or why it is not followed further.
  * - To give up a call cancels its task; to give up looking on does not. A connection that ends cancels nothing.
  */
-import type { Json, RequestId } from '../../protocol/index.ts'
+import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
+import { ClientError } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
-import { readTask } from './task.ts'
+import { idKey, isRequestId, requestSignalIn, resultMessage, type WireAnswer } from '../layer/message.ts'
+import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import type { TaskCall } from './call.ts'
-import { createdBy, isCreated, problemIn, strayTask } from './created.ts'
 import { taskFailure } from './failure.ts'
 import type { TaskFollower } from './follower.ts'
-import { handleResult } from './handle.ts'
-import type { SendOptions, WireMessage } from '../layer/transport.ts'
-import { idKey, isRequestId, requestSignalIn, resultMessage, type WireAnswer } from '../layer/message.ts'
+import { handleResult, readTicket } from './handle.ts'
+import { invalid, readTask } from './task.ts'
 
 /** More calls that were cancelled and never answered are not remembered. */
 const MAX_GIVEN_UP = 100
@@ -126,4 +126,30 @@ export class TaskCalls {
     const [oldest = call.key] = this.#givenUp.keys()
     if (this.#givenUp.size > MAX_GIVEN_UP) this.#givenUp.delete(oldest)
   }
+}
+
+/** Telling from an answer whether a call became a task. */
+
+/** A task in place of a result, as the revision 2026-07-28 has it. */
+function isCreated(result: unknown): boolean {
+  return isObject(result) && result['resultType'] === 'task'
+}
+
+/** The task that a call was answered with; in a session only one that it asked for. */
+function createdBy(result: unknown, asksForTask: boolean): unknown {
+  if (isCreated(result)) return result
+  return asksForTask && isObject(result) && isObject(result['task']) ? result['task'] : undefined
+}
+
+/** Why an answer that is no task cannot be given to the caller either. */
+function problemIn(result: unknown): ClientError | undefined {
+  const isForged = isObject(result) && readTicket(result['requestState']) !== undefined
+  if (!isForged) return undefined
+  const sentence = 'The server asked for input in a way that cannot be read: its state is one of this client.'
+  return new ClientError('INPUT_INVALID', sentence)
+}
+
+/** SEP-2663: only a call of a tool becomes a task. */
+function strayTask(): ClientError {
+  return invalid('it came in place of a result that is never a task')
 }

@@ -1,27 +1,26 @@
 /** Follows the tasks of one transport, each for the call that has it, until the caller has its answer or wants none. */
 import type { RequestId } from '../../protocol/index.ts'
-import type { AskedCall } from '../questions/answerer.ts'
-import { answerAll } from '../questions/answerAll.ts'
-import type { LayerContext } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
-import { ModernTalk } from './modernDialect.ts'
+import type { LayerContext } from '../layer/layer.ts'
+import { idKey, resultMessage } from '../layer/message.ts'
+import { type OwnRequests, type Sending, ServerFault } from '../layer/ownRequests.ts'
+import type { WireMessage } from '../layer/transport.ts'
+import { answerAll } from '../questions/answerAll.ts'
+import type { AskedCall } from '../questions/answerer.ts'
 import type { Questioner } from '../questions/dispatcher.ts'
 import type { SavedPlace } from '../suspend/savedCall.ts'
-import { SessionTalk } from './sessionDialect.ts'
-import type { Task } from './task.ts'
+import { suspendCall } from '../suspend/suspend.ts'
 import type { TaskCall } from './call.ts'
+import { ModernTalk, SessionTalk, type TaskTalk } from './dialects.ts'
 import { taskFailure } from './failure.ts'
-import { Following } from './poller.ts'
-import { TaskNews } from './subscription.ts'
-import { answerFor } from './outcome.ts'
-import type { TaskPeer } from './server.ts'
+import { ticketText } from './handle.ts'
+import { Following, type Outcome } from './poller.ts'
 import type { Questions } from './questions.ts'
-import type { TaskTalk } from './dialects.ts'
-import { type Sending, ServerFault, type OwnRequests } from '../layer/ownRequests.ts'
-import type { WireMessage } from '../layer/transport.ts'
-import { idKey } from '../layer/message.ts'
+import type { TaskPeer } from './server.ts'
+import { TaskNews } from './subscription.ts'
+import type { Task } from './task.ts'
 
-export interface TaskFollowerOptions {
+interface TaskFollowerOptions {
   readonly ends: LayerContext
   readonly wire: OwnRequests
   readonly peer: TaskPeer
@@ -148,5 +147,40 @@ export class TaskFollower {
     } catch (error) {
       this.#ends.report(error as Error)
     }
+  }
+}
+
+/** What a caller is answered when its task is not followed any further. */
+
+interface Whereabouts {
+  readonly questioner: Questioner
+  readonly place: SavedPlace | undefined
+}
+
+/** The answer. Where it is not the last word, the caller goes on with it from a ticket. */
+async function answerFor(
+  call: TaskCall,
+  taskId: string,
+  outcome: Outcome,
+  { questioner, place }: Whereabouts,
+): Promise<WireMessage> {
+  const requestState = ticketText(call.ticket ?? { taskId, isWatch: false })
+  switch (outcome.kind) {
+    case 'completed':
+      return resultMessage(call.id, outcome.result)
+    case 'failed':
+      return { jsonrpc: '2.0', id: call.id, error: outcome.error }
+    case 'asks': {
+      const inputRequests = Object.fromEntries(outcome.questions)
+      return resultMessage(call.id, { resultType: 'input_required', inputRequests, requestState })
+    }
+    case 'suspended': {
+      const { open, answers } = outcome.round
+      const { server } = questioner
+      const round = { open, inputResponses: answers, requestState, server, place }
+      return resultMessage(call.id, await suspendCall({ method: 'tools/call', params: call.params, ...round }))
+    }
+    default:
+      return outcome satisfies never
   }
 }

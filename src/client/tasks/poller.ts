@@ -3,17 +3,14 @@
  * the task, of its time, of the caller's patience; too many rounds or failures; or nobody wants to know any more.
  */
 import type { Json } from '../../protocol/index.ts'
-import type { Answered } from '../questions/answerAll.ts'
-import { pause } from '../questions/answerAll.ts'
-import { Bell } from './wakeSignal.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
-import { finalResult, invalid, isOver, type Task, type TaskError } from './task.ts'
-import { MAX_TRIES, pauseBeforeLook, pauseBeforeTry } from './schedule.ts'
-import { type Batch, type Questions, TaskQuestions } from './questions.ts'
-import type { TaskTalk } from './dialects.ts'
-import { TaskTime } from './time.ts'
-import { isPassing, ServerFault } from '../layer/ownRequests.ts'
 import { INVALID_PARAMS } from '../layer/message.ts'
+import { isPassing, ServerFault } from '../layer/ownRequests.ts'
+import { type Answered, pause } from '../questions/answerAll.ts'
+import type { TaskTalk } from './dialects.ts'
+import { type Batch, type Questions, TaskQuestions } from './questions.ts'
+import { MAX_TRIES, pauseBeforeLook, pauseBeforeTry, TaskTime } from './schedule.ts'
+import { finalResult, invalid, isOver, type Task, type TaskError } from './task.ts'
 
 export type Outcome =
   | { readonly kind: 'completed'; readonly result: Json }
@@ -23,7 +20,7 @@ export type Outcome =
   /** Questions that somebody left for later, and what the others answered. */
   | { readonly kind: 'suspended'; readonly round: Answered }
 
-export interface FollowingOptions {
+interface FollowingOptions {
   readonly maxRounds: number
   readonly patienceMs: number
   /** Whether changes of the task are told as they happen. */
@@ -230,4 +227,37 @@ function unanswered(cause: unknown): ClientError {
 function unreachable(cause: unknown): ClientError {
   const sentence = `The server could not be asked how its task is; the task may go on. ${SEE_CAUSE}`
   return new ClientError('TASK_UNREACHABLE', sentence, { cause })
+}
+
+/** Waiting for something to happen, or for some time to pass. A ring that nobody waited for counts next time. */
+class Bell {
+  #isRung = false
+  #wake: (() => void) | undefined
+
+  readonly ring = (): void => {
+    this.#isRung = true
+    this.#wake?.()
+  }
+
+  /** Rejects with the signal's reason as soon as it is aborted. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    if (!this.#isRung) await this.#rungWithin(ms, signal)
+    this.#isRung = false
+    signal.throwIfAborted()
+  }
+
+  #rungWithin(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', wake)
+        this.#wake = undefined
+        resolve()
+      }
+      const timer = setTimeout(wake, ms)
+      this.#wake = wake
+      signal.addEventListener('abort', wake, { once: true })
+    })
+  }
 }
