@@ -22,7 +22,7 @@ import { type Listening, type ListenOptions, listen } from './http/listen.ts'
 import { type HandlerOptions, type NodeHandler, nodeHandler } from './http/node.ts'
 import type { ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
-import type { SchemaLike } from './catalog/schema.ts'
+import type { SchemaLike } from './schema.ts'
 import { drainOnTerm, keepRoundsQuiet } from './lifecycle/signals.ts'
 import { type StdioOptions, serveStdio } from './stdio/host.ts'
 

@@ -1,14 +1,14 @@
 export { Declined, JournalError, ScopeClosed, type Watch } from '../journal/index.ts'
 export { ProtocolError } from '../protocol/index.ts'
 export type { Architecture } from './catalog/architecture.ts'
-export { Asking } from './calls/asking.ts'
+export { Asking } from './handler/asking.ts'
 export type { Authenticate, Authenticator, Principal, ReadyAuthenticator } from './auth/authenticator.ts'
 export { bearer, type BearerAuthenticator, type BearerOptions } from './auth/bearer.ts'
 export type { CarryMode, Difference } from './calls/carrier.ts'
 export { bearerChallenge, type Challenge } from './auth/challenge.ts'
 export { failure, structured, text } from './catalog/content.ts'
-export type { Context } from './calls/context.ts'
-export type { DetachableContext } from './calls/detachable.ts'
+export type { Context } from './handler/context.ts'
+export type { DetachableContext } from './handler/detachable.ts'
 export { createServer, type DrainOptions, type Server } from './createServer.ts'
 export type {
   CompletionHandler,
@@ -26,15 +26,15 @@ export type {
 export { AuthError, type AuthErrorOptions, ServerError } from './errors.ts'
 export { type EventBus, localBus, type ServerEvent } from './lifecycle/eventBus.ts'
 export type { FetchHandler } from './http/fetch.ts'
-export type { Elicited, Form } from './calls/questions.ts'
-export { type InputRequired, inputRequired } from './calls/inputRequired.ts'
+export type { Elicited, Form } from './handler/questions.ts'
+export { type InputRequired, inputRequired } from './handler/inputRequired.ts'
 export type { Logger } from './logger.ts'
 export type { Listening, ListenOptions } from './http/listen.ts'
 export type { HandlerOptions, NodeHandler } from './http/node.ts'
 export type { ServerOptions } from './options.ts'
 export { type ProtectedResource, type ProtectedResourceOptions, protectedResource } from './auth/protectedResource.ts'
 export type { StdioOptions } from './stdio/host.ts'
-export type { Call, Channel } from './calls/call.ts'
+export type { Call, Channel } from './call.ts'
 export type { Peer } from './calls/peer.ts'
 export type {
   NewWork,
@@ -45,4 +45,4 @@ export type {
   TaskListening,
   Tasks,
   TaskWork,
-} from './calls/taskPort.ts'
+} from './taskPort.ts'

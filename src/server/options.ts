@@ -7,7 +7,7 @@ import type { CarryMode, Difference } from './calls/carrier.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
-import type { Tasks } from './calls/taskPort.ts'
+import type { Tasks } from './taskPort.ts'
 
 /** Name and version, and what else a client may show of this server. */
 export type ServerIdentity = Implementation

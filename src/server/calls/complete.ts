@@ -1,8 +1,8 @@
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
-import type { Call } from './call.ts'
+import type { Call } from '../call.ts'
 import type { CompletionTarget } from '../catalog/definitions.ts'
 import { completionKey, type Registry } from '../catalog/registry.ts'
-import type { Results } from './results.ts'
+import type { Results } from '../results.ts'
 
 const MAX_VALUES = 100
 

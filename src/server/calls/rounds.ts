@@ -15,16 +15,16 @@ import {
 } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/index.ts'
-import { assertAskable } from './askable.ts'
-import type { Call } from './call.ts'
+import { assertAskable } from '../handler/askable.ts'
+import type { Call } from '../call.ts'
 import type { Carrier, Subject } from './carrier.ts'
-import type { ClientState } from './clientState.ts'
-import { Context } from './context.ts'
-import { DetachableContext } from './detachable.ts'
-import { InputRequired } from './inputRequired.ts'
+import type { ClientState } from '../handler/clientState.ts'
+import { Context } from '../handler/context.ts'
+import { DetachableContext } from '../handler/detachable.ts'
+import { InputRequired } from '../handler/inputRequired.ts'
 import type { Load } from '../lifecycle/load.ts'
 import type { Logger } from '../logger.ts'
-import type { Results } from './results.ts'
+import type { Results } from '../results.ts'
 
 const MAX_ROUNDS_IN_PLACE = 64
 

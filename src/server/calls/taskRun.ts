@@ -1,13 +1,13 @@
 /** One run of a task: the same handler over the same kind of journal, with nobody at the other end of a connection. */
 import { Run } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
-import type { Call, Channel } from './call.ts'
-import { Context } from './context.ts'
-import { DetachableContext } from './detachable.ts'
-import { assertAskable } from './askable.ts'
-import { InputRequired } from './inputRequired.ts'
+import type { Call, Channel } from '../call.ts'
+import { Context } from '../handler/context.ts'
+import { DetachableContext } from '../handler/detachable.ts'
+import { assertAskable } from '../handler/askable.ts'
+import { InputRequired } from '../handler/inputRequired.ts'
 import { type MultiRoundOptions, reports, type Round, roundsExhausted } from './rounds.ts'
-import type { Stretch, TaskWork } from './taskPort.ts'
+import type { Stretch, TaskWork } from '../taskPort.ts'
 
 export type TaskRunOptions = Pick<MultiRoundOptions, 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger'>
 

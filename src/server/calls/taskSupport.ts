@@ -1,6 +1,6 @@
 /** Whether a call of a tool becomes a task. */
 import { declaresTasks, isObject, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
-import type { Call } from './call.ts'
+import type { Call } from '../call.ts'
 import type { TaskOptions } from '../catalog/definitions.ts'
 
 /** `at-once`: before the handler runs. `detachable`: when the handler says so. */

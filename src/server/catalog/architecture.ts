@@ -3,7 +3,7 @@
  * `serverInfo.transport` and `capabilities.session`. Every published schema and client takes members it does not know.
  */
 import { type Json, LEGACY_VERSIONS, ProtocolError } from '../../protocol/index.ts'
-import type { Call } from '../calls/call.ts'
+import type { Call } from '../call.ts'
 
 /** `stateful`: handlers keep something in this process between calls, so a client must come back in its session. */
 export type Architecture = 'stateless' | 'stateful'

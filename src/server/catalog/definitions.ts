@@ -7,10 +7,10 @@ import type {
   ReadResourceResult,
   ToolAnnotations,
 } from '@modelcontextprotocol/client'
-import type { Context } from '../calls/context.ts'
-import type { DetachableContext } from '../calls/detachable.ts'
-import type { InputRequired } from '../calls/inputRequired.ts'
-import type { InferSchema, SchemaLike } from './schema.ts'
+import type { Context } from '../handler/context.ts'
+import type { DetachableContext } from '../handler/detachable.ts'
+import type { InputRequired } from '../handler/inputRequired.ts'
+import type { InferSchema, SchemaLike } from '../schema.ts'
 
 type Awaitable<T> = T | Promise<T>
 

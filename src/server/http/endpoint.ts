@@ -20,7 +20,7 @@ import { ModernChannel } from '../modern/channel.ts'
 import { modernCall } from '../modern/request.ts'
 import type { Pipeline } from '../calls/pipeline.ts'
 import { type Reply, refusal } from './reply.ts'
-import { errorMessage } from '../calls/results.ts'
+import { errorMessage } from '../results.ts'
 import type { Sink } from './sink.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 

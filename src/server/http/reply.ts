@@ -1,4 +1,4 @@
-import { errorMessage } from '../calls/results.ts'
+import { errorMessage } from '../results.ts'
 
 /** A whole HTTP answer, as every host can give it. */
 export interface Reply {

@@ -2,11 +2,11 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { ScopeClosed } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
-import type { Call, CarriedCall, Channel } from '../calls/call.ts'
+import type { Call, CarriedCall, Channel } from '../call.ts'
 import type { LegacyStream } from './stream.ts'
 import type { LegacyStreams, Owner } from './streams.ts'
 import type { Pushes } from './push.ts'
-import { notificationMessage } from '../calls/results.ts'
+import { notificationMessage } from '../results.ts'
 import type { Sink } from '../http/sink.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
 

@@ -2,7 +2,7 @@
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import type { LegacyStream } from './stream.ts'
 import type { LegacyStreams, Owner, Place } from './streams.ts'
-import { notificationMessage } from '../calls/results.ts'
+import { notificationMessage } from '../results.ts'
 import type { SessionNotes } from './sessionFacts.ts'
 import type { Sink } from '../http/sink.ts'
 import { newsFor } from '../modern/subscriptions.ts'

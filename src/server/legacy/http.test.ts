@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { RequestMessage, ResponseMessage } from '../../protocol/index.ts'
 import { createSealer, ephemeralKeyring } from '../../state/index.ts'
-import type { Call } from '../calls/call.ts'
+import type { Call } from '../call.ts'
 import { localBus } from '../lifecycle/eventBus.ts'
 import { LegacyHttp, type LegacyHttpOptions } from './http.ts'
 import { LegacyStreams } from './streams.ts'

@@ -1,16 +1,16 @@
 /** The methods that only the older revisions have. */
 import { isLogLevel, ProtocolError } from '../../protocol/index.ts'
-import type { Call } from '../calls/call.ts'
+import type { Call } from '../call.ts'
 import type { Declaration } from '../catalog/architecture.ts'
 import { serverCapabilities } from '../catalog/capabilities.ts'
 import type { ServerIdentity } from '../options.ts'
 import type { Method } from '../calls/pipeline.ts'
 import type { Registry } from '../catalog/registry.ts'
-import type { Results } from '../calls/results.ts'
+import type { Results } from '../results.ts'
 import { readHandshake } from './session.ts'
 import type { SessionNotes } from './sessionFacts.ts'
 import { MAX_URI_CHARS } from '../modern/subscriptions.ts'
-import type { TaskDesk } from '../calls/taskPort.ts'
+import type { TaskDesk } from '../taskPort.ts'
 
 export interface SessionMethodsOptions {
   readonly registry: Registry

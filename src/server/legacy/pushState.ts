@@ -13,7 +13,7 @@ import {
   type ResponseMessage,
 } from '../../protocol/index.ts'
 import { type CarryStore, type Sealer, StateError } from '../../state/index.ts'
-import type { Call, CarriedCall } from '../calls/call.ts'
+import type { Call, CarriedCall } from '../call.ts'
 import { sealedWithin } from '../calls/carrier.ts'
 import { errorDetails } from '../errorDetails.ts'
 import type { Owner } from './streams.ts'

@@ -1,7 +1,7 @@
 /** The answer to a stateless request over HTTP: one JSON message, or a stream opened only when something is to be told first. */
 import type { Json } from '../../protocol/index.ts'
-import type { Channel } from '../calls/call.ts'
-import { notificationMessage } from '../calls/results.ts'
+import type { Channel } from '../call.ts'
+import { notificationMessage } from '../results.ts'
 import type { Sink } from '../http/sink.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEvent } from '../http/sse.ts'
 

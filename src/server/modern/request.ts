@@ -7,7 +7,7 @@ import {
   readEnvelope,
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
-import type { Call, Channel } from '../calls/call.ts'
+import type { Call, Channel } from '../call.ts'
 
 export interface ModernRequest {
   readonly message: RequestMessage

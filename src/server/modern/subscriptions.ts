@@ -1,9 +1,9 @@
 /** `subscriptions/listen`: a long answer that carries only the changes its client asked for. */
 import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
-import type { Call } from '../calls/call.ts'
+import type { Call } from '../call.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import type { Results } from '../calls/results.ts'
-import type { TaskDesk, TaskListening } from '../calls/taskPort.ts'
+import type { Results } from '../results.ts'
+import type { TaskDesk, TaskListening } from '../taskPort.ts'
 
 export interface Filter {
   readonly toolsListChanged?: true

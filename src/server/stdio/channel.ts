@@ -2,9 +2,9 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { ScopeClosed } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
-import type { Call, CarriedCall, Channel } from '../calls/call.ts'
+import type { Call, CarriedCall, Channel } from '../call.ts'
 import type { Pushes } from '../legacy/push.ts'
-import { notificationMessage } from '../calls/results.ts'
+import { notificationMessage } from '../results.ts'
 
 // There is one stream here, and it cannot be resumed elsewhere.
 const STREAM = { name: 'stdio', position: 0, connected: true }

@@ -3,7 +3,7 @@
  * a caller could invent in any number: a name counts only when this server has it.
  */
 import type { Attributes } from '@opentelemetry/api'
-import type { Call } from '../calls/call.ts'
+import type { Call } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 
 export interface CallDescription {

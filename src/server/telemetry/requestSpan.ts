@@ -12,7 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { Json } from '../../protocol/index.ts'
-import type { CallNotes } from '../calls/call.ts'
+import type { CallNotes } from '../call.ts'
 import { type CallDescription, errorAttributes } from './attributes.ts'
 import type { Instruments } from './instruments.ts'
 

@@ -10,7 +10,7 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import type { Call } from '../calls/call.ts'
+import type { Call } from '../call.ts'
 import { describeCall } from './attributes.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import type { Registry } from '../catalog/registry.ts'

@@ -1,6 +1,6 @@
 /** Client-side state (SEP-1655) as a handler sees it: what the request brought, and what the result will set. */
 import { type Json, keepsState, readState, STATE_SCOPES, type StateScope, stateKey } from '../../protocol/index.ts'
-import type { Call } from './call.ts'
+import type { Call } from '../call.ts'
 
 export interface StateBag {
   get(name: string): unknown

@@ -1,5 +1,5 @@
 import type { Run } from '../../journal/index.ts'
-import type { Call } from './call.ts'
+import type { Call } from '../call.ts'
 import type { ClientState } from './clientState.ts'
 import { Context } from './context.ts'
 

@@ -1,6 +1,6 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { declaresAll, neededCapability, ProtocolError } from '../../protocol/index.ts'
-import type { Call } from './call.ts'
+import type { Call } from '../call.ts'
 
 /** A client is asked only for what it declared; it is told what is missing. */
 export function assertAskable({ peer }: Call, request: InputRequest): void {

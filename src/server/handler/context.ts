@@ -4,7 +4,7 @@ import type { Run } from '../../journal/index.ts'
 import { declares, type Era, type Json, reaches } from '../../protocol/index.ts'
 import { Asking } from './asking.ts'
 import type { Principal } from '../auth/authenticator.ts'
-import type { Call } from './call.ts'
+import type { Call } from '../call.ts'
 import { ClientState } from './clientState.ts'
 
 export class Context extends Asking {

@@ -8,7 +8,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import type { OnceOptions, Run, Stored } from '../../journal/index.ts'
 import { askForm, type Elicited, elicitForm, type Form, listRoots, sampleModel, visitPage } from './questions.ts'
-import type { InferSchema, SchemaLike } from '../catalog/schema.ts'
+import type { InferSchema, SchemaLike } from '../schema.ts'
 
 type Forms = Readonly<Record<string, Form>>
 type Answers<F extends Forms> = { [K in keyof F]: F[K] extends Form<infer S> ? InferSchema<S> : never }

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 import type { Schema } from './checkedSchema.ts'
 
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema'

@@ -1,8 +1,8 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Journal } from '../../journal/index.ts'
-import type { HeaderReader, Json, RequestId } from '../../protocol/index.ts'
-import type { Principal } from '../auth/authenticator.ts'
-import type { Peer } from './peer.ts'
+import type { Journal } from '../journal/index.ts'
+import type { HeaderReader, Json, RequestId } from '../protocol/index.ts'
+import type { Principal } from './auth/authenticator.ts'
+import type { Peer } from './calls/peer.ts'
 
 /** One client request on its way through the pipeline, whatever host it came by. */
 export interface Call {

@@ -1,4 +1,4 @@
-import type { Json } from '../../protocol/index.ts'
+import type { Json } from '../protocol/index.ts'
 
 export type Checked = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly issues: string }
 

@@ -3,7 +3,7 @@
  * Compiled once and remembered by the schema object, so a form written inline costs no more than a constant.
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { isObject, type Json } from '../protocol/index.ts'
 import type { Checked, Schema } from './checkedSchema.ts'
 import { compileJsonSchema } from './jsonSchema.ts'
 

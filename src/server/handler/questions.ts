@@ -9,7 +9,7 @@ import type {
 import { Declined, type Question, type Reading } from '../../journal/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { digestOf } from '../../state/index.ts'
-import { compileSchema, type InferSchema, type SchemaLike } from '../catalog/schema.ts'
+import { compileSchema, type InferSchema, type SchemaLike } from '../schema.ts'
 
 /** A form for a person. */
 export interface Form<S extends SchemaLike = SchemaLike> {

@@ -1,9 +1,9 @@
 /** Results as text. Every result says its type and, in the stateless era, who answered. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { type Json, META, type RequestId } from '../../protocol/index.ts'
-import type { ServerIdentity } from '../options.ts'
-import type { Peer } from './peer.ts'
-import type { WireError } from '../wireErrors.ts'
+import { type Json, META, type RequestId } from '../protocol/index.ts'
+import type { ServerIdentity } from './options.ts'
+import type { Peer } from './calls/peer.ts'
+import type { WireError } from './wireErrors.ts'
 
 export class Results {
   readonly #identity: ServerIdentity
