@@ -1,6 +1,6 @@
 /** Puts the parts of a server together, once, with every default filled in here. */
 import { createKeyring, createSealer, ephemeralKeyring, type Keyring, memoryLedger } from '../state/index.ts'
-import { type Architecture, Declaration } from './catalog/architecture.ts'
+import { type Architecture, Declaration } from './catalog/capabilities.ts'
 import { toAuthenticate } from './auth/authenticator.ts'
 import { callTool, type CallToolOptions, playTool } from './calls/callTool.ts'
 import { Carrier } from './calls/carrier.ts'

@@ -1,8 +1,7 @@
-import type { InputRequest } from '@modelcontextprotocol/client'
+import type { ClientCapabilities, Implementation, InputRequest, LoggingLevel } from '@modelcontextprotocol/client'
 import type { Journal } from '../journal/index.ts'
-import type { HeaderReader, Json, RequestId } from '../protocol/index.ts'
+import type { Era, HeaderReader, Json, RequestId } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
-import type { Peer } from './calls/peer.ts'
 
 /** One client request on its way through the pipeline, whatever host it came by. */
 export interface Call {
@@ -50,4 +49,18 @@ export interface CarriedCall {
   readonly id: string
   /** The journal as it is at the moment of asking. */
   readonly body: () => unknown
+}
+
+/** The other side of one request: what it said of itself, in its envelope or when its session began. */
+export interface Peer {
+  readonly era: Era
+  readonly version: string
+  readonly client: Implementation | undefined
+  readonly capabilities: ClientCapabilities
+  /** Log messages from this level up are wanted; undefined wants none. */
+  readonly logLevel: LoggingLevel | undefined
+  /** The session-era session, where there is one. */
+  readonly session: string | undefined
+  /** Whether questions travel as `input_required` results; else they are pushed over the live connection. */
+  readonly rounds: boolean
 }

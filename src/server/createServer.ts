@@ -1,6 +1,6 @@
 /** A server: what it offers, and the hosts it can be reached by. */
 import { assemble, type Assembly } from './assemble.ts'
-import { closeServer } from './http/closeServer.ts'
+import { closeServer, listen, type Listening, type ListenOptions } from './http/listen.ts'
 import type {
   CompletionHandler,
   CompletionTarget,
@@ -15,10 +15,9 @@ import type {
 } from './catalog/definitions.ts'
 import { drainAll, type Host } from './lifecycle/drain.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
-import { errorDetails } from './errorDetails.ts'
+import { errorDetails } from './logger.ts'
 import { type FetchHandler, fetchHandler } from './http/fetch.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
-import { type Listening, type ListenOptions, listen } from './http/listen.ts'
 import { type HandlerOptions, type NodeHandler, nodeHandler } from './http/node.ts'
 import type { ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'

@@ -2,7 +2,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Json, META, type RequestId } from '../protocol/index.ts'
 import type { ServerIdentity } from './options.ts'
-import type { Peer } from './calls/peer.ts'
+import type { Peer } from './call.ts'
 import type { WireError } from './wireErrors.ts'
 
 export class Results {

@@ -6,9 +6,8 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Journal } from '../journal/index.ts'
 import type { Era, Json } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
-import type { Call } from './call.ts'
+import type { Call, Peer } from './call.ts'
 import type { Logger } from './logger.ts'
-import type { Peer } from './calls/peer.ts'
 import type { WireError } from './wireErrors.ts'
 
 /** Given to `createServer({ tasks })`. */

@@ -3,11 +3,10 @@
  * without one is told by a challenge where to get it.
  */
 import type { HeaderReader } from '../../protocol/index.ts'
-import type { Principal, ReadyAuthenticator } from './authenticator.ts'
-import { assertScopes, bearerChallenge, type Challenge } from './challenge.ts'
 import { AuthError } from '../errors.ts'
-import { isWebAddress, type ProtectedResource, protectedResource } from './protectedResource.ts'
+import type { Principal, ReadyAuthenticator } from './authenticator.ts'
 import { tokenVerifier, type TokenVerifierOptions } from './jwt.ts'
+import { isWebAddress, type ProtectedResource, protectedResource } from './protectedResource.ts'
 
 export interface BearerOptions extends TokenVerifierOptions {
   /** The scopes every caller needs. @default none */
@@ -101,4 +100,35 @@ function resourceOf({ resource, audience }: BearerOptions): string | URL {
   if (resource !== undefined) return resource
   if (typeof audience === 'string' && isWebAddress(audience)) return audience
   throw new TypeError('bearer() needs "resource", the address of the endpoint, because the audience is not one.')
+}
+
+/** The WWW-Authenticate header of a bearer-protected endpoint (RFC 6750 section 3, RFC 9728 section 5.1). */
+export interface Challenge {
+  /** Absent when the request brought no token at all. */
+  readonly error?: 'invalid_token' | 'insufficient_scope'
+  readonly description?: string
+  /** Every scope the request needs, so that one new token is enough. */
+  readonly scopes?: readonly string[]
+  /** Where the protected-resource metadata is. */
+  readonly resourceMetadata?: string
+}
+
+export function bearerChallenge({ error, description, scopes = [], resourceMetadata }: Challenge): string {
+  const parts = [
+    error && `error="${error}"`,
+    description && `error_description="${quotable(description)}"`,
+    resourceMetadata && `resource_metadata="${quotable(resourceMetadata)}"`,
+    scopes.length > 0 && `scope="${scopes.join(' ')}"`,
+  ].filter(Boolean)
+  return parts.length === 0 ? 'Bearer' : `Bearer ${parts.join(', ')}`
+}
+
+/** RFC 6749, section 3.3: the characters of a scope. A quote in one would end the header's value early. */
+function assertScopes(scopes: readonly string[]): void {
+  const bad = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
+  if (bad !== undefined) throw new TypeError(`"${bad}" is not a scope: one word without quotes or backslashes.`)
+}
+
+function quotable(text: string): string {
+  return text.replace(/[^\x20-\x7e]|["\\]/g, '')
 }

@@ -13,9 +13,8 @@ import { type Journal, newJournal, nextRound, readJournal, writeJournal } from '
 import { ProtocolError } from '../../protocol/index.ts'
 import { type Binding, type CarryStore, digestOf, type Sealer, StateError } from '../../state/index.ts'
 import type { Call } from '../call.ts'
-import { errorDetails } from '../errorDetails.ts'
+import { errorDetails, type Logger } from '../logger.ts'
 import { ServerError } from '../errors.ts'
-import type { Logger } from '../logger.ts'
 
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client'
 

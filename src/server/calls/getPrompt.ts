@@ -2,7 +2,7 @@ import type { GetPromptResult } from '@modelcontextprotocol/client'
 import { isObject, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { PromptReturn } from '../catalog/definitions.ts'
-import type { InputRequired } from '../handler/inputRequired.ts'
+import type { InputRequired } from '../handler/questions.ts'
 import type { MultiRound } from './rounds.ts'
 import type { Registry } from '../catalog/registry.ts'
 

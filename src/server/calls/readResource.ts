@@ -2,7 +2,7 @@ import { type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Context } from '../handler/context.ts'
 import type { ResourceOptions, ResourceReturn } from '../catalog/definitions.ts'
-import type { InputRequired } from '../handler/inputRequired.ts'
+import type { InputRequired } from '../handler/questions.ts'
 import type { MultiRound } from './rounds.ts'
 import type { Registry } from '../catalog/registry.ts'
 

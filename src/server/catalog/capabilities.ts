@@ -1,4 +1,5 @@
-import type { Json } from '../../protocol/index.ts'
+import { type Json, LEGACY_VERSIONS, ProtocolError } from '../../protocol/index.ts'
+import type { Call } from '../call.ts'
 import type { Registry } from './registry.ts'
 
 /** What this server can do, said truthfully: only what there is something of. */
@@ -10,5 +11,56 @@ export function serverCapabilities(registry: Registry, more: Json = {}): Json {
     ...(registry.prompts.size > 0 && { prompts: { listChanged: true } }),
     ...(registry.hasResources && { resources: { listChanged: true, subscribe: true } }),
     ...(registry.completions.size > 0 && { completions: {} }),
+  }
+}
+
+/**
+ * What a server says about its sessions, so that nobody has to find out: `serverInfo.architecture`,
+ * `serverInfo.transport` and `capabilities.session`. Every published schema and client takes members it does not know.
+ */
+
+/** `stateful`: handlers keep something in this process between calls, so a client must come back in its session. */
+export type Architecture = 'stateless' | 'stateful'
+
+export const SESSION_NEEDED = 'This server keeps sessions: initialize first, and stay in the session that gives.'
+
+export class Declaration {
+  readonly #architecture: Architecture
+  readonly #isAlone: boolean
+  readonly #transports = new Set<'http' | 'stdio'>()
+
+  /** `isAlone`: no other instance opens what this one seals. */
+  constructor(architecture: Architecture, isAlone: boolean) {
+    this.#architecture = architecture
+    this.#isAlone = isAlone
+  }
+
+  get isStateful(): boolean {
+    return this.#architecture === 'stateful'
+  }
+
+  reachedBy(transport: 'http' | 'stdio'): void {
+    this.#transports.add(transport)
+  }
+
+  serverInfo(identity: object): Json {
+    return { ...identity, architecture: this.#architecture, transport: [...this.#transports] }
+  }
+
+  /** Poolable: the rounds of one call may go to different instances. */
+  capabilities(): Json {
+    return { session: { persistent: this.isStateful, poolable: !this.isStateful && !this.#isAlone } }
+  }
+
+  /** What has sessions has them for every request, and the newer era has none. */
+  assertServed({ method, peer }: Pick<Call, 'method' | 'peer'>): void {
+    if (!this.isStateful || method === 'initialize' || method === 'ping') return
+    if (peer.era === 'modern') {
+      throw new ProtocolError('VERSION_UNSUPPORTED', 'This server keeps sessions, which that revision does not have.', {
+        supported: LEGACY_VERSIONS,
+        requested: peer.version,
+      })
+    }
+    if (peer.session === undefined) throw new ProtocolError('MESSAGE_INVALID', SESSION_NEEDED)
   }
 }

@@ -7,9 +7,8 @@ import type {
   ReadResourceResult,
   ToolAnnotations,
 } from '@modelcontextprotocol/client'
-import type { Context } from '../handler/context.ts'
-import type { DetachableContext } from '../handler/detachable.ts'
-import type { InputRequired } from '../handler/inputRequired.ts'
+import type { Context, DetachableContext } from '../handler/context.ts'
+import type { InputRequired } from '../handler/questions.ts'
 import type { InferSchema, SchemaLike } from '../schema.ts'
 
 type Awaitable<T> = T | Promise<T>

@@ -11,8 +11,7 @@ import type {
   TaskOptions,
   ToolOptions,
 } from './definitions.ts'
-import type { Schema } from '../checkedSchema.ts'
-import { compileSchema, type SchemaLike } from '../schema.ts'
+import { compileSchema, type Schema, type SchemaLike } from '../schema.ts'
 import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
 
 export interface ToolEntry {

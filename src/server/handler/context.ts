@@ -1,11 +1,86 @@
-/** What a handler is given beside its arguments. It belongs to one request and is dead when that request is answered. */
-import type { Implementation, LoggingLevel } from '@modelcontextprotocol/client'
-import type { Run } from '../../journal/index.ts'
+/** What a handler is given beside its arguments. It belongs to one request, and throws when it is used after the answer. */
+import type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  ElicitResult,
+  Implementation,
+  ListRootsResult,
+  LoggingLevel,
+  Root,
+} from '@modelcontextprotocol/client'
+import type { OnceOptions, Run, Stored } from '../../journal/index.ts'
 import { declares, type Era, type Json, reaches } from '../../protocol/index.ts'
-import { Asking } from './asking.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
+import type { InferSchema, SchemaLike } from '../schema.ts'
 import { ClientState } from './clientState.ts'
+import { askForm, type Elicited, elicitForm, type Form, listRoots, sampleModel, visitPage } from './questions.ts'
+
+type Forms = Readonly<Record<string, Form>>
+type Answers<F extends Forms> = { [K in keyof F]: F[K] extends Form<infer S> ? InferSchema<S> : never }
+
+/**
+ * The part of the context that asks the client and remembers. It needs only the run, so servers of the official SDK offer
+ * it as well.
+ */
+export class Asking {
+  readonly #run: Run
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  /** Asks the person; gives the checked content, or throws Declined. Several forms at once go out in one round. */
+  ask<S extends SchemaLike>(this: Asking, key: string, form: Form<S>): Promise<InferSchema<S>>
+  ask<F extends Forms>(this: Asking, forms: F): Promise<Answers<F>>
+  ask(this: Asking, first: string | Forms, form?: Form): Promise<unknown> {
+    if (typeof first === 'string') return this.#run.ask(first, askForm(form as Form))
+    const keys = Object.keys(first)
+    const answers = keys.map((key) => this.#run.ask(key, askForm(first[key] as Form)))
+    return Promise.all(answers).then((values) => Object.fromEntries(keys.map((key, index) => [key, values[index]])))
+  }
+
+  /** Asks the person; gives what they did: accept with content, decline or cancel. */
+  elicit<S extends SchemaLike>(this: Asking, key: string, form: Form<S>): Promise<Elicited<S>> {
+    return this.#run.ask(key, elicitForm(form))
+  }
+
+  /** Sends the person to a page; resolves when they agreed to go, throws Declined when not. */
+  visit(this: Asking, key: string, url: string, message: string): Promise<ElicitResult> {
+    return this.#run.ask(key, visitPage(url, message))
+  }
+
+  /** Lets the client's model write a message. */
+  sample(this: Asking, key: string, params: CreateMessageRequestParams): Promise<CreateMessageResult> {
+    return this.#run.ask(key, sampleModel(params))
+  }
+
+  /** The folders the client works in. */
+  async roots(this: Asking, key: string): Promise<Root[]> {
+    const { roots }: ListRootsResult = await this.#run.ask(key, listRoots())
+    return roots
+  }
+
+  /** Runs `fn` in the first round that comes here and gives its result in all later ones. */
+  step<T>(this: Asking, key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
+    return this.#run.step(key, fn)
+  }
+
+  /** Like `step`, and claims a ledger entry, so that a repeated round does not run it again either. */
+  once<T>(
+    this: Asking,
+    key: string,
+    fn: (idempotencyKey: string) => T | Promise<T>,
+    options?: OnceOptions,
+  ): Promise<Stored<T>> {
+    return this.#run.once(key, fn, options)
+  }
+
+  /** Lets another instance go on from here when this one is draining or has too much to do. */
+  checkpoint(): Promise<void> {
+    return this.#run.checkpoint()
+  }
+}
 
 export class Context extends Asking {
   readonly #call: Call
@@ -113,6 +188,26 @@ export class Context extends Asking {
   /** What the result must carry for the client to keep. */
   static stateMeta(context: Context): Json | undefined {
     return context.#state?.meta
+  }
+}
+
+/** What the handler of a tool has that begins as a call and may become a task. */
+export class DetachableContext extends Context {
+  readonly #run: Run
+
+  constructor(call: Call, run: Run, requestState: unknown, state?: ClientState) {
+    super(call, run, requestState, state)
+    this.#run = run
+  }
+
+  /**
+   * Makes a task of this call: what follows runs in the background and survives its process. What was answered and done
+   * goes with it. A task stays one, so what this gives cannot detach again. Where the client takes no tasks, the call
+   * simply goes on.
+   */
+  async detach(): Promise<Context> {
+    await this.#run.detach()
+    return this
   }
 }
 

@@ -7,8 +7,9 @@ import type {
   ListRootsResult,
 } from '@modelcontextprotocol/client'
 import { Declined, type Question, type Reading } from '../../journal/index.ts'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../../protocol/index.ts'
 import { digestOf } from '../../state/index.ts'
+import type { Call } from '../call.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from '../schema.ts'
 
 /** A form for a person. */
@@ -81,7 +82,7 @@ export function listRoots(): Question<ListRootsResult> {
 }
 
 /** The wire form of a form, for handlers in explicit style. */
-export function formRequest(form: Form): InputRequest {
+function formRequest(form: Form): InputRequest {
   // A schema may be a function, as arktype's are.
   if (typeof form?.message !== 'string' || !form.schema || typeof form.schema === 'string') {
     throw new TypeError('A form needs a message and a schema: { message: "Sure?", schema: z.object({ … }) }.')
@@ -147,4 +148,42 @@ function flat(json: Json, message: string): Json {
   const form = { type, properties, ...(required !== undefined && { required }) }
   flattened.set(json, form)
   return form
+}
+
+/** What a handler in explicit style returns to ask: the requests, and what it wants to have remembered. */
+export class InputRequired {
+  readonly inputRequests: ReadonlyMap<string, InputRequest>
+  readonly requestState: unknown
+
+  constructor(inputRequests: ReadonlyMap<string, InputRequest>, requestState: unknown) {
+    this.inputRequests = inputRequests
+    this.requestState = requestState
+  }
+}
+
+interface InputRequiredOptions {
+  /** Forms, or input requests as they go over the wire. */
+  inputRequests?: Readonly<Record<string, Form | InputRequest>>
+  /** Any JSON. It is sealed, travels with the client, and comes back as `ctx.requestState`. */
+  requestState?: unknown
+}
+
+export function inputRequired({ inputRequests = {}, requestState }: InputRequiredOptions): InputRequired {
+  const requests = new Map(
+    Object.entries(inputRequests).map(([key, ask]) => [key, 'method' in ask ? ask : formRequest(ask)] as const),
+  )
+  if (requests.size === 0 && requestState === undefined) {
+    throw new TypeError('inputRequired needs at least one of inputRequests and requestState.')
+  }
+  return new InputRequired(requests, requestState)
+}
+
+/** A client is asked only for what it declared; it is told what is missing. */
+export function assertAskable({ peer }: Call, request: InputRequest): void {
+  const needed = neededCapability(request)
+  if (declaresAll(peer.capabilities, needed)) return
+  const names = Object.keys(needed).join(', ')
+  throw new ProtocolError('CAPABILITY_MISSING', `This needs a client that declares: ${names}.`, {
+    requiredCapabilities: needed,
+  })
 }

@@ -1,7 +1,6 @@
 /** From bytes to one JSON value, refusing what two readers could read differently. */
 import { isUtf8 } from 'node:buffer'
 import { ProtocolError } from '../../protocol/index.ts'
-import { assertPlainJson, MAX_DEPTH } from './plainJson.ts'
 
 export function parseBytes(bytes: Buffer): unknown {
   const text = bytes.toString('utf8')
@@ -39,4 +38,99 @@ function assertShallow(body: unknown): void {
 
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
+}
+
+/**
+ * What JSON.parse lets pass and we do not: an object with the same key twice, which two readers can read differently,
+ * and nesting so deep that recursive code behind us would fail. One pass over text that is known to be JSON.
+ */
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+export const MAX_DEPTH = 128
+// Validators make an issue of each wrong value; this keeps the worst body affordable.
+const MAX_VALUES = 200_000
+
+/** The keys of one open object; `undefined` stands for an array. */
+type Keys = string[] | undefined
+
+function assertPlainJson(text: string): void {
+  const stack: Keys[] = []
+  let keys: Keys
+  let expectsKey = false
+  let values = 1
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE: {
+        const end = stringEnd(text, at)
+        if (expectsKey && keys !== undefined) {
+          addKey(keys, text.slice(at + 1, end))
+          expectsKey = false
+        }
+        at = end
+        break
+      }
+      case COMMA:
+        if (++values > MAX_VALUES)
+          throw new ProtocolError('PARSE_FAILED', `The body holds more than ${MAX_VALUES} values.`)
+        expectsKey = keys !== undefined
+        break
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        if (stack.length >= MAX_DEPTH)
+          throw new ProtocolError('PARSE_FAILED', `The body nests deeper than ${MAX_DEPTH} levels.`)
+        stack.push(keys)
+        keys = text.charCodeAt(at) === OPEN_OBJECT ? [] : undefined
+        expectsKey = keys !== undefined
+        break
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        keys = stack.pop()
+        expectsKey = false
+        break
+    }
+  }
+}
+
+/** The closing quote of a string that opens at `start`. */
+function stringEnd(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at
+  while (text.charCodeAt(before - 1) === BACKSLASH) before--
+  return (at - before) % 2 === 1
+}
+
+const FEW = 16
+
+function addKey(keys: string[], written: string): void {
+  const key = written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written
+  if (keys.length < FEW ? keys.includes(key) : hasKey(keys, key)) {
+    throw new ProtocolError('PARSE_FAILED', 'The body has an object with the same key twice.')
+  }
+  keys.push(key)
+}
+
+const sets = new WeakMap<string[], Set<string>>()
+
+/** A set behind the list, for objects with many keys. */
+function hasKey(keys: string[], key: string): boolean {
+  let set = sets.get(keys)
+  if (set === undefined) {
+    set = new Set(keys)
+    sets.set(keys, set)
+  }
+  const known = set.has(key)
+  set.add(key)
+  return known
 }

@@ -3,12 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HeaderReader } from '../../protocol/index.ts'
 import { parseBody, parseBytes } from './body.ts'
 import { corsHeaders, preflightReply } from './cors.ts'
-import { type Documents, documentReply } from './documents.ts'
-import { createGuard, type GuardOptions, isLocalHost } from './hostGuard.ts'
+import { documentReply, type Documents } from './documents.ts'
 import { type HttpDoor, readOnce } from './endpoint.ts'
-import { NodeSink } from './nodeSink.ts'
-import { MAX_RAW_HEADERS, rawHeaderReader } from './rawHeaders.ts'
-import { type Reply, refusal } from './reply.ts'
+import { createGuard, type GuardOptions, isLocalHost } from './hostGuard.ts'
+import { refusal, type Reply } from './reply.ts'
+import type { Sink } from './sink.ts'
 
 export interface HandlerOptions extends GuardOptions {
   /** The largest body taken, in bytes; a framework's own parser has its own limit. @default 4194304 */
@@ -16,7 +15,7 @@ export interface HandlerOptions extends GuardOptions {
 }
 
 /** A request as `node:http` gives it; `body` is there when a framework has read it already, parsed or not. */
-export type NodeRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
+type NodeRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
 
 /** Serves one endpoint, whatever its path; for mounting in Express, Fastify or a plain server of one's own. */
 export type NodeHandler = (req: NodeRequest, res: ServerResponse) => void
@@ -107,4 +106,78 @@ export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
   const whole = originalUrl ?? url
   const query = whole.indexOf('?')
   return query < 0 ? whole : whole.slice(0, query)
+}
+
+// A client that does not read must not make us keep what it leaves.
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+
+/** A streamed answer on `node:http`. */
+export class NodeSink implements Sink {
+  readonly #res: ServerResponse
+
+  constructor(res: ServerResponse) {
+    this.#res = res
+  }
+
+  get gone(): boolean {
+    return this.#res.destroyed && !this.#res.writableFinished
+  }
+
+  open(headers: Readonly<Record<string, string>>): void {
+    if (this.#res.headersSent) return
+    this.#res.writeHead(200, headers)
+    this.#res.flushHeaders()
+  }
+
+  write(text: string): void {
+    if (this.#res.destroyed || this.#res.writableEnded) return
+    this.#res.write(text)
+    if (this.#res.writableLength > MAX_UNREAD_BYTES) this.#res.destroy()
+  }
+
+  end(): void {
+    this.#res.end()
+  }
+
+  onGone(listener: () => void): void {
+    if (this.gone) return listener()
+    this.#res.once('close', () => {
+      if (!this.#res.writableFinished) listener()
+    })
+  }
+}
+
+// Lower-case names by the spelling they came in: clients use few spellings, so most names are found here.
+const lowerCase = new Map<string, string>()
+const MAX_SPELLINGS = 500
+
+/**
+ * Names and values together. Node drops what comes after this many without a word, an Origin for instance, so a request
+ * with as many cannot be judged.
+ */
+const MAX_RAW_HEADERS = 2000
+
+/**
+ * Reads the headers of a `node:http` request. Its own `headers` object costs more than all our checks of them together,
+ * and of a header sent twice it keeps only the first; here both show, so that nobody reads one and somebody the other.
+ */
+export function rawHeaderReader(raw: readonly string[]): HeaderReader {
+  const names: string[] = []
+  for (let at = 0; at < raw.length; at += 2) names.push(lowered(raw[at] as string))
+  return (name) => {
+    let found: string | undefined
+    for (let index = names.indexOf(name); index >= 0; index = names.indexOf(name, index + 1)) {
+      const value = raw[2 * index + 1]
+      found = found === undefined ? value : `${found}, ${value}`
+    }
+    return found
+  }
+}
+
+function lowered(name: string): string {
+  const known = lowerCase.get(name)
+  if (known !== undefined) return known
+  const lower = name.toLowerCase()
+  if (lowerCase.size < MAX_SPELLINGS) lowerCase.set(name, lower)
+  return lower
 }

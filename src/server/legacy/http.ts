@@ -5,28 +5,27 @@ import {
   isLegacyVersion,
   type Message,
   metaOf,
+  type RequestId,
   type RequestMessage,
   type ResponseMessage,
 } from '../../protocol/index.ts'
-import { SESSION_NEEDED } from '../catalog/architecture.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
-import { errorDetails } from '../errorDetails.ts'
-import { ServerError } from '../errors.ts'
-import type { EventBus } from '../lifecycle/eventBus.ts'
-import { LegacyChannel } from './channel.ts'
-import type { LegacyStreams, Owner } from './streams.ts'
-import { LiveCalls } from './liveCalls.ts'
-import type { Logger } from '../logger.ts'
 import type { Pipeline } from '../calls/pipeline.ts'
-import type { Pushes, RevivedCall } from './push.ts'
-import { type Reply, refusal } from '../http/reply.ts'
+import { SESSION_NEEDED } from '../catalog/capabilities.ts'
+import { ServerError } from '../errors.ts'
+import { refusal, type Reply } from '../http/reply.ts'
+import type { Sink } from '../http/sink.ts'
+import type { EventBus } from '../lifecycle/eventBus.ts'
+import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
+import { toWireError } from '../wireErrors.ts'
+import { LegacyChannel } from './channel.ts'
+import type { StandaloneStreams } from './getStreams.ts'
+import type { Pushes, RevivedCall } from './push.ts'
 import { legacyPeer, type OpenSession, readHandshake, type Sessions, strangerPeer } from './session.ts'
 import type { SessionNotes } from './sessionFacts.ts'
-import type { Sink } from '../http/sink.ts'
-import type { StandaloneStreams } from './getStreams.ts'
-import { toWireError } from '../wireErrors.ts'
+import type { LegacyStreams, Owner } from './streams.ts'
 
 export interface LegacyHttpOptions {
   readonly pipeline: Pipeline
@@ -200,4 +199,36 @@ function assertPresentAgree(message: RequestMessage, header: HeaderReader): void
     return header(name) ?? (name === 'mcp-method' ? message.method : undefined)
   }
   assertHeadersAgree({ ...message, params }, '', present)
+}
+
+/** The calls of sessions that are under way here, for those who cancel them. */
+
+interface Cancellable {
+  cancel(): void
+}
+
+class LiveCalls {
+  readonly #bySession = new Map<string, Map<unknown, Cancellable>>()
+
+  /**
+   * Notes a call until the returned function is called. Outside a session there is no telling whose a call is, so such a
+   * call cannot be cancelled.
+   */
+  enter(session: string | undefined, id: RequestId, call: Cancellable): () => void {
+    if (session === undefined) return () => {}
+    const calls = this.#bySession.get(session) ?? new Map<unknown, Cancellable>()
+    this.#bySession.set(session, calls.set(id, call))
+    return () => {
+      if (calls.get(id) === call) calls.delete(id)
+      if (calls.size === 0 && this.#bySession.get(session) === calls) this.#bySession.delete(session)
+    }
+  }
+
+  cancel(session: string | undefined, id: unknown): void {
+    if (session !== undefined) this.#bySession.get(session)?.get(id)?.cancel()
+  }
+
+  cancelAll(session: string): void {
+    for (const call of this.#bySession.get(session)?.values() ?? []) call.cancel()
+  }
 }

@@ -1,8 +1,7 @@
 /** The methods that only the older revisions have. */
 import { isLogLevel, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
-import type { Declaration } from '../catalog/architecture.ts'
-import { serverCapabilities } from '../catalog/capabilities.ts'
+import { type Declaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { ServerIdentity } from '../options.ts'
 import type { Method } from '../calls/pipeline.ts'
 import type { Registry } from '../catalog/registry.ts'

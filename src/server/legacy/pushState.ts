@@ -15,9 +15,8 @@ import {
 import { type CarryStore, type Sealer, StateError } from '../../state/index.ts'
 import type { Call, CarriedCall } from '../call.ts'
 import { sealedWithin } from '../calls/carrier.ts'
-import { errorDetails } from '../errorDetails.ts'
+import { errorDetails, type Logger } from '../logger.ts'
 import type { Owner } from './streams.ts'
-import type { Logger } from '../logger.ts'
 
 /** The call as it was when it asked. */
 export interface PushState {

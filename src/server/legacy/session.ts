@@ -16,7 +16,7 @@ import { type Sealer, StateError } from '../../state/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import { newId } from '../calls/carrier.ts'
 import { ServerError } from '../errors.ts'
-import type { Peer } from '../calls/peer.ts'
+import type { Peer } from '../call.ts'
 import type { SessionNotes } from './sessionFacts.ts'
 
 /** What `initialize` agreed on. */

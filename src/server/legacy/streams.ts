@@ -4,7 +4,7 @@ import { type Sealer, StateError } from '../../state/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import { newId } from '../calls/carrier.ts'
 import { LegacyStream } from './stream.ts'
-import type { Peer } from '../calls/peer.ts'
+import type { Peer } from '../call.ts'
 
 export interface Owner {
   readonly peer: Peer

@@ -3,18 +3,26 @@
  * request looks; without one it pays for that look and nothing else.
  */
 import {
+  type Attributes,
+  type Context,
+  context,
   createNoopMeter,
   type MeterProvider,
   metrics,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  trace,
   type Tracer,
   type TracerProvider,
-  trace,
 } from '@opentelemetry/api'
-import type { Call } from '../call.ts'
-import { describeCall } from './attributes.ts'
-import { createInstruments, type Instruments } from './instruments.ts'
+import type { Json } from '../../protocol/index.ts'
+import type { Call, CallNotes } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
-import { RequestSpan } from './requestSpan.ts'
+import { type CallDescription, describeCall, errorAttributes } from './attributes.ts'
+import { createInstruments, type Instruments } from './instruments.ts'
 
 const SCOPE = 'pannier'
 
@@ -60,4 +68,82 @@ export class Telemetry {
 /** The API's own provider stays the same object when an SDK is registered; what is behind it changes. */
 function tracerOf(provider: TracerProvider & { getDelegateTracer?: TracerProvider['getTracer'] }): Tracer | undefined {
   return provider.getDelegateTracer === undefined ? provider.getTracer(SCOPE) : provider.getDelegateTracer(SCOPE)
+}
+
+/** One request as telemetry sees it, from its start to its answer. */
+
+class RequestSpan implements CallNotes {
+  readonly #call: CallDescription
+  readonly #span: Span | undefined
+  readonly #context: Context
+  readonly #instruments: Instruments | undefined
+  readonly #startedAt = performance.now()
+  #asked = false
+  #toolFailed = false
+
+  constructor(call: CallDescription, meta: Json, tracer: Tracer | undefined, instruments: Instruments | undefined) {
+    const ambient = context.active()
+    const parent = propagation.extract(ambient, meta, META_GETTER)
+    this.#call = call
+    this.#instruments = instruments
+    this.#span = tracer?.startSpan(call.spanName, spanOptions(call, ambient, parent), parent)
+    this.#context = this.#span === undefined ? parent : trace.setSpan(parent, this.#span)
+  }
+
+  /** Runs the handler, so that spans its author begins become children of this one. */
+  run<T>(handle: () => T): T {
+    return context.with(this.#context, handle)
+  }
+
+  asked(): void {
+    this.#asked = true
+  }
+
+  toolFailed(): void {
+    this.#toolFailed = true
+  }
+
+  end(): void {
+    if (this.#toolFailed) this.#finish('failed', { 'error.type': 'tool_error' })
+    else this.#finish(this.#asked ? 'asked' : 'complete', {})
+  }
+
+  /** The request is answered with this error code. */
+  fail(code: number): void {
+    const attributes = errorAttributes(code)
+    this.#finish(attributes['error.type'] === undefined ? 'refused' : 'failed', attributes)
+  }
+
+  #finish(outcome: Outcome, more: Attributes): void {
+    this.#span?.setAttributes(more)
+    // Without a description: an error's message may say what was in the arguments.
+    if (outcome === 'failed') this.#span?.setStatus({ code: SpanStatusCode.ERROR })
+    this.#span?.end()
+    if (this.#instruments === undefined) return
+    const { duration, requests, rounds } = this.#instruments
+    const attributes = { ...this.#call.common, ...more }
+    duration.record((performance.now() - this.#startedAt) / 1000, attributes, this.#context)
+    requests.add(1, { ...attributes, 'pannier.outcome': outcome }, this.#context)
+    if (outcome === 'asked') rounds.add(1, attributes, this.#context)
+  }
+}
+
+type Outcome = 'complete' | 'asked' | 'refused' | 'failed'
+
+function spanOptions({ common, own }: CallDescription, ambient: Context, parent: Context) {
+  const outer = trace.getSpanContext(ambient)
+  // The caller's span is the parent; the transport's, where there is one, is linked.
+  const links = outer !== undefined && outer !== trace.getSpanContext(parent) ? [{ context: outer }] : []
+  return { kind: SpanKind.SERVER, attributes: { ...common, ...own }, links }
+}
+
+const TRACE_FIELDS = ['traceparent', 'tracestate', 'baggage']
+
+/** The keys of `_meta` that the specification reserves for trace context. */
+const META_GETTER: TextMapGetter<Json> = {
+  keys: (meta) => TRACE_FIELDS.filter((field) => typeof meta[field] === 'string'),
+  get: (meta, key) => {
+    const value = TRACE_FIELDS.includes(key) ? meta[key] : undefined
+    return typeof value === 'string' ? value : undefined
+  },
 }

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseBytes, parseText } from './body.ts'
-import { MAX_DEPTH } from './plainJson.ts'
+import { MAX_DEPTH, parseBytes, parseText } from './body.ts'
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
 

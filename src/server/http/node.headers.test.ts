@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rawHeaderReader } from './rawHeaders.ts'
+import { rawHeaderReader } from './node.ts'
 
 test('a header is found by its lower-case name, however it was spelled', () => {
   const header = rawHeaderReader(['Host', 'a', 'MCP-Method', 'tools/call', 'mcp-NAME', 'echo'])

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
-import { NodeSink } from './nodeSink.ts'
+import { NodeSink } from './node.ts'
 
 test.each([
   ['told at once when the client has gone already', true, false, 1],
