@@ -7,7 +7,7 @@
  */
 import { StateError } from '../state/index.ts'
 import { Bell } from './notifier.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from './schema.ts'
 import type { PostgresOptions } from './options.ts'
 import { loadPg } from './packages.ts'
 import type { PostgresClient, PostgresPool } from './pool.ts'

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
 import { Engines } from '../../test/postgres/engines.ts'
-import { newTask } from '../../test/tasks/contract/stage.ts'
+import { newTask } from '../../test/tasks/contract/harness.ts'
 import { databaseOf } from './connection.ts'
 import type { PostgresPool } from './pool.ts'
 

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { newDatabase } from '../../test/postgres/database.ts'
 import { Engines } from '../../test/postgres/engines.ts'
 import { StateError } from '../state/index.ts'
-import { newTask } from '../../test/tasks/contract/stage.ts'
+import { newTask } from '../../test/tasks/contract/harness.ts'
 import type { PostgresPool, PostgresQuery } from './pool.ts'
 import { inTransaction } from './sql.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { answering, newTask, question } from './contract/stage.ts'
+import { answering, newTask, question } from './contract/harness.ts'
 import type { Lease, TaskEngine } from '../../src/tasks/engine.ts'
 import { postgresLedger } from '../../src/postgres/ledger.ts'
 import { Engines } from '../postgres/engines.ts'

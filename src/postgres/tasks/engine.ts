@@ -18,13 +18,13 @@ import {
   type Working,
   type WorkOptions,
 } from '../../tasks/internal.ts'
-import { answerTask, type Change, cancelTask } from './answering.ts'
+import { answerTask, type Change, cancelTask } from './questions.ts'
 import type { BellListener } from '../notifier.ts'
 import { databaseOf, type PostgresConnection } from '../connection.ts'
 import { createTask } from './create.ts'
 import type { Database } from '../database.ts'
 import { Jobs } from './queue.ts'
-import { type News, newsName, readNews, writeNews } from './news.ts'
+import { type News, newsName, readNews, writeNews } from './events.ts'
 import { listTasks, readTask } from './records.ts'
 import { addressOf, nameOf, ownerOf, type Store } from './store.ts'
 import { sweepOften } from './sweep.ts'

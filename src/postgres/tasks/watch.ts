@@ -2,7 +2,7 @@
  * Who watches which task. The bell tells of changes at once; what it did not tell is found by looking at all tasks that
  * are watched, in one statement, from time to time.
  */
-import { newsName } from './news.ts'
+import { newsName } from './events.ts'
 import { ALIVE, addressOf, type Store } from './store.ts'
 
 interface Watched {

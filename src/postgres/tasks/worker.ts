@@ -8,7 +8,7 @@ import { UNREADABLE, type Working, type WorkOptions } from '../../tasks/internal
 import type { HeldTask } from './heldTask.ts'
 import { PostgresLease } from './lease.ts'
 import { LeaseWrites } from './leaseWrites.ts'
-import { type News, newsName } from './news.ts'
+import { type News, newsName } from './events.ts'
 import type { Store } from './store.ts'
 import { takeTasks } from './claim.ts'
 

@@ -20,7 +20,7 @@ import { type DialectOptions, fromClient, iso, known, ownTask, taskIdIn, toObjec
 import type { TaskRecord } from '../engine.ts'
 import { follow } from './waitFor.ts'
 import type { TaskMethod } from './modernDialect.ts'
-import { pushQuestions, takeCarried } from './pushed.ts'
+import { pushQuestions, takeCarried } from './pushedQuestions.ts'
 
 const PAGE = 100
 

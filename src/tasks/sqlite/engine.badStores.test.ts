@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import { afterAll, expect, test, vi } from 'vitest'
-import { answering, newTask, question, Stage } from '../../../test/tasks/contract/stage.ts'
+import { answering, newTask, question, Stage } from '../../../test/tasks/contract/harness.ts'
 import { sqliteEngine } from './engine.ts'
-import { temporaryStore } from '../../../test/tasks/contract/temporaryStore.ts'
+import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-bad-stores-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,10 +1,10 @@
 import { StatementSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
 import { proves } from '../../../test/proves.ts'
-import { newTask, question, Stage } from '../../../test/tasks/contract/stage.ts'
+import { newTask, question, Stage } from '../../../test/tasks/contract/harness.ts'
 import type { TaskEngine } from '../engine.ts'
 import { sqliteEngine } from './engine.ts'
-import { temporaryStore } from '../../../test/tasks/contract/temporaryStore.ts'
+import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const stage = new Stage(temporaryStore)
 

@@ -1,10 +1,10 @@
 /** What is special about workers over one file: they know the processes of their machine, and never ask a clock. */
 import { spawnSync } from 'node:child_process'
 import { expect, test, vi } from 'vitest'
-import { newTask, Stage } from '../../../test/tasks/contract/stage.ts'
+import { newTask, Stage } from '../../../test/tasks/contract/harness.ts'
 import { WorkerProcess } from '../../../test/tasks/contract/workerProcess.ts'
 import { sqliteEngine } from './engine.ts'
-import { temporaryStore } from '../../../test/tasks/contract/temporaryStore.ts'
+import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const store = await temporaryStore()
 const stage = new Stage(async () => store)

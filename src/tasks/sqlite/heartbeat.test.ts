@@ -4,7 +4,7 @@ import { Commits } from './writeQueue.ts'
 import { Presence } from './heartbeat.ts'
 import { Tables } from './rows/tables.ts'
 import { openTaskFile } from './schema.ts'
-import { temporaryStore } from '../../../test/tasks/contract/temporaryStore.ts'
+import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const LEASE_MS = 15_000
 const { path, sql, remove } = await temporaryStore()

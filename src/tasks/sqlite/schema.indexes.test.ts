@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
-import { newTask, Stage } from '../../../test/tasks/contract/stage.ts'
-import { temporaryStore } from '../../../test/tasks/contract/temporaryStore.ts'
+import { newTask, Stage } from '../../../test/tasks/contract/harness.ts'
+import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const store = await temporaryStore()
 const stage = new Stage(async () => store)

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { newTask, question, Stage } from '../../../test/tasks/contract/stage.ts'
-import { temporaryStore } from '../../../test/tasks/contract/temporaryStore.ts'
+import { newTask, question, Stage } from '../../../test/tasks/contract/harness.ts'
+import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 let nowMs = 1_000_000
 const store = await temporaryStore({ clock: () => nowMs })

@@ -1,5 +1,5 @@
 /** Who wants to know when a task changes. Nothing is kept of tasks that nobody watches. */
-import type { Changes } from './changes.ts'
+import type { Changes } from './rows/changes.ts'
 import type { Store } from './store.ts'
 
 export class Watchers {

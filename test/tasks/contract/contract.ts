@@ -5,15 +5,15 @@
  */
 import { describe } from 'vitest'
 import { declareCrashes } from './crashes.ts'
-import { declareEnds } from './ends.ts'
+import { declareEnds } from './endings.ts'
 import { declareJournals } from './journals.ts'
 import { declareLeases } from './leases.ts'
 import { declareLists } from './lists.ts'
-import { declareLosses } from './losses.ts'
+import { declareLosses } from './abandonedRuns.ts'
 import { declareQuestions } from './questions.ts'
 import { declareRecords } from './records.ts'
-import { type EngineStore, Stage } from './stage.ts'
-import { declareWatching } from './watching.ts'
+import { type EngineStore, Stage } from './harness.ts'
+import { declareWatching } from './watch.ts'
 
 export type { EngineStore }
 

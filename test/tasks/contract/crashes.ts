@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { Lease } from '../../../src/tasks/engine.ts'
-import { newTask, type Stage } from './stage.ts'
+import { newTask, type Stage } from './harness.ts'
 import { WorkerProcess } from './workerProcess.ts'
 
 // Long enough for a busy machine, short enough for a test.

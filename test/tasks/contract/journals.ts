@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Journal, newJournal } from '../../../src/journal/index.ts'
 import type { Lease, TaskEngine } from '../../../src/tasks/engine.ts'
-import type { Hand } from './hand.ts'
-import { answering, answerTo, newTask, question, type Stage } from './stage.ts'
+import type { Hand } from './manualWorker.ts'
+import { answering, answerTo, newTask, question, type Stage } from './harness.ts'
 
 const oddKeys = ['__proto__', 'constructor', '😀', '\ud83d', 'a\u0000b', '', ' ', '%~2', 'x'.repeat(256)]
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { TaskEngine } from '../../../src/tasks/engine.ts'
-import { newTask, type Stage } from './stage.ts'
+import { newTask, type Stage } from './harness.ts'
 
 const done = { status: 'completed', result: { done: true } } as const
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { TaskEngine } from '../../../src/tasks/engine.ts'
-import { keysOf, newTask, question, type Stage } from './stage.ts'
+import { keysOf, newTask, question, type Stage } from './harness.ts'
 
 export function declareLists(stage: Stage): void {
   test('a list has the tasks of its owner alone, newest first', async () => {

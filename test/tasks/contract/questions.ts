@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newJournal } from '../../../src/journal/index.ts'
 import type { Lease, NewQuestion, TaskEngine } from '../../../src/tasks/engine.ts'
-import type { Hand } from './hand.ts'
-import { answering, answerTo, keysOf, newTask, question, request, type Stage } from './stage.ts'
+import type { Hand } from './manualWorker.ts'
+import { answering, answerTo, keysOf, newTask, question, request, type Stage } from './harness.ts'
 
 /** Asking, and what becomes of every kind of answer. */
 export function declareQuestions(stage: Stage): void {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { newJournal } from '../../../src/journal/index.ts'
-import { answering, newTask, question, type Stage } from './stage.ts'
+import { answering, newTask, question, type Stage } from './harness.ts'
 
 /** Tasks as their owners see them: made once, seen by one, gone when their time is over. */
 export function declareRecords(stage: Stage): void {

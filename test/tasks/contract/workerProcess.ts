@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { EngineOptions } from '../../../src/tasks/engine.ts'
-import type { EngineStore, Stage } from './stage.ts'
+import type { EngineStore, Stage } from './harness.ts'
 import type { WorkerEvent } from './workerScript.ts'
 
 type EventOf<Name extends WorkerEvent['event']> = Extract<WorkerEvent, { event: Name }>

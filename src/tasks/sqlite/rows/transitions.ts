@@ -2,7 +2,7 @@
 import { saying } from '../../../state/internal.ts'
 import type { TaskFailure, TaskRecord } from '../../engine.ts'
 import type { AskRows } from './questions.ts'
-import type { Changes } from '../changes.ts'
+import type { Changes } from './changes.ts'
 import { type Store, textOrNull } from '../store.ts'
 
 /** How a task ends, as it will be kept. */

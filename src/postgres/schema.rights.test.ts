@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
 import { Engines } from '../../test/postgres/engines.ts'
 import { faultOf, newUser } from '../../test/postgres/users.ts'
-import { newTask } from '../../test/tasks/contract/stage.ts'
+import { newTask } from '../../test/tasks/contract/harness.ts'
 import { postgresLedger } from './ledger.ts'
 
 const engines = new Engines()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Lease, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
-import { answering, newTask, question, type Stage } from './stage.ts'
+import { answering, newTask, question, type Stage } from './harness.ts'
 
 // A turn is over when a lease lapses, so the tests take as long as a few leases.
 const LEASE_MS = 600

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest'
 import pg from 'pg'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
-import { newTask } from '../../test/tasks/contract/stage.ts'
+import { newTask } from '../../test/tasks/contract/harness.ts'
 import { postgres } from './connection.ts'
 import { postgresEngine } from './tasks/engine.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from './schema.ts'
 import { schemaNames } from './schemaNames.ts'
 
 let url: string

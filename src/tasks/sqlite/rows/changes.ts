@@ -2,9 +2,9 @@
  * Every commit with a change that an owner can see has a number, the same for all processes, and a task keeps that of its
  * last. So whoever watches asks for what has changed since it last looked, however many tasks it watches.
  */
-import { saying } from '../../state/internal.ts'
-import type { Commits } from './writeQueue.ts'
-import type { Store } from './store.ts'
+import { saying } from '../../../state/internal.ts'
+import type { Commits } from '../writeQueue.ts'
+import type { Store } from '../store.ts'
 
 export class Changes {
   readonly #audience: string

@@ -1,13 +1,13 @@
 /** A store for the contract of task engines: a schema of its own on the PostgreSQL of this test run. */
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { TaskEngine } from '../../src/tasks/engine.ts'
-import type { EngineStore } from '../tasks/contract/contract.ts'
-import { postgres } from '../../src/postgres/connection.ts'
-import { postgresEngine } from '../../src/postgres/tasks/engine.ts'
-import { newDatabase } from './database.ts'
+import type { TaskEngine } from '../../../src/tasks/engine.ts'
+import type { EngineStore } from './contract.ts'
+import { postgres } from '../../../src/postgres/connection.ts'
+import { postgresEngine } from '../../../src/postgres/tasks/engine.ts'
+import { newDatabase } from '../../postgres/database.ts'
 
-const program = fileURLToPath(new URL('../tasks/programs/postgresWorker.ts', import.meta.url))
+const program = fileURLToPath(new URL('../programs/postgresWorker.ts', import.meta.url))
 
 export async function newPostgresStore(): Promise<EngineStore> {
   const url = await newDatabase()

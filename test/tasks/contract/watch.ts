@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import type { TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
-import { answering, newTask, question, type Stage } from './stage.ts'
+import { answering, newTask, question, type Stage } from './harness.ts'
 
 /** Who watches a task learns of every change, whoever makes it. */
 export function declareWatching(stage: Stage): void {

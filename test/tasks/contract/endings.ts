@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { Lease, TaskRecord } from '../../../src/tasks/engine.ts'
-import { newTask, question, type Stage } from './stage.ts'
+import { newTask, question, type Stage } from './harness.ts'
 
 const done = { status: 'completed', result: { content: [{ type: 'text', text: 'é\u0000' }] } } as const
 const failed = { status: 'failed', failure: { code: -32603, message: 'No.', data: { why: ['x'] } } } as const

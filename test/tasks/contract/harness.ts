@@ -8,7 +8,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { newJournal } from '../../../src/journal/index.ts'
 import type { EngineOptions, NewQuestion, NewTask, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
-import { Hand } from './hand.ts'
+import { Hand } from './manualWorker.ts'
 
 /** What the contract needs to know about an engine. */
 export interface EngineStore {

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
 import { Engines } from '../../test/postgres/engines.ts'
 import { faultOf, secret } from '../../test/postgres/users.ts'
-import { newTask } from '../../test/tasks/contract/stage.ts'
+import { newTask } from '../../test/tasks/contract/harness.ts'
 import { postgresCarryStore } from './carryStore.ts'
 import { postgresLedger } from './ledger.ts'
 
