@@ -1,6 +1,6 @@
 import { type CarryStore, StateError } from '../state/index.ts'
 import { assertId, makeSweeper } from '../state/internal.ts'
-import { databaseOf, type PostgresConnection } from './connection.ts'
+import { databaseOf, type PostgresConnection } from './database.ts'
 import { digest } from './digest.ts'
 
 // PostgreSQL's calendar ends; a token that is kept longer than a century is kept for one.

@@ -3,8 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import pg from 'pg'
 import { afterEach, expect, test } from 'vitest'
 import { newDatabase } from '../../test/postgres/database.ts'
-import { Database } from './database.ts'
-import type { PostgresOptions } from './options.ts'
+import { Database, type PostgresOptions } from './database.ts'
 
 const READY = Buffer.from([0x5a, 0, 0, 0, 5])
 const FATAL = message('E', 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0')

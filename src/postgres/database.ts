@@ -5,15 +5,13 @@
  * - There are never more than `maxConnections` connections. While an engine is open, one of them listens.
  * - A pool that was given stays its giver's: it is used, and never ended.
  */
+import type * as Pg from 'pg'
+import type * as Boss from 'pg-boss'
 import { StateError } from '../state/index.ts'
-import { Bell } from './notifier.ts'
-import { migrate } from './schema.ts'
-import type { PostgresOptions } from './options.ts'
-import { loadPg } from './packages.ts'
-import type { PostgresClient, PostgresPool } from './pool.ts'
-import { type SchemaNames, schemaNames } from './schemaNames.ts'
-import { autonomous, inTransaction, type Sql } from './sql.ts'
 import { saying } from './errors.ts'
+import { Bell } from './notifier.ts'
+import { migrate, type SchemaNames, schemaNames } from './schema.ts'
+import { autonomous, inTransaction, type PostgresClient, type PostgresPool, type Sql } from './sql.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
 const QUERY_TIMEOUT_MS = 30_000
@@ -102,4 +100,71 @@ function heard(pool: PostgresPool): PostgresPool {
     client.on('error', () => {})
   })
   return pool
+}
+
+/** What engines, ledgers and stores of one process share: connections, and a schema that is up to date. */
+export interface PostgresConnection {
+  /** Ends the connections that were made here. Close engines first. */
+  close(): Promise<void>
+}
+
+/** A database for engines, ledgers and stores. It is connected to when it is first used. */
+export function postgres(options: PostgresOptions): PostgresConnection {
+  assertOptions(options)
+  return new Database(options)
+}
+
+/** What is behind a connection. */
+export function databaseOf(connection: PostgresConnection): Database {
+  if (connection instanceof Database) return connection
+  throw new StateError('STATE_OPTION', 'A connection to PostgreSQL is what postgres() gives.')
+}
+
+export interface PostgresOptions {
+  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Give this or `pool`. */
+  url?: string
+  /** A pool of `pg` with room for at least two connections. */
+  pool?: PostgresPool
+  /** Ours is the schema of this name; that of pg-boss has `_jobs` after it. @default 'pannier' */
+  schema?: string
+  /** How many connections at most, where `url` is given. @default 10 */
+  maxConnections?: number
+}
+
+function assertOptions({ url, pool, maxConnections = 10 }: PostgresOptions): void {
+  if ((url === undefined) === (pool === undefined)) throw wrong('give either url or pool')
+  if (url !== undefined && !/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? '')) {
+    throw wrong('url is postgres://USER:PASSWORD@HOST:PORT/DATABASE')
+  }
+  if (!Number.isInteger(maxConnections) || maxConnections < 2) throw wrong('maxConnections is a whole number from 2 on')
+  if ((pool?.options?.max ?? 2) < 2) throw wrong('pool needs room for at least two connections')
+}
+
+/** Never with what was given: an address has a password in it. */
+function wrong(advice: string): StateError {
+  return new StateError('STATE_OPTION', `The options of postgres() are wrong: ${advice}.`)
+}
+
+/** `pg` and `pg-boss` are installed by those who use PostgreSQL, and loaded when it is. */
+
+function loadPg(): Promise<typeof Pg> {
+  return installed(import('pg'))
+}
+
+export function loadPgBoss(): Promise<typeof Boss> {
+  return installed(import('pg-boss'))
+}
+
+async function installed<Module>(loading: Promise<Module>): Promise<Module> {
+  try {
+    return await loading
+  } catch (cause) {
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
+    if (!isMissing) throw cause
+    throw new StateError(
+      'STORE_UNAVAILABLE',
+      'PostgreSQL needs the packages pg and pg-boss; run `npm install pg pg-boss@12.35.0`.',
+      { cause },
+    )
+  }
 }

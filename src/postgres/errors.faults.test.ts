@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, onDatabase, runSql } from '../../test/postgres/database.ts'
 import { faultOf, newUser, secret } from '../../test/postgres/users.ts'
-import { postgres } from './connection.ts'
+import { postgres } from './database.ts'
 import { postgresEngine } from './tasks/engine.ts'
 import { postgresLedger } from './ledger.ts'
 

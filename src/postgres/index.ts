@@ -1,5 +1,4 @@
 export { postgresCarryStore } from './carryStore.ts'
-export { type PostgresConnection, type PostgresOptions, postgres } from './connection.ts'
+export { type PostgresConnection, type PostgresOptions, postgres } from './database.ts'
 export { postgresLedger } from './ledger.ts'
-export { type PostgresTasksOptions, postgresTasks } from './postgresTasks.ts'
-export { postgresEngine } from './tasks/engine.ts'
+export { type PostgresTasksOptions, postgresEngine, postgresTasks } from './tasks/engine.ts'

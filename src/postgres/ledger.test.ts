@@ -3,7 +3,7 @@ import { newDatabase, runSql } from '../../test/postgres/database.ts'
 import { proves } from '../../test/proves.ts'
 import { carryStoreContract } from '../../test/state/carryStoreContract.ts'
 import { ledgerContract } from '../../test/state/ledgerContract.ts'
-import { type PostgresConnection, postgres } from './connection.ts'
+import { type PostgresConnection, postgres } from './database.ts'
 import { postgresCarryStore } from './carryStore.ts'
 import { postgresLedger } from './ledger.ts'
 

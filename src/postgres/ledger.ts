@@ -1,6 +1,6 @@
 import { type Claim, type Ledger, StateError } from '../state/index.ts'
 import { assertClaim, claimGone, jsonText, makeSweeper } from '../state/internal.ts'
-import { databaseOf, type PostgresConnection } from './connection.ts'
+import { databaseOf, type PostgresConnection } from './database.ts'
 import { digest } from './digest.ts'
 
 // PostgreSQL's calendar ends; a claim beyond a century is one.

@@ -4,8 +4,8 @@ import { beforeAll, expect, test, vi } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
 import { Engines } from '../../test/postgres/engines.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
-import { databaseOf } from './connection.ts'
-import type { PostgresPool } from './pool.ts'
+import { databaseOf } from './database.ts'
+import type { PostgresPool } from './sql.ts'
 
 const engines = new Engines()
 let url: string

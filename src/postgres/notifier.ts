@@ -7,7 +7,7 @@
  * - Whoever may connect to the database may listen, so what is rung are digests, never ids.
  */
 import { randomBytes } from 'node:crypto'
-import type { PostgresClient, PostgresPool } from './pool.ts'
+import type { PostgresClient, PostgresPool } from './sql.ts'
 
 export interface BellListener {
   /** Rung by this process or by another. */

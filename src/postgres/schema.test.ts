@@ -2,10 +2,9 @@ import { beforeAll, expect, test } from 'vitest'
 import pg from 'pg'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
-import { postgres } from './connection.ts'
+import { postgres } from './database.ts'
 import { postgresEngine } from './tasks/engine.ts'
-import { migrate } from './schema.ts'
-import { schemaNames } from './schemaNames.ts'
+import { migrate, schemaNames } from './schema.ts'
 
 let url: string
 beforeAll(async () => void (url = await newDatabase()))

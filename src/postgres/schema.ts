@@ -6,10 +6,7 @@
  * tables, USAGE on their sequences and EXECUTE on the functions of pg-boss's schema are enough.
  */
 import { StateError } from '../state/index.ts'
-import { MIGRATIONS } from './migrations.ts'
-import type { PostgresPool } from './pool.ts'
-import type { SchemaNames } from './schemaNames.ts'
-import { autonomous, inTransaction, type Sql } from './sql.ts'
+import { autonomous, inTransaction, type PostgresPool, type Sql } from './sql.ts'
 
 // A migration may have to wait for another process, and to rewrite a table.
 const PATIENCE_MS = 60_000
@@ -66,4 +63,113 @@ function unquoted(name: string): string {
 function newer(found: number, known: number): StateError {
   const advice = 'upgrade this program, or give it a schema of its own'
   return new StateError('STORE_NEWER', `The database has schema ${found}, this version knows ${known}; ${advice}.`)
+}
+
+/**
+ * The schema, and how every older one becomes it.
+ *
+ * A released migration never changes; a new one is added at the end. Strings that come from handlers or peers lie in the
+ * tables as JSON text, because PostgreSQL's text holds neither U+0000 nor half a surrogate pair. Names that only have to
+ * be found again are digests, so their length does not matter and whoever reads the database does not learn them.
+ */
+type Migration = (tables: string) => string
+
+const MIGRATIONS: readonly Migration[] = [
+  (tables) => `
+    CREATE TABLE ${tables}.tasks (
+      task bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      address bytea NOT NULL,
+      owner bytea NOT NULL,
+      call bytea NOT NULL UNIQUE,
+      id text NOT NULL,
+      tool text NOT NULL,
+      queue text NOT NULL,
+      args text NOT NULL,
+      caller text NOT NULL,
+      call_id text NOT NULL,
+      begun_at double precision,
+      own text,
+      round integer NOT NULL,
+      status text NOT NULL,
+      status_message text,
+      result text,
+      failure text,
+      created_at timestamptz(3) NOT NULL DEFAULT now(),
+      updated_at timestamptz(3) NOT NULL DEFAULT now(),
+      expires_at timestamptz(3),
+      version bigint NOT NULL DEFAULT 1,
+      job uuid,
+      epoch bigint NOT NULL DEFAULT 0,
+      held boolean NOT NULL DEFAULT false,
+      losses integer NOT NULL DEFAULT 0,
+      UNIQUE (address, owner)
+    );
+    CREATE INDEX tasks_by_owner ON ${tables}.tasks (owner, task);
+    CREATE INDEX tasks_by_expiry ON ${tables}.tasks (expires_at) WHERE expires_at IS NOT NULL;
+
+    CREATE TABLE ${tables}.questions (
+      task bigint NOT NULL REFERENCES ${tables}.tasks ON DELETE CASCADE,
+      wire_key text NOT NULL,
+      key text NOT NULL,
+      place bigint GENERATED ALWAYS AS IDENTITY,
+      question text,
+      times integer NOT NULL,
+      request text,
+      response text,
+      state text NOT NULL,
+      PRIMARY KEY (task, wire_key)
+    );
+
+    CREATE TABLE ${tables}.steps (
+      task bigint NOT NULL REFERENCES ${tables}.tasks ON DELETE CASCADE,
+      key text NOT NULL,
+      value text,
+      PRIMARY KEY (task, key)
+    );
+
+    CREATE TABLE ${tables}.claims (
+      task bigint NOT NULL REFERENCES ${tables}.tasks ON DELETE CASCADE,
+      key text NOT NULL,
+      attempt uuid NOT NULL,
+      PRIMARY KEY (task, key)
+    );
+
+    CREATE TABLE ${tables}.ledger (
+      id bytea PRIMARY KEY,
+      expires_at timestamptz(3) NOT NULL,
+      done boolean NOT NULL DEFAULT false,
+      value text
+    );
+    CREATE INDEX ledger_by_expiry ON ${tables}.ledger (expires_at);
+
+    CREATE TABLE ${tables}.carried (
+      id bytea PRIMARY KEY,
+      expires_at timestamptz(3) NOT NULL,
+      token text NOT NULL
+    );
+    CREATE INDEX carried_by_expiry ON ${tables}.carried (expires_at);
+  `,
+]
+
+/** What our things are called in a database. The names of schemas are quoted, ready to stand in a statement. */
+export interface SchemaNames {
+  /** The schema of our tables. */
+  readonly tables: string
+  /** The schema of pg-boss. */
+  readonly jobs: string
+  /** Where processes tell each other what has changed. Channels belong to the whole database. */
+  readonly channel: string
+}
+
+// What PostgreSQL and pg-boss both take between quotes, and short enough that nothing is cut off.
+const USABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/
+
+export function schemaNames(schema: string): SchemaNames {
+  if (typeof schema !== 'string' || !USABLE.test(schema)) {
+    throw new StateError(
+      'STATE_OPTION',
+      'schema is a name of at most 40 letters, digits, _ and -, and does not begin with a digit or -.',
+    )
+  }
+  return { tables: `"${schema}"`, jobs: `"${schema}_jobs"`, channel: `${schema}_bell` }
 }

@@ -5,8 +5,7 @@ import { newDatabase } from '../../test/postgres/database.ts'
 import { Engines } from '../../test/postgres/engines.ts'
 import { StateError } from '../state/index.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
-import type { PostgresPool, PostgresQuery } from './pool.ts'
-import { inTransaction } from './sql.ts'
+import { inTransaction, type PostgresPool, type PostgresQuery } from './sql.ts'
 
 const engines = new Engines()
 let pool: pg.Pool

@@ -1,6 +1,5 @@
 /** Statements, on their own or inside a transaction. */
 import { createHash } from 'node:crypto'
-import type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './pool.ts'
 import { isOfServer, saying } from './errors.ts'
 
 /** Runs statements. pg-boss takes it as `db`, so its statements can join our transactions. */
@@ -91,4 +90,34 @@ function prepared(text: string, values: unknown[]): PostgresQuery {
     names.set(text, name)
   }
   return { name, text, values }
+}
+
+/** What we use of a pool of `pg`, so that nobody needs its types who does not use it. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>
+  query(query: PostgresQuery): Promise<PostgresResult>
+  end(): Promise<void>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'acquire', listener: (client: PostgresClient) => void): unknown
+  readonly options?: { readonly max?: number | undefined }
+}
+
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<PostgresResult>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+  release(error?: Error | boolean): void
+}
+
+export interface PostgresQuery {
+  text: string
+  values?: unknown[]
+  name?: string
+  query_timeout?: number
+}
+
+interface PostgresResult {
+  rows: unknown[]
 }

@@ -1,5 +1,4 @@
-export { tasksOn } from './service/service.ts'
-export type { DeskOptions } from './service/settings.ts'
+export { type DeskOptions, tasksOn } from './service/service.ts'
 export type {
   Answers,
   EngineHost,
@@ -28,5 +27,4 @@ export {
   postgresLedger,
   postgresTasks,
 } from '../postgres/index.ts'
-export { type SqliteEngineOptions, sqliteEngine } from './sqlite/engine.ts'
-export { type SqliteTasksOptions, sqliteTasks } from './sqliteTasks.ts'
+export { type SqliteEngineOptions, type SqliteTasksOptions, sqliteEngine, sqliteTasks } from './sqlite/engine.ts'

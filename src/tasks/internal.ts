@@ -3,6 +3,8 @@ export {
   type Answers,
   type EngineHost,
   type EngineOptions,
+  type EngineSettings,
+  engineSettings,
   type Lease,
   type NewQuestion,
   type NewTask,
@@ -15,11 +17,9 @@ export {
   type Working,
   type WorkOptions,
 } from './engine.ts'
-export { type EngineSettings, engineSettings } from './engineSettings.ts'
 export { entryText, objectText, readEntry, readObject, readString } from './entry.ts'
 export {
   cursorUnknown,
-  entryTooLarge,
   LOST_TOO_OFTEN,
   type LossReason,
   leaseLost,
@@ -27,5 +27,4 @@ export {
   UNREADABLE,
 } from './errors.ts'
 export { answeredBefore, journalOf, MOST_TIMES_ALONE, nextWireKey } from './journalRows.ts'
-export { tasksOn } from './service/service.ts'
-export type { DeskOptions } from './service/settings.ts'
+export { type DeskOptions, tasksOn } from './service/service.ts'

@@ -1,7 +1,7 @@
 /** Engines for a test file, closed after the test that opened them. */
 import { afterEach } from 'vitest'
 import type { EngineOptions, Lease, TaskEngine } from '../../src/tasks/engine.ts'
-import { type PostgresConnection, type PostgresOptions, postgres } from '../../src/postgres/connection.ts'
+import { type PostgresConnection, type PostgresOptions, postgres } from '../../src/postgres/database.ts'
 import { postgresEngine } from '../../src/postgres/tasks/engine.ts'
 
 export interface Opened {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
-import { type PostgresOptions, postgres } from '../../src/postgres/connection.ts'
+import { type PostgresOptions, postgres } from '../../src/postgres/database.ts'
 import { postgresEngine } from '../../src/postgres/tasks/engine.ts'
 import { runSql } from './database.ts'
 

@@ -38,7 +38,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     stdio: ['calls', 'http', 'legacy', 'lifecycle', 'modern'],
     telemetry: ['catalog'],
   },
-  tasks: { service: [], sqlite: [] },
+  tasks: { service: [], sqlite: ['service'] },
   postgres: { tasks: [] },
   client: {
     answerers: ['questions'],

@@ -5,13 +5,13 @@
  * one that is locked is left for a moment. A job whose task is gone, over, or has another job is nobody's and is dropped.
  */
 import { randomUUID } from 'node:crypto'
-import { LOST_TOO_OFTEN, type TaskFailure } from '../../tasks/internal.ts'
-import type { HeldRow, HeldTask, JournalRow } from './heldTask.ts'
-import type { TaskJob } from './queue.ts'
+import type { Journal } from '../../journal/index.ts'
+import { journalOf, LOST_TOO_OFTEN, readEntry, readObject, readString, type TaskFailure } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
+import type { TaskJob } from './queue.ts'
 import { ALIVE, AT_REST, keptUntil, type Store, transaction } from './store.ts'
 
-export interface Taken {
+interface Taken {
   readonly leased: readonly HeldTask[]
   /** Ids of tasks that have lost too many workers. */
   readonly givenUp: readonly string[]
@@ -19,7 +19,7 @@ export interface Taken {
   readonly isFull: boolean
 }
 
-export interface TakeOptions {
+interface TakeOptions {
   readonly queue: string
   readonly most: number
   readonly holdMs: number
@@ -115,4 +115,50 @@ async function withJournals(sql: Sql, { database }: Store, held: readonly HeldRo
 
 function idsOf(jobs: readonly TaskJob[]): string[] {
   return jobs.map(({ id }) => id)
+}
+
+/** A task that this worker holds, as it lies in the tables. */
+
+export type HeldTask = HeldRow & JournalRow
+
+interface HeldRow {
+  readonly task: string
+  /** Tells this lease from every other of the task. */
+  readonly epoch: string
+  readonly job: string
+  readonly losses: number
+  readonly id: string
+  readonly tool: string
+  readonly args: string
+  readonly caller: string
+  readonly call_id: string
+  readonly begun_at: number | null
+  readonly own: string | null
+  readonly round: number
+  /** How long the task may still live, in milliseconds. */
+  readonly left_ms: number | null
+}
+
+interface JournalRow {
+  readonly task: string
+  readonly steps: readonly (readonly [key: string, value: string | null])[]
+  readonly asks: readonly (readonly [key: string, question: string | null, times: number, response: string | null])[]
+}
+
+export function readJournal(row: HeldTask): Journal {
+  return journalOf({
+    call: readString(row.call_id),
+    round: row.round,
+    own: row.own === null ? undefined : readEntry(row.own),
+    begunAt: row.begun_at ?? undefined,
+    steps: row.steps.map(([key, value]) => {
+      return { key: readString(key), result: value === null ? {} : { value: readEntry(value) } }
+    }),
+    asks: row.asks.map(([key, question, times, response]) => ({
+      key: readString(key),
+      question: question === null ? undefined : readString(question),
+      times,
+      response: response === null ? undefined : readObject(response),
+    })),
+  })
 }

@@ -4,9 +4,11 @@
  * Task rows, questions, steps and claims are ours; the queues are pg-boss's; both change in the same transactions. All
  * times are the database's: what a machine's clock says does not matter.
  */
+import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/index.ts'
 import {
   type Answers,
+  type DeskOptions,
   type EngineHost,
   type EngineOptions,
   type EngineSettings,
@@ -15,21 +17,28 @@ import {
   type Page,
   type TaskEngine,
   type TaskRecord,
+  tasksOn,
   type Working,
   type WorkOptions,
 } from '../../tasks/internal.ts'
-import { answerTask, type Change, cancelTask } from './questions.ts'
+import { type Database, databaseOf, type PostgresConnection } from '../database.ts'
 import type { BellListener } from '../notifier.ts'
-import { databaseOf, type PostgresConnection } from '../connection.ts'
 import { createTask } from './create.ts'
-import type { Database } from '../database.ts'
-import { Jobs } from './queue.ts'
 import { type News, newsName, readNews, writeNews } from './events.ts'
+import { answerTask, cancelTask, type Change } from './questions.ts'
+import { Jobs } from './queue.ts'
 import { listTasks, readTask } from './records.ts'
 import { addressOf, nameOf, ownerOf, type Store } from './store.ts'
 import { sweepOften } from './sweep.ts'
 import { Watching } from './watch.ts'
 import { Work } from './worker.ts'
+
+export type PostgresTasksOptions = DeskOptions & EngineOptions
+
+/** Tasks in PostgreSQL, for any number of machines. A dead machine's tasks are taken over by the others. */
+export function postgresTasks(connection: PostgresConnection, options: PostgresTasksOptions = {}): Tasks {
+  return tasksOn(postgresEngine(connection, options), options)
+}
 
 /** A task engine on a database that others may use, too. Closing it leaves the connection open. */
 export function postgresEngine(connection: PostgresConnection, options: EngineOptions = {}): TaskEngine {

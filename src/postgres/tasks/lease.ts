@@ -16,7 +16,7 @@ import {
   readObject,
   type TaskEnd,
 } from '../../tasks/internal.ts'
-import { type HeldTask, readJournal } from './heldTask.ts'
+import { type HeldTask, readJournal } from './claim.ts'
 import type { LeaseWrites } from './leaseWrites.ts'
 
 /** What a lease needs to know, and whom it tells. */

@@ -3,7 +3,7 @@
  * that takes the task over: either this is written before, and the other finds it, or it is not written at all.
  */
 import { entryText, type LossReason, type NewQuestion, objectText, type TaskEnd } from '../../tasks/internal.ts'
-import { insertAsks } from './asking.ts'
+import { insertAsks } from './questions.ts'
 import { ALIVE, AT_REST, keptUntil, type Store, textOrNull, transaction } from './store.ts'
 
 export interface LeaseName {

@@ -12,11 +12,9 @@ import { randomUUID } from 'node:crypto'
 import type { Db, PgBoss } from 'pg-boss'
 import type { Logger } from '../../server/index.ts'
 import { StateError } from '../../state/index.ts'
-import type { Database } from '../database.ts'
+import { type Database, loadPgBoss } from '../database.ts'
 import { digest } from '../digest.ts'
-import { loadPgBoss } from '../packages.ts'
-import type { PostgresPool } from '../pool.ts'
-import type { Sql } from '../sql.ts'
+import type { PostgresPool, Sql } from '../sql.ts'
 import { saying } from '../errors.ts'
 
 /** A job names its task; its id is kept in the task's row, so that an older one is told from it. */

@@ -7,7 +7,7 @@ import { newDatabase, runSql } from '../../../test/postgres/database.ts'
 import { Engines } from '../../../test/postgres/engines.ts'
 import { answering, newTask, question } from '../../../test/tasks/contract/harness.ts'
 import { engineSettings } from '../../tasks/internal.ts'
-import { databaseOf, postgres } from '../connection.ts'
+import { databaseOf, postgres } from '../database.ts'
 import { Jobs } from './queue.ts'
 import { sweep } from './sweep.ts'
 

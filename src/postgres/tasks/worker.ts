@@ -5,12 +5,11 @@
  * that ends without having ended its lease leaves it to lapse, so what fails at once is not run again at once.
  */
 import { UNREADABLE, type Working, type WorkOptions } from '../../tasks/internal.ts'
-import type { HeldTask } from './heldTask.ts'
+import { type HeldTask, takeTasks } from './claim.ts'
 import { PostgresLease } from './lease.ts'
 import { LeaseWrites } from './leaseWrites.ts'
 import { type News, newsName } from './events.ts'
 import type { Store } from './store.ts'
-import { takeTasks } from './claim.ts'
 
 // A worker that dies right after a renewal is found out within the first two together: in time, with a little to spare.
 const HOLD_SHARE = 3 / 4

@@ -1,7 +1,7 @@
 /** What the dialects of `tasks/…` stand on. */
+import { hash } from 'node:crypto'
 import { type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Call, TaskHost } from '../../server/index.ts'
-import { ownerOf } from './caller.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
 import { TaskError } from '../errors.ts'
 
@@ -46,4 +46,9 @@ export function toObject<T>(entries: ReadonlyMap<string, T>): Record<string, T> 
   const object = Object.create(null) as Record<string, T>
   for (const [key, value] of entries) object[key] = value
   return object
+}
+
+/** Names the owner without telling who it is; empty where nobody is told from anybody, and the id is all one needs. */
+export function ownerOf({ principal }: Pick<Call, 'principal'>): string {
+  return principal === undefined ? '' : hash('sha256', principal.id, 'base64url')
 }

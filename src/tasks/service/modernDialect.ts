@@ -2,8 +2,7 @@
 import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import { sortAnswers } from './answers.ts'
-import { ownerOf } from './caller.ts'
-import { type DialectOptions, fromClient, iso, known, ownTask, taskIdIn, toObject } from './dialect.ts'
+import { type DialectOptions, fromClient, iso, known, ownerOf, ownTask, taskIdIn, toObject } from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
 
 export type TaskMethod = (call: Call) => Promise<string>

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { newJournal, nextRound } from '../../journal/index.ts'
 import type { Call, TaskDesk, TaskHost } from '../../server/index.ts'
-import { tasksOn } from './service.ts'
-import type { DeskOptions } from './settings.ts'
+import { type DeskOptions, tasksOn } from './service.ts'
 import type { TaskEngine } from '../engine.ts'
 import { sqliteEngine } from '../sqlite/engine.ts'
 

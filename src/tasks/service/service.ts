@@ -9,13 +9,11 @@ import {
   ROUNDS_CAPABILITY,
   TASKS_EXTENSION,
 } from '../../protocol/index.ts'
-import type { Call, NewWork, TaskDesk, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
-import { callerOf, ownerOf } from './caller.ts'
-import { type DeskOptions, type DeskSettings, deskSettings } from './settings.ts'
-import { type DialectOptions, fromClient } from './dialect.ts'
-import type { TaskEngine, Working } from '../engine.ts'
-import { listenToTasks } from './notifications.ts'
+import type { Call, NewWork, TaskCaller, TaskDesk, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
+import { assertBetween, MOST, type TaskEngine, type Working } from '../engine.ts'
+import { type DialectOptions, fromClient, ownerOf } from './dialect.ts'
 import { assertDeclared, modernCreated, modernMethods, type TaskMethod } from './modernDialect.ts'
+import { listenToTasks } from './notifications.ts'
 import { Runner } from './runner.ts'
 import { sessionCreated, sessionMethods } from './sessionDialect.ts'
 
@@ -154,4 +152,35 @@ class Desk implements TaskDesk {
     }
     return Math.min(asked, maxTtlMs)
   }
+}
+
+export interface DeskOptions {
+  /** How long a task may live from its creation, in milliseconds; null until it ends. @default null */
+  ttlMs?: number | null
+  /** The longest life a client may ask for, in milliseconds. @default 2592000000, thirty days */
+  maxTtlMs?: number
+  /** How often clients should look, in milliseconds. @default 1000 */
+  pollMs?: number
+  /** Runs at a time in this process; 0 leaves the running to others. @default 16 */
+  concurrency?: number
+}
+
+type DeskSettings = Readonly<Required<DeskOptions>>
+
+const THIRTY_DAYS_MS = 30 * 86_400_000
+
+/** What a desk was told, with every default, or why that cannot be. */
+function deskSettings(options: DeskOptions): DeskSettings {
+  const { ttlMs = null, maxTtlMs = THIRTY_DAYS_MS, pollMs = 1000, concurrency = 16 } = options
+  if (ttlMs !== null) assertBetween('ttlMs, if not null,', ttlMs, 1, MOST)
+  assertBetween('maxTtlMs', maxTtlMs, 1, MOST)
+  assertBetween('pollMs', pollMs, 1, MOST)
+  assertBetween('concurrency', concurrency, 0, MOST)
+  return { ttlMs, maxTtlMs, pollMs, concurrency }
+}
+
+/** What a run must know of its caller: what it declared, who it is, what it sent along. */
+function callerOf({ peer, principal, meta }: Call): TaskCaller {
+  const { era, version, client, capabilities } = peer
+  return { peer: { era, version, client, capabilities }, principal, meta }
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { engineSettings } from '../engineSettings.ts'
+import { engineSettings } from '../engine.ts'
 import { Commits } from './writeQueue.ts'
 import { Presence } from './heartbeat.ts'
 import { Tables } from './rows/tables.ts'

@@ -1,7 +1,7 @@
 /** What the parts of a SQLite engine share: the open file, and what tells this engine from others that use it. */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Logger } from '../../server/index.ts'
-import type { EngineSettings } from '../engineSettings.ts'
+import type { EngineSettings } from '../engine.ts'
 import type { Commits } from './writeQueue.ts'
 
 export interface Store {

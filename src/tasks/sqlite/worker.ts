@@ -5,14 +5,13 @@
  * once is not run again at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WorkOptions, Working } from '../engine.ts'
+import type { Working, WorkOptions } from '../engine.ts'
 import { isLeaseLost, type LossReason } from '../errors.ts'
+import { type Taken, takeReady, WorkOrder } from './claim.ts'
 import type { Calm } from './failureLog.ts'
 import type { Presence } from './heartbeat.ts'
 import { SqliteLease } from './lease.ts'
 import type { Tables } from './rows/tables.ts'
-import { type Taken, takeReady } from './claim.ts'
-import { WorkOrder } from './workerSlot.ts'
 
 const PAUSE_MS = 1000
 

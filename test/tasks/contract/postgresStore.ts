@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { TaskEngine } from '../../../src/tasks/engine.ts'
 import type { EngineStore } from './contract.ts'
-import { postgres } from '../../../src/postgres/connection.ts'
+import { postgres } from '../../../src/postgres/database.ts'
 import { postgresEngine } from '../../../src/postgres/tasks/engine.ts'
 import { newDatabase } from '../../postgres/database.ts'
 

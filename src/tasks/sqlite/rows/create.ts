@@ -4,9 +4,8 @@ import { entryText, unreadable } from '../../entry.ts'
 import type { NewTask, TaskRecord } from '../../engine.ts'
 import { type AskRow, answeredBefore } from '../../journalRows.ts'
 import type { AskRows } from './questions.ts'
-import type { CallRows } from './calls.ts'
+import type { CallRows, StepRows } from './journal.ts'
 import type { Changes } from './changes.ts'
-import type { StepRows } from './journal.ts'
 import { ALIVE, type Store } from '../store.ts'
 
 /** Everything of a task as it will be kept, known to fit. */

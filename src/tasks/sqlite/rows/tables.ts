@@ -1,10 +1,9 @@
 /** All that can be read and written in the file of one engine. */
 import { AskRows } from './questions.ts'
-import { CallRows } from './calls.ts'
+import { CallRows, StepRows } from './journal.ts'
 import { Changes } from './changes.ts'
 import { LeaseRows } from './leases.ts'
 import { NewTasks } from './create.ts'
-import { StepRows } from './journal.ts'
 import type { Store } from '../store.ts'
 import { TaskRows } from './records.ts'
 import { Transitions } from './transitions.ts'
