@@ -78,7 +78,7 @@ test.each(['pg', 'pg-boss'])('where %s is not installed, one sentence says what 
         throw Object.assign(new Error('not here'), { code: 'ERR_MODULE_NOT_FOUND' })
       },
     })
-    const { postgres } = await import('${new URL('./connection.ts', import.meta.url).href}')
+    const { postgres } = await import('${new URL('./database.ts', import.meta.url).href}')
     const { postgresEngine } = await import('${new URL('./tasks/engine.ts', import.meta.url).href}')
     const engine = postgresEngine(postgres({ url: ${JSON.stringify(url)} }))
     const said = await engine.open({ audience: 'a', logger: () => console }).catch((error) => error.message)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { entryTooLarge } from '../tasks/internal.ts'
+import { TaskError } from '../tasks/internal.ts'
 import { saying } from './errors.ts'
 
 async function thrown(error: unknown): Promise<unknown> {
@@ -9,7 +9,7 @@ async function thrown(error: unknown): Promise<unknown> {
 test.each([
   ['a fault of the code', new TypeError('undefined is not a function')],
   ['a stack that is too deep', new RangeError('Maximum call stack size exceeded')],
-  ['an error of ours', entryTooLarge('The result', 2, 1)],
+  ['an error of ours', new TaskError('TASK_ENTRY_TOO_LARGE', 'The result is too large.')],
 ])('%s is passed on as it is', async (_, error) => {
   expect(await thrown(error)).toBe(error)
 })
