@@ -22,7 +22,7 @@ import {
 // #endregion imports
 
 // #region connect
-/** Calls a tool, through as many rounds as it takes. */
+/** Calls a tool and resolves with its result, after as many rounds as the server needs. */
 export async function callTool(target: Target, answerers: Answerers, name: string, args: Record<string, unknown> = {}) {
   const client = await connect(target, { answerers, name: 'my-app', version: '1.0.0' })
   try {
@@ -60,7 +60,7 @@ export function inWindow(show: (form: Form) => Promise<Filled>): Answerer {
     if (request.method !== 'elicitation/create' || request.params.mode === 'url') return { action: 'decline' }
     const { message, requestedSchema } = request.params
     return show({
-      // What is known; `server.name` is what the server says of itself.
+      // `server.name` is only what the server says about itself.
       from: plainLine(`${server.target}, for ${call?.name ?? 'one of the calls'}`),
       message: plainText(message),
       fields: requestedSchema.properties,
@@ -72,7 +72,7 @@ export function inWindow(show: (form: Form) => Promise<Filled>): Answerer {
 // #endregion own
 
 // #region scripts
-/** For a script or a test: one answer is known, another is no, and the rest takes its default values. */
+/** For a script or a test: one answer is given, one question is declined, and the others get their default values. */
 export const scripted: Answerers = {
   form: fixed({ size: { size: 'M' }, agree: 'decline' }, { otherwise: defaults() }),
   url: refuse(),
@@ -103,7 +103,7 @@ export function inFolders(project: string, notes: string): Answerers {
 // #endregion folders
 
 // #region failures
-/** Our code for what went wrong, and what is behind it. What a server says of itself has neither. */
+/** Pannier's error code and the cause. An error that the server sent has neither. */
 export function failureOf(error: unknown): { code: ClientCode | undefined; cause: unknown } {
   const code = clientCode(error)
   if (error instanceof ClientError) return { code, cause: error.cause } // from connect: nothing was called

@@ -23,7 +23,7 @@ server.tool(
   'lend_book',
   {
     title: 'Lend a book',
-    description: 'Lends a book to a reader.', // what a model decides by
+    description: 'Lends a book to a reader.', // by this a model decides when to use the tool
     input: bookId,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   },
@@ -45,7 +45,7 @@ server.tool('find_books', { description: 'Finds books by title.', input: page },
   return titles.join('\n') || 'Nothing fits.'
 })
 
-// valibot: wrapped, because by itself it cannot tell its JSON Schema.
+// valibot: wrapped, because its schemas do not have a JSON Schema themselves.
 const shelfName = toStandardJsonSchema(v.object({ shelf: v.picklist(['novels', 'poems']) }))
 server.tool('open_shelf', { description: 'Opens a shelf.', input: shelfName }, ({ shelf }) => `Opened: ${shelf}.`)
 
@@ -138,16 +138,16 @@ server.completion({ prompt: 'review', argument: 'tone' }, (typed, chosen) =>
 // #endregion completion
 
 // #region changes
-/** A book that comes and goes. Clients are told of both, because the server is reachable by then. */
+/** Adds a book, and returns a function that removes it. Clients are notified of both. */
 export function addBook(server: Server, uri: string): () => void {
-  server.resource(uri, { name: 'new book' }, () => 'Just arrived.') // tells that the list of resources has changed
-  server.updated(uri) // tells those who watch this address that it has new content
-  return () => server.remove('resources', uri) // tells that the list has changed again
+  server.resource(uri, { name: 'new book' }, () => 'Just arrived.') // notifies clients of the list change
+  server.updated(uri) // notifies the subscribers of this URI of new content
+  return () => server.remove('resources', uri) // notifies clients of the list change, too
 }
 // #endregion changes
 
 // #region listen
-/** A process of its own: HTTP at http://127.0.0.1:3000/mcp. It logs to standard error and drains on SIGTERM. */
+/** Its own HTTP server, at http://127.0.0.1:3000/mcp. It logs to standard error and drains on SIGTERM. */
 export async function startHttp(server: Server, port = 3000): Promise<string> {
   const { url } = await server.listen({ port })
   return url
@@ -155,7 +155,7 @@ export async function startHttp(server: Server, port = 3000): Promise<string> {
 // #endregion listen
 
 // #region stdio
-/** A program that a client starts: one message a line on standard input and output. Print nothing else there. */
+/** A program that a client starts: one message per line on standard input and output. Print nothing else there. */
 export function startStdio(server: Server, options: StdioOptions = {}): Promise<void> {
   return server.stdio(options) // resolves when the input has ended
 }
@@ -169,6 +169,6 @@ export function answer(request: Request): Promise<Response> {
 // #endregion fetch
 
 // #region node
-/** Inside a server you have: a handler of `node:http`, on whatever path you call it for. */
+/** Inside an existing server: a `node:http` handler for the path of your choice. */
 export const handler = server.nodeHandler({ maxBodyBytes: 1_000_000 })
 // #endregion node

@@ -16,7 +16,7 @@ server.tool('set_theme', { description: 'Sets the theme.', input: z.object({ the
 })
 
 server.tool('show_theme', { description: 'Shows the theme.' }, (_, ctx) => {
-  // It comes from the client: read it like any other input, and have an answer when it is gone.
+  // It comes from the client: check it like any other input, and handle a missing value.
   const { data = 'light' } = theme.safeParse(ctx.state.server.get('theme'))
   return `The theme is ${data}.`
 })

@@ -27,10 +27,10 @@ export const modernOnly = createServer({ name: 'modern-only', version: '1.0.0', 
 // #endregion modern-only
 
 // #region hang-up
-/** Lets a session-era client of 2025-11-25 hang up during long work and come back for the result. */
+/** Closes the stream of a client of 2025-11-25 during long work; the client reconnects for the result. */
 export function offerReport(server: Server, work: () => Promise<string>): Server {
   return server.tool('report', { description: 'Writes a long report.' }, async (_, ctx) => {
-    ctx.hangUp(500) // the client comes back after half a second; elsewhere this does nothing
+    ctx.hangUp(500) // the client reconnects after half a second; for other clients this does nothing
     return work()
   })
 }

@@ -19,14 +19,14 @@ export function connectIn({ user, id }: Conversation, target: Target, jar: JarSt
   return connect(target, { ...options, jar, principal: user, context: id })
 }
 
-/** The session state of the conversation goes, of all servers. */
+/** Deletes the session state of the conversation, for all servers. */
 export function endConversation({ user, id }: Conversation, jar: JarStore): Promise<void> {
   return jar.endContext({ principal: user, context: id })
 }
 // #endregion connect
 
 // #region notices
-/** What to tell about state, as a line. Servers choose the names. */
+/** A notice about state as one line of a log. Servers choose the names. */
 export function lineOf(notice: Notice): string | undefined {
   switch (notice.kind) {
     case 'unkept':
@@ -40,12 +40,12 @@ export function lineOf(notice: Notice): string | undefined {
 // #endregion notices
 
 // #region settings
-/** For a page of settings: what servers keep with this user, without values. */
+/** For a settings page: the names under which servers keep state with this user, without values. */
 export function keptFor(user: string, jar: Jar): Promise<readonly JarEntry[]> {
   return jar.list({ principal: user })
 }
 
-/** Gives the number of names that are gone. */
+/** Returns the number of deleted names. */
 export function forgetServer(user: string, server: string, jar: Jar): Promise<number> {
   return jar.clear({ principal: user, server })
 }

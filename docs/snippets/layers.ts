@@ -53,7 +53,7 @@ export async function connectV1(url: string, answerers: Answerers): Promise<Clie
 // #region patience
 const NO_LIMIT_MS = 2 ** 31 - 1 // the longest time a timer takes, 24 days
 
-/** However long a person takes. `deadline` still ends the call when the server is silent. */
+/** A person may take any time. `deadline` still ends the call when the server is silent. */
 export function callPatiently(client: Client, name: string, args: Record<string, unknown> = {}) {
   return client.callTool({ name, arguments: args }, { timeout: NO_LIMIT_MS })
 }
@@ -64,7 +64,7 @@ export function callPatientlyV1(client: ClientV1, name: string, args: Record<str
 // #endregion patience
 
 // #region tasks
-/** Also follows calls that become tasks. What tasks ask goes to the same answerers as everything else. */
+/** Also follows calls that become tasks. Questions of tasks go to the same answerers as all others. */
 export async function connectWithTasks(url: string, options: TasksOptions): Promise<Client> {
   const client = new Client(me, { versionNegotiation: { mode: 'auto' } })
   const { answerers = {}, server = { target: url } } = options
@@ -73,7 +73,7 @@ export async function connectWithTasks(url: string, options: TasksOptions): Prom
   return client
 }
 
-/** However long the work takes. How its task is comes as progress. */
+/** The work may take any time. The status of its task comes as progress. */
 export function callForLong(client: Client, name: string, args: Record<string, unknown>, tell: (task: Task) => void) {
   const onprogress = (progress: unknown): void => {
     const task = taskOf(progress)
@@ -84,25 +84,25 @@ export function callForLong(client: Client, name: string, args: Record<string, u
 // #endregion tasks
 
 // #region handles
-/** With a client that has `handle: true`: begins the work, and gives the id of its task where it became one. */
+/** For a client with `handle: true`: starts the call, and returns the id of its task if it became one. */
 export async function begin(client: Client, name: string, args: Record<string, unknown>): Promise<string | undefined> {
   return taskOf(await client.callTool({ name, arguments: args }))?.taskId
 }
 
-/** In any process, now or next week: how it stands. */
+/** The status of the task, in any process, now or next week. */
 export async function statusOf(client: Client, taskId: string): Promise<string> {
   const { status, statusMessage } = await getTask(client, taskId)
   return statusMessage === undefined ? status : `${status}: ${statusMessage}`
 }
 
-/** Follows the task to its end and gives the result of its call. What it asks goes to the client's answerers. */
+/** Follows the task to its end and returns the result of its call. Its questions go to the client's answerers. */
 export function finish(client: Client, taskId: string, signal: AbortSignal) {
   return watchTask(client, taskId, { signal })
 }
 // #endregion handles
 
 // #region jar
-/** Keeps state for the server at this address, where it is one to keep state for. */
+/** Keeps state for the server at this address, if a jar may keep state for it. */
 export function keeping(
   url: string,
   store: JarStore,
@@ -116,7 +116,7 @@ export function keeping(
 // #endregion jar
 
 // #region echo
-/** On stdio the layer reaches the lines of the process by itself. */
+/** On stdio the layer works on the lines of the process and needs no `fetch`. */
 export async function connectProcess(command: string, args: string[], answerers: Answerers): Promise<Client> {
   const client = new Client(me)
   const layers = compose(rounds({ answerers }), scope(), echo())
@@ -126,7 +126,7 @@ export async function connectProcess(command: string, args: string[], answerers:
 // #endregion echo
 
 // #region strict
-/** Refuses whatever a server asks on the stream that belongs to no request. */
+/** Refuses all questions that a server sends on the standalone GET stream. */
 export async function connectStrictly(url: string, answerers: Answerers, options: ScopeOptions): Promise<Client> {
   const client = new Client(me)
   const layers = compose(rounds({ answerers }), scope(options))
@@ -138,16 +138,16 @@ export async function connectStrictly(url: string, answerers: Answerers, options
 // #endregion strict
 
 // #region own
-/** Tells the method of every message, both ways. */
-export function listening(tell: (line: string) => void): Layer {
+/** Logs the method of every message in both directions. */
+export function logMethods(log: (line: string) => void): Layer {
   return (transport) =>
     around(transport, (ends) => ({
       send(message, options) {
-        if (message.method !== undefined) tell(`> ${message.method}`)
+        if (message.method !== undefined) log(`> ${message.method}`)
         return ends.send(message, options)
       },
       receive(message, extra) {
-        if (message.method !== undefined) tell(`< ${message.method}`)
+        if (message.method !== undefined) log(`< ${message.method}`)
         ends.deliver(message, extra)
       },
     }))

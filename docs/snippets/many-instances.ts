@@ -13,7 +13,7 @@ export function instance(ledgerPath: string): Server {
     version: '1.0.0',
     ...(process.env['PANNIER_KEYS'] && { keys: process.env['PANNIER_KEYS'] }), // read by default, shown here once
     ttlSeconds: 1800, // how long a person may take to answer
-    maxInFlight: 200, // above it, checkpoints hand calls over
+    maxInFlight: 200, // above this, `checkpoint()` hands calls over to other instances
     ledger: sqliteLedger({ path: ledgerPath }),
   })
 }
@@ -34,14 +34,14 @@ export function offerIndexing(server: Server, index: (page: number) => Promise<n
 // #endregion checkpoint
 
 // #region drain
-/** What SIGTERM does by itself after `listen` or `stdio`; call it where something else decides when to stop. */
+/** After `listen` or `stdio`, SIGTERM does this by itself; call it where something else decides when to stop. */
 export async function stop(server: Server): Promise<void> {
   await server.drain({ deadlineMs: 10_000 })
 }
 // #endregion drain
 
 // #region carry
-/** One of the steps from a store to none, to be deployed one after the other. */
+/** The stages of a migration from a store to none, to be deployed one after the other. */
 export function migrating(carry: CarryMode, store: CarryStore, onDifference: (found: Difference) => void): Server {
   return createServer({ name: 'migrating', version: '1.0.0', carry, store, onDifference })
 }
@@ -57,7 +57,7 @@ export function offerWorkItem(server: Server): Server {
 }
 
 // #region bus
-/** Carries events between the threads of one process. A message broker is wired the same way. */
+/** An event bus between the threads of one process. A message broker is connected in the same way. */
 export function broadcastBus(name: string): EventBus & { close(): void } {
   const channel = new BroadcastChannel(name)
   const listeners = new Set<Parameters<EventBus['subscribe']>[0]>()
@@ -67,7 +67,7 @@ export function broadcastBus(name: string): EventBus & { close(): void } {
   channel.onmessage = ({ data }: MessageEvent) => tell(data)
   return {
     publish: (event) => {
-      tell(event) // a channel does not send to itself, and the publisher must hear it too
+      tell(event) // a channel does not deliver to its sender, and the publisher must get the event, too
       channel.postMessage(event)
     },
     subscribe: (listener) => {

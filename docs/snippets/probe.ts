@@ -33,7 +33,7 @@ export function withOwnKnowledge(target: Target): Promise<Verdict> {
 // #endregion known
 
 // #region kept
-/** Asks a server again once a day, and tells what has changed. */
+/** Probes a server again once a day, and reports changes. */
 export async function keepUp(target: Target, kept: Verdict, tell: (change: string) => void): Promise<Verdict> {
   if (isFresh(kept)) return kept
   const { verdict, changes } = await recheck(target, kept)
@@ -49,7 +49,7 @@ export function serverWith(args: string[]): Server {
   const { values } = parseArgs({ args, options: { stateless: flag, stateful: flag } })
   const architecture = values.stateful && !values.stateless ? 'stateful' : 'stateless'
   const server = createServer({ name: 'counter', version: '1.0.0', architecture })
-  let count = 0 // lies in this process: only a stateful server may keep it
+  let count = 0 // in this process: only a stateful server may keep it
   return server.tool('count', { description: 'Counts.' }, () =>
     architecture === 'stateful' ? `Counted ${++count}.` : 'A stateless server does not count.',
   )

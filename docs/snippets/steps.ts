@@ -4,7 +4,7 @@ import { createServer, type Server } from 'pannier/server'
 import { type Ledger, sqliteLedger } from 'pannier/state'
 import { z } from 'zod'
 
-/** What the tools act on; the tests count. */
+/** What the tools act on; the tests count its calls. */
 export interface Shop {
   reserve(item: string): Promise<{ reservation: string }>
   charge(amount: number, idempotencyKey: string): Promise<{ receipt: string }>

@@ -18,7 +18,7 @@ import { createServer, type Server, type ServerOptions } from 'pannier/server'
 // #endregion imports
 
 // #region start
-/** A client that waits for nobody: what a person would have to fill in is left open. */
+/** A client that waits for no person: questions to people suspend the call. */
 export function openClient(target: Target, options: SuspendOptions = {}) {
   return connect(target, { answerers: { form: suspend(options) } })
 }
@@ -32,7 +32,7 @@ export async function order(item: string, target: Target, options?: SuspendOptio
   }
 }
 
-/** Either the call is done, or it waits: then this text is to be stored. */
+/** Either the call is done, or it waits for an answer, and this text must be stored. */
 export type Outcome = { done: unknown } | { waiting: string }
 
 function outcomeOf(result: unknown): Outcome {
@@ -42,7 +42,7 @@ function outcomeOf(result: unknown): Outcome {
 // #endregion start
 
 // #region resume
-/** In any process. A client is connected for this call, and closed after it. */
+/** Resumes a call, in any process. A client is connected for this call, and closed after it. */
 export async function goOn(waiting: string, answers: Record<string, Given> | Answerer): Promise<Outcome> {
   return outcomeOf(await resume(waiting, answers, (saved) => openClient(targetOf(saved))))
 }
@@ -61,7 +61,7 @@ export async function goOnWith(waiting: string, answers: Record<string, Given>, 
 // #endregion process
 
 // #region log
-/** What may stand in a log: which call it was, and what it waits for. */
+/** What may be logged: which call it is, and what it waits for. */
 export function logLine(result: unknown): string {
   const suspended = suspendedOf(result)
   if (suspended === undefined) return 'The call is done.'

@@ -14,7 +14,7 @@ import {
 } from 'pannier/tasks'
 import { z } from 'zod'
 
-/** What the tools act on; the tests count. */
+/** What the tools act on; the tests count its calls. */
 export interface Printer {
   layOut(book: string): Promise<{ pages: number }>
   print(page: number, signal: AbortSignal): Promise<void>
@@ -66,7 +66,7 @@ export function offerPrinting(server: Server, printer: Printer): Server {
   return server
 }
 
-/** One server on PostgreSQL; any number of them are one. */
+/** A server with PostgreSQL; any number of instances share its tasks. */
 export function clusterServer(url: string, keys: string): Server {
   // #region postgres
   const database = postgres({ url })
@@ -82,7 +82,7 @@ export function clusterServer(url: string, keys: string): Server {
   return server
 }
 
-/** Answers requests and leaves the running to others. */
+/** Answers requests, but runs no tasks; other instances do. */
 export function frontServer(path: string): Server {
   // #region front
   const tasks = sqliteTasks({ path, concurrency: 0 })
@@ -90,7 +90,7 @@ export function frontServer(path: string): Server {
   return createServer({ name: 'books', version: '1.0.0', tasks })
 }
 
-/** On the way from a file to PostgreSQL. */
+/** For the migration from a file to PostgreSQL. */
 export function movingServer(path: string, url: string): Server {
   // #region move
   const tasks = tasksOn(movingEngine({ from: sqliteEngine({ path }), to: postgresEngine(postgres({ url })) }))

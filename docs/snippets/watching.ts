@@ -6,7 +6,7 @@ import { createServer, type Logger, type Server } from 'pannier/server'
 
 // #region logger
 export function loggedServer(logger: Logger): Server {
-  // pino fits as it is. Others need four small functions: details first, then the sentence.
+  // A pino logger can be used directly. Others need four small functions: details first, then the sentence.
   return createServer({ name: 'logged', version: '1.0.0', logger })
 }
 // #endregion logger

@@ -1,4 +1,4 @@
-/** Calls the tool of `server.ts` by hand, to show what travels. A client library does all of this for you. */
+/** Calls the tool of `server.ts` by hand, to show the messages of both rounds. A client library does this for you. */
 const url = process.argv[2] ?? 'http://127.0.0.1:3000/mcp'
 
 interface Result {

@@ -1,4 +1,4 @@
-/** Calls the tool of `server.ts`. What the tool asks, you are asked at the terminal. */
+/** Calls the tool of `server.ts`. Its questions are asked at the terminal. */
 // #region client
 import { connect, terminal } from 'pannier/client'
 

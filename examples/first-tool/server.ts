@@ -1,4 +1,4 @@
-/** A tool that asks a person before it acts. `call.ts` beside it shows the same call from the other side. */
+/** A tool that asks a person before it acts. `call.ts` beside it shows the client's side of the call. */
 // #region server
 import { createServer } from 'pannier/server'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** A job that takes a while and asks in between. Start it twice with the same file, kill one, and the other goes on. */
+/** A long job that asks a question. Start it twice with the same file, kill one, and the other continues the job. */
 // #region server
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from 'pannier/server'

@@ -5,7 +5,7 @@ import type { Server } from 'pannier/server'
 import { restaurant } from './restaurant.ts'
 
 // #region mount
-/** With or without `express.json()` before it: the handler takes a body that is parsed, and reads one that is not. */
+/** With or without `express.json()` before it: the handler takes a parsed body, and reads one that is not parsed. */
 export function mount(app: Express, server: Server): void {
   app.all('/mcp', server.nodeHandler())
 }
@@ -20,6 +20,6 @@ if (import.meta.main) {
   const http = app.listen(Number(process.env['PORT'] ?? 3000), '127.0.0.1', () => {
     console.log(`Listening at http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`)
   })
-  // Calls under way end or hand over before the process does.
+  // Calls under way finish, or another instance continues them, before the process ends.
   process.once('SIGTERM', () => void server.drain().then(() => http.close()))
 }

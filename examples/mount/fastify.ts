@@ -5,8 +5,8 @@ import { restaurant } from './restaurant.ts'
 
 // #region mount
 /**
- * Fastify reads JSON bodies itself, by rules of its own. In a scope of its own this route has no parser, so the handler
- * reads the body, and your other routes keep theirs.
+ * Fastify parses JSON bodies itself, by its own rules. This scope has no parser, so the handler reads the body of its
+ * route, and your other routes keep Fastify's parser.
  */
 export function mount(app: FastifyInstance, server: Server): void {
   const handle = server.nodeHandler()
@@ -23,7 +23,7 @@ export function mount(app: FastifyInstance, server: Server): void {
 // #endregion mount
 
 // #region parsed
-/** Where a hook needs the parsed body first, hand it over. Fastify's parser does not mind a key that comes twice. */
+/** Where a hook needs the parsed body, pass it on. Unlike ours, Fastify's parser accepts a key that comes twice. */
 export function mountParsed(app: FastifyInstance, server: Server): void {
   const handle = server.nodeHandler()
   app.all('/mcp', (request, reply) => {
@@ -41,6 +41,6 @@ if (import.meta.main) {
 
   const address = await app.listen({ port: Number(process.env['PORT'] ?? 3000), host: '127.0.0.1' })
   console.log(`Listening at ${address}/mcp`)
-  // Calls under way end or hand over before the process does.
+  // Calls under way finish, or another instance continues them, before the process ends.
   process.once('SIGTERM', () => void server.drain().then(() => app.close()))
 }

@@ -6,14 +6,14 @@ import type { Server } from 'pannier/server'
 import { restaurant } from './restaurant.ts'
 
 // #region mount
-/** Hono hands on the web-standard request it was given, and `fetch` answers it. */
+/** `c.req.raw` is the web-standard request, and `fetch` answers it. */
 export function mount(app: Hono, server: Server): void {
   app.all('/mcp', (c) => server.fetch(c.req.raw))
 }
 // #endregion mount
 
 // #region parsed
-/** A request can be read once. Where a middleware has called `c.req.json()`, hand a copy on. */
+/** A request can be read once. Where a middleware has called `c.req.json()`, pass on a copy. */
 export function mountParsed(app: Hono, server: Server): void {
   app.all('/mcp', async (c) => server.fetch(await cloneRawRequest(c.req)))
 }
@@ -29,6 +29,6 @@ if (import.meta.main) {
   const http = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, (address) => {
     console.log(`Listening at http://127.0.0.1:${address.port}/mcp`)
   })
-  // Calls under way end or hand over before the process does.
+  // Calls under way finish, or another instance continues them, before the process ends.
   process.once('SIGTERM', () => void server.drain().then(() => http.close()))
 }

@@ -22,7 +22,7 @@ export function restaurant(): Server {
   const dish = z.object({ minutes: z.number().min(0), msPerMinute: z.number().min(0).default(1000) })
   server.tool('cook', { description: 'Cooks a dish.', input: dish }, async ({ minutes, msPerMinute }, ctx) => {
     for (let minute = 1; minute <= minutes; minute++) {
-      await setTimeout(msPerMinute, undefined, { signal: ctx.signal }) // ends when the client goes
+      await setTimeout(msPerMinute, undefined, { signal: ctx.signal }) // stops when the call is cancelled
       ctx.progress(minute, minutes)
     }
     return 'Done.'

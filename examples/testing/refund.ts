@@ -1,9 +1,9 @@
-/** A server with one tool that moves money, and the exercise that shows it to be safe. */
+/** A server with one tool that moves money; `exercise.ts` beside it tests the tool. */
 import { createServer, type Server, type ServerOptions } from 'pannier/server'
 import * as z from 'zod'
 
 export interface Bank {
-  /** Gives the number of the receipt. A key that it has seen before moves nothing. */
+  /** Returns the number of the receipt. A repeated key moves no money. */
   refund(order: string, cents: number, idempotencyKey: string): Promise<string>
 }
 

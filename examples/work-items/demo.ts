@@ -1,14 +1,14 @@
 /**
- * `npm run demo`: one call of the tool in server.ts, told as it happens. Three instances share a key ring; each round goes
- * to another one; the one that asked last is killed before the answer to its question is sent.
+ * `npm run demo`: one call of the tool in server.ts, with its messages printed. Three instances share a key ring; each
+ * round goes to another one; the one that asked last is killed before the answer to its question is sent.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newKey } from 'pannier/state'
 import { howItEnded, type Instance, startInstance, stopAll } from './fleet.ts'
-import { type Person, type Response, storyteller, typist } from './person.ts'
-import { aside, event, headline, instanceName, say, showAnswer, showRequest } from './show.ts'
+import { type Person, type Response, fixedAnswers, terminalPerson } from './person.ts'
+import { note, event, headline, instanceName, say, showAnswer, showRequest } from './show.ts'
 import { type AnswerMessage, type FormRequest, post, type RequestMessage, type Result, servedBy } from './wire.ts'
 import { addBugs, WorkItems } from './workItems.ts'
 
@@ -33,7 +33,7 @@ for (const [signal, code] of [
 ] as const) {
   process.once(signal, () => stopped(code))
 }
-// A reader that goes away, as in `npm run demo | head`, ends the demo quietly.
+// A closed output, as in `npm run demo | head`, ends the demo without an error.
 process.stdout.on('error', () => process.exit(0))
 
 try {
@@ -44,7 +44,7 @@ try {
   process.exit(1)
 }
 
-/** Whether the person wants to answer. Anything but --ask ends the demo here with a line on what there is. */
+/** Whether the person wants to answer. Any other argument ends the demo with its usage. */
 function readArguments(args: readonly string[]): boolean {
   if (args.includes('--help') || args.includes('-h')) {
     console.log(USAGE)
@@ -59,51 +59,51 @@ function readArguments(args: readonly string[]): boolean {
 }
 
 async function demo(): Promise<void> {
-  headline('Pannier demo: one tool call, each round on another process, one process killed on the way')
-  aside('Messages are shortened: each line is a member under its name on the wire; a sealed state is cut to its start.')
+  headline('Pannier demo: one tool call, each round on another process, one process killed in between')
+  note('Messages are shortened: each line is a member under its name on the wire; a sealed state is cut to its start.')
   folder = mkdtempSync(join(tmpdir(), 'pannier-demo-'))
   const path = join(folder, 'work-items.db')
   const items = new WorkItems(path, 'demo')
   addBugs(items)
-  aside('The work-item store holds Bug #4301 and Bug #4522; the call resolves the second.')
+  note('The work-item store holds Bug #4301 and Bug #4522; the call resolves the second.')
 
   const person = choosePerson()
 
   say()
   const fleet = await startFleet(path)
-  const story = await runCall(fleet, person)
+  const summary = await runCall(fleet, person)
   person.close()
-  tellItem(items)
-  tellEnd(story)
+  showItem(items)
+  showSummary(summary)
 }
 
 async function startFleet(path: string): Promise<Instance[]> {
   const env = { PANNIER_KEYS: newKey(), WORK_ITEMS: path }
   const program = join(import.meta.dirname, 'instance.ts')
   const fleet = await Promise.all(['A', 'B', 'C'].map((name) => startInstance({ name, program, env })))
-  say('Three instances share one key ring. What a call has gathered lies in none of them:')
+  say('Three instances share one key ring. None of them stores the state of a call:')
   for (const { name, url, child } of fleet) say(`  ${instanceName(name)}  ${url}  process ${child.pid}`)
   return fleet
 }
 
 function choosePerson(): Person {
-  if (!asking) return storyteller
-  if (terminal) return typist({ input: process.stdin, output: process.stdout, onInterrupt: () => stopped(130) })
+  if (!asking) return fixedAnswers
+  if (terminal) return terminalPerson({ input: process.stdin, output: process.stdout, onInterrupt: () => stopped(130) })
   say('\n--ask needs a terminal and this is none, so the fixed answers are used. The demo answers itself.')
-  return storyteller
+  return fixedAnswers
 }
 
-interface Story {
+interface Summary {
   readonly rounds: number
-  /** Which instance served each round, by its own account. */
+  /** Which instance served each round, as its result says. */
   readonly servers: readonly string[]
   readonly killed: string | undefined
   readonly refused: boolean
 }
 
 // #region rounds
-/** The client's side: ask, collect answers, send the same call again with them. This is all the memory there is. */
-async function runCall(fleet: readonly Instance[], person: Person): Promise<Story> {
+/** The client's side: collect answers and send the same call again with them. All state of the call is in `carried`. */
+async function runCall(fleet: readonly Instance[], person: Person): Promise<Summary> {
   const servers: string[] = []
   let carried: { inputResponses?: Record<string, Response>; requestState?: string } = {}
   let killed: Instance | undefined
@@ -118,18 +118,18 @@ async function runCall(fleet: readonly Instance[], person: Person): Promise<Stor
     if (killed === undefined && result.requestState !== undefined) killed = await kill(instance)
     const inputResponses = await answerAll(person, result.inputRequests ?? {}, carried.inputResponses)
     refused = Object.values(inputResponses).some(({ action }) => action !== 'accept')
-    // What was carried affects only the next round: no state in the answer, no state in the retry.
+    // A state counts for the next round only: a result without a state is followed by a request without one.
     carried = { inputResponses, ...(result.requestState !== undefined && { requestState: result.requestState }) }
   }
   throw new Error(`The call still asked for input after ${MAX_ROUNDS} rounds.`)
 }
 // #endregion rounds
 
-/** The next one in the row that lives and did not serve the round before. */
+/** The next running instance that did not serve the round before. */
 function nextInstance(fleet: readonly Instance[], killed: Instance | undefined, last: string | undefined): Instance {
   const start = fleet.findIndex(({ name }) => name === last) + 1
-  const row = [...fleet.slice(start), ...fleet.slice(0, start)]
-  return row.find((instance) => instance !== killed && instance.name !== last) as Instance
+  const candidates = [...fleet.slice(start), ...fleet.slice(0, start)]
+  return candidates.find((instance) => instance !== killed && instance.name !== last) as Instance
 }
 
 async function playRound(instance: Instance, request: RequestMessage): Promise<{ result: Result; server: string }> {
@@ -137,14 +137,14 @@ async function playRound(instance: Instance, request: RequestMessage): Promise<{
   headline(`Round ${request.id}, sent to instance ${instance.name}`)
   showRequest(request)
   const answer = await ask(instance, request)
-  // An error does not say who made it; it came from where the request went.
+  // An error does not name its instance; it is the one that got the request.
   const server = servedBy(answer) ?? instance.name
   showAnswer(answer, server)
   if (answer.result === undefined) throw new Error('the call was answered with an error.')
   return { result: answer.result, server }
 }
 
-/** Says what became of the instance when it does not answer. */
+/** The error says how the instance ended when it does not answer. */
 async function ask(instance: Instance, request: RequestMessage): Promise<AnswerMessage> {
   try {
     return await post(instance.url, request, AbortSignal.timeout(REQUEST_MS))
@@ -176,27 +176,25 @@ async function answerAll(
   return responses
 }
 
-function tellItem(items: WorkItems): void {
+function showItem(items: WorkItems): void {
   const item = items.find(4522)
   say()
-  headline('What all instances now find under #4522 in the work-item store')
+  headline('Bug #4522 in the work-item store, as all instances see it now')
   for (const [name, value] of Object.entries(item?.fields ?? {})) say(`  ${name}: ${value}`)
   if (item?.duplicateOf !== undefined) say(`  Duplicate of: #${item.duplicateOf}`)
   for (const { text, author } of item?.history ?? []) say(`  History: "${text}", by instance ${instanceName(author)}`)
 }
 
-function tellEnd({ rounds, servers, killed, refused }: Story): void {
+function showSummary({ rounds, servers, killed, refused }: Summary): void {
   const row = servers.map((name) => instanceName(name)).join(', ')
   say()
   if (killed === undefined) {
     const why = refused ? 'You declined, which ended the call' : 'That answer ended the call'
-    say(`Shown: a call of ${rounds} rounds on instances ${row}. ${why} before there was a state to carry;`)
-    say('choose "Duplicate" to see an instance killed and its question answered at another.')
+    say(`Shown: a call of ${rounds} rounds on instances ${row}. ${why} before it had a state;`)
+    say('choose "Duplicate" to see an instance killed and its question answered on another one.')
   } else {
-    say(
-      `Shown: a call of ${rounds} rounds on instances ${row}. ${killed} was killed and nothing was lost: what it knew`,
-    )
-    say('had left with its answer, sealed, and came back with the next request. What it had done was not done again.')
+    say(`Shown: a call of ${rounds} rounds on instances ${row}. ${killed} was killed and nothing was lost: the`)
+    say('state of the call was sealed in its result and came back with the next request. Its step did not run again.')
   }
   say('Read next: examples/work-items/server.ts (the tool), then explicit.ts beside it (the same without ctx.ask).')
   if (!asking) say('Answer the questions yourself: npm run demo -- --ask')

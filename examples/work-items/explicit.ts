@@ -1,6 +1,6 @@
 /**
- * The same tool in explicit style: the handler reads what came with this round, and returns what it wants to know and to
- * have remembered. The messages are the same as those of server.ts. What comes in `ctx.inputResponses` is unchecked;
+ * The same tool in explicit style: the handler reads the answers and the state of this round, and returns its questions
+ * and the next state. The messages are the same as those of server.ts. What comes in `ctx.inputResponses` is unchecked;
  * what comes in `ctx.requestState` was sealed by a server with our keys for this very call.
  */
 import { createServer, failure, inputRequired, type Server } from 'pannier/server'
@@ -72,7 +72,9 @@ function isRefusal(response: unknown): boolean {
   return refusal.safeParse(response).success
 }
 
-/** The content of an accepted form, or undefined when the answer is missing or not usable, so that it is asked again. */
+/**
+ * The content of an accepted form, or undefined when the answer is missing or not usable, so that it is asked again.
+ */
 function contentOf<S extends z.ZodType>(response: unknown, fields: S): z.output<S> | undefined {
   return fields.safeParse(acceptance.safeParse(response).data?.content).data
 }

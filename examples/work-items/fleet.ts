@@ -1,10 +1,10 @@
-/** Starts instances as processes of their own, and makes sure that none is left behind. */
+/** Starts instances as child processes, and ends all of them with the demo. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 export interface Launch {
   readonly name: string
-  /** The file to run. It says `{ url }` to its parent once it listens. */
+  /** The file to run. It sends `{ url }` to its parent process once it listens. */
   readonly program: string
   readonly env: Readonly<Record<string, string>>
   /** How long it may take until it listens, in milliseconds. @default 20000 */
@@ -21,7 +21,7 @@ export interface Instance {
   readonly url: string
   readonly child: ChildProcess
   readonly exited: Promise<Exit>
-  /** Sends the signal and waits until the process is gone. */
+  /** Sends the signal and waits until the process has ended. */
   end(signal: NodeJS.Signals): Promise<Exit>
   /** What it wrote to standard error. */
   errors(): string
@@ -29,14 +29,14 @@ export interface Instance {
 
 const running = new Set<ChildProcess>()
 
-/** Gives the instance once it listens; rejects with a sentence that says why it does not. */
+/** Resolves once the instance listens; rejects with a sentence that says why it does not. */
 export async function startInstance({ name, program, env, startMs = 20_000 }: Launch): Promise<Instance> {
   const child = spawn(process.execPath, ['--conditions=pannier-source', program], {
     env: { ...process.env, PANNIER_LOG_LEVEL: 'warn', INSTANCE: name, ...env },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   running.add(child)
-  child.on('error', () => {}) // addressOf tells it
+  child.on('error', () => {}) // addressOf reports it
   let errors = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-8192)
@@ -83,7 +83,7 @@ async function addressOf(child: ChildProcess, name: string, startMs: number): Pr
   } catch (error) {
     child.kill('SIGKILL')
     const late = (error as Error).name === 'AbortError'
-    const why = late ? `it said no address within ${startMs / 1000} s.` : (error as Error).message
+    const why = late ? `it sent no address within ${startMs / 1000} s.` : (error as Error).message
     throw new Error(`Instance ${name} did not start: ${why}`, { cause: error })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One instance as a process. It reads the keys from PANNIER_KEYS, as every Pannier server does, and says its address to
- * the process that started it, or on standard output.
+ * One instance as a process. It reads the keys from PANNIER_KEYS, as every Pannier server does, and sends its address
+ * to its parent process, or prints it.
  */
 import { explicitServer } from './explicit.ts'
 import { inlineServer } from './server.ts'

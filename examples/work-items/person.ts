@@ -1,4 +1,4 @@
-/** Whoever answers the forms: the person at the terminal, or the story's fixed answers. */
+/** Who answers the forms: a person at the terminal, or fixed answers. */
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { Field, FormRequest } from './wire.ts'
@@ -13,7 +13,7 @@ export interface Person {
 }
 
 /** The answers of SEP-2322. */
-export const storyteller: Person = {
+export const fixedAnswers: Person = {
   async answer(key) {
     const content = key === 'resolution' ? { resolution: 'Duplicate' } : { duplicateOfId: 4301 }
     return { action: 'accept', content }
@@ -24,14 +24,14 @@ export const storyteller: Person = {
 export interface Terminal {
   readonly input: Readable
   readonly output: Writable
-  /** Called on Ctrl-C, which a terminal in use for questions does not turn into a signal. */
+  /** Called on Ctrl-C, which is not a signal while a terminal is read for answers. */
   readonly onInterrupt: () => void
 }
 
 const DECLINE = 'decline'
 
-/** A person who types. The end of the input (Ctrl-D) cancels. */
-export function typist({ input, output, onInterrupt }: Terminal): Person {
+/** A person at a terminal. The end of the input (Ctrl-D) cancels. */
+export function terminalPerson({ input, output, onInterrupt }: Terminal): Person {
   const reader = createInterface({ input, output })
   const lines = reader[Symbol.asyncIterator]()
   reader.on('SIGINT', onInterrupt)
@@ -82,7 +82,7 @@ function hint(field: Field): string {
   return field.type === 'number' ? 'Type a number' : 'Type your answer'
 }
 
-/** What was typed as a value of the field, or undefined when it is none. */
+/** The typed text as a value of the field, or undefined where it does not fit. */
 function readField(field: Field, typed: string): unknown {
   if (typed === '') return undefined
   if (field.enum !== undefined) {

@@ -1,5 +1,5 @@
 /**
- * The two custom rules of SEP-2322's work-item flow, and what is said to the person under each:
+ * The two custom rules of SEP-2322's work-item flow, and the question to the person for each:
  *
  * 1. When State changes to "Resolved", a Resolution is required.
  * 2. When the Resolution is "Duplicate", a link to the original is required.
@@ -29,15 +29,15 @@ export function resolutionForm(workItemId: number): Form<typeof resolutionFields
   return {
     message: `Resolving Bug #${workItemId} requires a resolution. How was this bug resolved?`,
     schema: resolutionFields,
-    // The arguments come again with the answer, so there is nothing to remember yet and round 1 needs no state. The
-    // price: should a new version word this question otherwise, an answer to the old wording still counts.
+    // The arguments come again with the answer, so round 1 has nothing to remember and needs no state. The drawback:
+    // when a new version changes the words of this question, an answer to the old words still counts.
     pin: false,
   }
 }
 // #endregion rule-1
 
 // #region rule-2
-/** An answer that fails this check is asked for again: the client sees the plain type, the server knows the items. */
+/** An answer that fails this check is asked for again. The client sees a number; only the server knows the items. */
 export function duplicateFields(items: WorkItems) {
   return z.object({
     duplicateOfId: z

@@ -1,4 +1,4 @@
-/** The tool in inline style: straight-line code that runs again from the top in each round, wherever that round lands. */
+/** The tool in inline style: straight-line code that runs again from the top in each round, on any instance. */
 import { createServer, failure, type Server } from 'pannier/server'
 import {
   done,
@@ -15,7 +15,7 @@ import {
 import type { WorkItems } from './workItems.ts'
 
 export function inlineServer(items: WorkItems, instance: string): Server {
-  // Name and keys must be the same on all instances; the title tells a reader of the answers which one it was.
+  // Name and keys must be the same on all instances; the title shows in results which instance it was.
   const server = createServer({ name: 'work-items', version: '1.0.0', title: `Instance ${instance}` })
   const originalForm = duplicateForm(duplicateFields(items))
 
@@ -29,7 +29,7 @@ export function inlineServer(items: WorkItems, instance: string): Server {
     }
 
     const { resolution } = await ctx.ask('resolution', resolutionForm(workItemId))
-    // A step runs in the first round that comes here. Later rounds, on other machines, find its result in the journal.
+    // A step runs in the first round that reaches it. Later rounds, on any instance, find its result in the journal.
     await ctx.step('note', () => items.note(workItemId, `Resolution chosen: ${resolution}`))
     const update = () => items.set(workItemId, { ...fields, [RESOLUTION]: resolution })
 
@@ -40,8 +40,8 @@ export function inlineServer(items: WorkItems, instance: string): Server {
 
     const { duplicateOfId } = await ctx.ask('duplicate_of', originalForm)
     if (duplicateOfId === workItemId) return failure('A bug cannot be a duplicate of itself.')
-    // When the answer to this round is lost and the client sends it again, these run again. Both only set what is
-    // already so; work that must not be repeated belongs in ctx.once.
+    // When the result of this round is lost and the client sends it again, these steps run again. Both are idempotent;
+    // work that must not be repeated belongs in ctx.once.
     await ctx.step('update', update)
     await ctx.step('link', () => items.link(workItemId, duplicateOfId))
     return resolvedAsDuplicate(workItemId, duplicateOfId)

@@ -20,11 +20,11 @@ export function headline(text: string): void {
   say(paint('bold', text))
 }
 
-export function aside(text: string): void {
+export function note(text: string): void {
   say(paint('dim', text))
 }
 
-/** Something that happens to a process. */
+/** Prints what happens to a process. */
 export function event(text: string): void {
   say(paint(['bold', 'red'], text))
 }
@@ -33,7 +33,7 @@ export function instanceName(name: string): string {
   return paint(['bold', 'cyan'], name)
 }
 
-/** A message in a few lines: its members under their names on the wire, each shortened to what a reader needs. */
+/** Prints a message in a few lines: its members under their names on the wire, shortened. */
 export function showRequest({ id, method, params }: RequestMessage): void {
   const { name, arguments: args, inputResponses = {}, requestState } = params
   row('request', `${method} ${name}, id ${id}`)
@@ -66,12 +66,12 @@ function row(label: string, text: string): void {
   say(`  ${paint('dim', label.padEnd(9))}${text}`)
 }
 
-/** A sealed state is nobody's business: its length and first characters tell it from another. */
+/** A state is not printed whole; its length and first characters are enough to tell it from another. */
 function shortState(state: string): string {
   return `${state.slice(0, 12)}… (${state.length} characters, sealed)`
 }
 
-/** JSON on one line, with a blank after each colon and comma. */
+/** JSON on one line, with a space after each colon and comma. */
 function json(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(json).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

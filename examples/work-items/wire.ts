@@ -1,4 +1,4 @@
-/** Sends one JSON-RPC request the way a client of revision 2026-07-28 does. No session, no connection to come back to. */
+/** Sends one JSON-RPC request as a client of revision 2026-07-28 does: without a session. */
 export interface RequestMessage {
   readonly jsonrpc: '2.0'
   readonly id: number
@@ -40,7 +40,7 @@ export interface AnswerMessage {
 const VERSION = '2026-07-28'
 
 // #region envelope
-/** Each request says who sends it and what that client can do: no instance remembers it from an earlier one. */
+/** Each request names its client and the client's capabilities, because no instance remembers earlier requests. */
 export function withEnvelope({ params, ...message }: RequestMessage): RequestMessage {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': VERSION,
@@ -71,7 +71,7 @@ export function headersOf({ method, params }: Pick<RequestMessage, 'method' | 'p
   }
 }
 
-/** Which instance answered, by its own account: every result carries who made it. */
+/** Which instance answered: every result has the server's name and title in its `_meta`. */
 export function servedBy({ result }: AnswerMessage): string | undefined {
   const server = result?._meta?.['io.modelcontextprotocol/serverInfo'] as { title?: string } | undefined
   return server?.title?.replace('Instance ', '')

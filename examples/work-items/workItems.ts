@@ -1,6 +1,6 @@
 /**
- * A very small work-item tracker in one SQLite file, so that several processes see the same items. It is the system the
- * tool works on, not the memory of a call: nothing of a call that is under way lies here.
+ * A very small work-item tracker in one SQLite file, so that several processes see the same items. It is the system
+ * that the tool changes; the state of a call is not stored here.
  */
 import { DatabaseSync } from 'node:sqlite'
 
@@ -73,7 +73,7 @@ export class WorkItems {
   }
 }
 
-/** The two bugs of the story. */
+/** The two bugs of the demo. */
 export function addBugs(items: WorkItems): void {
   items.add(4301, 'Bug', { 'System.Title': 'Saving twice loses the second change', 'System.State': 'Active' })
   items.add(4522, 'Bug', { 'System.Title': 'My change is gone after saving', 'System.State': 'Active' })

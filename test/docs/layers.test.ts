@@ -33,7 +33,7 @@ import {
   connectWithTasks,
   finish,
   keeping,
-  listening,
+  logMethods,
   statusOf,
 } from '../../docs/snippets/layers.ts'
 import { readText } from '../../scripts/repository.ts'
@@ -202,9 +202,9 @@ describe('docs/snippets/layers.ts', () => {
   test('a layer of your own sees every message, where it stands', async () => {
     const [above, below]: [string[], string[]] = [[], []]
     const layers = compose(
-      listening((line) => above.push(line)),
+      logMethods((line) => above.push(line)),
       rounds({ answerers: person }),
-      listening((line) => below.push(line)),
+      logMethods((line) => below.push(line)),
     )
     const client = closing(new Client({ name: 'my-app', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } }))
     await client.connect(layers(new StreamableHTTPClientTransport(new URL(await greeter()))))

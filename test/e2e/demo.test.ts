@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { startInstance } from '../../examples/work-items/fleet.ts'
-import { typist } from '../../examples/work-items/person.ts'
+import { terminalPerson } from '../../examples/work-items/person.ts'
 import type { FormRequest } from '../../examples/work-items/wire.ts'
 import { root } from '../../scripts/repository.ts'
 import { proves } from '../proves.ts'
@@ -146,7 +146,7 @@ test.each([
 ])('a person who types %j answers %j after %i prompts', async (typed, answer, prompts, form) => {
   const input = new PassThrough()
   const output = new PassThrough()
-  const person = typist({ input, output, onInterrupt: () => {} })
+  const person = terminalPerson({ input, output, onInterrupt: () => {} })
   input.end(typed.map((line) => `${line}\n`).join(''))
   expect(await person.answer('key', form)).toEqual(answer)
   person.close()
