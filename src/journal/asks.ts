@@ -10,7 +10,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject } from '../protocol/index.ts'
 import { JournalError } from './errors.ts'
 import { assertKey, type Journal, reused } from './journal.ts'
-import { quiet, type Round } from './round.ts'
+import { quiet, type Round } from './roundLifecycle.ts'
 
 export interface AskOptions {
   /** The answers this round brought, by key. */

@@ -1,7 +1,7 @@
 export { Declined, JournalError, ScopeClosed } from './errors.ts'
 export { isBlank, type Journal, newJournal, nextRound, readJournal, writeJournal } from './journal.ts'
 export type { Question, Reading } from './asks.ts'
-export { isRoundEnded } from './round.ts'
+export { isRoundEnded } from './roundLifecycle.ts'
 export { type Outcome, Run } from './run.ts'
 export type { OnceOptions, Watch } from './steps.ts'
 export type { Stored } from './storable.ts'

@@ -6,7 +6,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type AskOptions, Asks, type Question } from './asks.ts'
 import type { Journal } from './journal.ts'
-import { quiet, Round, type RoundOwner } from './round.ts'
+import { quiet, Round, type RoundOwner } from './roundLifecycle.ts'
 import type { Stored } from './storable.ts'
 import { type OnceOptions, type SingleUse, type StepOptions, Steps } from './steps.ts'
 

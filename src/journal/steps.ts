@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto'
 import { JournalError } from './errors.ts'
 import { assertKey, type Journal, reused } from './journal.ts'
-import type { Round } from './round.ts'
+import type { Round } from './roundLifecycle.ts'
 import { type Stored, storable } from './storable.ts'
 
 /** The part of a ledger that a run needs. */

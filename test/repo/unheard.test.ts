@@ -1,7 +1,7 @@
 import { createServer } from 'pannier/server'
 import { expect, test } from 'vitest'
 import { Declined, JournalError } from '../../src/journal/index.ts'
-import { roundEnded } from '../../src/journal/round.ts'
+import { roundEnded } from '../../src/journal/roundLifecycle.ts'
 import { ServerError } from '../../src/server/errors.ts'
 import { throwUnheard } from '../unheard.ts'
 
