@@ -10,7 +10,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject } from '../protocol/index.ts'
 import { JournalError } from './errors.ts'
 import { assertKey, type Journal, reused } from './journal.ts'
-import { quiet, type Round } from './roundLifecycle.ts'
+import { ignoreRejection, type RoundLifecycle } from './roundLifecycle.ts'
 
 export interface AskOptions {
   /** The answers this round brought, by key. */
@@ -23,22 +23,22 @@ export interface AskOptions {
   readonly maxAsks: number
 }
 
-interface Asked {
+interface AskedInRun {
   readonly fingerprint: string
   readonly answer: Promise<unknown>
 }
 
 export class Asks {
   readonly #journal: Journal
-  readonly #round: Round
+  readonly #round: RoundLifecycle
   readonly #options: AskOptions
-  readonly #inRun = new Map<string, Asked>()
+  readonly #inRun = new Map<string, AskedInRun>()
   readonly #waiting = new Map<string, InputRequest>()
 
   /** How many answers this run added to the journal. */
   gained = 0
 
-  constructor(journal: Journal, round: Round, options: AskOptions) {
+  constructor(journal: Journal, round: RoundLifecycle, options: AskOptions) {
     this.#journal = journal
     this.#round = round
     this.#options = options
@@ -55,8 +55,8 @@ export class Asks {
 
   ask<T>(key: string, question: Question<T>): Promise<T> {
     const earlier = this.#inRun.get(key)
-    if (earlier !== undefined) return quiet(this.#askAgain(key, question, earlier))
-    const answer = quiet(this.#answer(key, question))
+    if (earlier !== undefined) return ignoreRejection(this.#askAgain(key, question, earlier))
+    const answer = ignoreRejection(this.#answer(key, question))
     this.#inRun.set(key, { fingerprint: question.fingerprint, answer })
     return answer
   }
@@ -70,7 +70,7 @@ export class Asks {
   }
 
   /** The same question twice in one run has one answer. */
-  async #askAgain<T>(key: string, question: Question<T>, earlier: Asked): Promise<T> {
+  async #askAgain<T>(key: string, question: Question<T>, earlier: AskedInRun): Promise<T> {
     this.#round.assertOpen(`The question "${key}"`)
     if (earlier.fingerprint !== question.fingerprint) throw reused('asks two different questions', key)
     return earlier.answer as Promise<T>

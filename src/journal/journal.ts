@@ -7,7 +7,7 @@
  */
 import { JournalError } from './errors.ts'
 
-interface Answer {
+interface RecordedAnswer {
   /** Fingerprint of the question this answers; absent when the question was not pinned. */
   readonly question: string | undefined
   readonly response: Readonly<Record<string, unknown>>
@@ -24,7 +24,7 @@ export interface Journal {
   readonly id: string
   /** Rounds finished so far. */
   readonly round: number
-  readonly answers: Map<string, Answer>
+  readonly answers: Map<string, RecordedAnswer>
   readonly steps: Map<string, { readonly value?: unknown }>
   readonly open: Map<string, OpenQuestion>
   /** What a handler in explicit style chose to remember. */
@@ -114,7 +114,7 @@ export function readJournal(id: string, round: number, body: unknown): Journal {
     const { a = [], s = [], o = [], x, b } = body as JournalBody
     const journal = { id, round, answers: new Map(), steps: new Map(), open: new Map(), own: x, begunAt: b } as Journal
     for (const [key, question, response] of a) {
-      journal.answers.set(key, { question: question ?? undefined, response: response as Answer['response'] })
+      journal.answers.set(key, { question: question ?? undefined, response: response as RecordedAnswer['response'] })
     }
     for (const step of s) journal.steps.set(step[0], step.length === 2 ? { value: step[1] } : {})
     for (const [key, question, times] of o) journal.open.set(key, { question: question ?? undefined, times })

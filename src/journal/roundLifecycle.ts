@@ -10,23 +10,23 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { JournalError, ScopeClosed } from './errors.ts'
 
 /** The step that the running code belongs to. */
-const step = new AsyncLocalStorage<{ readonly round: Round; readonly key: string }>()
+const step = new AsyncLocalStorage<{ readonly round: RoundLifecycle; readonly key: string }>()
 
 /** Told when the round ends before its handler does. An object and not a function: see Run. */
-export interface RoundOwner {
+export interface RoundListener {
   roundEnded(): void
 }
 
-export class Round {
+export class RoundLifecycle {
   readonly #later: (fn: () => void) => void
   readonly #waiters: ((error: Error) => void)[] = []
   #underWay = 0
   #ended = false
   #closed = false
 
-  readonly #owner: RoundOwner
+  readonly #owner: RoundListener
 
-  constructor(later: (fn: () => void) => void, owner: RoundOwner) {
+  constructor(later: (fn: () => void) => void, owner: RoundListener) {
     this.#later = later
     this.#owner = owner
   }
@@ -89,7 +89,7 @@ export class Round {
 }
 
 /** A rejection that nobody awaits must not end the process: a handler may start an ask and move on. */
-export function quiet<T>(promise: Promise<T>): Promise<T> {
+export function ignoreRejection<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {})
   return promise
 }

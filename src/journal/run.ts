@@ -6,7 +6,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type AskOptions, Asks, type Question } from './asks.ts'
 import type { Journal } from './journal.ts'
-import { quiet, Round, type RoundOwner } from './roundLifecycle.ts'
+import { ignoreRejection, RoundLifecycle, type RoundListener } from './roundLifecycle.ts'
 import type { Stored } from './storable.ts'
 import { type OnceOptions, type SingleUse, type StepOptions, Steps } from './steps.ts'
 
@@ -42,9 +42,9 @@ interface Playing {
   readonly resolve: (outcome: Outcome<never>) => void
 }
 
-export class Run implements RoundOwner {
+export class Run implements RoundListener {
   readonly #options: RunOptions
-  readonly #round: Round
+  readonly #round: RoundLifecycle
   #playing: Playing | undefined
   #asksMade: Asks | undefined
   #stepsMade: Steps | undefined
@@ -52,7 +52,7 @@ export class Run implements RoundOwner {
 
   constructor(options: RunOptions) {
     this.#options = options
-    this.#round = new Round(options.later, this)
+    this.#round = new RoundLifecycle(options.later, this)
   }
 
   // Made when first used: a handler that neither asks nor steps pays for neither.
@@ -71,11 +71,11 @@ export class Run implements RoundOwner {
   }
 
   step<T>(key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
-    return quiet(this.#steps.step(key, fn))
+    return ignoreRejection(this.#steps.step(key, fn))
   }
 
   once<T>(key: string, fn: (idempotencyKey: string) => T | Promise<T>, options?: OnceOptions): Promise<Stored<T>> {
-    return quiet(this.#steps.once(key, fn, options))
+    return ignoreRejection(this.#steps.once(key, fn, options))
   }
 
   /** Ends the round when this process wants to be rid of it and there is something to hand over. */
@@ -86,7 +86,7 @@ export class Run implements RoundOwner {
     if (shedding === 'no' || this.#options.push !== undefined) return
     // A busy process moves each call it takes by at least one step, or two busy ones would play ping-pong.
     if (shedding === 'busy' && this.#steps.gained + this.#asks.gained === 0) return
-    await quiet(this.#round.wait())
+    await ignoreRejection(this.#round.wait())
   }
 
   /** Ends the round so that a task goes on from here. */
@@ -95,7 +95,7 @@ export class Run implements RoundOwner {
     this.#round.assertOutsideSteps('Detaching')
     if (this.#options.detachable !== true) return
     this.#detached = true
-    await quiet(this.#round.wait())
+    await ignoreRejection(this.#round.wait())
   }
 
   /** Whether the handler is still on its way to where an earlier run has been. */

@@ -8,7 +8,7 @@
 import { hash } from 'node:crypto'
 import { JournalError } from './errors.ts'
 import { assertKey, type Journal, reused } from './journal.ts'
-import type { Round } from './roundLifecycle.ts'
+import type { RoundLifecycle } from './roundLifecycle.ts'
 import { type Stored, storable } from './storable.ts'
 
 /** The part of a ledger that a run needs. */
@@ -46,7 +46,7 @@ const DEFAULT_CLAIM_SECONDS = 2 * 86_400
 
 export class Steps {
   readonly #journal: Journal
-  readonly #round: Round
+  readonly #round: RoundLifecycle
   readonly #ledger: SingleUse
   readonly #watch: Watch | undefined
   readonly #commit: StepOptions['commit']
@@ -59,7 +59,7 @@ export class Steps {
   #found = 0
   #isAhead = false
 
-  constructor(journal: Journal, round: Round, ledger: SingleUse, options: StepOptions) {
+  constructor(journal: Journal, round: RoundLifecycle, ledger: SingleUse, options: StepOptions) {
     this.#journal = journal
     this.#round = round
     this.#ledger = ledger

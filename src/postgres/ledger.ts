@@ -1,5 +1,5 @@
 import { type Claim, type Ledger, StateError } from '../state/index.ts'
-import { assertClaim, claimGone, jsonText, makeSweeper } from '../state/internal.ts'
+import { assertClaim, claimMissing, jsonText, makeSweeper } from '../state/internal.ts'
 import { databaseOf, type PostgresConnection } from './database.ts'
 import { digest } from './digest.ts'
 
@@ -54,7 +54,7 @@ export function postgresLedger(connection: PostgresConnection): Ledger {
          WHERE id = $1 AND expires_at > now() RETURNING id`,
         [digest(id), text],
       )
-      if (rows.length === 0) throw claimGone()
+      if (rows.length === 0) throw claimMissing()
     },
 
     async release(id) {

@@ -64,7 +64,7 @@ interface SealOptions {
 }
 
 /** The journal of a call, and which call that is. */
-export class CarriedCall {
+export class JournaledCall {
   readonly tool: string
   readonly argumentsDigest: string
   readonly journal: Journal
@@ -95,7 +95,7 @@ export class StateSeal {
     return this.#seal(ctx, { p: payload }, randomUUID())
   }
 
-  sealCall({ tool, argumentsDigest, journal }: CarriedCall, ctx: ServerContext): string {
+  sealCall({ tool, argumentsDigest, journal }: JournaledCall, ctx: ServerContext): string {
     return this.#seal(ctx, { t: tool, a: argumentsDigest, j: writeJournal(journal) }, journal.id, journal.round + 1)
   }
 
@@ -104,7 +104,7 @@ export class StateSeal {
     const sealed = this.#sealer.open('request', this.#bindingOf(ctx), token)
     const body = sealed.body as Body
     if ('p' in body) return body.p
-    return new CarriedCall(body.t, body.a, readJournal(sealed.id, sealed.round, body.j))
+    return new JournaledCall(body.t, body.a, readJournal(sealed.id, sealed.round, body.j))
   }
 
   #seal(ctx: ServerContext, body: Body, id: string, round = 0): string {

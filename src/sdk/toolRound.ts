@@ -11,7 +11,7 @@ import { isBlank, type Journal, newJournal, type Outcome, Run } from '../journal
 import { type Json, META } from '../protocol/index.ts'
 import { type Logger, text } from '../server/index.ts'
 import { digestOf, type Ledger, StateError } from '../state/index.ts'
-import { CarriedCall, type StateSeal } from './requestStateCodec.ts'
+import { JournaledCall, type StateSeal } from './requestStateCodec.ts'
 
 export interface ToolRoundOptions {
   readonly seal: StateSeal
@@ -30,7 +30,7 @@ interface ToolCall {
   readonly ctx: ServerContext
 }
 
-export async function playTool(
+export async function runToolRound(
   call: ToolCall,
   options: ToolRoundOptions,
   handler: (run: Run) => CallToolResult | string | Promise<CallToolResult | string>,
@@ -57,8 +57,8 @@ function openJournal(call: ToolCall, options: ToolRoundOptions): Journal {
   }
 }
 
-function assertSameCall(carried: unknown, call: ToolCall, options: ToolRoundOptions): asserts carried is CarriedCall {
-  if (!(carried instanceof CarriedCall))
+function assertSameCall(carried: unknown, call: ToolCall, options: ToolRoundOptions): asserts carried is JournaledCall {
+  if (!(carried instanceof JournaledCall))
     throw new StateError('STATE_PURPOSE', 'State was minted, not kept by a journal.')
   if (carried.tool !== call.tool) throw new StateError('STATE_NAME', 'State was sealed for another tool.')
   if (carried.argumentsDigest !== argumentsDigest(call, options))
@@ -111,7 +111,7 @@ function settle(
 }
 
 function sealed(call: ToolCall, journal: Journal, options: ToolRoundOptions): string {
-  return options.seal.sealCall(new CarriedCall(call.tool, argumentsDigest(call, options), journal), call.ctx)
+  return options.seal.sealCall(new JournaledCall(call.tool, argumentsDigest(call, options), journal), call.ctx)
 }
 
 function argumentsDigest({ args }: ToolCall, { boundArguments }: ToolRoundOptions): string {

@@ -12,7 +12,7 @@ import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelc
 import { Asking, type Logger } from '../server/index.ts'
 import { type Ledger, memoryLedger } from '../state/index.ts'
 import { type RequestStateCodec, sealOf } from './requestStateCodec.ts'
-import { playTool, type ToolRoundOptions } from './toolRound.ts'
+import { runToolRound, type ToolRoundOptions } from './toolRound.ts'
 
 /** The SDK's context, and what asks and remembers. */
 export type JournalContext = ServerContext & Asking
@@ -57,7 +57,7 @@ export function withJournal(options: WithJournalOptions): Journaled {
     (first: A, second: ServerContext) => {
       // The SDK gives a tool without an input schema its context alone.
       const [args, ctx] = second === undefined ? [undefined as A, first as ServerContext] : [first, second]
-      return playTool({ tool, args, ctx }, filled, (run) => handler(args, Object.assign(new Asking(run), ctx)))
+      return runToolRound({ tool, args, ctx }, filled, (run) => handler(args, Object.assign(new Asking(run), ctx)))
     }
 }
 

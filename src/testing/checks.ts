@@ -1,13 +1,13 @@
 /** The checks of an exercise. Each sends messages of its own and notes what it finds. */
 import { rotationSteps } from '../state/index.ts'
 import { compare, describe } from './compare.ts'
-import type { Findings } from './findings.ts'
+import type { FindingList } from './findings.ts'
 import { type Flow, type FlowOptions, playFlow } from './flow.ts'
-import type { Sending, Stage } from './stage.ts'
+import type { SentRound, Stage } from './stage.ts'
 
-export interface Check {
+export interface CheckContext {
   readonly stage: Stage
-  readonly findings: Findings
+  readonly findings: FindingList
   readonly flow: Pick<FlowOptions, 'answers' | 'maxRounds'>
   /** Whether the world is put back before each run, so that steps give the same again. */
   readonly resets: boolean
@@ -17,7 +17,7 @@ export interface Check {
 }
 
 /** The call plays the same the second time. */
-export async function checkAgain(check: Check, reference: Flow): Promise<{ steady: boolean }> {
+export async function checkAgain(check: CheckContext, reference: Flow): Promise<{ steady: boolean }> {
   let steady = true
   const again = await playFlow(check.stage, { ...check.flow, instance: oneInstance(check.stage) })
   compareFlows(check, reference, again, (difference, round) => {
@@ -28,7 +28,7 @@ export async function checkAgain(check: Check, reference: Flow): Promise<{ stead
 }
 
 /** The call plays the same when no instance serves two of its rounds. */
-export async function checkFresh(check: Check, reference: Flow): Promise<Flow> {
+export async function checkFresh(check: CheckContext, reference: Flow): Promise<Flow> {
   const fresh = await playFlow(check.stage, { ...check.flow, instance: () => check.stage.instance() })
   compareFlows(check, reference, fresh, (difference, round) =>
     check.findings.processDependent(round, 'on an instance that had not served the round before', difference),
@@ -37,7 +37,10 @@ export async function checkFresh(check: Check, reference: Flow): Promise<Flow> {
 }
 
 /** A round that brings no answers repeats nothing, and asks what was asked. */
-export async function checkReplays({ stage, findings, normalize, steady }: Check, { rounds }: Flow): Promise<void> {
+export async function checkReplays(
+  { stage, findings, normalize, steady }: CheckContext,
+  { rounds }: Flow,
+): Promise<void> {
   for (const [index, before] of rounds.entries()) {
     const { outcome } = before
     if (outcome.kind !== 'asked' || Object.keys(outcome.requests).length === 0) continue
@@ -52,7 +55,7 @@ export async function checkReplays({ stage, findings, normalize, steady }: Check
 }
 
 /** Every message stands for itself: later ones may have been served already. */
-export async function checkBackwards(check: Check, { rounds }: Flow): Promise<void> {
+export async function checkBackwards(check: CheckContext, { rounds }: Flow): Promise<void> {
   const { stage, findings, normalize, steady } = check
   for (const [index, before] of [...rounds.entries()].toReversed()) {
     const after = await stage.send(await stage.instance(), before.message)
@@ -64,11 +67,11 @@ export async function checkBackwards(check: Check, { rounds }: Flow): Promise<vo
 }
 
 /** A round whose response was lost is sent again. */
-export async function checkTwice(check: Check): Promise<void> {
+export async function checkTwice(check: CheckContext): Promise<void> {
   const { stage, findings, normalize, steady } = check
   const { rounds, lost } = await playFlow(stage, { ...check.flow, instance: () => stage.instance(), twice: true })
   for (const [index, second] of rounds.entries()) {
-    const first = lost[index] as Sending
+    const first = lost[index] as SentRound
     findings.sentTwice(second, first, index + 1)
     const loosely = !steady || ranSteps(first, second)
     const difference = compare(first.outcome, second.outcome, { loosely, normalize })
@@ -77,7 +80,7 @@ export async function checkTwice(check: Check): Promise<void> {
 }
 
 /** Keys change hands while the call is under way: first the new one is spread, then it seals. */
-export async function checkRotation(check: Check, reference: Flow): Promise<void> {
+export async function checkRotation(check: CheckContext, reference: Flow): Promise<void> {
   const { stage, flow, findings } = check
   const { spread, promote } = rotationSteps(stage.keys)
   const deployments = [
@@ -101,7 +104,7 @@ export function oneInstance(stage: Stage): FlowOptions['instance'] {
 }
 
 function compareFlows(
-  { resets, normalize, steady }: Check,
+  { resets, normalize, steady }: CheckContext,
   one: Flow,
   other: Flow,
   tell: (difference: NonNullable<ReturnType<typeof compare>>, round: number) => void,
@@ -116,7 +119,7 @@ function compareFlows(
   }
 }
 
-function ranSteps(...sendings: readonly Sending[]): boolean {
+function ranSteps(...sendings: readonly SentRound[]): boolean {
   return sendings.some(({ steps }) => steps.length > 0)
 }
 

@@ -1,9 +1,9 @@
 /** Whether two sendings came to the same. What a step gives may differ each time it runs, so where one ran, less is compared. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../protocol/index.ts'
-import type { Outcome } from './request.ts'
+import type { RoundOutcome } from './request.ts'
 
-export type Difference =
+export type OutcomeDifference =
   | { readonly what: 'outcome'; readonly before: string; readonly after: string }
   | { readonly what: 'question'; readonly key: string }
   | { readonly what: 'result' }
@@ -15,7 +15,11 @@ export interface CompareOptions {
   readonly normalize: (result: Json) => unknown
 }
 
-export function compare(before: Outcome, after: Outcome, options: CompareOptions): Difference | undefined {
+export function compare(
+  before: RoundOutcome,
+  after: RoundOutcome,
+  options: CompareOptions,
+): OutcomeDifference | undefined {
   const [was, is] = [describe(before), describe(after)]
   if (was !== is) return { what: 'outcome', before: was, after: is }
   if (options.loosely) return undefined
@@ -25,15 +29,15 @@ export function compare(before: Outcome, after: Outcome, options: CompareOptions
   return same ? undefined : { what: 'result' }
 }
 
-type Asked = Extract<Outcome, { kind: 'asked' }>
+type AskedOutcome = Extract<RoundOutcome, { kind: 'asked' }>
 
-function questionDifference(before: Asked, after: Asked): Difference | undefined {
+function questionDifference(before: AskedOutcome, after: AskedOutcome): OutcomeDifference | undefined {
   const key = Object.keys(before.requests).find((at) => !isDeepStrictEqual(before.requests[at], after.requests[at]))
   return key === undefined ? undefined : { what: 'question', key }
 }
 
 /** The kind of an outcome in words; two outcomes of a kind have the same. */
-export function describe(outcome: Outcome): string {
+export function describe(outcome: RoundOutcome): string {
   switch (outcome.kind) {
     case 'asked': {
       const keys = Object.keys(outcome.requests).toSorted()

@@ -2,7 +2,7 @@ import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import type { Json } from '../protocol/index.ts'
 import type { Answers } from './answers.ts'
 import {
-  type Check,
+  type CheckContext,
   checkAgain,
   checkBackwards,
   checkFresh,
@@ -12,7 +12,7 @@ import {
   oneInstance,
 } from './checks.ts'
 import { ExerciseError } from './errors.ts'
-import { Findings } from './findings.ts'
+import { FindingList } from './findings.ts'
 import { type Flow, playFlow } from './flow.ts'
 import { checkRefusals, type Variants } from './refusals.ts'
 import { type Report, reportOf } from './report.ts'
@@ -60,7 +60,7 @@ export async function exercise(
   const check = {
     stage,
     normalize,
-    findings: new Findings(),
+    findings: new FindingList(),
     flow: { answers, maxRounds },
     resets: reset !== undefined,
     steady: true,
@@ -74,7 +74,7 @@ export async function exercise(
   return reportOf(nameOf(call), reference, check.findings.list)
 }
 
-async function runChecks(start: Check, reference: Flow, variants: Variants): Promise<void> {
+async function runChecks(start: CheckContext, reference: Flow, variants: Variants): Promise<void> {
   const check = { ...start, ...(await checkAgain(start, reference)) }
   const fresh = await checkFresh(check, reference)
   await checkReplays(check, fresh)
@@ -84,7 +84,7 @@ async function runChecks(start: Check, reference: Flow, variants: Variants): Pro
   await checkRotation(check, reference)
 }
 
-function noteStuck({ findings, flow }: Check, { stuck, rounds }: Flow): void {
+function noteStuck({ findings, flow }: CheckContext, { stuck, rounds }: Flow): void {
   if (stuck === 'endless') {
     const sentence = `The call still asked for input after ${flow.maxRounds} rounds; let it come to an end, or raise maxRounds.`
     findings.add('NEVER_ENDS', rounds.length, '', sentence)

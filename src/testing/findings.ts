@@ -1,7 +1,7 @@
 /** What is found, and the sentence that says what to do about it. */
-import type { Difference } from './compare.ts'
+import type { OutcomeDifference } from './compare.ts'
 import type { FindingCode } from './errors.ts'
-import type { Sending } from './stage.ts'
+import type { SentRound } from './stage.ts'
 
 export interface Finding {
   readonly code: FindingCode
@@ -10,7 +10,7 @@ export interface Finding {
   readonly sentence: string
 }
 
-export class Findings {
+export class FindingList {
   readonly #found = new Map<string, Finding>()
 
   get list(): readonly Finding[] {
@@ -23,7 +23,7 @@ export class Findings {
     if (!this.#found.has(name)) this.#found.set(name, { code, round, sentence })
   }
 
-  late({ late }: Sending, round: number): void {
+  late({ late }: SentRound, round: number): void {
     for (const name of late) {
       const why = 'a catch or finally block took the end of the round for the end of the work'
       const advice = 'Catch Declined and errors of your own only, and let everything else pass.'
@@ -36,7 +36,7 @@ export class Findings {
     }
   }
 
-  replayed({ bare, steps }: Sending, round: number): void {
+  replayed({ bare, steps }: SentRound, round: number): void {
     for (const name of bare) {
       const what = `The effect "${name}" ran again in round ${round}, before anything new had been answered`
       const advice = 'Put it in ctx.step or ctx.once: later rounds then take its result from the journal.'
@@ -50,7 +50,7 @@ export class Findings {
     }
   }
 
-  sentTwice({ bare, steps, message }: Sending, first: Sending, round: number): void {
+  sentTwice({ bare, steps, message }: SentRound, first: SentRound, round: number): void {
     for (const name of bare) {
       const what = `The effect "${name}" ran twice when round ${round} was sent twice, as after a lost response`
       const advice = 'Put it in ctx.once where a repeat would hurt, in ctx.step where it would not.'
@@ -68,7 +68,7 @@ export class Findings {
   }
 
   /** The same message, or the same call, gave something else. */
-  unlike(difference: Difference, round: number, when: string): void {
+  unlike(difference: OutcomeDifference, round: number, when: string): void {
     switch (difference.what) {
       case 'question':
         return this.questionChanged(difference.key, round)
@@ -91,7 +91,7 @@ export class Findings {
     this.add('QUESTION_CHANGED', round, key, `${what}: ${why}. ${advice}`)
   }
 
-  processDependent(round: number, when: string, difference: Difference): void {
+  processDependent(round: number, when: string, difference: OutcomeDifference): void {
     const [was, is] =
       difference.what === 'outcome' ? [difference.before, difference.after] : ['gave one thing', 'gave another']
     const what = `Round ${round} ${was}, and ${is} ${when}`

@@ -5,7 +5,7 @@ import type { Server } from '../server/index.ts'
 import { type Answers, answerAll, isDeciding } from './answers.ts'
 import { ExerciseError } from './errors.ts'
 import type { RoundMessage } from './request.ts'
-import type { Sending, Stage } from './stage.ts'
+import type { SentRound, Stage } from './stage.ts'
 
 export interface FlowOptions {
   readonly answers: Answers
@@ -17,17 +17,17 @@ export interface FlowOptions {
 }
 
 export interface Flow {
-  readonly rounds: readonly Sending[]
+  readonly rounds: readonly SentRound[]
   /** With `twice`: the first sending of each round, whose response was lost. */
-  readonly lost: readonly Sending[]
+  readonly lost: readonly SentRound[]
   /** Why there is no result: a question that changed though it had been answered, or too many rounds. */
   readonly stuck?: { readonly changed: string } | 'endless'
 }
 
 export async function playFlow(stage: Stage, options: FlowOptions): Promise<Flow> {
   await stage.reset()
-  const rounds: Sending[] = []
-  const lost: Sending[] = []
+  const rounds: SentRound[] = []
+  const lost: SentRound[] = []
   const asked = new Map<string, InputRequest>()
   let message: RoundMessage = {}
   for (let round = 1; round <= options.maxRounds; round++) {

@@ -44,7 +44,7 @@ interface StepRun {
   readonly key: string
 }
 
-export interface Seen {
+export interface HandlerActivity {
   readonly steps: readonly StepRun[]
   /** Effects outside step and once. */
   readonly bare: readonly string[]
@@ -54,7 +54,7 @@ export interface Seen {
   readonly effects: readonly string[]
 }
 
-class Sighting implements Seen {
+class Sighting implements HandlerActivity {
   readonly steps: StepRun[] = []
   readonly bare: string[] = []
   readonly late: string[] = []
@@ -65,7 +65,7 @@ class Sighting implements Seen {
 const here = new AsyncLocalStorage<{ readonly sighting: Sighting; readonly inStep: boolean }>()
 
 /** Runs one sending, and tells what it made the handler do. */
-export async function watched<T>(send: () => Promise<T>): Promise<{ value: T; seen: Seen }> {
+export async function watched<T>(send: () => Promise<T>): Promise<{ value: T; seen: HandlerActivity }> {
   const sighting = new Sighting()
   const value = await here.run({ sighting, inStep: false }, send)
   return { value, seen: sighting }

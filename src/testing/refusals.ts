@@ -1,12 +1,12 @@
-import type { Check } from './checks.ts'
+import type { CheckContext } from './checks.ts'
 import { compare, describe } from './compare.ts'
 import type { FindingCode } from './errors.ts'
 import type { Flow } from './flow.ts'
 import type { ExerciseCall } from './request.ts'
-import type { Sending, Stage } from './stage.ts'
+import type { SentRound, Stage } from './stage.ts'
 
 /** A state serves only the call, the caller and the time it was sealed for. */
-export async function checkRefusals(check: Check, { rounds }: Flow, variants: Variants): Promise<void> {
+export async function checkRefusals(check: CheckContext, { rounds }: Flow, variants: Variants): Promise<void> {
   for (const [index, sent] of rounds.entries()) {
     const { requestState } = sent.message
     if (requestState === undefined) continue
@@ -30,7 +30,7 @@ export interface Variants {
   readonly hasOther: boolean
 }
 
-function refusing({ stage, findings, normalize }: Check, sent: Sending, round: number) {
+function refusing({ stage, findings, normalize }: CheckContext, sent: SentRound, round: number) {
   return async (
     code: FindingCode,
     how: string,

@@ -2,7 +2,7 @@ import type { Json } from '../protocol/index.ts'
 import { ExerciseError } from './errors.ts'
 import type { Finding } from './findings.ts'
 import type { Flow } from './flow.ts'
-import type { Sending } from './stage.ts'
+import type { SentRound } from './stage.ts'
 
 /** What an exercise came to. */
 export interface Report {
@@ -39,12 +39,12 @@ export function assertSound({ name, ok, findings }: Report): void {
   throw new ExerciseError('TOOL_UNSOUND', [`"${name}" does not stand up to exercise:`, ...lines].join('\n'))
 }
 
-function resultOf(rounds: readonly Sending[]): Json | undefined {
+function resultOf(rounds: readonly SentRound[]): Json | undefined {
   const outcome = rounds.at(-1)?.outcome
   return outcome?.kind === 'complete' ? outcome.result : undefined
 }
 
-function roundReport({ outcome, steps, effects }: Sending): RoundReport {
+function roundReport({ outcome, steps, effects }: SentRound): RoundReport {
   return {
     asked: outcome.kind === 'asked' ? Object.keys(outcome.requests) : [],
     steps: steps.map(({ key }) => key),

@@ -15,7 +15,7 @@ export interface RoundMessage {
   readonly requestState?: string
 }
 
-export type Outcome =
+export type RoundOutcome =
   | {
       readonly kind: 'asked'
       readonly requests: Readonly<Record<string, InputRequest>>
@@ -24,7 +24,7 @@ export type Outcome =
   | { readonly kind: 'complete'; readonly result: Json }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
 
-export interface Sender {
+export interface TestClient {
   readonly capabilities: ClientCapabilities
   readonly headers: Readonly<Record<string, string>>
 }
@@ -32,7 +32,12 @@ export interface Sender {
 // A name that no guard takes for a local one and no network knows.
 const ENDPOINT = 'http://exercise.invalid/mcp'
 
-export function send(server: Server, call: ExerciseCall, message: RoundMessage, sender: Sender): Promise<Outcome> {
+export function send(
+  server: Server,
+  call: ExerciseCall,
+  message: RoundMessage,
+  sender: TestClient,
+): Promise<RoundOutcome> {
   const { method, name, params } = subjectOf(call)
   return post(server, method, { ...params, ...message }, sender, { 'mcp-name': headerText(name) })
 }
@@ -52,9 +57,9 @@ async function post(
   server: Server,
   method: string,
   params: Json,
-  { capabilities, headers }: Sender,
+  { capabilities, headers }: TestClient,
   more: Readonly<Record<string, string>> = {},
-): Promise<Outcome> {
+): Promise<RoundOutcome> {
   const _meta = {
     [META.version]: MODERN_VERSION,
     [META.client]: { name: 'pannier-exercise', version: '1' },
@@ -75,7 +80,7 @@ async function post(
   return readOutcome(await (await server.fetch(request)).json())
 }
 
-function readOutcome(message: unknown): Outcome {
+function readOutcome(message: unknown): RoundOutcome {
   const { result, error } = message as { result?: Json; error?: { code: number; message: string } }
   if (error !== undefined) return { kind: 'refused', code: error.code, message: error.message }
   const { resultType, inputRequests = {}, requestState } = result as Json
@@ -96,7 +101,7 @@ function withoutMeta({ _meta, ...result }: Json): Json {
 export async function mirroredHeaders(
   server: Server,
   call: ExerciseCall,
-  sender: Sender,
+  sender: TestClient,
 ): Promise<Record<string, string>> {
   if (!('tool' in call)) return {}
   const headers: Record<string, string> = {}
@@ -107,7 +112,7 @@ export async function mirroredHeaders(
   return headers
 }
 
-async function inputSchemaOf(server: Server, tool: string, sender: Sender): Promise<Json> {
+async function inputSchemaOf(server: Server, tool: string, sender: TestClient): Promise<Json> {
   let cursor: unknown
   do {
     const page = await post(server, 'tools/list', cursor === undefined ? {} : { cursor }, sender)

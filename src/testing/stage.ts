@@ -2,8 +2,15 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import type { Principal, Server, ServerOptions } from '../server/index.ts'
 import { memoryLedger, newKey } from '../state/index.ts'
-import { type ExerciseCall, mirroredHeaders, type Outcome, type RoundMessage, type Sender, send } from './request.ts'
-import { type Seen, watch, watched } from './recorder.ts'
+import {
+  type ExerciseCall,
+  mirroredHeaders,
+  type RoundOutcome,
+  type RoundMessage,
+  type TestClient,
+  send,
+} from './request.ts'
+import { type HandlerActivity, watch, watched } from './recorder.ts'
 
 /** What an exercise decides about a server. Spread it into `createServer` last. */
 export type Overrides = Required<
@@ -14,9 +21,9 @@ export type Overrides = Required<
 export type MakeServer = (overrides: Overrides) => Server | Promise<Server>
 
 /** One message, what came back, and what it made the handler do. */
-export interface Sending extends Seen {
+export interface SentRound extends HandlerActivity {
   readonly message: RoundMessage
-  readonly outcome: Outcome
+  readonly outcome: RoundOutcome
 }
 
 export interface StageOptions {
@@ -33,7 +40,7 @@ export interface Principals {
   readonly other: Principal
 }
 
-interface SendOptions {
+interface StageSendOptions {
   readonly call?: ExerciseCall
   readonly asOther?: boolean
   readonly late?: boolean
@@ -74,7 +81,7 @@ export class Stage {
     })
   }
 
-  async send(server: Server, message: RoundMessage, options: SendOptions = {}): Promise<Sending> {
+  async send(server: Server, message: RoundMessage, options: StageSendOptions = {}): Promise<SentRound> {
     const { call = this.#options.call, asOther = false, late = false } = options
     const sender = await this.#sender(server, asOther)
     this.#aheadMs = late ? (TTL_SECONDS + 60) * 1000 : 0
@@ -85,7 +92,7 @@ export class Stage {
     return { message, outcome: value, steps, bare, late: lateEffects, effects }
   }
 
-  async #sender(server: Server, asOther: boolean): Promise<Sender> {
+  async #sender(server: Server, asOther: boolean): Promise<TestClient> {
     const { call, capabilities } = this.#options
     const who = { [WHO]: asOther ? 'other' : 'caller' }
     this.#mirrored ??= mirroredHeaders(server, call, { capabilities, headers: who })

@@ -27,7 +27,7 @@ export interface JarHorizon {
 }
 
 /** Where entries lie. It decides nothing: `jarOn` makes a jar of it. Operations are synchronous. */
-export interface JarShelf {
+export interface JarBackend {
   /** Runs something alone: all of it happens, or nothing. */
   atomically<Result>(run: () => Result): Result
   /** Both dictionaries of a connection as they are at one moment, with what has ended. */

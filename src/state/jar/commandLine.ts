@@ -2,8 +2,8 @@
 import {
   type Interpreter,
   INTERPRETERS,
-  type Options,
-  type Runner,
+  type OptionTable,
+  type PackageRunner,
   RUNNERS,
   UV,
   UV_RUN,
@@ -59,7 +59,11 @@ function readScript(path: string): CommandLine {
   return /^[a-z]{2,}:/i.test(path) ? unclear('it is not a file') : { kind: 'script', path }
 }
 
-function readRunner(program: string, args: readonly string[], { word, options, from, registry }: Runner): CommandLine {
+function readRunner(
+  program: string,
+  args: readonly string[],
+  { word, options, from, registry }: PackageRunner,
+): CommandLine {
   const operands = readOperands(afterWord(args, word), options)
   if (!operands) return unclear(`we do not know what these arguments of ${program} mean`)
   const [run, ...rest] = operands.rest
@@ -143,7 +147,7 @@ interface Operands {
 }
 
 /** Undefined where an option is not known: it might take the next argument, which then is not what we look for. */
-function readOperands(args: readonly string[], options: Options): Operands | undefined {
+function readOperands(args: readonly string[], options: OptionTable): Operands | undefined {
   const { alone, aloneLike, valued, last = '' } = options
   const found: [string, string][] = []
   const given = (...spellings: string[]) => found.filter(([name]) => spellings.includes(name)).map(([, value]) => value)

@@ -8,11 +8,11 @@
  */
 import type { JarSettings } from './options.ts'
 import { overflow, planChange } from './rules.ts'
-import { type JarRecord, type JarShelf, parseKept, scopeOf, serverKey } from './backend.ts'
+import { type JarRecord, type JarBackend, parseKept, scopeOf, serverKey } from './backend.ts'
 import type { Jar, JarChange, JarContents, JarEntry, JarFilter, JarKey, JarNews, JarOwner } from './store.ts'
 import { makeSweeper } from '../stores/expiry.ts'
 
-export function jarOn(shelf: JarShelf, settings: JarSettings): Jar {
+export function createJar(shelf: JarBackend, settings: JarSettings): Jar {
   const { limits, noteEveryMs, maxAgeMs, sessionIdleMs } = settings
   const clock = () => Math.trunc(settings.clock())
   const horizonAt = (now: number) => ({ updatedAt: now - maxAgeMs, sessionUsedAt: now - sessionIdleMs })

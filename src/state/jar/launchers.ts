@@ -1,6 +1,6 @@
 /** Programs that are not the server themselves but run it: how each is told what to run. */
 /** The options of a program, as far as they are needed to find the first argument that is none. */
-export interface Options {
+export interface OptionTable {
   /** Those that stand alone, as words. */
   readonly alone: string
   /** More of those that stand alone. */
@@ -13,7 +13,7 @@ export interface Options {
 
 /** Runs a file, the first argument that is no option; or what an option names. */
 export interface Interpreter {
-  readonly options: Options
+  readonly options: OptionTable
   /** The word that comes before the options (`deno run`). */
   readonly word?: RegExp
   /** The option that names a module (`python -m`). */
@@ -23,9 +23,9 @@ export interface Interpreter {
 }
 
 /** Fetches a package and runs a program of it. */
-export interface Runner {
+export interface PackageRunner {
   readonly registry: 'npm' | 'pypi'
-  readonly options: Options
+  readonly options: OptionTable
   /** The options that name the package, where it is not named by the program. */
   readonly from: readonly string[]
   readonly word?: RegExp
@@ -65,7 +65,7 @@ const java: Interpreter = {
 const mcp: Interpreter = { options: { alone: '', valued: '-t --transport' }, word: /^run$/ }
 const plain: Interpreter = { options: { alone: '', valued: '' } }
 
-const npx: Runner = {
+const npx: PackageRunner = {
   registry: 'npm',
   options: {
     alone: '-y --yes -q --quiet --silent --no --no-install --offline --prefer-offline --prefer-online --bun',
@@ -73,7 +73,7 @@ const npx: Runner = {
   },
   from: ['-p', '--package'],
 }
-const uvx: Runner = {
+const uvx: PackageRunner = {
   registry: 'pypi',
   options: {
     alone: `-q -v -n -U --quiet --verbose --no-cache --upgrade --refresh --isolated --offline --no-config --native-tls
@@ -82,7 +82,7 @@ const uvx: Runner = {
   },
   from: ['--from'],
 }
-const pipx: Runner = {
+const pipx: PackageRunner = {
   registry: 'pypi',
   options: { alone: '-q --quiet --no-cache', valued: '--spec --python' },
   from: ['--spec'],
@@ -90,13 +90,13 @@ const pipx: Runner = {
 }
 
 /** The options of `uv` itself, before its command. */
-export const UV: Options = {
+export const UV: OptionTable = {
   alone: '-q -v -n --quiet --verbose --no-cache --offline --native-tls',
   valued: '--directory',
 }
 
 /** `uv run` works in a project: it runs a file, a module or a program of its environment. */
-export const UV_RUN: Options = {
+export const UV_RUN: OptionTable = {
   alone: `-q -v -n -s --quiet --verbose --no-cache --script --no-sync --frozen --locked --isolated --no-project --active
     --no-dev --all-extras --all-groups --offline --native-tls --exact --refresh`,
   valued: '--directory -p --python -w --with --with-requirements --extra --group --env-file',
@@ -119,7 +119,7 @@ export const INTERPRETERS: ReadonlyMap<string, Interpreter> = new Map([
   ...named(plain, 'escript elixir guile tclsh'),
 ])
 
-export const RUNNERS: ReadonlyMap<string, Runner> = new Map([
+export const RUNNERS: ReadonlyMap<string, PackageRunner> = new Map([
   ...named(npx, 'npx bunx pnpx'),
   ...named({ ...npx, word: /^(exec|x)$/ }, 'npm'),
   ...named({ ...npx, word: /^dlx$/ }, 'pnpm yarn'),

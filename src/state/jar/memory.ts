@@ -1,12 +1,20 @@
-import { jarOn } from './jar.ts'
+import { createJar } from './jar.ts'
 import { type JarOptions, jarSettings } from './options.ts'
 import type { JarSet } from './rules.ts'
-import { isKnown, type JarHorizon, type JarRecord, type JarShelf, type JarTime, scopeOf, serverKey } from './backend.ts'
+import {
+  isKnown,
+  type JarHorizon,
+  type JarRecord,
+  type JarBackend,
+  type JarTime,
+  scopeOf,
+  serverKey,
+} from './backend.ts'
 import type { Jar, JarEntry, JarFilter, JarKey, JarOwner } from './store.ts'
 
 /** A jar for one process. It forgets everything when the process ends. */
 export function memoryJar(options: JarOptions = {}): Jar {
-  return jarOn(new MemoryShelf(), jarSettings(options))
+  return createJar(new MemoryBackend(), jarSettings(options))
 }
 
 interface Dictionary {
@@ -15,7 +23,7 @@ interface Dictionary {
 }
 
 /** By principal, then by server and context, then by name. No map stays empty. */
-class MemoryShelf implements JarShelf {
+class MemoryBackend implements JarBackend {
   readonly #principals = new Map<string, Map<string, Dictionary>>()
 
   // Nothing here fails halfway: what could be wrong was checked before.

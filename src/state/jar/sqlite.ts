@@ -2,8 +2,8 @@ import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { BUSY_TIMEOUT_MS, inTransaction, openSqliteFile, saying } from '../stores/sqliteFile.ts'
-import { type JarRecord, type JarShelf, parseKept, scopeOf } from './backend.ts'
-import { jarOn } from './jar.ts'
+import { type JarRecord, type JarBackend, parseKept, scopeOf } from './backend.ts'
+import { createJar } from './jar.ts'
 import { type JarOptions, jarSettings } from './options.ts'
 import type { Jar, JarEntry, JarFilter, JarKey } from './store.ts'
 
@@ -20,16 +20,16 @@ export interface SqliteJarOptions extends JarOptions {
 /** A jar in a file, for all processes of a user. Calls are synchronous inside and may wait up to 5 s for each other. */
 export function sqliteJar({ path, survivesPowerLoss = false, ...options }: SqliteJarOptions): Jar {
   const settings = jarSettings(options)
-  return jarOn(sqliteShelf(openJarFile(path, survivesPowerLoss)), settings)
+  return createJar(sqliteBackend(openJarFile(path, survivesPowerLoss)), settings)
 }
 
 const ENTRY = 'principal, server, context, name, bytes, updated_at, used_at'
 const KEY = 'principal = :principal AND server = :server AND context = :context'
 
-function sqliteShelf(database: DatabaseSync): JarShelf {
+function sqliteBackend(database: DatabaseSync): JarBackend {
   const statements = saying(() => prepareStatements(database))
 
-  function select(selected: string, filter: JarFilter): Row[] {
+  function select(selected: string, filter: JarFilter): JarRow[] {
     const columns = ['principal', 'server', 'name'] as const
     const wanted = columns.filter((column) => filter[column] !== undefined)
     const where = wanted.map((column) => `${column} = ?`).join(' AND ')
@@ -150,7 +150,7 @@ function withoutWaiting(database: DatabaseSync, run: () => void): void {
 
 /** Between the table and what it means. Names and keys are JSON strings there, for the reason in `sqliteJarFile.ts`. */
 
-type Row = Record<string, SQLOutputValue>
+type JarRow = Record<string, SQLOutputValue>
 
 function keyOf({ principal, server, context }: JarKey) {
   return {
@@ -160,7 +160,7 @@ function keyOf({ principal, server, context }: JarKey) {
   }
 }
 
-function recordOf(row: Row): JarRecord {
+function recordOf(row: JarRow): JarRecord {
   const context = row['context'] === '' ? undefined : ''
   return {
     scope: scopeOf({ context }),
@@ -171,7 +171,7 @@ function recordOf(row: Row): JarRecord {
   }
 }
 
-function entryOf(row: Row): JarEntry {
+function entryOf(row: JarRow): JarEntry {
   const context = row['context'] === '' ? undefined : textIn(row, 'context')
   return {
     principal: textIn(row, 'principal'),
@@ -185,11 +185,11 @@ function entryOf(row: Row): JarEntry {
   }
 }
 
-function itemOf(row: Row): JarEntry & { text: string } {
+function itemOf(row: JarRow): JarEntry & { text: string } {
   return { ...entryOf(row), text: String(row['value']) }
 }
 
-function textIn(row: Row, column: string): string {
+function textIn(row: JarRow, column: string): string {
   return String(parseKept(String(row[column])))
 }
 

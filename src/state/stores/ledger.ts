@@ -35,7 +35,7 @@ export function assertId(id: string): void {
   throw new StateError('STATE_OPTION', 'An id is a string of well-formed Unicode.')
 }
 
-export function claimGone(): StateError {
+export function claimMissing(): StateError {
   const advice = 'claim it first, and give the claim more time than the work takes'
   return new StateError('LEDGER_UNKNOWN', `Nothing is claimed under this id, or its time is over; ${advice}.`)
 }
@@ -48,11 +48,11 @@ export interface MemoryLedgerOptions {
 }
 
 /** `text` is the JSON of a settled value, undefined where the value was. */
-type Entry = { done: false; expiresAtMs: number } | { done: true; text: string | undefined }
+type LedgerEntry = { done: false; expiresAtMs: number } | { done: true; text: string | undefined }
 
 /** A ledger for one process. It forgets everything when the process ends. */
 export function memoryLedger({ clock = Date.now, maxEntries = 100_000 }: MemoryLedgerOptions = {}): Ledger {
-  const entries = new ExpiringMap<Entry>(clock)
+  const entries = new ExpiringMap<LedgerEntry>(clock)
 
   return {
     async claim(id, ttlSeconds) {
@@ -68,7 +68,7 @@ export function memoryLedger({ clock = Date.now, maxEntries = 100_000 }: MemoryL
 
     async settle(id, value) {
       const entry = entries.get(id)
-      if (!entry) throw claimGone()
+      if (!entry) throw claimMissing()
       if (entry.done) return
       const text = value === undefined ? undefined : jsonText(value)
       entries.set(id, { done: true, text }, entry.expiresAtMs)

@@ -1,6 +1,6 @@
 import { StateError } from '../errors.ts'
 import { jsonText } from '../jsonText.ts'
-import { assertClaim, type Claim, claimGone, type Ledger } from './ledger.ts'
+import { assertClaim, type Claim, claimMissing, type Ledger } from './ledger.ts'
 import { inTransaction, openStateFile, saying, type SqliteFileOptions } from './sqliteFile.ts'
 import { makeSweeper } from './expiry.ts'
 
@@ -31,7 +31,7 @@ export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Led
   }
 
   function settleNow(id: string, value: string | null): void {
-    if (!statements.find.get({ id, now: clock() })) throw claimGone()
+    if (!statements.find.get({ id, now: clock() })) throw claimMissing()
     statements.settle.run({ id, value })
   }
 
