@@ -1,10 +1,11 @@
 /**
  * The questions of one run.
  *
- * - An answer is found by key. A pinned question takes only an answer that was given to exactly its text: what changed
- *   since it was asked is asked again.
- * - An answer that is missing, misshapen or fails its form is asked for again, a bounded number of times.
- * - What the client answered is kept even when this round does not come to need it.
+ * - An answer is found by its key. A pinned question accepts only an answer to exactly the same text; when its text has
+ *   changed, it is asked again.
+ * - A question is asked again when its answer is missing, has the wrong shape or does not fit its form, at most
+ *   `maxAsks` times.
+ * - An answer of the client is kept in the journal even when this round does not need it.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject } from '../protocol/index.ts'
@@ -12,14 +13,29 @@ import { JournalError } from './errors.ts'
 import { assertKey, type Journal, reused } from './journal.ts'
 import { ignoreRejection, type RoundLifecycle } from './roundLifecycle.ts'
 
+/** A question of a handler: the request to send, and how to read the response. */
+export interface Question<T> {
+  /** The input request as it is sent to the client. */
+  readonly request: InputRequest
+  /** Equal for equal requests: shows whether a question has changed since it was answered. */
+  readonly fingerprint: string
+  /** Whether an answer is valid only for exactly this request. If not, it is valid for any question with its key. */
+  readonly pinned: boolean
+  /** Reads a response that already has the right shape. */
+  read(key: string, response: Readonly<Record<string, unknown>>): Reading<T> | Promise<Reading<T>>
+}
+
+/** The value that a response stands for, or that the response does not fit the question. */
+export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false }
+
 export interface AskOptions {
-  /** The answers this round brought, by key. */
+  /** The input responses that came with this round's request, by key. */
   readonly responses: Readonly<Record<string, unknown>>
-  /** Answers in place over a live connection (the session era). Absent: an unanswered ask ends the round. */
+  /** Sends a question over the live connection and returns its answer (session era). Absent: an unanswered ask ends the round. */
   readonly push?: ((key: string, request: InputRequest) => Promise<unknown>) | undefined
-  /** Throws when the client did not declare what the request needs. */
+  /** Throws when the client did not declare the capability that the request needs. */
   readonly assertAskable: (request: InputRequest) => void
-  /** How often one question is asked before the call gives up. */
+  /** How often one question is asked before the call fails with ASK_EXHAUSTED. */
   readonly maxAsks: number
 }
 
@@ -30,7 +46,7 @@ interface AskedInRun {
 
 export class Asks {
   readonly #journal: Journal
-  readonly #round: RoundLifecycle
+  readonly #lifecycle: RoundLifecycle
   readonly #options: AskOptions
   readonly #inRun = new Map<string, AskedInRun>()
   readonly #waiting = new Map<string, InputRequest>()
@@ -38,9 +54,9 @@ export class Asks {
   /** How many answers this run added to the journal. */
   gained = 0
 
-  constructor(journal: Journal, round: RoundLifecycle, options: AskOptions) {
+  constructor(journal: Journal, lifecycle: RoundLifecycle, options: AskOptions) {
     this.#journal = journal
-    this.#round = round
+    this.#lifecycle = lifecycle
     this.#options = options
     for (const [key, { question }] of journal.open) {
       const response = own(options.responses, key)
@@ -48,7 +64,7 @@ export class Asks {
     }
   }
 
-  /** What the client must answer before the next round. */
+  /** The questions that end this round: the client must answer them before the next one. */
   get waiting(): ReadonlyMap<string, InputRequest> {
     return this.#waiting
   }
@@ -61,8 +77,8 @@ export class Asks {
     return answer
   }
 
-  /** Questions of earlier rounds that nobody asked again need not be remembered. */
-  forgetUnasked(): void {
+  /** Removes the open questions of earlier rounds that this round did not ask again. */
+  dropUnasked(): void {
     const { open, answers } = this.#journal
     for (const key of open.keys()) {
       if (!this.#waiting.has(key) && !answers.has(key)) open.delete(key)
@@ -71,14 +87,14 @@ export class Asks {
 
   /** The same question twice in one run has one answer. */
   async #askAgain<T>(key: string, question: Question<T>, earlier: AskedInRun): Promise<T> {
-    this.#round.assertOpen(`The question "${key}"`)
+    this.#lifecycle.assertOpen(`The question "${key}"`)
     if (earlier.fingerprint !== question.fingerprint) throw reused('asks two different questions', key)
     return earlier.answer as Promise<T>
   }
 
   async #answer<T>(key: string, question: Question<T>): Promise<T> {
-    this.#round.assertOpen(`The question "${key}"`)
-    this.#round.assertOutsideSteps(`The question "${key}"`)
+    this.#lifecycle.assertOpen(`The question "${key}"`)
+    this.#lifecycle.assertOutsideSteps(`The question "${key}"`)
     assertKey(key)
     const response = this.#responseTo(key, question)
     if (response !== undefined) {
@@ -109,19 +125,19 @@ export class Asks {
   }
 
   #askNextRound<T>(key: string, question: Question<T>): Promise<T> {
-    this.#round.assertOpen(`The question "${key}"`)
+    this.#lifecycle.assertOpen(`The question "${key}"`)
     const times = this.#timesAsked(key, question) + 1
     if (times > this.#options.maxAsks) throw exhausted(key, this.#options.maxAsks)
     this.#journal.open.set(key, { question: pin(question), times })
     this.#waiting.set(key, question.request)
-    return this.#round.wait()
+    return this.#lifecycle.wait()
   }
 
   async #askInPlace<T>(key: string, question: Question<T>, push: NonNullable<AskOptions['push']>): Promise<T> {
     const { maxAsks } = this.#options
     for (let times = this.#timesAsked(key, question) + 1; times <= maxAsks; times++) {
-      // The handler may have returned without waiting for this; what it leaves behind must not ask on its own.
-      this.#round.assertOpen(`The question "${key}"`)
+      // The handler may have returned without awaiting this ask. Then nothing more may be sent to the client.
+      this.#lifecycle.assertOpen(`The question "${key}"`)
       this.#journal.open.set(key, { question: pin(question), times })
       const response = await push(key, question.request)
       if (!answersInShape(question.request, response)) continue
@@ -136,7 +152,8 @@ export class Asks {
   #timesAsked<T>(key: string, question: Question<T>): number {
     const before = this.#journal.open.get(key)
     if (before !== undefined && before.question === pin(question)) return before.times
-    // An unpinned question leaves no trace in its first round; that it is answered shows that it was asked.
+    // A journal with only an unpinned question is not sent to the client (see isBlank); a response to the key shows
+    // that the question was asked once.
     return !question.pinned && Object.hasOwn(this.#options.responses, key) ? 1 : 0
   }
 
@@ -160,17 +177,3 @@ function pin(question: Question<unknown>): string | undefined {
 function exhausted(key: string, times: number): JournalError {
   return new JournalError('ASK_EXHAUSTED', `No usable answer to "${key}" came after it was asked ${times} times.`)
 }
-
-/** What a handler asks, ready to be sent, and how its answer is read. */
-export interface Question<T> {
-  /** As it goes over the wire. */
-  readonly request: InputRequest
-  /** Same text, same fingerprint: tells a changed question from the one that was answered. */
-  readonly fingerprint: string
-  /** An answer counts only for exactly this question. Unpinned, it counts for whatever stands under the key. */
-  readonly pinned: boolean
-  /** Reads a response that already has the right shape. */
-  read(key: string, response: Readonly<Record<string, unknown>>): Reading<T> | Promise<Reading<T>>
-}
-
-export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false }

@@ -1,4 +1,4 @@
-/** What a handler can meet while it runs over its journal. */
+/** The codes of the errors that a handler can get while it runs over its journal. */
 export const JOURNAL_CODES = [
   'ASK_DECLINED',
   'ASK_EXHAUSTED',
@@ -24,7 +24,7 @@ export class JournalError extends Error {
   }
 }
 
-/** The person (or the client for them) said no. */
+/** The user declined or cancelled a question, or the client did so for them. */
 export class Declined extends JournalError {
   override readonly name = 'Declined'
   /** The key of the question. */
@@ -38,15 +38,15 @@ export class Declined extends JournalError {
   }
 }
 
-/** Asking belongs to a client's request (SEP-2260); this one is over. */
+/** A run was used after its request had been answered. A server may ask only while it handles a request (SEP-2260). */
 export class ScopeClosed extends JournalError {
   override readonly name = 'ScopeClosed'
 
   constructor(what: string) {
     super(
       'SCOPE_CLOSED',
-      `${what} came after its request had ended. A server may ask a client only while it handles that client's ` +
-        'request: do it inside the handler and await it there, or let the client call a tool that asks.',
+      `${what} came after its request had ended. A server may ask a client only while it handles a request of that ` +
+        'client: use ctx inside the handler and await the result there, or let the client call a tool that asks.',
     )
   }
 }

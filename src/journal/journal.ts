@@ -1,38 +1,39 @@
 /**
- * The memory of one call: what was answered, what was done, what was asked.
+ * The memory of one call: its answers, the results of its steps, and its open questions.
  *
- * - Everything is found by key, never by position, so a redeployed handler may ask in another order.
- * - It is plain data. Where it waits between rounds (client, store, database) is a carrier's concern.
- * - Keys are any strings, so they live in Maps and, written down, in pairs: `__proto__` is a key like others.
+ * - Every entry is found by its key, never by its position, so a new version of a handler may ask in another order.
+ * - A journal is plain data. The carrier decides where it is kept between rounds: with the client or in a store.
+ * - A key is any string, also `__proto__`. So entries are held in Maps, and in JSON as arrays of pairs.
  */
 import { JournalError } from './errors.ts'
 
 interface RecordedAnswer {
-  /** Fingerprint of the question this answers; absent when the question was not pinned. */
+  /** The fingerprint of the question that was answered; undefined when the question was not pinned. */
   readonly question: string | undefined
   readonly response: Readonly<Record<string, unknown>>
 }
 
 interface OpenQuestion {
   readonly question: string | undefined
-  /** How often it has been asked. */
+  /** How often it has been asked so far. */
   readonly times: number
 }
 
 export interface Journal {
-  /** Unguessable name of the call, the same in all its rounds. */
+  /** A random id of the call that cannot be guessed, the same in all its rounds. */
   readonly id: string
-  /** Rounds finished so far. */
+  /** The number of rounds that have ended. */
   readonly round: number
   readonly answers: Map<string, RecordedAnswer>
   readonly steps: Map<string, { readonly value?: unknown }>
   readonly open: Map<string, OpenQuestion>
-  /** What a handler in explicit style chose to remember. */
+  /** The state that a handler in explicit style gave to `inputRequired`. */
   own: unknown
-  /** When its first round ended, in seconds; undefined before. */
+  /** When the first round ended, in seconds since 1970; undefined before. */
   readonly begunAt: number | undefined
 }
 
+/** A journal as it is written in JSON: answers, steps, open questions, own state and `begunAt`, each if not empty. */
 interface JournalBody {
   readonly a?: readonly [key: string, question: string | null, response: unknown][]
   readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
@@ -41,23 +42,23 @@ interface JournalBody {
   readonly b?: number
 }
 
-/** An empty journal, by its name or by a function that makes one when it is needed. */
-export function newJournal(name: string | (() => string)): Journal {
-  return new FreshJournal(name)
+/** An empty journal with this id, or with the id that a function makes when it is first needed. */
+export function newJournal(id: string | (() => string)): Journal {
+  return new LazyJournal(id)
 }
 
-/** Everything in it is made when first touched: most calls touch nothing. */
-class FreshJournal implements Journal {
+/** A journal whose Maps and id are made when they are first used: most calls use none of them. */
+class LazyJournal implements Journal {
   readonly round = 0
   readonly begunAt = undefined
   own: unknown = undefined
-  #name: string | (() => string)
+  #id: string | (() => string)
   #answers: Journal['answers'] | undefined
   #steps: Journal['steps'] | undefined
   #open: Journal['open'] | undefined
 
-  constructor(name: string | (() => string)) {
-    this.#name = name
+  constructor(id: string | (() => string)) {
+    this.#id = id
   }
 
   get answers(): Journal['answers'] {
@@ -76,17 +77,17 @@ class FreshJournal implements Journal {
   }
 
   get id(): string {
-    if (typeof this.#name === 'function') this.#name = this.#name()
-    return this.#name
+    if (typeof this.#id === 'function') this.#id = this.#id()
+    return this.#id
   }
 }
 
-/** The journal as the next round of the same process finds it. */
+/** The same journal for the next round, without writing it and reading it back. */
 export function nextRound({ id, round, answers, steps, open, own, begunAt }: Journal): Journal {
   return { id, round: round + 1, answers, steps, open, own, begunAt }
 }
 
-/** Nothing would be lost if this journal were forgotten. */
+/** Whether nothing would be lost if this journal were not kept. */
 export function isBlank(journal: Journal): boolean {
   if (journal.answers.size > 0 || journal.steps.size > 0 || journal.own !== undefined) return false
   for (const { question, times } of journal.open.values()) {
@@ -108,7 +109,7 @@ export function writeJournal(journal: Journal): JournalBody {
   }
 }
 
-/** Reads what `writeJournal` wrote. Only ever called on what a seal has proven to be ours. */
+/** Reads what `writeJournal` wrote. The body must come from an opened seal or from our own store: it is not validated. */
 export function readJournal(id: string, round: number, body: unknown): Journal {
   try {
     const { a = [], s = [], o = [], x, b } = body as JournalBody

@@ -1,34 +1,35 @@
 /**
- * When a round ends, and what that does to those who wait in it.
+ * When a round ends, and what that does to the promises that wait in it.
  *
- * - `wait` starts the end: the round is over once everything that is ready to run has run and no step is under way, so
- *   asks started together go out together and nothing that was done goes unrecorded.
- * - At the end every waiter rejects, and so does every later call. The handler cannot change the outcome any more.
- * - `close` comes when the handler has returned: what still tries to use the run gets ScopeClosed.
+ * - A round is open, then ended or closed. `wait` requests the end. The round ends as soon as the event loop has run
+ *   everything that was ready and no step is running. So asks that were started together are sent together, and no
+ *   result of a step is lost.
+ * - When the round ends, every promise of `wait` rejects with `roundEnded`, and so does every later ask or step. The
+ *   handler cannot change the outcome any more.
+ * - `close` is called when the handler has returned. Whatever uses the run after that gets ScopeClosed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { JournalError, ScopeClosed } from './errors.ts'
 
-/** The step that the running code belongs to. */
-const step = new AsyncLocalStorage<{ readonly round: RoundLifecycle; readonly key: string }>()
+/** The step that the current asynchronous context runs in. */
+const currentStep = new AsyncLocalStorage<{ readonly lifecycle: RoundLifecycle; readonly key: string }>()
 
-/** Told when the round ends before its handler does. An object and not a function: see Run. */
+/** Notified when the round ends before its handler returns. An object and not a function, for the reason given at `Playing` in run.ts. */
 export interface RoundListener {
   roundEnded(): void
 }
 
 export class RoundLifecycle {
   readonly #later: (fn: () => void) => void
+  readonly #listener: RoundListener
   readonly #waiters: ((error: Error) => void)[] = []
-  #underWay = 0
+  #runningSteps = 0
   #ended = false
   #closed = false
 
-  readonly #owner: RoundListener
-
-  constructor(later: (fn: () => void) => void, owner: RoundListener) {
+  constructor(later: (fn: () => void) => void, listener: RoundListener) {
     this.#later = later
-    this.#owner = owner
+    this.#listener = listener
   }
 
   get ended(): boolean {
@@ -40,37 +41,37 @@ export class RoundLifecycle {
     if (this.#ended) throw roundEnded
   }
 
-  /** Runs the function of a step; what it calls, however late, is known to be inside. */
-  inside<T>(key: string, fn: () => T): T {
-    return step.run({ round: this, key }, fn)
+  /** Runs the function of a step so that everything it calls, also asynchronously, is known to be inside the step. */
+  insideStep<T>(key: string, fn: () => T): T {
+    return currentStep.run({ lifecycle: this, key }, fn)
   }
 
-  /** A step that waited for a round's end, while the round waits for the step's, would never return. */
+  /** An ask inside a step would be a deadlock: the step waits for the end of the round, and the round for the step. */
   assertOutsideSteps(what: string): void {
-    const current = step.getStore()
-    if (current?.round !== this) return
+    const current = currentStep.getStore()
+    if (current?.lifecycle !== this) return
     throw new JournalError(
       'ASK_IN_STEP',
-      `${what} is inside the step "${current.key}". Ask before the step and give it the answer.`,
+      `${what} is inside the step "${current.key}". Ask before the step and pass the answer to it.`,
     )
   }
 
-  /** Never resolves: the next round starts from the top, not here. */
+  /** Requests the end of the round. The promise never resolves: the next round runs the handler from its start. */
   wait(): Promise<never> {
     return new Promise((_, reject) => {
       this.#waiters.push(reject)
-      this.#endSoon()
+      this.#endWhenIdle()
     })
   }
 
-  /** Work whose result must be recorded before the round may end. */
-  async doing<T>(work: () => Promise<T>): Promise<T> {
-    this.#underWay++
+  /** Runs work whose result must be recorded before the round may end. */
+  async holdOpen<T>(work: () => Promise<T>): Promise<T> {
+    this.#runningSteps++
     try {
       return await work()
     } finally {
-      this.#underWay--
-      if (this.#waiters.length > 0) this.#endSoon()
+      this.#runningSteps--
+      if (this.#waiters.length > 0) this.#endWhenIdle()
     }
   }
 
@@ -78,35 +79,35 @@ export class RoundLifecycle {
     this.#closed = true
   }
 
-  #endSoon(): void {
+  #endWhenIdle(): void {
     this.#later(() => {
-      if (this.#ended || this.#closed || this.#underWay > 0) return
+      if (this.#ended || this.#closed || this.#runningSteps > 0) return
       this.#ended = true
       for (const reject of this.#waiters) reject(roundEnded)
-      this.#owner.roundEnded()
+      this.#listener.roundEnded()
     })
   }
 }
 
-/** A rejection that nobody awaits must not end the process: a handler may start an ask and move on. */
-export function ignoreRejection<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {})
-  return promise
-}
-
 /**
- * What a waiting `ask` rejects with when its round ends. It only unwinds the handler, so that `finally` blocks run;
- * the outcome is recorded elsewhere, and a handler that swallows this changes nothing.
+ * The error of a waiting `ask` when its round ends. It unwinds the handler so that `finally` blocks run. The outcome of
+ * the round is recorded elsewhere, so a handler that catches this error changes nothing.
  */
 class RoundEnded extends Error {
   override readonly name = 'RoundEnded'
 }
 
-// One object for all rounds: it carries nothing, and a stack trace each would cost more than the round itself.
+// One object for all rounds: it has no data, and making a stack trace would cost more than the round itself.
 export const roundEnded: Error = Object.freeze(
-  new RoundEnded('This round has ended; the handler runs again when the answers arrive. Let this error pass.'),
+  new RoundEnded('This round has ended; the handler runs again when the answers arrive. Do not catch this error.'),
 )
 
 export function isRoundEnded(error: unknown): boolean {
   return error === roundEnded
+}
+
+/** Prevents an unhandled rejection: a handler may start an ask and never await it. */
+export function ignoreRejection<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
 }

@@ -1,7 +1,7 @@
 /**
- * One round of a call: the handler runs from the top over its journal. An answered ask and a finished step return at
- * once; the first unanswered ask ends the round. The outcome is decided here and not by what the handler does with the
- * rejection that unwinds it.
+ * One run of a handler over its journal: one round of a call, or one run of a task. The handler runs from its start. An
+ * answered ask and a recorded step return at once; an unanswered ask ends the round. The outcome is decided here, and
+ * not by what the handler does with the rejection that unwinds it.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type AskOptions, Asks, type Question } from './asks.ts'
@@ -13,17 +13,17 @@ import { type OnceOptions, type SingleUse, type StepOptions, Steps } from './ste
 export interface RunOptions extends AskOptions, StepOptions {
   readonly journal: Journal
   readonly ledger: SingleUse
-  /** Whether the process would rather hand this call to another one. */
+  /** Whether, and why, this process wants another instance to continue the call. */
   readonly shedding: () => 'no' | 'busy' | 'draining'
-  /** Runs a function after everything that is ready to run has run. */
+  /** Runs a function after everything that is ready to run has run, as setImmediate does. */
   readonly later: (fn: () => void) => void
   /** How long a handler may take to unwind after its round has ended, in milliseconds. */
   readonly unwindMs: number
-  /** Told when a handler did not unwind in time. */
+  /** Called when a handler did not unwind within `unwindMs`. */
   readonly onStuck: () => void
-  /** Told when a handler returned a result while it still asked. */
+  /** Called when a handler returned a result while it had unanswered questions, with their keys. */
   readonly onUnawaited: (keys: readonly string[]) => void
-  /** Whether this call can go on as a task; if not, or if it is one already, `detach` does nothing. @default false */
+  /** Whether this call can continue as a task. If not, or if it is one already, `detach` does nothing. @default false */
   readonly detachable?: boolean
 }
 
@@ -31,12 +31,13 @@ export interface RunOptions extends AskOptions, StepOptions {
 export type Outcome<T> =
   | { readonly kind: 'complete'; readonly value: T }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The round is over; `requests` is empty when another instance should simply go on. */
+  /** The round has ended. `requests` is empty when another instance should continue without an answer. */
   | { readonly kind: 'asked'; readonly requests: ReadonlyMap<string, InputRequest> }
-  /** The round is over, and the rest of the call is a task's. */
+  /** The round has ended, and the call continues as a task. */
   | { readonly kind: 'detached' }
 
-// Plain data and not closures over a request: V8 keeps those through several collections, and the heap grows fivefold.
+// Plain data and not closures over a request: V8 keeps such closures through several collections, and the heap grows
+// to five times its size.
 interface Playing {
   readonly settled: Promise<unknown>
   readonly resolve: (outcome: Outcome<never>) => void
@@ -44,7 +45,7 @@ interface Playing {
 
 export class Run implements RoundListener {
   readonly #options: RunOptions
-  readonly #round: RoundLifecycle
+  readonly #lifecycle: RoundLifecycle
   #playing: Playing | undefined
   #asksMade: Asks | undefined
   #stepsMade: Steps | undefined
@@ -52,17 +53,17 @@ export class Run implements RoundListener {
 
   constructor(options: RunOptions) {
     this.#options = options
-    this.#round = new RoundLifecycle(options.later, this)
+    this.#lifecycle = new RoundLifecycle(options.later, this)
   }
 
-  // Made when first used: a handler that neither asks nor steps pays for neither.
+  // Made when first used, because many handlers neither ask nor use steps.
   get #asks(): Asks {
-    this.#asksMade ??= new Asks(this.#options.journal, this.#round, this.#options)
+    this.#asksMade ??= new Asks(this.#options.journal, this.#lifecycle, this.#options)
     return this.#asksMade
   }
 
   get #steps(): Steps {
-    this.#stepsMade ??= new Steps(this.#options.journal, this.#round, this.#options.ledger, this.#options)
+    this.#stepsMade ??= new Steps(this.#options.journal, this.#lifecycle, this.#options.ledger, this.#options)
     return this.#stepsMade
   }
 
@@ -78,34 +79,35 @@ export class Run implements RoundListener {
     return ignoreRejection(this.#steps.once(key, fn, options))
   }
 
-  /** Ends the round when this process wants to be rid of it and there is something to hand over. */
+  /** Ends the round if this process wants to hand its calls over. */
   async checkpoint(): Promise<void> {
-    this.#round.assertOpen('A checkpoint')
-    this.#round.assertOutsideSteps('A checkpoint')
+    this.#lifecycle.assertOpen('A checkpoint')
+    this.#lifecycle.assertOutsideSteps('A checkpoint')
     const shedding = this.#options.shedding()
     if (shedding === 'no' || this.#options.push !== undefined) return
-    // A busy process moves each call it takes by at least one step, or two busy ones would play ping-pong.
+    // A busy process makes progress on a call before it hands it over; else two busy processes would pass it to and
+    // fro for ever.
     if (shedding === 'busy' && this.#steps.gained + this.#asks.gained === 0) return
-    await ignoreRejection(this.#round.wait())
+    await ignoreRejection(this.#lifecycle.wait())
   }
 
-  /** Ends the round so that a task goes on from here. */
+  /** Ends the round so that the call continues as a task. */
   async detach(): Promise<void> {
-    this.#round.assertOpen('Detaching')
-    this.#round.assertOutsideSteps('Detaching')
+    this.#lifecycle.assertOpen('Detaching')
+    this.#lifecycle.assertOutsideSteps('Detaching')
     if (this.#options.detachable !== true) return
     this.#detached = true
-    await ignoreRejection(this.#round.wait())
+    await ignoreRejection(this.#lifecycle.wait())
   }
 
-  /** Whether the handler is still on its way to where an earlier run has been. */
+  /** Whether the handler has not yet done anything that an earlier run had not done. */
   get isReplaying(): boolean {
     return this.#steps.isReplaying
   }
 
-  /** Throws when the request this run belongs to is over. */
+  /** Throws when the request of this run has been answered. */
   assertOpen(what: string): void {
-    this.#round.assertOpen(what)
+    this.#lifecycle.assertOpen(what)
   }
 
   /** Runs the handler for one round. Never rejects. */
@@ -113,7 +115,7 @@ export class Run implements RoundListener {
     return new Promise((resolve) => {
       const settled = start(handler)
       this.#playing = { settled, resolve }
-      // One reaction and no promise of our own in between: most calls pass here without ever asking.
+      // One `then` and no further promise, because most calls never ask and should cost no more.
       settled.then(
         (value) => this.#decide({ kind: 'complete', value }),
         (error: unknown) => this.#decide({ kind: 'failed', error }),
@@ -122,20 +124,20 @@ export class Run implements RoundListener {
   }
 
   #decide(outcome: Outcome<unknown>): void {
-    if (this.#round.ended) return
+    if (this.#lifecycle.ended) return
     if (outcome.kind === 'complete') this.#reportUnawaited()
-    this.#round.close()
+    this.#lifecycle.close()
     this.#playing?.resolve(outcome as Outcome<never>)
   }
 
-  /** A handler that returns while it asks has forgotten an `await`; its question was never put to anybody. */
+  /** A handler that returns with unanswered questions has forgotten an `await`; nobody was asked. */
   #reportUnawaited(): void {
     if (this.#asksMade === undefined || this.#asksMade.waiting.size === 0) return
     this.#options.onUnawaited([...this.#asksMade.waiting.keys()])
   }
 
   roundEnded(): void {
-    this.#asks.forgetUnasked()
+    this.#asks.dropUnasked()
     this.#options.watch?.ended()
     if (this.#playing !== undefined) void this.#endRound(this.#playing)
   }
@@ -143,12 +145,12 @@ export class Run implements RoundListener {
   async #endRound({ settled, resolve }: Playing): Promise<void> {
     const requests = this.#asks.waiting
     await unwound(settled, this.#options)
-    this.#round.close()
+    this.#lifecycle.close()
     resolve(this.#detached ? { kind: 'detached' } : { kind: 'asked', requests })
   }
 }
 
-/** The handler's promise, also when it throws at once or gives a plain value. */
+/** Calls the handler. Its result is a promise also when it throws synchronously or returns a plain value. */
 function start<T>(handler: () => T | Promise<T>): Promise<T> {
   let value: T | Promise<T>
   try {
@@ -160,7 +162,7 @@ function start<T>(handler: () => T | Promise<T>): Promise<T> {
   return value instanceof Promise ? value : Promise.resolve(value)
 }
 
-/** Lets `finally` blocks finish before the answer goes out, so that the next round finds their resources released. */
+/** Waits until the handler's `finally` blocks have run, so that the next round finds their resources released. */
 async function unwound(settled: Promise<unknown>, { unwindMs, onStuck }: RunOptions): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<void>((resolve) => {

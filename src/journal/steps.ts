@@ -1,9 +1,10 @@
 /**
- * Work that must not be repeated by the next round.
+ * Work that later rounds must not repeat.
  *
- * - `step` runs once and is replayed from the journal. It prevents a second run after a round has returned; when the
+ * - `step` runs its function once and records the result in the journal; later rounds take it from there. When the
  *   response of a round is lost and the client sends that round again, the step runs again.
- * - `once` also claims an entry in a ledger, which a repeated round finds taken.
+ * - `once` also claims an entry in a ledger before it runs. A round that is sent again finds the claim and does not run
+ *   the function.
  */
 import { hash } from 'node:crypto'
 import { JournalError } from './errors.ts'
@@ -11,42 +12,42 @@ import { assertKey, type Journal, reused } from './journal.ts'
 import type { RoundLifecycle } from './roundLifecycle.ts'
 import { type Stored, storable } from './storable.ts'
 
-/** The part of a ledger that a run needs. */
+/** The methods of a ledger that a run needs. */
 export interface SingleUse {
   claim(id: string, ttlSeconds: number): Promise<{ state: 'fresh' | 'running' } | { state: 'done'; value: unknown }>
   settle(id: string, value: unknown): Promise<void>
   release(id: string): Promise<void>
 }
 
-/** Sees what a handler does as it happens: for tests and tracing. It changes nothing. */
+/** Observes what a handler does, for tests and tracing. It must not change what the handler gets. */
 export interface Watch {
-  /** Around a step that really runs and is not replayed; gives what `work` gives. */
+  /** Called for a step that runs and is not replayed. It calls `work` and returns its result. */
   step<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T>
-  /** The round is over: from here on the handler only unwinds. */
+  /** Called when the round has ended. After that the handler only unwinds. */
   ended(): void
 }
 
 export interface StepOptions {
-  /** How long a claim of `once` is remembered, in seconds: longer than a call can live. @default 172800 */
+  /** How long the ledger keeps a claim of `once`, in seconds. It must be longer than a call can live. @default 172800 */
   readonly claimSeconds?: number | undefined
   readonly watch?: Watch | undefined
-  /** Puts a result where it survives this process, before anything can depend on it. @default it lives in the journal alone */
+  /** Writes a result to durable storage before the handler continues. @default the result is in the journal alone */
   readonly commit?: ((key: string, result: { readonly value?: unknown }) => Promise<void>) | undefined
 }
 
 export interface OnceOptions {
-  /** Run again when an earlier attempt began and never reported its end. Only right when `fn` honours its idempotency key. @default false */
+  /** Run again when an earlier attempt began and did not report its end. Safe only if `fn` uses its idempotency key. @default false */
   retryUnsettled?: boolean
-  /** How long the claim is remembered, in seconds: longer than a call can live. @default twice `maxCallSeconds` */
+  /** How long the ledger keeps the claim, in seconds. It must be longer than a call can live. @default twice `maxCallSeconds` */
   ttlSeconds?: number
 }
 
-// Twice as long as a call lives by default.
+// Twice the default of `maxCallSeconds`.
 const DEFAULT_CLAIM_SECONDS = 2 * 86_400
 
 export class Steps {
   readonly #journal: Journal
-  readonly #round: RoundLifecycle
+  readonly #lifecycle: RoundLifecycle
   readonly #ledger: SingleUse
   readonly #watch: Watch | undefined
   readonly #commit: StepOptions['commit']
@@ -55,22 +56,23 @@ export class Steps {
 
   /** How many results this run added to the journal. */
   gained = 0
-  /** How many it found there, and whether it has come to work that is not there. */
-  #found = 0
+  /** How many results this run took from the journal. */
+  #replayed = 0
+  /** Whether this run has reached a step that is not in the journal. */
   #isAhead = false
 
-  constructor(journal: Journal, round: RoundLifecycle, ledger: SingleUse, options: StepOptions) {
+  constructor(journal: Journal, lifecycle: RoundLifecycle, ledger: SingleUse, options: StepOptions) {
     this.#journal = journal
-    this.#round = round
+    this.#lifecycle = lifecycle
     this.#ledger = ledger
     this.#watch = options.watch
     this.#commit = options.commit
     this.#claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   }
 
-  /** Whether all this run has done was done before, and more of that is to come. */
+  /** Whether every step of this run so far came from the journal, and the journal has more. */
   get isReplaying(): boolean {
-    return !this.#isAhead && this.#found < this.#journal.steps.size
+    return !this.#isAhead && this.#replayed < this.#journal.steps.size
   }
 
   async step<T>(key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
@@ -78,7 +80,9 @@ export class Steps {
     this.#enter(key)
     const done = this.#find(key)
     if (done !== undefined) return done.value as Stored<T>
-    return this.#round.doing(async () => this.#record(key, storable<T>(key, await this.#watched('step', key, fn))))
+    return this.#lifecycle.holdOpen(async () =>
+      this.#record(key, storable<T>(key, await this.#watched('step', key, fn))),
+    )
   }
 
   async once<T>(
@@ -90,7 +94,7 @@ export class Steps {
     this.#enter(key)
     const done = this.#find(key)
     if (done !== undefined) return done.value as Stored<T>
-    return this.#round.doing(async () => this.#record(key, await this.#claimed(key, fn, options)))
+    return this.#lifecycle.holdOpen(async () => this.#record(key, await this.#claimed(key, fn, options)))
   }
 
   async #claimed<T>(
@@ -99,7 +103,7 @@ export class Steps {
     options: OnceOptions,
   ): Promise<Stored<T>> {
     const id = `${this.#journal.id}/${key}`
-    // It goes to other services and their logs, so it must not tell the name of the call.
+    // A hash, because this key goes to other services and their logs, and the id of the call must stay secret.
     const idempotencyKey = hash('sha256', id, 'hex').slice(0, 32)
     const claim = await this.#ledger.claim(id, options.ttlSeconds ?? this.#claimSeconds)
     if (claim.state === 'done') return claim.value as Stored<T>
@@ -111,7 +115,7 @@ export class Steps {
       await this.#ledger.release(id)
       throw error
     }
-    // From here on the effect has happened: whatever goes wrong now, the claim stays.
+    // The effect has happened now, so the claim is not released whatever fails after this.
     const value = storable(key, done)
     await this.#ledger.settle(id, value)
     return value
@@ -119,7 +123,7 @@ export class Steps {
 
   #watched<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T> {
     const watch = this.#watch
-    return this.#round.inside(key, () => (watch === undefined ? work() : watch.step(kind, key, work)))
+    return this.#lifecycle.insideStep(key, () => (watch === undefined ? work() : watch.step(kind, key, work)))
   }
 
   #record<T>(key: string, value: T): T | Promise<T> {
@@ -138,12 +142,12 @@ export class Steps {
   #find(key: string): { readonly value?: unknown } | undefined {
     const done = this.#journal.steps.get(key)
     if (done === undefined) this.#isAhead = true
-    else this.#found++
+    else this.#replayed++
     return done
   }
 
   #enter(key: string): void {
-    this.#round.assertOpen(`The step "${key}"`)
+    this.#lifecycle.assertOpen(`The step "${key}"`)
     assertKey(key)
     if (this.#inRun.has(key)) throw reused('is used by two steps', key)
     this.#inRun.add(key)
@@ -151,13 +155,13 @@ export class Steps {
 }
 
 function assertFunction(fn: unknown, name: string): void {
-  if (typeof fn !== 'function') throw new TypeError(`ctx.${name}(key, fn): fn must be a function that does the work.`)
+  if (typeof fn !== 'function') throw new TypeError(`ctx.${name}(key, fn): fn must be a function.`)
 }
 
 function unsettled(key: string): JournalError {
   return new JournalError(
     'ONCE_UNSETTLED',
     `An earlier attempt began "${key}" and did not report its end, so it may or may not have taken effect. ` +
-      'Look there before you call again, or pass retryUnsettled when its idempotency key makes a repeat harmless.',
+      'Check that before you call again, or pass retryUnsettled if its idempotency key makes a second run harmless.',
   )
 }

@@ -1,6 +1,6 @@
 import { JournalError } from './errors.ts'
 
-/** What comes back from the journal where `T` went in: a Date is a text, and what has no JSON is gone. */
+/** The type of a `T` after it was written as JSON and read back: a Date becomes a string, a function is not allowed. */
 export type Stored<T> = unknown extends T
   ? T
   : T extends string | number | boolean | null | undefined | void
@@ -14,8 +14,8 @@ export type Stored<T> = unknown extends T
           : never
 
 /**
- * The value as it will come back from the journal. A step gives the same thing the first time as when it is replayed,
- * so a Date is a text both times, and what JSON cannot hold is refused at once instead of in a later round.
+ * The value as the journal will give it back. A step returns the same when it runs as when it is replayed: a Date is a
+ * string both times. A value that JSON cannot represent is refused when the step runs, not in a later round.
  */
 export function storable<T>(key: string, value: T): Stored<T> {
   switch (typeof value) {
@@ -41,7 +41,7 @@ function copy(key: string, value: unknown): unknown {
   }
 }
 
-/** JSON.stringify makes an empty object of these, or leaves them out, without a word. */
+/** JSON.stringify omits these or writes them as `{}` without an error. */
 function refuseLoss(name: string, value: unknown): unknown {
   const isLost =
     typeof value === 'function' ||
@@ -58,7 +58,7 @@ function refuseLoss(name: string, value: unknown): unknown {
 function notStorable(key: string, cause?: unknown): JournalError {
   return new JournalError(
     'STEP_NOT_STORABLE',
-    `The step "${key}" returned something that JSON cannot hold; return plain data (an id, a record) instead.`,
+    `The step "${key}" returned a value that JSON cannot represent; return plain data (an id, a record) instead.`,
     { cause },
   )
 }
