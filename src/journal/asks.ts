@@ -31,7 +31,7 @@ export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly o
 export interface AskOptions {
   /** The input responses that came with this round's request, by key. */
   readonly responses: Readonly<Record<string, unknown>>
-  /** Sends a question over the live connection and returns its answer (session era). Absent: an unanswered ask ends the round. */
+  /** Sends a question over the live connection (session era). Absent: an unanswered ask ends the round. */
   readonly push?: ((key: string, request: InputRequest) => Promise<unknown>) | undefined
   /** Throws when the client did not declare the capability that the request needs. */
   readonly assertAskable: (request: InputRequest) => void

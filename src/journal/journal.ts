@@ -109,7 +109,7 @@ export function writeJournal(journal: Journal): JournalBody {
   }
 }
 
-/** Reads what `writeJournal` wrote. The body must come from an opened seal or from our own store: it is not validated. */
+/** Reads what `writeJournal` wrote. The body is not validated: it must come from an opened seal or from our own store. */
 export function readJournal(id: string, round: number, body: unknown): Journal {
   try {
     const { a = [], s = [], o = [], x, b } = body as JournalBody

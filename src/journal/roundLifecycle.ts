@@ -14,7 +14,7 @@ import { JournalError, ScopeClosed } from './errors.ts'
 /** The step that the current asynchronous context runs in. */
 const currentStep = new AsyncLocalStorage<{ readonly lifecycle: RoundLifecycle; readonly key: string }>()
 
-/** Notified when the round ends before its handler returns. An object and not a function, for the reason given at `Playing` in run.ts. */
+/** Notified when the round ends before its handler returns. An object and not a closure: see `Playing` in run.ts. */
 export interface RoundListener {
   roundEnded(): void
 }

@@ -160,7 +160,7 @@ describe('a round', () => {
     await run.play(async () => 'done')
     const error = await run.ask('late', about('Still there?')).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ScopeClosed)
-    expect((error as Error).message).toContain('only while it handles that client')
+    expect((error as Error).message).toContain('only while it handles a request of that client')
   })
 
   test('an ask that the handler forgot to await is reported', async () => {

@@ -23,7 +23,7 @@ export interface RunOptions extends AskOptions, StepOptions {
   readonly onStuck: () => void
   /** Called when a handler returned a result while it had unanswered questions, with their keys. */
   readonly onUnawaited: (keys: readonly string[]) => void
-  /** Whether this call can continue as a task. If not, or if it is one already, `detach` does nothing. @default false */
+  /** Whether this call can become a task. If not, or if it is one already, `detach` does nothing. @default false */
   readonly detachable?: boolean
 }
 

@@ -28,7 +28,7 @@ export interface Watch {
 }
 
 export interface StepOptions {
-  /** How long the ledger keeps a claim of `once`, in seconds. It must be longer than a call can live. @default 172800 */
+  /** How long the ledger keeps a claim of `once`, in seconds: longer than a call can live. @default 172800 */
   readonly claimSeconds?: number | undefined
   readonly watch?: Watch | undefined
   /** Writes a result to durable storage before the handler continues. @default the result is in the journal alone */
@@ -36,9 +36,12 @@ export interface StepOptions {
 }
 
 export interface OnceOptions {
-  /** Run again when an earlier attempt began and did not report its end. Safe only if `fn` uses its idempotency key. @default false */
+  /**
+   * Run again when an earlier attempt began and did not report its end. Safe only if `fn` uses its idempotency key.
+   * @default false
+   */
   retryUnsettled?: boolean
-  /** How long the ledger keeps the claim, in seconds. It must be longer than a call can live. @default twice `maxCallSeconds` */
+  /** How long the ledger keeps the claim, in seconds: longer than a call can live. @default twice `maxCallSeconds` */
   ttlSeconds?: number
 }
 
