@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import '../scripts/compileCache.ts'
-import { columns } from '../src/cli/output/columns.ts'
+import { columns } from '../src/cli/output/layout.ts'
 import { installPackages } from './packages.ts'
 
 installPackages()

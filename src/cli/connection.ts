@@ -16,7 +16,7 @@ import { type ClientFlags, readBearer, readHeaders, readLogLevel, readTimeout } 
 import type { Desk } from './run.ts'
 import { browserLogin } from './login/login.ts'
 import { noticesOf } from './output/notices.ts'
-import { listenToLog } from './output/serverLog.ts'
+import { listenToLog } from './serverLog.ts'
 import { readVersion } from './version.ts'
 
 /** The longest time a timer takes: 24 days. */

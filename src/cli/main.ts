@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { ClientError, plainText } from '../client/index.ts'
 import { StateError } from '../state/index.ts'
 import { callCommand } from './commands/call.ts'
-import { splitCommand } from './commandLine.ts'
+import { splitCommand } from './options/commandLine.ts'
 import { EXIT } from './exit.ts'
 import { InputError } from './inputError.ts'
 import { jarCommand } from './commands/jar.ts'
@@ -18,7 +18,7 @@ import { taskCommand } from './commands/task.ts'
 import { toolsCommand } from './commands/tools.ts'
 import { usageText } from './usageText.ts'
 import { readVersion } from './version.ts'
-import { withoutSecrets } from './output/withoutSecrets.ts'
+import { withoutSecrets } from './withoutSecrets.ts'
 
 const EXAMPLES = `
 Examples:

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { createKeyring, newKey, rotationSteps } from '../../state/index.ts'
-import { type KeysSource, readKeysValue } from '../options/readKeysValue.ts'
+import { type KeysSource, readKeysValue } from './keysValue.ts'
 
 /** `pannier keys`: makes, rotates and names the keys that seal state. */
 export function keysCommand(): Command {

@@ -14,7 +14,7 @@ import { readProbeOptions } from '../options/probe.ts'
 import { type ProbeTarget, readProbeTargets } from '../options/targets.ts'
 import { probeTable, probeText } from '../output/probe.ts'
 import { screenWidth } from '../output/screenWidth.ts'
-import { together } from '../together.ts'
+import { together } from './together.ts'
 
 /** `pannier probe`: tells whether servers need their sessions. */
 export function probeCommand(server: readonly string[] | undefined): Command {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { listingCommand } from './listing.ts'
+import { listingCommand } from './lists.ts'
 import { promptsText } from '../output/lists.ts'
 
 /** `pannier prompts`: lists the prompts of a server. */

@@ -4,11 +4,11 @@ import { clientCode } from '../../client/index.ts'
 import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
 import { type AskingFlags, ask, withSaveOption } from './asking.ts'
 import { TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { readOperands } from '../commandLine.ts'
+import { readOperands } from '../options/commandLine.ts'
 import { atDesk, type Desk } from '../run.ts'
 import { EXIT_HELP, type ExitCode } from '../exit.ts'
 import { failureOf } from '../failure.ts'
-import { logMeta } from '../output/serverLog.ts'
+import { logMeta } from '../serverLog.ts'
 
 /** `pannier read`: reads a resource. */
 export function readCommand(server: readonly string[] | undefined): Command {

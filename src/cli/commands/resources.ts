@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, type ResourceTemplateType } from '@modelcontextprotocol/client'
 import type { Command } from 'commander'
-import { listingCommand } from './listing.ts'
+import { listingCommand } from './lists.ts'
 import { resourcesText } from '../output/lists.ts'
 
 /** A server need not have templates, and many that have none do not know the question. */

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { getTask, type Task } from '../../client/index.ts'
 import { type AskingFlags, withSaveOption } from './asking.ts'
-import { showOutcome } from './askingCall.ts'
+import { showOutcome } from './interactive.ts'
 import { TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { atDesk, type Desk } from '../run.ts'
 import { EXIT, EXIT_HELP, type ExitCode } from '../exit.ts'

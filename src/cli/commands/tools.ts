@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { listingCommand } from './listing.ts'
+import { listingCommand } from './lists.ts'
 import { toolsText } from '../output/lists.ts'
 
 /** `pannier tools`: lists the tools of a server. */

@@ -1,5 +1,5 @@
 import type { Target } from '../../client/index.ts'
-import { readOperands } from '../commandLine.ts'
+import { readOperands } from './commandLine.ts'
 
 export interface TaskOperands {
   readonly target: Target

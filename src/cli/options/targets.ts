@@ -1,7 +1,7 @@
 /** Which servers to probe: one, or all that a file names. */
 import { statSync } from 'node:fs'
 import { entryNames, nameOf, type Target } from '../../client/index.ts'
-import { typedCommand } from '../commandLine.ts'
+import { typedCommand } from './commandLine.ts'
 import { InputError } from '../inputError.ts'
 
 export interface ProbeTarget {

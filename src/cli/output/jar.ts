@@ -1,6 +1,6 @@
 /** What lies in a jar, as people and programs read it. Servers choose the names, so no terminal gets them raw. */
 import type { JarEntry, JarItem } from '../../state/index.ts'
-import { columns } from './columns.ts'
+import { columns } from './layout.ts'
 import { jsonText } from './json.ts'
 
 const MAX_COLUMN = 60

@@ -1,7 +1,7 @@
 /** Verdicts as people read them at a terminal. */
 import { plainLine } from '../../client/index.ts'
 import { METHODS, type MethodResult, type Verdict } from '../../probe/index.ts'
-import { columns } from './columns.ts'
+import { columns } from './layout.ts'
 import type { Probed } from './probed.ts'
 import { meaningOf } from './probeMeaning.ts'
 import { wrapped } from './wrapped.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { columns } from './columns.ts'
+import { columns } from './layout.ts'
 import { wrapped } from './wrapped.ts'
 
 test.each<[string, number, readonly string[]]>([

@@ -1,6 +1,6 @@
 /** Which server, on the command line: TARGET is the first operand, or a command at the end of the line, after `--`. */
-import type { Target } from '../client/index.ts'
-import { InputError } from './inputError.ts'
+import type { Target } from '../../client/index.ts'
+import { InputError } from '../inputError.ts'
 
 export interface CommandLine {
   /** What is ours to read. */

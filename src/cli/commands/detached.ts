@@ -2,7 +2,7 @@
 import { type Answerer, type Answerers, ClientError, type Task } from '../../client/index.ts'
 import type { Desk } from '../run.ts'
 import { EXIT, type ExitCode } from '../exit.ts'
-import { jsonText } from './json.ts'
+import { jsonText } from '../output/json.ts'
 
 /** What the task asks is answered later, by "pannier task": so the server may ask, but not before it is a task. */
 export function answeredLater(): Answerers {

@@ -1,7 +1,7 @@
 import { type Client, LOG_LEVEL_META_KEY, type LoggingLevel } from '@modelcontextprotocol/client'
-import { MODERN_VERSION, reaches } from '../../protocol/index.ts'
-import type { ClientFlags } from '../options/client.ts'
-import type { Desk } from '../run.ts'
+import { MODERN_VERSION, reaches } from '../protocol/index.ts'
+import type { ClientFlags } from './options/client.ts'
+import type { Desk } from './run.ts'
 
 /** What the server logs, from a level on. The older era has one level for a connection, the newer one for a request. */
 export async function listenToLog(

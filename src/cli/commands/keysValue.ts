@@ -1,5 +1,5 @@
 import { InputError } from '../inputError.ts'
-import { readInputFile } from './input.ts'
+import { readInputFile } from '../options/input.ts'
 
 /** Where the user says that the keys are. Nothing but an exact `-` may stand as an argument. */
 export interface KeysSource {
