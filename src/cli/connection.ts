@@ -1,22 +1,22 @@
 /** One command's time with a server: connect, work, leave. */
 import { dirname, join } from 'node:path'
-import type { Client, Progress } from '@modelcontextprotocol/client'
+import { type Client, LOG_LEVEL_META_KEY, type LoggingLevel, type Progress } from '@modelcontextprotocol/client'
 import {
   addressOf,
   type Answerers,
   ClientError,
-  type ConnectOptions,
   connect,
+  type ConnectOptions,
   expandVariables,
   type Target,
   type TasksOptions,
 } from '../client/index.ts'
+import { MODERN_VERSION, reaches } from '../protocol/index.ts'
 import { defaultJarPath } from '../state/index.ts'
-import { type ClientFlags, readBearer, readHeaders, readLogLevel, readTimeout } from './options/client.ts'
-import type { Desk } from './run.ts'
 import { browserLogin } from './login/login.ts'
+import { type ClientFlags, readBearer, readHeaders, readLogLevel, readTimeout } from './options/client.ts'
 import { noticesOf } from './output/notices.ts'
-import { listenToLog } from './serverLog.ts'
+import type { Desk } from './run.ts'
 import { readVersion } from './version.ts'
 
 /** The longest time a timer takes: 24 days. */
@@ -110,4 +110,19 @@ async function loginFor(target: Target, { display, signal }: Desk) {
 function callOptions({ display, signal }: Desk): CallOptions {
   const options = { signal, timeout: NO_LIMIT_MS }
   return process.stderr.isTTY ? { ...options, onprogress: display.progress } : options
+}
+
+/** What the server logs, from a level on. The older era has one level for a connection, the newer one for a request. */
+async function listenToLog(client: Client, level: LoggingLevel | undefined, { display, signal }: Desk): Promise<void> {
+  if (level === undefined) return
+  client.setNotificationHandler('notifications/message', ({ params }) => {
+    if (reaches(params.level, level)) display.log(params)
+  })
+  const isLegacy = client.getNegotiatedProtocolVersion() !== MODERN_VERSION
+  if (isLegacy && client.getServerCapabilities()?.logging) await client.setLoggingLevel(level, { signal })
+}
+
+/** What a request of the newer era says about the log. */
+export function logMeta({ logLevel }: ClientFlags): { _meta?: Record<string, string> } {
+  return logLevel === undefined ? {} : { _meta: { [LOG_LEVEL_META_KEY]: logLevel } }
 }

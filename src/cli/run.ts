@@ -1,8 +1,6 @@
 /** Where a command works: what it says, what interrupts it, and how it ends. */
+import { EXIT, type ExitCode, failureOf } from './exit.ts'
 import { createDisplay, type Display } from './output/display.ts'
-import type { ExitCode } from './exit.ts'
-import { failureOf } from './failure.ts'
-import { watchInterrupt } from './interrupt.ts'
 
 /** What every command has before there is a connection. */
 export interface Desk {
@@ -12,7 +10,7 @@ export interface Desk {
   interrupt(): void
 }
 
-export interface DeskOptions {
+interface DeskOptions {
   /** What is said when the user interrupts it. @default 'Cancelled.' */
   interrupted?: string
 }
@@ -40,4 +38,49 @@ function saidFailure(error: unknown, display: Display): ExitCode {
   if (failure === undefined) throw error
   display.note(`error: ${failure.text}`)
   return failure.exitCode
+}
+
+/** Ctrl-C, and being asked to end: the first time what runs is cancelled, the second time the program goes at once. */
+
+interface Interrupt {
+  /** Aborted by the first signal. */
+  readonly signal: AbortSignal
+  /** The exit code, once a signal came. */
+  readonly exitCode: typeof EXIT.interrupted | typeof EXIT.terminated | undefined
+  /** The same as the signal that Ctrl-C sends; a form takes that key for itself. */
+  interrupt(): void
+  /** The signals do again what they did before. */
+  release(): void
+}
+
+function watchInterrupt(): Interrupt {
+  const abort = new AbortController()
+  let exitCode: Interrupt['exitCode']
+  const onSignal = (name: NodeJS.Signals): void => {
+    const code = name === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
+    if (exitCode !== undefined) process.exit(code)
+    exitCode = code
+    abort.abort(new Interrupted())
+  }
+  for (const name of SIGNALS) process.on(name, onSignal)
+  return {
+    signal: abort.signal,
+    get exitCode() {
+      return exitCode
+    },
+    interrupt: () => onSignal('SIGINT'),
+    release: () => {
+      for (const name of SIGNALS) process.off(name, onSignal)
+    },
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+
+  constructor() {
+    super('Interrupted by the user.')
+  }
 }

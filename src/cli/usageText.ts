@@ -35,3 +35,8 @@ const WORDS: readonly (readonly [pattern: RegExp, words: (first: string, second:
 function countOf(count: string): string {
   return count === '0' ? 'none' : `only ${count}`
 }
+
+/** Hides every long word, in case a key was typed where a command or an option belongs. */
+export function withoutSecrets(text: string): string {
+  return text.replace(/[\w+/=-]{30,}/g, '[hidden]')
+}

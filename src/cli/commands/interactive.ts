@@ -1,18 +1,29 @@
 /** The three requests in which a server may ask something back: sent, and shown when they are over. */
 import type { CallToolResult, Client, GetPromptResult, ReadResourceResult } from '@modelcontextprotocol/client'
-import { type AskingMethod, type SavedCall, suspendedOf } from '../../client/index.ts'
-import type { Json } from '../../protocol/index.ts'
-import { isObject } from '../../protocol/index.ts'
-import type { AnswerNotes } from '../options/answers.ts'
+import type { Command } from 'commander'
+import {
+  type AskingMethod,
+  plainLine,
+  type SavedCall,
+  savedFile,
+  suspendedOf,
+  type Target,
+  taskOf,
+} from '../../client/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
+import { type CallOptions, withServer } from '../connection.ts'
+import { EXIT, type ExitCode, failureOf, InputError } from '../exit.ts'
+import { type AnswererHost, type AnswerFlags, type AnswerNotes, chooseAnswerers } from '../options/answers.ts'
+import type { ClientFlags } from '../options/client.ts'
 import type { Display } from '../output/display.ts'
-import { EXIT, type ExitCode } from '../exit.ts'
 import { jsonText } from '../output/json.ts'
 import { describeMedium, saveMedium } from '../output/media.ts'
 import { promptText, resourceText, toolText } from '../output/results.ts'
-import type { CallOptions } from '../connection.ts'
 import { questionLines } from '../output/tasks.ts'
+import type { Desk } from '../run.ts'
+import { answeredLater, showDetached } from './detached.ts'
 
-export interface AskingCall {
+interface AskingCall {
   readonly method: AskingMethod
   readonly params: Json
 }
@@ -30,7 +41,7 @@ export function sendCall(client: Client, { method, params }: AskingCall, options
   }
 }
 
-export interface Showing {
+interface Showing {
   readonly display: Display
   readonly output: 'text' | 'json'
   /** Where images and blobs go. */
@@ -77,4 +88,80 @@ function showSuspended({ inputRequests }: SavedCall, { display, output, file }: 
     [`Suspended; ${wait}:`, ...questionLines(inputRequests), `Go on with: pannier resume ${file ?? 'FILE'}`].join('\n'),
   )
   return EXIT.suspended
+}
+
+/** Commands in which the server may ask something back, from the answerers to the exit code. */
+
+export interface AskingFlags extends ClientFlags, AnswerFlags {
+  readonly save?: string
+  /** Leaves a call that becomes a task to the server. */
+  readonly detach?: boolean
+}
+
+export function withSaveOption(command: Command): Command {
+  return command.optionsGroup('Showing:').option('--save <folder>', 'save images, sounds and blobs into this folder')
+}
+
+/** Connects, makes the request and shows what came of it. */
+export async function ask(
+  target: Target,
+  flags: AskingFlags,
+  desk: Desk,
+  prepare: (client: Client, options: CallOptions) => Promise<AskingCall> | AskingCall,
+): Promise<ExitCode> {
+  const notes: AnswerNotes = { declined: false }
+  const file = flags.suspend === undefined ? undefined : savedFile(flags.suspend)
+  await file?.assertUsable()
+  const chosen = await chooseAnswerers(flags, hostOf(desk, notes, file))
+  const answerers = flags.detach ? { ...answeredLater(), ...chosen } : chosen
+  return refusalCounts(desk, notes, async () => {
+    const { call, result } = await withServer(
+      target,
+      flags,
+      desk,
+      async (client, options) => {
+        const prepared = await prepare(client, options)
+        return { call: prepared, result: await sendCall(client, prepared, options) }
+      },
+      answerers,
+      flags.detach ? { handle: true, optional: true } : {},
+    )
+    const { output, save, suspend } = flags
+    const task = flags.detach ? taskOf(result) : undefined
+    if (task !== undefined) return showDetached(task, desk, output)
+    return showOutcome(call, result, { display: desk.display, output, save, file: suspend, notes })
+  })
+}
+
+export function hostOf(desk: Desk, notes: AnswerNotes, saving: AnswererHost['saving']): AnswererHost {
+  const isTerminal = Boolean(process.stdin.isTTY && process.stderr.isTTY)
+  return { hold: desk.display.hold, notes, saving, isTerminal, signal: desk.signal, interrupt: desk.interrupt }
+}
+
+/** A call that fails after somebody said no has failed because of that. */
+export async function refusalCounts(
+  { display, signal }: Desk,
+  notes: AnswerNotes,
+  run: () => Promise<ExitCode>,
+): Promise<ExitCode> {
+  try {
+    return await run()
+  } catch (error) {
+    const failure = failureOf(error)
+    if (!notes.declined || failure === undefined || signal.aborted) throw error
+    display.note(`error: ${failure.text}`)
+    return EXIT.declined
+  }
+}
+
+/** The one of a list that has this name; throws, and says which there are. */
+export function named<Item extends { readonly name: string }>(
+  kind: string,
+  name: string,
+  items: readonly Item[],
+): Item {
+  const item = items.find((one) => one.name === name)
+  if (item !== undefined) return item
+  const names = items.map((one) => plainLine(one.name, 60)).join(', ')
+  throw new InputError(`The server has no ${kind} "${plainLine(name, 60)}"; it has ${names || 'none'}.`)
 }

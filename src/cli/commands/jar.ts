@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { Command } from 'commander'
 import { defaultJarPath, type Jar, type JarFilter, jarServerOf, StateError, sqliteJar } from '../../state/index.ts'
-import { InputError } from '../inputError.ts'
+import { InputError } from '../exit.ts'
 import { itemsText, jarJson, jarTable } from '../output/jar.ts'
 
 interface Chosen {

@@ -2,19 +2,20 @@ import type { Progress } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
 import type { Target } from '../../client/index.ts'
 import { CHECKS, type Exchanged, probe, type ProbeOptions, type Verdict } from '../../probe/index.ts'
-import { atDesk, type Desk } from '../run.ts'
-import { explainText } from '../output/explainText.ts'
-import { EXIT, type ExitCode } from '../exit.ts'
-import { failureOf } from '../failure.ts'
-import { jsonText } from '../output/json.ts'
-import { type ProbeFlags, refuseForProgram, refuseForSeveral, withProbeOptions } from '../options/probeFlags.ts'
-import { probeMarkdown } from '../output/probeMarkdown.ts'
-import type { Probed } from '../output/probed.ts'
-import { readProbeOptions } from '../options/probe.ts'
+import { EXIT, type ExitCode, failureOf } from '../exit.ts'
+import {
+  type ProbeFlags,
+  readProbeOptions,
+  refuseForProgram,
+  refuseForSeveral,
+  withProbeOptions,
+} from '../options/probe.ts'
 import { type ProbeTarget, readProbeTargets } from '../options/targets.ts'
-import { probeTable, probeText } from '../output/probe.ts'
-import { screenWidth } from '../output/screenWidth.ts'
-import { together } from './together.ts'
+import { explainText, type Probed, probeTable, probeText } from '../output/probe.ts'
+import { jsonText } from '../output/json.ts'
+import { probeMarkdown } from '../output/probeMarkdown.ts'
+import { screenWidth } from '../output/layout.ts'
+import { atDesk, type Desk } from '../run.ts'
 
 /** `pannier probe`: tells whether servers need their sessions. */
 export function probeCommand(server: readonly string[] | undefined): Command {
@@ -140,4 +141,26 @@ function exitCodeOf({ state }: Verdict): ExitCode {
 
 function asJson(one: Probed): object {
   return 'verdict' in one ? { name: one.name, ...one.verdict } : { name: one.name, error: one.failure.text }
+}
+
+/**
+ * Works on all items, so many at a time. Comes back, or throws the first fault, when nothing is at work any more: what was
+ * started then has been cleaned up.
+ */
+export async function together<T, R>(limit: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const left = items.entries()
+  const done: R[] = []
+  const faults: unknown[] = []
+  const one = async (): Promise<void> => {
+    for (const [at, item] of left) {
+      try {
+        done[at] = await work(item)
+      } catch (fault) {
+        faults.push(fault)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: limit }, one))
+  if (faults.length > 0) throw faults[0]
+  return done
 }

@@ -1,12 +1,11 @@
 import { Command } from 'commander'
 import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
-import { type AskingFlags, ask, withSaveOption } from './asking.ts'
+import { ask, type AskingFlags, named, withSaveOption } from './interactive.ts'
 import { added, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { readOperands } from '../options/commandLine.ts'
+import { readOperands } from '../options/operands.ts'
 import { atDesk } from '../run.ts'
 import { EXIT_HELP } from '../exit.ts'
-import { named } from './named.ts'
-import { logMeta } from '../serverLog.ts'
+import { logMeta } from '../connection.ts'
 import { stringArguments } from '../options/arguments.ts'
 
 interface PromptFlags extends AskingFlags {

@@ -2,13 +2,12 @@ import { ProtocolError } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
 import { clientCode } from '../../client/index.ts'
 import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
-import { type AskingFlags, ask, withSaveOption } from './asking.ts'
+import { type AskingFlags, ask, withSaveOption } from './interactive.ts'
 import { TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { readOperands } from '../options/commandLine.ts'
+import { readOperands } from '../options/operands.ts'
 import { atDesk, type Desk } from '../run.ts'
-import { EXIT_HELP, type ExitCode } from '../exit.ts'
-import { failureOf } from '../failure.ts'
-import { logMeta } from '../serverLog.ts'
+import { EXIT_HELP, type ExitCode, failureOf } from '../exit.ts'
+import { logMeta } from '../connection.ts'
 
 /** `pannier read`: reads a resource. */
 export function readCommand(server: readonly string[] | undefined): Command {

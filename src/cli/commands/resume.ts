@@ -12,13 +12,11 @@ import {
   targetOf,
 } from '../../client/index.ts'
 import { ANSWER_HELP, type AnswerNotes, chooseAnswerers, withAnswerOptions } from '../options/answers.ts'
-import { type AskingFlags, hostOf, refusalCounts, withSaveOption } from './asking.ts'
-import { sendCall, showOutcome } from './interactive.ts'
+import { type AskingFlags, hostOf, refusalCounts, sendCall, showOutcome, withSaveOption } from './interactive.ts'
 import { withClientOptions } from '../options/client.ts'
-import { typedCommand } from '../options/commandLine.ts'
+import { typedCommand } from '../options/operands.ts'
 import { atDesk, type Desk } from '../run.ts'
-import { EXIT_HELP, type ExitCode } from '../exit.ts'
-import { InputError } from '../inputError.ts'
+import { EXIT_HELP, type ExitCode, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
 
 /** `pannier resume`: goes on with a call that was put to sleep, in this process or another, now or days later. */

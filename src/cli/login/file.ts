@@ -3,7 +3,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { writePrivateFile } from '../../client/index.ts'
 import { isObject } from '../../protocol/index.ts'
-import { InputError } from '../inputError.ts'
+import { InputError } from '../exit.ts'
 
 /** As the SDK gave it; it alone knows what is in there. */
 export interface Login {

@@ -14,7 +14,7 @@ import {
 } from '../../client/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { added } from './client.ts'
-import { InputError } from '../inputError.ts'
+import { InputError } from '../exit.ts'
 import { readInputFile } from './input.ts'
 
 export interface AnswerFlags {

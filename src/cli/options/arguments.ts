@@ -1,7 +1,7 @@
 /** `--arg name=value`, typed by a schema, such as that of a tool: `n=3` is a number where the tool wants a number. */
 import { plainLine } from '../../client/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
-import { InputError } from '../inputError.ts'
+import { InputError } from '../exit.ts'
 
 /** What messages call it. */
 export interface Wording {

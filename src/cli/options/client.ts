@@ -1,7 +1,7 @@
 /** The options of every command that talks to a server, and what they mean for the connection. */
 import { type Command, Option } from 'commander'
 import { isLogLevel } from '../../protocol/index.ts'
-import { InputError } from '../inputError.ts'
+import { InputError } from '../exit.ts'
 
 export interface ClientFlags {
   readonly header?: readonly string[]

@@ -2,7 +2,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Given, plainLine } from '../../client/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
-import { InputError } from '../inputError.ts'
+import { InputError } from '../exit.ts'
 import { readInputFile } from './input.ts'
 import { splitPair, typedArguments } from './arguments.ts'
 

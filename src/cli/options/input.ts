@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { plainLine } from '../../client/index.ts'
-import { InputError } from '../inputError.ts'
+import { InputError } from '../exit.ts'
 
 export interface InputFileOptions {
   /** Whether an error names the path. It must not where a secret may have been given in its place. @default true */

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { type ProbeFlags, refuseForProgram, refuseForSeveral } from './probeFlags.ts'
-import { readProbeOptions } from './probe.ts'
+import { type ProbeFlags, readProbeOptions, refuseForProgram, refuseForSeveral } from './probe.ts'
 import { readProbeTargets } from './targets.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-probe-options-'))

@@ -1,8 +1,8 @@
 /** Which servers to probe: one, or all that a file names. */
 import { statSync } from 'node:fs'
 import { entryNames, nameOf, type Target } from '../../client/index.ts'
-import { typedCommand } from './commandLine.ts'
-import { InputError } from '../inputError.ts'
+import { typedCommand } from './operands.ts'
+import { InputError } from '../exit.ts'
 
 export interface ProbeTarget {
   readonly name: string

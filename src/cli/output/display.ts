@@ -4,7 +4,7 @@ import { plainLine, type Task, taskOf } from '../../client/index.ts'
 import { hasEnded } from '../../protocol/index.ts'
 import { jsonText } from './json.ts'
 import { progressBar } from './progressBar.ts'
-import { serverWords } from './serverWords.ts'
+import { serverWords } from './layout.ts'
 import { statusText } from './tasks.ts'
 
 export interface Display {

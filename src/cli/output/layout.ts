@@ -1,4 +1,4 @@
-import { wrapped } from './wrapped.ts'
+import { plainText } from '../../client/index.ts'
 
 // Narrower than this nothing can be read, so it may stand out.
 const NARROWEST = 20
@@ -22,4 +22,28 @@ export function columns(rows: readonly (readonly string[])[], gap = '  ', width 
 
 function lengthOf(text = ''): number {
   return Array.from(text).length
+}
+
+/** A line as lines of at most `width` characters, broken between words. A longer word stays whole. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  let current = ''
+  for (const word of text.split(' ')) {
+    const joined = current === '' ? word : `${current} ${word}`
+    if (current !== '' && Array.from(joined).length > width) {
+      lines.push(current)
+      current = word
+    } else current = joined
+  }
+  return [...lines, current]
+}
+
+/** The columns of a terminal. Some say that they have none, or nothing at all. */
+export function screenWidth({ columns }: { readonly columns?: number }): number {
+  return columns === undefined || columns === 0 ? 80 : columns
+}
+
+/** What a server wrote, in a line of ours. Its further lines are set in, so that none of them looks like one of ours. */
+export function serverWords(text: string): string {
+  return plainText(text).replaceAll('\n', '\n  ')
 }

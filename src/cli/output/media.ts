@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { plainLine } from '../../client/index.ts'
-import { InputError } from '../inputError.ts'
+import { InputError } from '../exit.ts'
 
 export interface Medium {
   /** What it is, in a word for people. */

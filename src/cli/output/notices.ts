@@ -1,7 +1,7 @@
 /** What happens beside the calls: told at once with --verbose, else only when it explains why nothing works. */
 import { ClientError, type Notice, plainLine } from '../../client/index.ts'
 import type { Display } from './display.ts'
-import { serverWords } from './serverWords.ts'
+import { serverWords } from './layout.ts'
 
 const LAST_LINES = 20
 const HELD_OPEN = 'note: A server of the older era holds its call open while it asks, so this one cannot be suspended.'

@@ -1,9 +1,7 @@
 import type { Verdict } from '../../probe/index.ts'
 import { expect, test } from 'vitest'
-import { explainText } from './explainText.ts'
-import { meaningOf } from './probeMeaning.ts'
+import { explainText, meaningOf, probeTable, probeText } from './probe.ts'
 import { probeMarkdown } from './probeMarkdown.ts'
-import { probeTable, probeText } from './probe.ts'
 
 const verdict: Verdict = {
   state: 'STATELESS',

@@ -1,10 +1,8 @@
 /** Verdicts as people read them at a terminal. */
 import { plainLine } from '../../client/index.ts'
-import { METHODS, type MethodResult, type Verdict } from '../../probe/index.ts'
-import { columns } from './layout.ts'
-import type { Probed } from './probed.ts'
-import { meaningOf } from './probeMeaning.ts'
-import { wrapped } from './wrapped.ts'
+import { type Exchanged, type MethodResult, METHODS, type Verdict } from '../../probe/index.ts'
+import type { Failure } from '../exit.ts'
+import { columns, wrapped } from './layout.ts'
 
 /** All about one server. The first word is the verdict, so that scripts can look for it. */
 export function probeText(verdict: Verdict, width = Infinity): string {
@@ -112,4 +110,39 @@ export function eraText({ era }: Verdict): string {
 
 export function percent(share: number): string {
   return `${Math.round(share * 100)} %`
+}
+
+/** What became of one server of several. */
+export type Probed = { readonly name: string } & ({ readonly verdict: Verdict } | { readonly failure: Failure })
+
+/** What a verdict means for who runs the server. No verdict is named in it: scripts look for those words. */
+export function meaningOf({ state, transport, declared }: Verdict): string {
+  // One that keeps no sessions may still seal with a key that it shares with nobody.
+  if (state === 'STATELESS' && transport === 'http' && declared?.session?.poolable === false) return NOT_POOLABLE
+  return MEANINGS[state][transport]
+}
+
+const NOT_POOLABLE =
+  'it needs no sessions, but declares that its instances cannot stand in for each other (poolable: false)'
+const UNDECIDED = 'until it is decided, take it for one that needs its sessions; --explain shows what it answered'
+
+const MEANINGS = {
+  STATELESS: {
+    http: 'a load balancer may send each request to any instance',
+    stdio: 'any process of it may serve any request',
+  },
+  STATEFUL: {
+    http: 'run one instance, or send all requests of a session to the same one',
+    stdio: 'each client needs a process of its own, for as long as it works',
+  },
+  UNKNOWN: { http: `${UNDECIDED}, --header lets the probe in`, stdio: UNDECIDED },
+} as const
+
+/** One message as it went or came, for people. The library has made it harmless and hidden its secrets. */
+export function explainText({ direction, connection, way, headers, text }: Exchanged, server?: string): string {
+  const mark = direction === 'sent' ? '>' : '<'
+  const of = server === undefined ? '' : ` (${plainLine(server)})`
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const body = text === '' ? [] : text.split('\n')
+  return [`${mark} ${connection} ${way}${of}`, ...[...lines, ...body].map((line) => `    ${line}`)].join('\n')
 }

@@ -1,7 +1,6 @@
 /** Verdicts for a page or a comment. What servers wrote is text there, and nothing else. */
 import { plainText } from '../../client/index.ts'
-import type { Probed } from './probed.ts'
-import { decidedText, eraText, percent } from './probe.ts'
+import { decidedText, eraText, percent, type Probed } from './probe.ts'
 
 export function probeMarkdown(all: readonly Probed[]): string {
   const table = ['| server | verdict | sure | era | decided by | why |', '|---|---|---|---|---|---|', ...all.map(row)]

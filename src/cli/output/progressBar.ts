@@ -1,7 +1,7 @@
 /** Progress as a bar on one line, drawn only on a terminal. The line is taken away before anything else is written. */
 import type { Progress } from '@modelcontextprotocol/client'
 import { plainLine } from '../../client/index.ts'
-import { screenWidth } from './screenWidth.ts'
+import { screenWidth } from './layout.ts'
 
 export interface ProgressBar {
   update(progress: Progress): void

@@ -3,7 +3,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { plainLine, type Task } from '../../client/index.ts'
 import { isObject } from '../../protocol/index.ts'
 import { memberLines } from './lists.ts'
-import { serverWords } from './serverWords.ts'
+import { serverWords } from './layout.ts'
 
 const WORDS: Readonly<Record<Task['status'], string>> = {
   working: 'working',

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { columns } from './layout.ts'
-import { wrapped } from './wrapped.ts'
+import { columns, wrapped } from './layout.ts'
 
 test.each<[string, number, readonly string[]]>([
   ['', 5, ['']],

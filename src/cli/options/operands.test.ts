@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readOperands, splitCommand } from './commandLine.ts'
+import { readOperands, splitCommand } from './operands.ts'
 
 test('what follows the first -- is the command of the server, options and all', () => {
   expect(splitCommand(['tools', 'URL'])).toEqual({ own: ['tools', 'URL'], command: undefined })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { together } from './together.ts'
+import { together } from './probe.ts'
 
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
