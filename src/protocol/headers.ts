@@ -11,6 +11,11 @@ const SAFE_VALUE = /^[\t\x20-\x7e]*$/
 const CANONICAL_BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** The media type in a Content-Type header, in lower case and without parameters; '' where there is none. */
+export function mediaTypeOf(contentType: string | null | undefined): string {
+  return contentType?.split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
 /** The parameter that `Mcp-Name` mirrors, by method. */
 const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],

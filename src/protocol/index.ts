@@ -17,13 +17,14 @@ export {
   ROUNDS_CAPABILITY,
   understandsRounds,
 } from './extensions.ts'
-export { assertHeadersAgree, decodeHeader, type HeaderReader, requestHeaders } from './headers.ts'
-export { answersInShape, declares, declaresAll, neededCapability } from './inputRequests.ts'
+export { assertHeadersAgree, decodeHeader, type HeaderReader, mediaTypeOf, requestHeaders } from './headers.ts'
+export { answersInShape, declares, declaresAll, isElicitAction, neededCapability } from './inputRequests.ts'
 export {
   idOf,
   isObject,
   type Json,
   type Message,
+  parseJson,
   type RequestId,
   type RequestMessage,
   type ResponseMessage,

@@ -53,6 +53,13 @@ export function answersInShape(request: InputRequest, value: unknown): value is 
   }
 }
 
+const ELICIT_ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel']
+
+/** Whether this is one of the actions that an elicitation can be answered with. */
+export function isElicitAction(value: unknown): value is 'accept' | 'decline' | 'cancel' {
+  return ELICIT_ACTIONS.includes(value)
+}
+
 function isElicitResult(value: Json, visit: boolean): boolean {
   const { action, content } = value
   if (action === 'decline' || action === 'cancel') return true

@@ -36,6 +36,15 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The value of a JSON text; undefined where the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Reads one parsed JSON value as a JSON-RPC message; throws, naming the field that is wrong. */
 export function readMessage(value: unknown): Message {
   if (!isObject(value)) throw invalid(batchOrScalar(value))

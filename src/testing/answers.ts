@@ -1,6 +1,6 @@
 /** What the person, the model or the client of an exercise answers. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json } from '../protocol/index.ts'
+import { isElicitAction, isObject, type Json } from '../protocol/index.ts'
 import { ExerciseError } from './errors.ts'
 
 /**
@@ -11,8 +11,6 @@ export type Answer = 'accept' | 'decline' | 'cancel' | Json | ((request: InputRe
 
 /** The answer to each question, by its key. */
 export type Answers = Readonly<Record<string, Answer>>
-
-const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel']
 
 export function answerAll(requests: Readonly<Record<string, InputRequest>>, answers: Answers): Record<string, Json> {
   return Object.fromEntries(Object.entries(requests).map(([key, request]) => [key, answerOne(key, request, answers)]))
@@ -36,6 +34,6 @@ function answerOne(key: string, request: InputRequest, answers: Answers): Json {
 function toResponse(request: InputRequest, answer: Answer): Json {
   if (typeof answer === 'function') return toResponse(request, answer(request))
   if (typeof answer === 'string') return { action: answer }
-  const isWhole = request.method !== 'elicitation/create' || (isObject(answer) && ACTIONS.includes(answer['action']))
+  const isWhole = request.method !== 'elicitation/create' || (isObject(answer) && isElicitAction(answer['action']))
   return isWhole ? answer : { action: 'accept', content: answer }
 }

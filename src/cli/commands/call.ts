@@ -8,7 +8,7 @@ import { added, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { readOperands } from '../options/operands.ts'
 import { atDesk } from '../run.ts'
 import { EXIT_HELP, InputError } from '../exit.ts'
-import { readInputFile } from '../options/input.ts'
+import { readJsonInput } from '../options/input.ts'
 import { type CallOptions, logMeta } from '../connection.ts'
 import { typedArguments, unnamedArguments } from '../options/arguments.ts'
 
@@ -30,7 +30,7 @@ export function callCommand(server: readonly string[] | undefined): Command {
       atDesk(async (desk) => {
         const { target, values } = readOperands(operands, server, ['TOOL'])
         const [name = ''] = values
-        const given = await readJson(flags, desk.signal)
+        const given = await readArguments(flags, desk.signal)
         return ask(target, flags, desk, async (client, options) => {
           const tool = await findTool(client, name, options)
           for (const stranger of unnamedArguments(flags.arg ?? [], tool.inputSchema))
@@ -55,19 +55,10 @@ function unnamedText(name: string): string {
 }
 
 /** The arguments as JSON. They may be secret, so nothing of them is in an error. */
-async function readJson({ json, answers }: CallFlags, signal: AbortSignal): Promise<Json> {
+async function readArguments({ json, answers }: CallFlags, signal: AbortSignal): Promise<Json> {
   if (json === undefined) return {}
   if (json === '-' && answers === '-') throw new InputError('Standard input can give --json or --answers, not both.')
-  const isFile = json === '-' || json.startsWith('@')
-  const value = parsed(isFile ? await readInputFile(json.replace(/^@/, ''), '--json', signal) : json)
+  const value = await readJsonInput(json, '--json', signal)
   if (!isObject(value)) throw new InputError('--json takes a JSON object.')
   return value
-}
-
-function parsed(content: string): unknown {
-  try {
-    return JSON.parse(content)
-  } catch {
-    return undefined
-  }
 }

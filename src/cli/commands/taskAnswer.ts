@@ -11,14 +11,13 @@ import {
   plainLine,
   type Task,
 } from '../../client/index.ts'
-import { type AnswerNotes, chooseAnswerers } from '../options/answers.ts'
+import { type AnswerNotes, chooseAnswerers, readGivenAnswers } from '../options/answers.ts'
 import { hostOf } from './interactive.ts'
 import { added, type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { atDesk, type Desk } from '../run.ts'
 import { EXIT, EXIT_HELP, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
 import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
-import { readGivenAnswers } from '../options/givenAnswers.ts'
 
 interface TaskAnswerFlags extends ClientFlags {
   readonly answer?: readonly string[]

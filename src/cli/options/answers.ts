@@ -1,4 +1,5 @@
 /** Who answers when a server asks something: the person at the terminal, or what the command line says for them. */
+import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Command } from 'commander'
 import {
   type Answerer,
@@ -7,15 +8,17 @@ import {
   fixed,
   folders,
   type Given,
+  plainLine,
   refuse,
   type SavedStore,
   suspend,
   terminal,
 } from '../../client/index.ts'
-import { isObject, type Json } from '../../protocol/index.ts'
-import { added } from './client.ts'
+import { isElicitAction, isObject, type Json, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
-import { readInputFile } from './input.ts'
+import { splitPair, typedArguments } from './arguments.ts'
+import { added } from './client.ts'
+import { readInputFile, readJsonInput } from './input.ts'
 
 export interface AnswerFlags {
   readonly answers?: string
@@ -101,7 +104,7 @@ function noting(answerer: Answerer, notes: AnswerNotes): Answerer {
 
 /** Answers by their keys. The file may hold what people would not say aloud, so no part of it is in an error. */
 async function readAnswers(file: string, signal: AbortSignal): Promise<Readonly<Record<string, Given>>> {
-  const answers = parsed(await readInputFile(file, '--answers', signal))
+  const answers = parseJson(await readInputFile(file, '--answers', signal))
   if (!isObject(answers)) throw new InputError('--answers: the file must hold a JSON object of answers by their keys.')
   const odd = Object.entries(answers).find(([, answer]) => !isGiven(answer))
   if (odd === undefined) return answers as Readonly<Record<string, Given>>
@@ -109,13 +112,69 @@ async function readAnswers(file: string, signal: AbortSignal): Promise<Readonly<
 }
 
 function isGiven(answer: unknown): answer is Given {
-  return isObject(answer) || ['accept', 'decline', 'cancel'].includes(String(answer))
+  return isObject(answer) || isElicitAction(answer)
 }
 
-function parsed(content: string): Json | undefined {
-  try {
-    return JSON.parse(content) as Json
-  } catch {
-    return undefined
+/** Answers to the open questions of a task, as the command line gives them: field by field, or as JSON by key. */
+
+interface GivenFlags {
+  readonly answer?: readonly string[]
+  readonly json?: string
+}
+
+type Questions = Readonly<Record<string, InputRequest>>
+
+const OPTION = '--answer'
+const WORDING = { option: OPTION, asker: 'form', member: 'field' }
+
+export async function readGivenAnswers(
+  { answer = [], json }: GivenFlags,
+  questions: Questions,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, Given>>> {
+  return { ...(json !== undefined && (await readAnswersJson(json, signal))), ...answersFrom(answer, questions) }
+}
+
+/** Pairs by the question they are for. */
+export function answersFrom(pairs: readonly string[], questions: Questions): Readonly<Record<string, Given>> {
+  const fields = new Map<string, string[]>()
+  const actions = new Map<string, Given>()
+  for (const pair of pairs) {
+    const [name, value] = splitPair(pair, OPTION)
+    if (Object.hasOwn(questions, name) && isElicitAction(value)) {
+      actions.set(name, value)
+      continue
+    }
+    const [key, field] = placeOf(name, Object.keys(questions))
+    fields.set(key, [...(fields.get(key) ?? []), `${field}=${value}`])
   }
+  const contents = [...fields].map(([key, of]) => [key, typedArguments(of, schemaOf(questions[key]), WORDING)] as const)
+  return { ...Object.fromEntries(contents), ...Object.fromEntries(actions) }
+}
+
+/** `question.field`; with one question its name may be left out. The longest name counts: keys may hold dots. */
+function placeOf(name: string, keys: readonly string[]): readonly [key: string, field: string] {
+  const named = keys.filter((key) => name.startsWith(`${key}.`)).toSorted((a, b) => b.length - a.length)
+  const [key] = named
+  if (key !== undefined) return [key, name.slice(key.length + 1)]
+  const [only] = keys
+  if (only !== undefined && keys.length === 1) return [only, name]
+  const listed = keys.map((each) => plainLine(each, 60)).join(', ')
+  const asks = keys.length === 0 ? 'The task asks nothing now.' : `The task asks ${listed}; write QUESTION.FIELD=VALUE.`
+  throw new InputError(`${OPTION} ${name}: ${asks}`)
+}
+
+function schemaOf(request: InputRequest | undefined): Json {
+  const params: unknown = request?.params
+  const schema = isObject(params) ? params['requestedSchema'] : undefined
+  return { ...(isObject(schema) ? schema : {}), additionalProperties: false }
+}
+
+/** Answers may be secret, so nothing of them is in an error. */
+async function readAnswersJson(json: string, signal: AbortSignal): Promise<Readonly<Record<string, Given>>> {
+  const answers = await readJsonInput(json, '--json', signal)
+  if (!isObject(answers)) throw new InputError('--json takes a JSON object of answers by their keys.')
+  const odd = Object.keys(answers).find((key) => !isGiven(answers[key]))
+  if (odd === undefined) return answers as Readonly<Record<string, Given>>
+  throw new InputError(`--json: the answer "${plainLine(odd, 60)}" must be an object, "accept", "decline" or "cancel".`)
 }

@@ -1,6 +1,6 @@
 /** `--arg name=value`, typed by a schema, such as that of a tool: `n=3` is a number where the tool wants a number. */
 import { plainLine } from '../../client/index.ts'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { isObject, type Json, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
 /** What messages call it. */
@@ -125,8 +125,8 @@ const READERS: readonly (readonly [type: string, read: (text: string) => unknown
   ['boolean', (text) => (text === 'true' ? true : text === 'false' ? false : undefined)],
   ['integer', (text) => (/^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined)],
   ['number', (text) => (/^-?(\d|\.\d)/.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined)],
-  ['array', (text) => parsed(text, '[')],
-  ['object', (text) => parsed(text, '{')],
+  ['array', (text) => jsonFrom('[', text)],
+  ['object', (text) => jsonFrom('{', text)],
   ['string', (text) => text],
 ]
 
@@ -140,13 +140,8 @@ function read(name: string, text: string, { types, listed }: Form, { option, ask
   throw new InputError(`${option} ${name}: the ${asker} wants ${wanted(types)} here.`)
 }
 
-function parsed(text: string, start: string): unknown {
-  if (!text.trimStart().startsWith(start)) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function jsonFrom(start: '[' | '{', text: string): unknown {
+  return text.trimStart().startsWith(start) ? parseJson(text) : undefined
 }
 
 function wanted(types: ReadonlySet<string>): string {

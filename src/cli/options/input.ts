@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { plainLine } from '../../client/index.ts'
+import { parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
 export interface InputFileOptions {
@@ -24,6 +25,12 @@ export async function readInputFile(
     const file = named && !isContent(path) ? `${plainLine(path, 200)}, the file` : 'the file'
     throw new InputError(`Cannot read ${file} given with ${option} (${code}); check its path.`, { cause })
   }
+}
+
+/** JSON that an option gives: as its value, in a file (`@FILE`), or on standard input (`-`). Undefined where it is not JSON. */
+export async function readJsonInput(value: string, option: string, signal: AbortSignal): Promise<unknown> {
+  const isFile = value === '-' || value.startsWith('@')
+  return parseJson(isFile ? await readInputFile(value.replace(/^@/, ''), option, signal) : value)
 }
 
 /** What was to stand in the file may have been typed in place of its name: JSON, or a word as long as a key. */

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { expandVariables } from '../../client/index.ts'
 import { type CheckName, type Method, METHODS, type ProbeOptions, readKnownServers } from '../../probe/index.ts'
-import { isObject } from '../../protocol/index.ts'
+import { isObject, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 import { added, readBearer, readHeaders, readTimeout } from './client.ts'
 import { readInputFile } from './input.ts'
@@ -21,7 +21,7 @@ export async function readProbeOptions(flags: ProbeFlags, env: Env): Promise<Pro
     ...(flags.expireAfter !== undefined && { expireMs: milliseconds('--expire-after', flags.expireAfter) }),
     ...(flags.listen !== undefined && { listenMs: milliseconds('--listen', flags.listen) }),
     ...(method !== undefined && { methods: [...new Set(method)].map(methodNumbered) }),
-    ...(known !== undefined && { known: readKnownServers(parsed(await readInputFile(known, '--known'))) }),
+    ...(known !== undefined && { known: readKnownServers(parseJson(await readInputFile(known, '--known'))) }),
     ...(replica !== undefined && { replicas: replica }),
     ...(otherHeader !== undefined && { otherHeaders: headersIn(otherHeader, env) }),
     ...(check !== undefined && { checks: checksIn(check) }),
@@ -56,17 +56,9 @@ function checksIn(names: readonly string[]): 'all' | 'none' | readonly CheckName
 function callIn({ call, arguments: given }: ProbeFlags): Pick<ProbeOptions, 'call'> {
   if (call === undefined && given !== undefined) throw new InputError('--arguments are for the tool of --call.')
   if (call === undefined) return {}
-  const args = given === undefined ? {} : parsed(given)
+  const args = given === undefined ? {} : parseJson(given)
   if (!isObject(args)) throw new InputError('--arguments takes a JSON object.')
   return { call: { name: call, arguments: args } }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The options of `pannier probe`. */

@@ -2,6 +2,7 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { plainLine } from '../../client/index.ts'
+import { mediaTypeOf } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
 export interface Medium {
@@ -63,7 +64,7 @@ function fileName(name: string, mimeType: string | undefined): { stem: string; e
   if (dot > 0) return { stem: safe.slice(0, dot), extension: safe.slice(dot) }
   return {
     stem: safe || 'content',
-    extension: EXTENSIONS[mimeType?.split(';')[0]?.trim().toLowerCase() ?? ''] ?? '.bin',
+    extension: EXTENSIONS[mediaTypeOf(mimeType)] ?? '.bin',
   }
 }
 

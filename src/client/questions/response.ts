@@ -1,6 +1,6 @@
 /** From what somebody gives as an answer to the response that goes out, checked before it does. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { answersInShape, isObject, type Json } from '../../protocol/index.ts'
+import { answersInShape, isElicitAction, isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { contentProblems } from './fieldCheck.ts'
 import { readFields } from './fields.ts'
@@ -11,8 +11,6 @@ import { plainLine } from '../safeText.ts'
  * sampling result or a list of roots.
  */
 export type Given = 'accept' | 'decline' | 'cancel' | Json
-
-const ACTIONS: readonly unknown[] = ['accept', 'decline', 'cancel']
 
 /** The response to a question; throws, naming the fields that do not fit and no value. */
 export function responseTo(key: string, request: InputRequest, given: Given): Json {
@@ -60,7 +58,7 @@ function wholeResponse(request: InputRequest, given: Given): Json {
 // A form may have a field "action" of its own; next to other fields it is one.
 function isWhole(given: Json): boolean {
   const names = Object.keys(given).filter((name) => !['action', 'content', '_meta'].includes(name))
-  return ACTIONS.includes(given['action']) && names.length === 0
+  return isElicitAction(given['action']) && names.length === 0
 }
 
 function responseProblems(request: InputRequest, response: Json): readonly string[] {

@@ -1,5 +1,6 @@
 /** The events of an HTTP answer, seen and changed on their way to the transport. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { mediaTypeOf } from '../../protocol/index.ts'
 import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
 
 /** A server that wants us back without a pause gets one, all the same. */
@@ -13,11 +14,13 @@ export interface EventPassage {
 }
 
 export function isEventStream(response: Response): boolean {
-  return response.ok && response.body !== null && mediaType(response) === 'text/event-stream'
+  return (
+    response.ok && response.body !== null && mediaTypeOf(response.headers.get('content-type')) === 'text/event-stream'
+  )
 }
 
 export function isJson(response: Response): boolean {
-  return response.body !== null && mediaType(response) === 'application/json'
+  return response.body !== null && mediaTypeOf(response.headers.get('content-type')) === 'application/json'
 }
 
 /** The same answer with another body. */
@@ -86,8 +89,4 @@ function rewriting({ each, last }: EventPassage): TransformStream<Uint8Array, Ui
 function eventText({ id, event, data }: EventSourceMessage): string {
   const lines = data.split('\n').map((line) => `data: ${line}\n`)
   return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}${lines.join('')}\n`
-}
-
-function mediaType(response: Response): string | undefined {
-  return response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
 }

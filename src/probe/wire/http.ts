@@ -3,12 +3,13 @@
  * and to no other; every session that begins is ended; and there is a limit to all of it: requests, bytes and time.
  */
 import type { IncomingMessage } from 'node:http'
+import { parseJson } from '../../protocol/index.ts'
 import type { Allowance } from '../budget.ts'
 import { type Headers, hiddenValues, messageHeaders, withCredentials } from './headers.ts'
 import { factsOf, readAnswer } from './httpReply.ts'
 import { addressesOf, goneBy, locate, type Lookup, type Place, placeText, sendHttp } from './httpRequest.ts'
 import type { Notification, Request } from './messages.ts'
-import { askedIn, type Heard, parsed } from './reply.ts'
+import { askedIn, type Heard } from './reply.ts'
 import { isStream, type Listened, type ListenOptions, listenTo } from './sse.ts'
 import { timeLimit, until } from './timeLimit.ts'
 import { type Recorder, tellingHeaders } from './trace.ts'
@@ -99,7 +100,8 @@ export class HttpWire {
       note(listened.events.map(({ data }) => data).join('\n'))
       return listened
     })
-    if (heard.kind === 'stream') this.unrelated.push(...heard.events.flatMap(({ data }) => askedIn(parsed(data)) ?? []))
+    if (heard.kind === 'stream')
+      this.unrelated.push(...heard.events.flatMap(({ data }) => askedIn(parseJson(data)) ?? []))
     return heard
   }
 

@@ -1,7 +1,8 @@
 /** Reads an HTTP answer, JSON or a stream of events, up to the message that was waited for and never without an end. */
 import type { IncomingMessage } from 'node:http'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { answerIn, type Heard, type HttpFacts, MAX_ANSWER_BYTES, parsed, worded } from './reply.ts'
+import { mediaTypeOf, parseJson } from '../../protocol/index.ts'
+import { answerIn, type Heard, type HttpFacts, MAX_ANSWER_BYTES, worded } from './reply.ts'
 
 /** What a reader of an answer must be able to do with what a server wrote. */
 export interface AnswerReading {
@@ -19,7 +20,7 @@ class TooLarge extends Error {
 /** Rejects only where the connection breaks or is ended from here. */
 export async function readAnswer(response: IncomingMessage, reading: AnswerReading): Promise<Heard> {
   const http = factsOf(response)
-  const type = mediaType(response)
+  const type = mediaTypeOf(response.headers['content-type'])
   const encoding = response.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') {
     response.destroy()
@@ -43,10 +44,6 @@ export function factsOf({ statusCode = 0, headers }: IncomingMessage): HttpFacts
   }
 }
 
-export function mediaType({ headers }: IncomingMessage): string {
-  return headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
-}
-
 async function readBody(
   response: IncomingMessage,
   type: string,
@@ -57,7 +54,7 @@ async function readBody(
   for await (const chunk of bounded(response)) chunks.push(chunk)
   const text = Buffer.concat(chunks).toString()
   onText(text)
-  const value = parsed(text)
+  const value = parseJson(text)
   const answer = answerIn(value, id)
   if (answer !== undefined) return { ...worded(answer, shown), http }
   if (http.status >= 300) {
@@ -72,7 +69,7 @@ async function readStream(response: IncomingMessage, reading: AnswerReading, htt
     lastEventId = id ?? lastEventId
     if (data === '') continue
     reading.onText(data)
-    const answer = answerIn(parsed(data), reading.id)
+    const answer = answerIn(parseJson(data), reading.id)
     if (answer !== undefined) return { ...worded(answer, reading.shown), http: { ...http, lastEventId } }
   }
   return { kind: 'unreadable', why: 'its stream ended without an answer', http: { ...http, lastEventId } }

@@ -111,14 +111,6 @@ function oneAnswer(message: Json, id: number): Heard | undefined {
   return isObject(result) && isOurs ? { kind: 'result', result } : undefined
 }
 
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** The same, with the words of the server made fit to be shown. */
 export function worded(heard: Heard, shown: (text: string) => string): Heard {
   if (heard.kind !== 'error') return heard

@@ -1,7 +1,8 @@
 /** A stream that belongs to no request: what came on it, in a given time. */
 import type { IncomingMessage } from 'node:http'
 import type { EventSourceMessage } from 'eventsource-parser'
-import { eventsIn, factsOf, mediaType } from './httpReply.ts'
+import { mediaTypeOf } from '../../protocol/index.ts'
+import { eventsIn, factsOf } from './httpReply.ts'
 import type { Heard, HttpFacts } from './reply.ts'
 
 export interface Listened {
@@ -19,7 +20,7 @@ export interface ListenOptions {
 const MAX_EVENTS = 100
 
 export function isStream(response: IncomingMessage): boolean {
-  return response.statusCode === 200 && mediaType(response) === 'text/event-stream'
+  return response.statusCode === 200 && mediaTypeOf(response.headers['content-type']) === 'text/event-stream'
 }
 
 /** Never rejects: whatever ends the stream, what was heard was heard. */

@@ -2,10 +2,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
 import { type CommandAddress, endGroup, failureReason, lineReader, startGroup } from '../../client/index.ts'
-import { isObject } from '../../protocol/index.ts'
+import { isObject, parseJson } from '../../protocol/index.ts'
 import { ProbeError } from '../errors.ts'
 import type { Notification, Request } from './messages.ts'
-import { answerIn, askedIn, type Heard, MAX_ANSWER_BYTES, parsed, worded } from './reply.ts'
+import { answerIn, askedIn, type Heard, MAX_ANSWER_BYTES, worded } from './reply.ts'
 import { timeLimit } from './timeLimit.ts'
 import type { Recorder } from './trace.ts'
 
@@ -101,7 +101,7 @@ class StdioConnection {
   #read(line: string): void {
     const { recorder } = this.#options
     recorder.note('received', this.#number, 'stdout', { text: line })
-    const message = parsed(line)
+    const message = parseJson(line)
     if (!isMessage(message)) {
       this.strayLines++
       return

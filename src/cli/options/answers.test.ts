@@ -1,6 +1,6 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { describe, expect, test } from 'vitest'
-import { answersFrom, readGivenAnswers } from './givenAnswers.ts'
+import { answersFrom, readGivenAnswers } from './answers.ts'
 
 const form = (properties: object): InputRequest => ({
   method: 'elicitation/create',
