@@ -25,7 +25,7 @@ import { addressOf, nameOf, type Target } from './config/target.ts'
 import { tasks, type TasksOptions } from './tasks/layer.ts'
 import { timerMs } from './timerMs.ts'
 import type { Layer } from './layer/transport.ts'
-import { openWire, type Wire } from './transports/http.ts'
+import { openTransport, type OpenTransport } from './openTransport.ts'
 
 export interface ConnectOptions {
   /** Who answers what the server asks. A kind without an answerer is not declared. @default nobody */
@@ -95,7 +95,7 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
   const address = await addressOf(target)
   options.signal?.throwIfAborted()
   const name = nameOf(target)
-  const wire = openWire(address, options)
+  const wire = openTransport(address, options)
   try {
     return await connectBy(wire, target, options, options.prior)
   } catch (error) {
@@ -103,7 +103,7 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
     if (!diedOfTheProbe(error, wire)) throw connectFailure(error, attempt(wire, name, options))
   }
   // Some older servers end when they are asked anything before `initialize`. Then they are asked that.
-  const again = openWire(address, options)
+  const again = openTransport(address, options)
   try {
     return await connectBy(again, target, options, { kind: 'legacy' })
   } catch (error) {
@@ -112,7 +112,12 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
   }
 }
 
-async function connectBy(wire: Wire, target: Target, options: Settled, prior?: PriorDiscovery): Promise<Client> {
+async function connectBy(
+  wire: OpenTransport,
+  target: Target,
+  options: Settled,
+  prior?: PriorDiscovery,
+): Promise<Client> {
   const { connectTimeoutMs, timeoutMs, signal } = options
   const jar = openJar(wire.address, options)
   const leaving = goodbye(wire.endSession)
@@ -138,7 +143,7 @@ async function connectBy(wire: Wire, target: Target, options: Settled, prior?: P
   }
 }
 
-function clientFor({ isProcess }: Wire, options: Settled, leave: () => Promise<void>): Client {
+function clientFor({ isProcess }: OpenTransport, options: Settled, leave: () => Promise<void>): Client {
   const { name = 'pannier', version = '0', connectTimeoutMs, onNotice } = options
   const probe = isProcess && { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, connectTimeoutMs) } }
   const ours: ClientOptions = {
@@ -164,11 +169,11 @@ function upperLayers(target: Target, options: ConnectOptions, leaving: Goodbye):
   )
 }
 
-function diedOfTheProbe(error: unknown, wire: Wire): boolean {
+function diedOfTheProbe(error: unknown, wire: OpenTransport): boolean {
   const isProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
   return isProbe && wire.isProcess && wire.ended() !== undefined
 }
 
-function attempt(wire: Wire, name: string, { connectTimeoutMs }: Settled) {
+function attempt(wire: OpenTransport, name: string, { connectTimeoutMs }: Settled) {
   return { name, timeoutMs: connectTimeoutMs, ended: wire.ended() }
 }

@@ -1,3 +1,5 @@
+import { isObject } from '../protocol/index.ts'
+
 /** What can go wrong on the client's side. `docs/errors.md` says what to do about each. */
 export const CLIENT_CODES = [
   'TARGET_INVALID',
@@ -50,4 +52,25 @@ export class ClientError extends Error {
     super(message, options)
     this.code = code
   }
+}
+
+/**
+ * The code of an error of this folder: one that was thrown, or one that a layer gave as the answer to a request. A code
+ * that a server wrote into the data of its own error does not count.
+ */
+export function clientCode(error: unknown): ClientCode | undefined {
+  if (error instanceof ClientError) return error.code
+  return isObject(error) ? registeredCode(error['data']) : undefined
+}
+
+/** The `data` objects that layers of this process put into error responses. */
+const registered = new WeakMap<object, ClientCode>()
+
+/** Remembers that a layer made this error data, so that a server's data with the same content is told apart. */
+export function registerCode(data: { readonly code: ClientCode }): void {
+  registered.set(data, data.code)
+}
+
+export function registeredCode(data: unknown): ClientCode | undefined {
+  return isObject(data) ? registered.get(data) : undefined
 }

@@ -12,7 +12,7 @@ import {
   type ReadResourceRequest,
   type RequestOptions,
 } from '@modelcontextprotocol/client'
-import { LONGEST_MS } from './timerMs.ts'
+import { MAX_TIMER_MS } from '../protocol/index.ts'
 
 export class PatientClient extends Client {
   readonly #goodbye: () => Promise<void>
@@ -24,15 +24,15 @@ export class PatientClient extends Client {
   }
 
   override callTool(params: CallToolRequest['params'], options?: CallToolRequestOptions) {
-    return super.callTool(params, { ...options, timeout: options?.timeout ?? LONGEST_MS })
+    return super.callTool(params, { ...options, timeout: options?.timeout ?? MAX_TIMER_MS })
   }
 
   override getPrompt(params: GetPromptRequest['params'], options?: RequestOptions) {
-    return super.getPrompt(params, { ...options, timeout: options?.timeout ?? LONGEST_MS })
+    return super.getPrompt(params, { ...options, timeout: options?.timeout ?? MAX_TIMER_MS })
   }
 
   override readResource(params: ReadResourceRequest['params'], options?: RequestOptions) {
-    return super.readResource(params, { ...options, timeout: options?.timeout ?? LONGEST_MS })
+    return super.readResource(params, { ...options, timeout: options?.timeout ?? MAX_TIMER_MS })
   }
 
   override close(): Promise<void> {

@@ -1,8 +1,7 @@
-/** The longest time a timer takes: 24 days. */
-export const LONGEST_MS = 2 ** 31 - 1
+import { MAX_TIMER_MS } from '../protocol/index.ts'
 
-/** A time that a timer can take. More than that is as good as for ever. */
+/** A delay that `setTimeout` can take: checked, and cut to the longest one. `name` begins the sentence of the error. */
 export function timerMs(ms: number, name: string): number {
   if (!(ms > 0)) throw new RangeError(`${name} must be a number of milliseconds above 0.`)
-  return Math.min(ms, LONGEST_MS)
+  return Math.min(ms, MAX_TIMER_MS)
 }

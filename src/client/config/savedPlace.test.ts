@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { placeName, placeOf, targetOf, type UnsavedParts } from './savedPlace.ts'
-import type { SavedPlace } from '../suspend/savedCall.ts'
+import { placeName, placeOf, type SavedPlace, targetOf, type UnsavedParts } from './savedPlace.ts'
 import type { Target } from './target.ts'
 
 test.each<[string, Target, SavedPlace, Target]>([

@@ -1,8 +1,15 @@
 /** Where a server is found again later: its target as plain JSON, and the way back to it. */
 import { resolve } from 'node:path'
 import { ClientError } from '../errors.ts'
-import type { SavedPlace } from '../suspend/savedCall.ts'
 import { nameOf, type Reading, readTarget, storable, type Target } from './target.ts'
+
+/** Where a server is found again. */
+export interface SavedPlace {
+  /** A URL, a command with its arguments, or `file#name`. Null where the host knows without it. */
+  readonly target: string | readonly string[] | null
+  /** The folder a command is started in. */
+  readonly cwd?: string
+}
 
 /** A command is found from its folder. Headers and environment are no part of it. */
 export function placeOf(target: Target): SavedPlace {

@@ -4,7 +4,7 @@
  * server's: under `rounds` each round is a request of its own, so nobody is hurried over a form. And where a request's
  * stream ends, or it cannot be sent, it fails at once.
  */
-import { hasEnvelope, type RequestId } from '../../protocol/index.ts'
+import { CODES, hasEnvelope, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
 import { answerIn, sendFailure } from '../failureReason.ts'
 import { Silences, type Silent } from './idleTimers.ts'
@@ -15,7 +15,6 @@ import {
   envelopeIn,
   errorMessage,
   idKey,
-  INTERNAL_ERROR,
   isAnswer,
   isRequest,
   isRequestId,
@@ -151,7 +150,7 @@ class Deadline implements LayerHandlers {
   #giveUp({ request, abort, hasStream }: Waiting): void {
     this.#forget(request.id)
     const reason = `The server was silent for ${this.#silenceMs / 1000} s.`
-    this.#ends.deliver(errorMessage(request.id, INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
+    this.#ends.deliver(errorMessage(request.id, CODES.INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
     abort?.abort()
     if (!hasStream) this.#ends.send(cancellation(request, reason)).catch(() => undefined)
   }
@@ -170,7 +169,7 @@ class Deadline implements LayerHandlers {
       how === undefined
         ? 'The connection ended before the answer came; the request may have had effects.'
         : `The server gave no answer: ${how} The request may have had effects.`
-    this.#ends.deliver(errorMessage(id, INTERNAL_ERROR, sentence, { code: 'STREAM_ENDED' }))
+    this.#ends.deliver(errorMessage(id, CODES.INTERNAL_ERROR, sentence, { code: 'STREAM_ENDED' }))
   }
 
   #forget(id: RequestId): boolean {

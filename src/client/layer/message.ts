@@ -1,6 +1,6 @@
 /** Reading and making messages as they pass through layers. */
 import { isObject, type Json, META, type RequestId } from '../../protocol/index.ts'
-import type { ClientCode } from '../errors.ts'
+import { type ClientCode, registerCode } from '../errors.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
 
 export type WireRequest = WireMessage & { readonly id: RequestId; readonly method: string }
@@ -78,20 +78,9 @@ export function errorMessage(
   message: string,
   data?: { readonly code: ClientCode; readonly cause?: unknown; readonly taskId?: string },
 ): WireMessage {
-  if (data !== undefined) own.set(data, data.code)
+  if (data !== undefined) registerCode(data)
   return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }
 }
-
-const own = new WeakMap<object, ClientCode>()
-
-/** The code in an error's data, if a layer of this process put it there. A server can write one, too, and counts not. */
-export function ownCode(data: unknown): ClientCode | undefined {
-  return isObject(data) ? own.get(data) : undefined
-}
-
-/** JSON-RPC: what failed is on this side. */
-export const INTERNAL_ERROR = -32603
-export const INVALID_PARAMS = -32602
 
 const OURS = 'pannier-'
 let minted = 0

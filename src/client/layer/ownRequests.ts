@@ -2,17 +2,15 @@
  * Requests that the layer makes itself, beside those of its client: they go out under ids of their own, and their
  * answers go no further.
  */
-import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
+import { CODES, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import type { LayerContext } from './layer.ts'
-import { ClientError } from '../errors.ts'
+import { ClientError, registeredCode } from '../errors.ts'
 import type { SendOptions } from './transport.ts'
 import {
   envelopeIn,
-  INTERNAL_ERROR,
   isMinted,
   metaIn,
   mintId,
-  ownCode,
   paramsOf,
   requestSignalIn,
   type WireAnswer,
@@ -56,7 +54,7 @@ export class ServerFault extends Error {
 
   /** A layer below says that the server was silent. */
   get isTimeout(): boolean {
-    return ownCode(this.data) === 'REQUEST_TIMED_OUT'
+    return registeredCode(this.data) === 'REQUEST_TIMED_OUT'
   }
 }
 
@@ -141,7 +139,7 @@ function closed(): ClientError {
 
 /** Whether what failed may go well when it is tried again. */
 export function isPassing(error: unknown): boolean {
-  if (error instanceof ServerFault) return error.code === INTERNAL_ERROR && !error.isTimeout
+  if (error instanceof ServerFault) return error.code === CODES.INTERNAL_ERROR && !error.isTimeout
   if (error instanceof ClientError) return error.code === 'STREAM_ENDED'
   const status = httpStatusOf(error)
   return status === undefined || status >= 500 || status === 408 || status === 429

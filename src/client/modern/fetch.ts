@@ -4,6 +4,7 @@
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import {
+  CODES,
   findParamHeaders,
   hasEnvelope,
   isObject,
@@ -11,12 +12,12 @@ import {
   META,
   type ParamHeader,
   paramHeaderValues,
-  type RequestId,
   requestHeaders,
+  type RequestId,
 } from '../../protocol/index.ts'
 import { isEventStream, isJson, mapEvents, quietAfter, withBody } from '../transports/eventStream.ts'
 import type { WireMessage } from '../layer/transport.ts'
-import { cancelledId, errorMessage, INTERNAL_ERROR, isAnswer, isRequest, metaIn, paramsOf } from '../layer/message.ts'
+import { cancelledId, errorMessage, isAnswer, isRequest, metaIn, paramsOf } from '../layer/message.ts'
 import type { WireRequest } from '../layer/message.ts'
 
 /** For one transport. */
@@ -88,7 +89,7 @@ function streamed(
       if (isAnswered || signal.aborted) return undefined
       const code = 'STREAM_ENDED'
       const sentence = 'The connection ended before the answer came; the request may have had effects.'
-      return JSON.stringify(errorMessage(request.id, INTERNAL_ERROR, sentence, { code }))
+      return JSON.stringify(errorMessage(request.id, CODES.INTERNAL_ERROR, sentence, { code }))
     },
   })
 }

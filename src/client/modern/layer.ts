@@ -6,7 +6,7 @@
  *
  * Over HTTP the transport needs `modernFetch` as its `fetch`, for the headers.
  */
-import { isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
+import { CODES, isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { ModernListening, ModernStreams } from './subscriptions.ts'
@@ -29,7 +29,11 @@ export function modern({ probeMs = 5_000 }: ModernOptions = {}): Layer {
 }
 
 /** The codes that only servers of the stateless revision answer with. */
-const MODERN_ERRORS: ReadonlySet<unknown> = new Set([-32020, -32021, -32022])
+const MODERN_ERRORS: ReadonlySet<unknown> = new Set([
+  CODES.HEADER_MISMATCH,
+  CODES.MISSING_CLIENT_CAPABILITY,
+  CODES.UNSUPPORTED_PROTOCOL_VERSION,
+])
 
 class Modern implements LayerHandlers {
   readonly #ends: LayerContext
@@ -125,7 +129,7 @@ class Modern implements LayerHandlers {
   #greetAnew(hello: wire.WireRequest): void {
     this.#goLegacy(hello, undefined).catch((cause: unknown) => {
       const sentence = 'The server could not be asked for a session.'
-      this.#ends.deliver(wire.errorMessage(hello.id, wire.INTERNAL_ERROR, sentence, { code: 'CONNECT_FAILED', cause }))
+      this.#ends.deliver(wire.errorMessage(hello.id, CODES.INTERNAL_ERROR, sentence, { code: 'CONNECT_FAILED', cause }))
     })
   }
 
@@ -163,7 +167,7 @@ class Modern implements LayerHandlers {
       case 'ping':
         return this.#answer(id)
       case 'logging/setLevel':
-        if (!isLogLevel(level)) return this.#ends.deliver(wire.errorMessage(id, wire.INVALID_PARAMS, 'No such level.'))
+        if (!isLogLevel(level)) return this.#ends.deliver(wire.errorMessage(id, CODES.INVALID_PARAMS, 'No such level.'))
         this.#envelope = { ...this.#envelope, [META.logLevel]: level }
         return this.#answer(id)
       case 'resources/subscribe':

@@ -2,17 +2,9 @@
  * The one `subscriptions/listen` of a client that knows only subscriptions to single resources and lists that change by
  * themselves. What is wanted changes; then a new stream is opened, and the old one closed once the new one is there.
  */
-import { isObject, type Json, META, type RequestId } from '../../protocol/index.ts'
+import { CODES, isObject, type Json, META, type RequestId } from '../../protocol/index.ts'
 import type { LayerContext } from '../layer/layer.ts'
-import {
-  errorMessage,
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  metaIn,
-  mintId,
-  paramsOf,
-  resultMessage,
-} from '../layer/message.ts'
+import { errorMessage, metaIn, mintId, paramsOf, resultMessage } from '../layer/message.ts'
 import type { WireMessage } from '../layer/transport.ts'
 
 interface ListeningEnds {
@@ -112,7 +104,8 @@ export class ModernListening {
     if (index < 0) return false
     this.#streams.splice(index, 1)
     if (this.#streams.length > 0) return true
-    const isRefused = isObject(error) && (error['code'] === -32601 || error['code'] === INVALID_PARAMS)
+    const isRefused =
+      isObject(error) && (error['code'] === CODES.METHOD_NOT_FOUND || error['code'] === CODES.INVALID_PARAMS)
     if (isRefused) this.#settle(() => false)
     else this.#timer = setTimeout(() => this.#renew(), this.#pauseMs).unref()
     this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_PAUSE_MS)
@@ -130,7 +123,8 @@ export class ModernListening {
       const granted = verdict(waiting)
       if (granted === undefined) this.#waiting.push(waiting)
       else if (granted) this.#ends.answer(resultMessage(waiting.id, {}))
-      else this.#ends.answer(errorMessage(waiting.id, INVALID_PARAMS, 'The server does not tell when this changes.'))
+      else
+        this.#ends.answer(errorMessage(waiting.id, CODES.INVALID_PARAMS, 'The server does not tell when this changes.'))
     }
   }
 }
@@ -152,7 +146,7 @@ export class ModernStreams {
     const abort = new AbortController()
     this.#open.set(id, abort)
     const onRequestStreamEnd = (): void => {
-      if (this.#open.has(id)) this.#onEnd(errorMessage(id, INTERNAL_ERROR, 'Ended.', { code: 'STREAM_ENDED' }))
+      if (this.#open.has(id)) this.#onEnd(errorMessage(id, CODES.INTERNAL_ERROR, 'Ended.', { code: 'STREAM_ENDED' }))
     }
     this.#ends
       .send(

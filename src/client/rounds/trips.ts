@@ -6,20 +6,19 @@
  * - The caller's cancellation reaches the leg under way, or the answerers. Progress of any leg reaches the caller.
  * - The caller gets one answer.
  */
-import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
+import { CODES, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import { type Answered, answerAll, pause } from '../questions/answerAll.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
 import { type InputRequired, pauseMs, readInputRequired } from '../questions/inputRequired.ts'
 import type { Questioner } from '../questions/dispatcher.ts'
 import { isLegId, type RoundCall, RoundCalls } from './call.ts'
-import type { SavedPlace } from '../suspend/savedCall.ts'
+import type { SavedPlace } from '../config/savedPlace.ts'
 import { declares, type SharedRounds } from './sharedRounds.ts'
 import { suspendCall } from '../suspend/suspend.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import {
   errorMessage,
-  INTERNAL_ERROR,
   paramsOf,
   requestSignalIn,
   resultMessage,
@@ -185,7 +184,7 @@ export class RoundTrips {
     const known = error instanceof ClientError ? error : undefined
     const sentence = known?.message ?? `A question of the server could not be answered. ${SEE_CAUSE}`
     const data = { code: known?.code ?? 'ANSWER_FAILED', cause: known === undefined ? error : known.cause } as const
-    this.#answer(call, errorMessage(call.callerId, INTERNAL_ERROR, sentence, data))
+    this.#answer(call, errorMessage(call.callerId, CODES.INTERNAL_ERROR, sentence, data))
   }
 
   #answer(call: RoundCall, message: WireMessage, extra?: unknown): void {

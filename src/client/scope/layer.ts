@@ -5,21 +5,12 @@
  * Which of several requests one belongs to, a transport does not tell. What comes on a stream that belongs to none is
  * seen by `scopeFetch`, one seam lower.
  */
-import { hasEnvelope, type RequestId } from '../../protocol/index.ts'
+import { CODES, hasEnvelope, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
 import { plainLine } from '../safeText.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
-import {
-  cancelledId,
-  errorMessage,
-  idKey,
-  INVALID_PARAMS,
-  isAnswer,
-  isRequest,
-  paramsOf,
-  type WireRequest,
-} from '../layer/message.ts'
+import { cancelledId, errorMessage, idKey, isAnswer, isRequest, paramsOf, type WireRequest } from '../layer/message.ts'
 
 /** A request that was refused. */
 export interface Refused {
@@ -39,7 +30,11 @@ export function scope(options: ScopeOptions = {}): Layer {
 }
 
 export function refusalOf({ id, method }: WireRequest): WireMessage {
-  return errorMessage(id, INVALID_PARAMS, `"${method}" may be sent only while a request of the client is under way.`)
+  return errorMessage(
+    id,
+    CODES.INVALID_PARAMS,
+    `"${method}" may be sent only while a request of the client is under way.`,
+  )
 }
 
 class Scope implements LayerHandlers {

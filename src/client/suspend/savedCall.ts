@@ -4,6 +4,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, metaOf } from '../../protocol/index.ts'
+import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
 import { readQuestion } from '../questions/kinds.ts'
 
@@ -11,14 +12,6 @@ import { readQuestion } from '../questions/kinds.ts'
 export const ASKING_METHODS = ['tools/call', 'prompts/get', 'resources/read'] as const
 
 export type AskingMethod = (typeof ASKING_METHODS)[number]
-
-/** Where a server is found again. */
-export interface SavedPlace {
-  /** A URL, a command with its arguments, or `file#name`. Null where the host knows without it. */
-  readonly target: string | readonly string[] | null
-  /** The folder a command is started in. */
-  readonly cwd?: string
-}
 
 export interface SavedCall extends SavedPlace {
   /** The version of this form. A reader refuses a newer one. */

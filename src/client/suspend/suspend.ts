@@ -12,15 +12,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from '../../protocol/index.ts'
+import type { SavedPlace } from '../config/savedPlace.ts'
 import type { Answerer } from '../questions/answerer.ts'
-import {
-  type AskingMethod,
-  lastingParams,
-  readSaved,
-  SAVED_VERSION,
-  type SavedCall,
-  type SavedPlace,
-} from './savedCall.ts'
+import { type AskingMethod, lastingParams, readSaved, SAVED_VERSION, type SavedCall } from './savedCall.ts'
 
 /** Where calls are put that wait. */
 export interface SavedStore {

@@ -2,7 +2,7 @@
  * What `getTask` and its kin ask of the layer, in the form of requests. So they bring along what each request of their
  * client says, and need not know the server's dialect. No server ever sees them.
  */
-import { isObject, type Json } from '../../protocol/index.ts'
+import { CODES, isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { TaskTalk } from './dialects.ts'
 import { taskFailure } from './failure.ts'
@@ -33,7 +33,7 @@ export async function runErrand(message: WireRequest, talk: TaskTalk, signal: Ab
 
 /** Over HTTP an unknown method may be told by the status alone. */
 function hasNoTasks(error: unknown): boolean {
-  return error instanceof ServerFault ? error.code === -32601 : httpStatusOf(error) === 404
+  return error instanceof ServerFault ? error.code === CODES.METHOD_NOT_FOUND : httpStatusOf(error) === 404
 }
 
 function noTasks(cause: unknown): ClientError {

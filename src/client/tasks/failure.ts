@@ -1,9 +1,9 @@
 /** Why a caller gets no result from its task, as the answer to its request. */
-import type { RequestId } from '../../protocol/index.ts'
+import { CODES, type RequestId } from '../../protocol/index.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
 import { ServerFault } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
-import { errorMessage, INTERNAL_ERROR } from '../layer/message.ts'
+import { errorMessage } from '../layer/message.ts'
 
 /** What the server said goes on as it came. With ours comes the id of the task, so that one can look at it later. */
 export function taskFailure(id: RequestId, error: unknown, taskId?: string): WireMessage {
@@ -13,7 +13,7 @@ export function taskFailure(id: RequestId, error: unknown, taskId?: string): Wir
     return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }
   }
   const { cause } = known
-  return errorMessage(id, INTERNAL_ERROR, known.message, {
+  return errorMessage(id, CODES.INTERNAL_ERROR, known.message, {
     code: known.code,
     ...(cause !== undefined && { cause }),
     ...(taskId !== undefined && { taskId }),
@@ -26,9 +26,7 @@ function clientErrorOf(error: unknown): ClientError | ServerFault {
     return new ClientError('TASK_UNREACHABLE', `The task cannot be followed. ${SEE_CAUSE}`, { cause: error })
   }
   if (error.isTimeout) return new ClientError('REQUEST_TIMED_OUT', error.message)
-  if (error.code !== HEADER_MISMATCH) return error
+  if (error.code !== CODES.HEADER_MISMATCH) return error
   const sentence = 'The server misses the header that names the task; give the transport "fetch: tasksFetch()".'
   return new ClientError('TASK_UNREACHABLE', sentence, { cause: error })
 }
-
-const HEADER_MISMATCH = -32020

@@ -2,9 +2,8 @@
  * One task, from where it is first seen to its end: looked at, told of, answered. Every way comes to an end: that of
  * the task, of its time, of the caller's patience; too many rounds or failures; or nobody wants to know any more.
  */
-import type { Json } from '../../protocol/index.ts'
+import { CODES, type Json } from '../../protocol/index.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
-import { INVALID_PARAMS } from '../layer/message.ts'
 import { isPassing, ServerFault } from '../layer/ownRequests.ts'
 import { type Answered, pause } from '../questions/answerAll.ts'
 import type { TaskTalk } from './dialects.ts'
@@ -155,7 +154,7 @@ export class Following {
       await this.#patiently((signal) => this.#talk.answer(answers, signal))
     } catch (error) {
       // It asks no more, or is gone: the next look tells.
-      if (!(error instanceof ServerFault) || error.code !== INVALID_PARAMS) throw error
+      if (!(error instanceof ServerFault) || error.code !== CODES.INVALID_PARAMS) throw error
     }
   }
 
@@ -176,7 +175,7 @@ export class Following {
       // What was told meanwhile is not older.
       return this.#takeNews() ?? task
     } catch (error) {
-      const isGone = error instanceof ServerFault && error.code === INVALID_PARAMS
+      const isGone = error instanceof ServerFault && error.code === CODES.INVALID_PARAMS
       if (isGone && this.#latest !== undefined && this.#time.isExpired(this.#latest)) {
         throw this.#time.overdue(this.#latest)
       }

@@ -2,16 +2,14 @@
  * Going on with a task from its id, in any process that reaches its server: with a connected client of either SDK that
  * has `tasks()` around its transport. Which dialect the server speaks is the layer's business.
  */
-import { isObject, type Json } from '../../protocol/index.ts'
-import { clientCode } from '../clientCode.ts'
-import { ClientError } from '../errors.ts'
+import { CODES, isObject, type Json, MAX_TIMER_MS } from '../../protocol/index.ts'
+import { clientCode, ClientError } from '../errors.ts'
 import { plainLine } from '../safeText.ts'
 import { type Given, responseTo } from '../questions/response.ts'
 import type { Task } from './task.ts'
 import { ERRANDS } from './controlRequest.ts'
 import { taskOf, ticketText } from './handle.ts'
 import { httpStatusOf } from '../layer/ownRequests.ts'
-import { LONGEST_MS } from '../timerMs.ts'
 
 /** A connected client of either SDK. */
 export interface TaskClient {
@@ -72,7 +70,7 @@ function tell(progress: unknown, onStatus: NonNullable<WatchOptions['onStatus']>
 async function send(client: TaskClient, method: string, params: Json, options: object): Promise<Json> {
   const request = { method, params } as never
   try {
-    const result = await client.request(request, ANY_RESULT as never, { timeout: LONGEST_MS, ...options } as never)
+    const result = await client.request(request, ANY_RESULT as never, { timeout: MAX_TIMER_MS, ...options } as never)
     return isObject(result) ? result : {}
   } catch (error) {
     if (isUnknownMethod(error) && method !== 'tools/call') throw layerMissing(error)
@@ -115,7 +113,7 @@ function listed(keys: readonly string[]): string {
 /** No server knows what is asked of the layer. */
 function isUnknownMethod(error: unknown): boolean {
   if (!isObject(error) || clientCode(error) !== undefined) return false
-  return error['code'] === -32601 || httpStatusOf(error) === 404
+  return error['code'] === CODES.METHOD_NOT_FOUND || httpStatusOf(error) === 404
 }
 
 function layerMissing(cause: unknown): ClientError {

@@ -3,7 +3,7 @@
  * When there are more of them, a new stream is opened, and the old one closed once the new one is there. A server that
  * has no such thing is asked for it once; then its tasks are looked at.
  */
-import { isObject, type Json, META } from '../../protocol/index.ts'
+import { CODES, isObject, type Json, META } from '../../protocol/index.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { readWholeTask, type Task } from './task.ts'
 import { httpStatusOf, isOwnId, optionsFor, ownId, type Sending, withEnvelope } from '../layer/ownRequests.ts'
@@ -165,4 +165,12 @@ export class TaskNews {
 }
 
 /** The server has no such method, or none for tasks. */
-const REFUSALS: ReadonlySet<unknown> = new Set([-32601, -32602, -32600, -32021, 400, 404, 405])
+const REFUSALS: ReadonlySet<unknown> = new Set([
+  CODES.METHOD_NOT_FOUND,
+  CODES.INVALID_PARAMS,
+  CODES.INVALID_REQUEST,
+  CODES.MISSING_CLIENT_CAPABILITY,
+  400,
+  404,
+  405,
+])

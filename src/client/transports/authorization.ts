@@ -27,6 +27,13 @@ export interface Authorizer extends OAuthClientProvider {
 /** A server that still refuses after so many flows will go on to. */
 const MAX_FLOWS = 2
 
+/** A token, or a function that gives the current one. */
+export type BearerToken = string | (() => string | Promise<string>)
+
+export function bearerFetch(bearer: BearerToken, fetch: FetchLike): FetchLike {
+  return async (url, init) => fetch(url, withToken(init, typeof bearer === 'string' ? bearer : await bearer()))
+}
+
 export function authorizedFetch(authorizer: Authorizer, serverUrl: string, fetch: FetchLike): FetchLike {
   let flow: Promise<void> | undefined
 

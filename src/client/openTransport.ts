@@ -1,0 +1,69 @@
+/**
+ * Opens the transport to a server, with what has to be done below the SDK's transports: `scope`, `tasks` and `echo`
+ * around `fetch`, or `echo` on the lines of a child process.
+ */
+import type { FetchLike, Transport } from '@modelcontextprotocol/client'
+import type { Address, CommandAddress, HttpAddress } from './config/address.ts'
+import { echoFetch } from './echo/fetch.ts'
+import { echoLines } from './echo/lines.ts'
+import type { Notice } from './notice.ts'
+import { scopeFetch } from './scope/fetch.ts'
+import { tasksFetch } from './tasks/fetch.ts'
+import { ChildTransport } from './transports/child.ts'
+import { type HttpOptions, httpTransport } from './transports/http.ts'
+import { lineReader } from './transports/lineReader.ts'
+
+export interface OpenTransportOptions extends Omit<HttpOptions, 'wrapFetch'> {
+  strictScope?: boolean
+  onNotice?: (notice: Notice) => void
+}
+
+export interface OpenTransport {
+  readonly address: Address
+  readonly transport: Transport
+  readonly isProcess: boolean
+  /** How the server's process ended, as the end of a sentence; undefined while it runs, and for HTTP. */
+  ended(): string | undefined
+  /** Ends the session of a session-era server. Does nothing where there is none. */
+  endSession(): Promise<void>
+}
+
+export function openTransport(address: Address, options: OpenTransportOptions): OpenTransport {
+  return 'url' in address ? openHttp(address, options) : openChild(address, options)
+}
+
+function openHttp(address: HttpAddress, options: OpenTransportOptions): OpenTransport {
+  const wrapFetch = (inner: FetchLike): FetchLike => wrapped(inner, options)
+  const transport = httpTransport(address, { ...options, wrapFetch })
+  return {
+    address,
+    transport,
+    isProcess: false,
+    ended: () => undefined,
+    endSession: () => transport.terminateSession(),
+  }
+}
+
+function wrapped(inner: FetchLike, { strictScope, onNotice }: OpenTransportOptions): FetchLike {
+  const fetch = tasksFetch(echoFetch(inner))
+  if (!strictScope) return fetch
+  return scopeFetch(fetch, { onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) })
+}
+
+/** A longer line on standard error is dropped. */
+const MAX_LOG_LINE_BYTES = 64 * 1024
+
+function openChild(address: CommandAddress, { onNotice }: OpenTransportOptions): OpenTransport {
+  const transport = new ChildTransport(address, echoLines())
+  transport.stderr.on(
+    'data',
+    lineReader((line) => onNotice?.({ kind: 'stderr', line }), MAX_LOG_LINE_BYTES),
+  )
+  return {
+    address,
+    transport,
+    isProcess: true,
+    ended: () => transport.ended,
+    endSession: () => Promise.resolve(),
+  }
+}
