@@ -7,14 +7,15 @@ import { Carrier } from './calls/carrier.ts'
 import { complete } from './calls/complete.ts'
 import { localBus } from './lifecycle/eventBus.ts'
 import { getPrompt } from './calls/getPrompt.ts'
-import { HttpDoor } from './http/endpoint.ts'
+import { Endpoint } from './http/endpoint.ts'
 import { LegacyHttp } from './legacy/http.ts'
 import { LegacyStreams } from './legacy/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { Load } from './lifecycle/load.ts'
 import { LoggerSlot } from './logger.ts'
-import { MultiRound } from './calls/rounds.ts'
+import { RoundRunner } from './calls/rounds.ts'
 import type { ServerIdentity, ServerOptions } from './options.ts'
+import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
 import { Pushes } from './legacy/push.ts'
 import { readResource } from './calls/readResource.ts'
@@ -22,8 +23,8 @@ import { Registry } from './catalog/registry.ts'
 import { Results } from './results.ts'
 import { Sessions } from './legacy/session.ts'
 import { sessionMethods } from './legacy/methods.ts'
-import { SessionNotes } from './legacy/sessionFacts.ts'
-import { StandaloneStreams } from './legacy/getStreams.ts'
+import { SessionFacts } from './legacy/sessionFacts.ts'
+import { GetStreams } from './legacy/getStreams.ts'
 import { Subscriptions } from './modern/subscriptions.ts'
 import type { TaskDesk } from './taskPort.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
@@ -85,7 +86,7 @@ export function assemble(options: ServerOptions) {
     watch: options.watch,
     logger: log,
   }
-  const rounds = new MultiRound({ ...limits, carrier, ledger, load, results, claimSeconds: 2 * maxCallSeconds })
+  const rounds = new RoundRunner({ ...limits, carrier, ledger, load, results, claimSeconds: 2 * maxCallSeconds })
   const calling: CallToolOptions = {
     registry,
     rounds,
@@ -103,8 +104,8 @@ export function assemble(options: ServerOptions) {
     knowsCallers: options.principal !== undefined,
   })
 
-  const notes = new SessionNotes(bus, clock)
-  const pipeline = new Pipeline({
+  const facts = new SessionFacts(bus, clock)
+  const calls: CallHandler = new Pipeline({
     registry,
     lists,
     results,
@@ -124,26 +125,26 @@ export function assemble(options: ServerOptions) {
       readResource: readResource(registry, rounds),
       complete: complete(registry, results),
     },
-    sessionMethods: sessionMethods({ registry, results, notes, identity, declaration, instructions, tasks }),
+    sessionMethods: sessionMethods({ registry, results, facts, identity, declaration, instructions, tasks }),
   })
 
   const streams = new LegacyStreams(sessionSealer)
-  const standalone = new StandaloneStreams(streams, notes, bus)
+  const getStreams = new GetStreams(streams, facts, bus)
   const pushes = new Pushes({ bus: options.bus, sealer: vault, store, ledger, ttlSeconds, clock, logger: log })
-  const sessions = new Sessions(sessionSealer, notes)
+  const sessions = new Sessions(sessionSealer, facts)
   const legacyHttp = new LegacyHttp({
-    pipeline,
+    calls,
     sessions,
-    notes,
+    facts,
     bus,
     streams,
-    standalone,
+    getStreams,
     pushes,
     logger: log,
     needsSession: declaration.isStateful,
   })
-  const door = new HttpDoor({
-    pipeline,
+  const door = new Endpoint({
+    calls,
     legacy: legacy ? legacyHttp : undefined,
     authenticate: toAuthenticate(options.principal),
     logger: log,
@@ -164,10 +165,10 @@ export function assemble(options: ServerOptions) {
     keyring,
     declaration,
     subscriptions,
-    standalone,
-    pipeline,
+    getStreams,
+    calls,
     pushes,
-    notes,
+    facts,
     door,
     legacy,
     documents: documentsOf(options),

@@ -1,31 +1,69 @@
+/** One client request as plain data, who sent it, the way back to them, and whoever can answer it. */
 import type { ClientCapabilities, Implementation, InputRequest, LoggingLevel } from '@modelcontextprotocol/client'
 import type { Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, RequestId } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 
-/** One client request on its way through the pipeline, whatever host it came by. */
-export interface Call {
+/**
+ * Answers calls, whatever host they came by: the pipeline of this server, or anything else that can stand behind the
+ * HTTP endpoint and standard input and output.
+ */
+export interface CallHandler {
+  /** Should not reject. Hosts answer a rejection with an internal error. */
+  answer(call: Call): Promise<CallAnswer>
+}
+
+export interface CallAnswer {
+  /** The whole response message. */
+  readonly body: string
+  /** The HTTP status, for hosts that have one. */
+  readonly status: number
+}
+
+/** The code of one method. Gives the text of a result, or throws. */
+export type Method = (call: Call) => string | Promise<string>
+
+/** Who sent a request. */
+export interface Caller {
+  readonly peer: Peer
+  readonly principal: Principal | undefined
+}
+
+/** One client request, whatever host it came by. */
+export interface Call extends Caller {
   readonly id: RequestId
   readonly method: string
   readonly params: Json
   readonly meta: Json
-  readonly peer: Peer
-  readonly principal: Principal | undefined
   readonly channel: Channel
   /** Absent where the transport has no headers. */
   readonly header: HeaderReader | undefined
-  /** Where this call goes on from, when it was begun elsewhere and brings its journal in a pushed question's answer. */
+  /** The journal to continue from, for a call that another process began and the answer to a pushed question brought here. */
   readonly revived?: Journal
-  /** Absent when nobody is listening. */
-  readonly notes?: CallNotes
+  /** Absent when no telemetry is registered. */
+  readonly observer?: CallObserver
 }
 
-/** What telemetry cannot see from outside. */
-export interface CallNotes {
+/** Told of what telemetry cannot see in the answer. */
+export interface CallObserver {
   /** The round ended with a question. */
   asked(): void
   /** The result says that the tool failed. */
   toolFailed(): void
+}
+
+/** The client of one request: what it said of itself, in the request's envelope or when its session began. */
+export interface Peer {
+  readonly era: Era
+  readonly version: string
+  readonly client: Implementation | undefined
+  readonly capabilities: ClientCapabilities
+  /** The lowest level of log messages to send; undefined sends none. */
+  readonly logLevel: LoggingLevel | undefined
+  /** The session-era session, where there is one. */
+  readonly session: string | undefined
+  /** Whether questions travel as `input_required` results; else they are pushed over the live connection. */
+  readonly takesInputRequired: boolean
 }
 
 /** The way back to the client that belongs to this request alone. */
@@ -34,33 +72,19 @@ export interface Channel {
   notify(method: string, params: Json): void
   /** Asks in place and waits for the answer (session era only). `carried` is the call, ready to be sealed with the request. */
   push?(request: InputRequest, carried: CarriedCall): Promise<unknown>
-  /** Lets the connection go without ending the stream; the client resumes it (session era only). */
+  /** Closes the connection without ending the stream; the client resumes it (session era only). */
   hangUp?(retryMs: number): void
   /** Takes progress where that is not a notification to the client: in a task. */
   progress?(progress: number, total: number | undefined, message: string | undefined): void
-  /** Ends the long answer of `subscriptions/listen` when the server goes away. */
+  /** Calls the listener when the client cancels the request or disconnects. */
   onCancel(listener: () => void): void
   readonly cancelled: boolean
 }
 
-/** What another instance needs to go on with a call from a pushed question. */
+/** What another instance needs to continue a call from a pushed question. */
 export interface CarriedCall {
   readonly key: string
   readonly id: string
   /** The journal as it is at the moment of asking. */
   readonly body: () => unknown
-}
-
-/** The other side of one request: what it said of itself, in its envelope or when its session began. */
-export interface Peer {
-  readonly era: Era
-  readonly version: string
-  readonly client: Implementation | undefined
-  readonly capabilities: ClientCapabilities
-  /** Log messages from this level up are wanted; undefined wants none. */
-  readonly logLevel: LoggingLevel | undefined
-  /** The session-era session, where there is one. */
-  readonly session: string | undefined
-  /** Whether questions travel as `input_required` results; else they are pushed over the live connection. */
-  readonly rounds: boolean
 }

@@ -13,7 +13,7 @@ import type {
   ToolHandler,
   ToolOptions,
 } from './catalog/definitions.ts'
-import { drainAll, type Host } from './lifecycle/drain.ts'
+import { drainAll, type DrainableHost } from './lifecycle/drain.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
 import { errorDetails } from './logger.ts'
 import { type FetchHandler, fetchHandler } from './http/fetch.ts'
@@ -35,7 +35,7 @@ export interface DrainOptions {
 
 export class Server {
   readonly #assembly: Assembly
-  readonly #hosts = new Set<Host>()
+  readonly #hosts = new Set<DrainableHost>()
   readonly #checks: GuardOptions
   #fetch: FetchHandler | undefined
   #drained: Promise<void> | undefined
@@ -189,11 +189,11 @@ export class Server {
   }
 
   async #drain(deadlineMs: number): Promise<void> {
-    const { load, subscriptions, standalone, tasks, logger } = this.#assembly
+    const { load, subscriptions, getStreams, tasks, logger } = this.#assembly
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
     const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
-    standalone.closeAll()
+    getStreams.closeAll()
     await Promise.all([drained, tasks?.drain(deadlineMs)])
     await tasks?.close()
     this.#ignoreTerm()

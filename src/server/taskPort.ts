@@ -64,7 +64,7 @@ export interface NewWork {
 
 /** What a run must know of the one who called. Plain JSON: it lies with the task. */
 export interface TaskCaller {
-  readonly peer: Omit<Peer, 'logLevel' | 'session' | 'rounds'>
+  readonly peer: Omit<Peer, 'logLevel' | 'session' | 'takesInputRequired'>
   readonly principal: Principal | undefined
   readonly meta: Json
 }

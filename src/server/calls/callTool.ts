@@ -17,7 +17,7 @@ import type { ToolEntry } from '../catalog/entries.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { ServerError } from '../errors.ts'
 import type { InputRequired } from '../handler/questions.ts'
-import type { MultiRound, Round } from './rounds.ts'
+import type { RoundRunner, Invocation } from './rounds.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { becoming, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
@@ -27,7 +27,7 @@ import { isExpected, toWireError } from '../wireErrors.ts'
 
 export interface CallToolOptions {
   readonly registry: Registry
-  readonly rounds: MultiRound
+  readonly rounds: RoundRunner
   readonly results: Results
   readonly exposeErrors: boolean
   readonly logger: () => Logger
@@ -82,7 +82,7 @@ export function playTool(options: CallToolOptions, limits: TaskRunOptions) {
     const call = callOf(work)
     const span = options.telemetry.start(call, true)
     if (span === undefined) return play(work, call)
-    const stretch = await span.run(() => play(work, { ...call, notes: span }))
+    const stretch = await span.run(() => play(work, { ...call, observer: span }))
     if (stretch.kind === 'asked') span.asked()
     if (stretch.kind === 'failed') span.fail(stretch.error.code)
     else span.end()
@@ -92,7 +92,7 @@ export function playTool(options: CallToolOptions, limits: TaskRunOptions) {
 
 type Finished = Exclude<ToolReturn, InputRequired>
 
-function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Round<Finished> {
+function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Invocation<Finished> {
   return {
     subject: { name: entry.name, args: call.params['arguments'] ?? {} },
     invoke: (ctx) => entry.handler(value, ctx),
@@ -156,7 +156,7 @@ function invalidOutput(sentence: string, issues?: string): ServerError {
 
 /** Tells telemetry when a result says that the tool failed. */
 function noted(call: Call, result: Json): Json {
-  if (result['isError'] === true) call.notes?.toolFailed()
+  if (result['isError'] === true) call.observer?.toolFailed()
   return result
 }
 

@@ -7,13 +7,13 @@
  *   that stands before the seal, and opens what it finds there under the same binding.
  * - Every mode opens what every other one gave out, as far as it has the store, so that a change of mode loses no call.
  */
-import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Journal, newJournal, nextRound, readJournal, writeJournal } from '../../journal/index.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import { type Binding, type CarryStore, digestOf, type Sealer, StateError } from '../../state/index.ts'
 import type { Call } from '../call.ts'
 import { errorDetails, type Logger } from '../logger.ts'
+import { bindingOf, newId, sealedWithin } from '../sealing.ts'
 import { ServerError } from '../errors.ts'
 
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client'
@@ -63,7 +63,7 @@ export class Carrier {
     const state = call.params['requestState']
     if (state === undefined) return newJournal(newId)
     if (typeof state !== 'string') throw new ProtocolError('PARAMS_INVALID', '"requestState" must be a string.')
-    const binding = bindingOf(call, subject)
+    const binding = callBinding(call, subject)
     const nameEnd = state.indexOf(NAME_END)
     const row = nameEnd < 0 ? undefined : state.slice(0, nameEnd)
     return this.#checked(this.#openBy(call, subject, binding, state.slice(nameEnd + 1), row), row)
@@ -103,7 +103,7 @@ export class Carrier {
 
   /** Puts the journal where it waits, and gives what the client sends back. */
   async save(call: Call, subject: Subject, journal: Journal): Promise<string> {
-    const binding = bindingOf(call, subject)
+    const binding = callBinding(call, subject)
     const begunAt = journal.begunAt ?? Math.floor(this.#options.clock() / 1000)
     const { id, round, ...rest } = nextRound(journal)
     const next = { id, round, body: writeJournal({ ...rest, id, round, begunAt }) }
@@ -211,33 +211,14 @@ interface Next {
   readonly body: unknown
 }
 
-/** Unguessable, and from a pool: asking the system for a few random bytes each time would cost more than a seal. */
-export function newId(): string {
-  return randomUUID().replaceAll('-', '')
-}
-
 /** Each round has its own row, so a round that is sent twice finds what it found the first time. */
 function rowName({ id, round }: { readonly id: string; readonly round: number }): string {
   return `${id}.${round}`
 }
 
-function bindingOf({ principal, method, peer }: Call, { name, args }: Subject): Binding {
-  return { principal: principal?.id, method, name, argumentsDigest: digestOf(args ?? {}), session: peer.session }
-}
-
-/** The token, or undefined when it would be too large. */
-export function sealedWithin(seal: () => string): string | undefined {
-  try {
-    return seal()
-  } catch (error) {
-    if (!(error instanceof StateError)) throw error
-    if (error.code === 'STATE_TOO_LARGE') return undefined
-    throw new ServerError(
-      'STATE_UNSEALABLE',
-      'What this call has to remember cannot be written as JSON, or nests too deep; give inputRequired plain data.',
-      { cause: error },
-    )
-  }
+/** Binds a state to its caller and to the call: other arguments or another tool do not open it. */
+function callBinding(call: Call, { name, args }: Subject): Binding {
+  return { ...bindingOf(call), method: call.method, name, argumentsDigest: digestOf(args ?? {}) }
 }
 
 function isPurpose(error: unknown): boolean {

@@ -3,11 +3,11 @@ import { isObject, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { PromptReturn } from '../catalog/definitions.ts'
 import type { InputRequired } from '../handler/questions.ts'
-import type { MultiRound } from './rounds.ts'
+import type { RoundRunner } from './rounds.ts'
 import type { Registry } from '../catalog/registry.ts'
 
 /** prompts/get: find the prompt, check its arguments, run a round of its handler. */
-export function getPrompt(registry: Registry, rounds: MultiRound) {
+export function getPrompt(registry: Registry, rounds: RoundRunner) {
   return async (call: Call): Promise<string> => {
     const { name, arguments: args = {} } = call.params
     const entry = typeof name === 'string' ? registry.prompts.get(name) : undefined

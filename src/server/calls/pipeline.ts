@@ -2,7 +2,7 @@
 import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from '../../protocol/index.ts'
 import { StateError } from '../../state/index.ts'
 import { type Declaration, serverCapabilities } from '../catalog/capabilities.ts'
-import type { Call } from '../call.ts'
+import type { Call, CallAnswer, CallHandler, Method } from '../call.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Lists, Listing } from '../catalog/lists.ts'
 import type { Load } from '../lifecycle/load.ts'
@@ -13,15 +13,6 @@ import type { Subscriptions } from '../modern/subscriptions.ts'
 import type { TaskDesk } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
-
-/** Gives the text of a result, or throws. */
-export type Method = (call: Call) => string | Promise<string>
-
-export interface Answer {
-  /** The whole response message. */
-  readonly body: string
-  readonly status: number
-}
 
 export interface PipelineOptions {
   readonly registry: Registry
@@ -43,7 +34,7 @@ export interface PipelineOptions {
   readonly sessionMethods: ReadonlyMap<string, Method>
 }
 
-export class Pipeline {
+export class Pipeline implements CallHandler {
   readonly #options: PipelineOptions
 
   constructor(options: PipelineOptions) {
@@ -51,27 +42,27 @@ export class Pipeline {
   }
 
   /** Never rejects: whatever happens becomes an answer. */
-  async answer(call: Call): Promise<Answer> {
+  async answer(call: Call): Promise<CallAnswer> {
     const { load, telemetry } = this.#options
-    const counts = call.method !== 'subscriptions/listen' // an open ear is no work
+    const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
     if (counts) load.enter()
     const method = this.#method(call)
     const span = telemetry.start(call, method !== undefined)
     try {
       this.#options.declaration.assertServed(call)
       if (method === undefined) throw unknownMethod(call)
-      const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, notes: span })))
+      const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, observer: span })))
       span?.end()
       return { status: 200, body: resultMessage(call.id, result) }
     } catch (error) {
       span?.fail(toWireError(error).code)
-      return this.fail(call, error)
+      return this.#fail(call, error)
     } finally {
       if (counts) load.leave()
     }
   }
 
-  fail(call: Pick<Call, 'id' | 'method' | 'peer'>, error: unknown): Answer {
+  #fail(call: Call, error: unknown): CallAnswer {
     const wire = toWireError(error)
     const code = (error as { code?: unknown } | undefined)?.code
     const logger = this.#options.logger()

@@ -3,7 +3,7 @@ import type { Call } from '../call.ts'
 import type { Context } from '../handler/context.ts'
 import type { ResourceOptions, ResourceReturn } from '../catalog/definitions.ts'
 import type { InputRequired } from '../handler/questions.ts'
-import type { MultiRound } from './rounds.ts'
+import type { RoundRunner } from './rounds.ts'
 import type { Registry } from '../catalog/registry.ts'
 
 interface Found {
@@ -12,7 +12,7 @@ interface Found {
 }
 
 /** resources/read: find the resource by address or template, run a round of its handler. */
-export function readResource(registry: Registry, rounds: MultiRound) {
+export function readResource(registry: Registry, rounds: RoundRunner) {
   return async (call: Call): Promise<string> => {
     const { uri } = call.params
     if (typeof uri !== 'string') throw new ProtocolError('PARAMS_INVALID', '"params.uri" must be a string.')

@@ -26,7 +26,7 @@ import type { Results } from '../results.ts'
 
 const MAX_ROUNDS_IN_PLACE = 64
 
-export interface MultiRoundOptions {
+export interface RoundRunnerOptions {
   readonly carrier: Carrier
   readonly ledger: Ledger
   readonly load: Load
@@ -40,7 +40,7 @@ export interface MultiRoundOptions {
 }
 
 /** What the three methods differ in. */
-export interface Round<T> {
+export interface Invocation<T> {
   readonly subject: Subject
   readonly invoke: (ctx: DetachableContext) => T | InputRequired | Promise<T | InputRequired>
   /** The result of a finished call. */
@@ -54,15 +54,15 @@ export interface Round<T> {
 /** Every outcome but a result. */
 type Unfinished = Exclude<Outcome<InputRequired>, { kind: 'complete' }> | { kind: 'complete'; value: InputRequired }
 
-export class MultiRound {
-  readonly #options: MultiRoundOptions
+export class RoundRunner {
+  readonly #options: RoundRunnerOptions
 
-  constructor(options: MultiRoundOptions) {
+  constructor(options: RoundRunnerOptions) {
     this.#options = options
   }
 
   /** Gives the text of the result. */
-  async play<T>(call: Call, round: Round<T>, state?: ClientState): Promise<string> {
+  async play<T>(call: Call, round: Invocation<T>, state?: ClientState): Promise<string> {
     assertResponses(call.params['inputResponses'])
     const opened = call.revived ?? this.#options.carrier.open(call, round.subject)
     const journal = opened instanceof Promise ? await opened : opened
@@ -89,7 +89,13 @@ export class MultiRound {
     return journal
   }
 
-  async #settle<T>(call: Call, round: Round<T>, journal: Journal, ctx: Context, outcome: Unfinished): Promise<string> {
+  async #settle<T>(
+    call: Call,
+    round: Invocation<T>,
+    journal: Journal,
+    ctx: Context,
+    outcome: Unfinished,
+  ): Promise<string> {
     switch (outcome.kind) {
       case 'complete':
         return this.#settleExplicit(call, round, journal, ctx, outcome.value)
@@ -108,14 +114,14 @@ export class MultiRound {
 
   async #settleExplicit<T>(
     call: Call,
-    round: Round<T>,
+    round: Invocation<T>,
     journal: Journal,
     ctx: Context,
     asked: InputRequired,
   ): Promise<string> {
     for (const request of asked.inputRequests.values()) assertAskable(call, request)
     journal.own = asked.requestState
-    if (call.peer.rounds) return this.#ask(call, round.subject, journal, ctx, asked.inputRequests)
+    if (call.peer.takesInputRequired) return this.#ask(call, round.subject, journal, ctx, asked.inputRequests)
     return this.play(await answeredInPlace(call, journal, asked.inputRequests), round, ctx.state)
   }
 
@@ -128,7 +134,7 @@ export class MultiRound {
   ): Promise<string> {
     const { carrier, results, maxRounds } = this.#options
     if (journal.round + 1 >= maxRounds) throw roundsExhausted(maxRounds)
-    call.notes?.asked()
+    call.observer?.asked()
     const stateless = requests.size > 0 && isBlank(journal)
     const requestState = stateless ? undefined : await carrier.save(call, subject, journal)
     return results.inputRequired(requests, requestState, call.peer, Context.stateMeta(ctx))
@@ -144,7 +150,7 @@ export class MultiRound {
       unwindMs,
       watch,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
-      push: call.peer.rounds ? undefined : (key, request) => pushOn(call, journal, key, request),
+      push: call.peer.takesInputRequired ? undefined : (key, request) => pushOn(call, journal, key, request),
       assertAskable: (request) => assertAskable(call, request),
       shedding: () => load.shedding(),
       later: setImmediate,

@@ -6,9 +6,9 @@ import type { TaskOptions } from '../catalog/definitions.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
 import type { Stretch, TaskWork } from '../taskPort.ts'
-import { type MultiRoundOptions, reports, type Round, roundsExhausted } from './rounds.ts'
+import { type RoundRunnerOptions, reports, type Invocation, roundsExhausted } from './rounds.ts'
 
-export type TaskRunOptions = Pick<MultiRoundOptions, 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger'>
+export type TaskRunOptions = Pick<RoundRunnerOptions, 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger'>
 
 /** The call that a task stands for: as if it had just come, from a client that can be asked but not spoken to. */
 export function callOf(work: TaskWork): Call {
@@ -19,7 +19,7 @@ export function callOf(work: TaskWork): Call {
     method: 'tools/call',
     params: { name: tool, arguments: args, inputResponses },
     meta: caller.meta,
-    peer: { ...caller.peer, logLevel: undefined, session: undefined, rounds: true },
+    peer: { ...caller.peer, logLevel: undefined, session: undefined, takesInputRequired: true },
     principal: caller.principal,
     channel: channelOf(work),
     header: undefined,
@@ -30,7 +30,7 @@ export function callOf(work: TaskWork): Call {
 export async function runTask<T>(
   work: TaskWork,
   call: Call,
-  round: Round<T>,
+  round: Invocation<T>,
   options: TaskRunOptions,
 ): Promise<Stretch> {
   const { journal } = work

@@ -12,11 +12,11 @@ import {
   readMessage,
 } from '../../protocol/index.ts'
 import type { Authenticate, Principal } from '../auth/authenticator.ts'
+import type { CallHandler } from '../call.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { AuthError } from '../errors.ts'
 import type { LegacyHttp } from '../legacy/http.ts'
 import { modernCall, ModernChannel } from '../modern/request.ts'
-import type { Pipeline } from '../calls/pipeline.ts'
 import { type Reply, refusal } from './reply.ts'
 import { errorMessage } from '../results.ts'
 import type { Sink } from './sink.ts'
@@ -39,8 +39,8 @@ export function readOnce<T>(body: T, read: (body: T) => unknown): () => unknown 
   }
 }
 
-export interface HttpDoorOptions {
-  readonly pipeline: Pipeline
+export interface EndpointOptions {
+  readonly calls: CallHandler
   /** Absent when only the stateless era is served. */
   readonly legacy: LegacyHttp | undefined
   readonly authenticate: Authenticate | undefined
@@ -50,10 +50,10 @@ export interface HttpDoorOptions {
 const ALLOW_ALL = 'POST, GET, DELETE'
 const ALLOW_MODERN = 'POST'
 
-export class HttpDoor {
-  readonly #options: HttpDoorOptions
+export class Endpoint {
+  readonly #options: EndpointOptions
 
-  constructor(options: HttpDoorOptions) {
+  constructor(options: EndpointOptions) {
     this.#options = options
   }
 
@@ -102,7 +102,7 @@ export class HttpDoor {
       if (message.kind === 'notification') return { status: 202 }
       this.#assertModern(message)
       const channel = new ModernChannel(sink, acceptsStream(header))
-      const { body, status } = await this.#options.pipeline.answer(modernCall({ message, header, principal, channel }))
+      const { body, status } = await this.#options.calls.answer(modernCall({ message, header, principal, channel }))
       return channel.finish(body) ? undefined : { status, body }
     } catch (error) {
       return this.#refuse(error, idOf(value))

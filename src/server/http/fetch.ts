@@ -4,7 +4,7 @@ import { parseBytes } from './body.ts'
 import { corsHeaders, preflightReply } from './cors.ts'
 import { documentReply } from './documents.ts'
 import { createGuard, isLocalHost } from './hostGuard.ts'
-import { type HttpDoor, readOnce } from './endpoint.ts'
+import { type Endpoint, readOnce } from './endpoint.ts'
 import type { HandlerOptions, HostParts } from './node.ts'
 import { type Reply, refusal } from './reply.ts'
 import type { Sink } from './sink.ts'
@@ -32,7 +32,7 @@ export function fetchHandler({ door, documents }: HostParts, options: HandlerOpt
   }
 }
 
-async function serve(door: HttpDoor, request: Request, header: HeaderReader, maxBytes: number): Promise<Response> {
+async function serve(door: Endpoint, request: Request, header: HeaderReader, maxBytes: number): Promise<Response> {
   const { method, signal } = request
   const preflight = preflightReply(method, header)
   if (preflight !== undefined) return toResponse(preflight)
@@ -55,7 +55,7 @@ const BODY_USED = 'The body was read before it came here; hand the request on un
 const EMPTY = Buffer.alloc(0)
 
 /** Resolves with the reply, or with the stream as soon as one is opened. */
-function answer(door: HttpDoor, request: Parameters<HttpDoor['handle']>[0], signal: AbortSignal): Promise<Response> {
+function answer(door: Endpoint, request: Parameters<Endpoint['handle']>[0], signal: AbortSignal): Promise<Response> {
   return new Promise((resolve) => {
     const sink = new FetchSink(resolve, signal)
     door

@@ -4,7 +4,7 @@ import type { HeaderReader } from '../../protocol/index.ts'
 import { parseBody, parseBytes } from './body.ts'
 import { corsHeaders, preflightReply } from './cors.ts'
 import { documentReply, type Documents } from './documents.ts'
-import { type HttpDoor, readOnce } from './endpoint.ts'
+import { type Endpoint, readOnce } from './endpoint.ts'
 import { createGuard, type GuardOptions, isLocalHost } from './hostGuard.ts'
 import { refusal, type Reply } from './reply.ts'
 import type { Sink } from './sink.ts'
@@ -21,7 +21,7 @@ type NodeRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
 export type NodeHandler = (req: NodeRequest, res: ServerResponse) => void
 
 export interface HostParts {
-  readonly door: HttpDoor
+  readonly door: Endpoint
   readonly documents: Documents
 }
 
@@ -50,14 +50,14 @@ export function nodeHandler(parts: HostParts, options: HandlerOptions, loopback?
 
 const BODY_READ = 'The body was read before it came here; hand it over as "body" of the request.'
 
-function serveOther(door: HttpDoor, req: NodeRequest, res: ServerResponse, header: HeaderReader): void {
+function serveOther(door: Endpoint, req: NodeRequest, res: ServerResponse, header: HeaderReader): void {
   const preflight = preflightReply(req.method, header)
   if (preflight !== undefined) send(res, preflight)
   else serve(door, req, res, header, () => undefined)
 }
 
 function serve(
-  door: HttpDoor,
+  door: Endpoint,
   req: IncomingMessage,
   res: ServerResponse,
   header: HeaderReader,

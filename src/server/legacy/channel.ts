@@ -2,9 +2,9 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { ScopeClosed } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
-import type { Call, CarriedCall, Channel } from '../call.ts'
+import type { Call, Caller, CarriedCall, Channel } from '../call.ts'
 import type { LegacyStream } from './stream.ts'
-import type { LegacyStreams, Owner } from './streams.ts'
+import type { LegacyStreams } from './streams.ts'
 import type { Pushes } from './push.ts'
 import { notificationMessage } from '../results.ts'
 import type { Sink } from '../http/sink.ts'
@@ -13,7 +13,7 @@ import { SSE_HEADERS } from '../http/sse.ts'
 export interface LegacyChannelOptions {
   readonly streams: LegacyStreams
   readonly pushes: Pushes
-  readonly owner: Owner
+  readonly caller: Caller
   /** The client's connection; or, for a call that was revived, the stream where its client waits or will come. */
   readonly way: Sink | LegacyStream
 }
@@ -100,8 +100,8 @@ export class LegacyChannel implements Channel {
 
   #open(): LegacyStream {
     if (this.#stream !== undefined) return this.#stream
-    const { streams, owner, way } = this.#options
-    const stream = this.#use(streams.begin(owner, 'call'))
+    const { streams, caller, way } = this.#options
+    const stream = this.#use(streams.begin(caller, 'call'))
     stream.connect(way as Sink, 0)
     return stream
   }

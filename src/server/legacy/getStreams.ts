@@ -1,31 +1,32 @@
 /** GET streams of sessions: change notifications only, never a question (RA-11). */
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import type { LegacyStream } from './stream.ts'
-import type { LegacyStreams, Owner, Place } from './streams.ts'
+import type { Caller } from '../call.ts'
+import type { LegacyStreams, StreamPosition } from './streams.ts'
 import { notificationMessage } from '../results.ts'
-import type { SessionNotes } from './sessionFacts.ts'
+import type { SessionFacts } from './sessionFacts.ts'
 import type { Sink } from '../http/sink.ts'
-import { newsFor } from '../modern/subscriptions.ts'
+import { notificationFor } from '../modern/subscriptions.ts'
 
-export class StandaloneStreams {
+export class GetStreams {
   readonly #streams: LegacyStreams
-  readonly #notes: SessionNotes
+  readonly #facts: SessionFacts
   /** The newest stream of each session: a message goes out on one of them only. */
   readonly #bySession = new Map<string, LegacyStream>()
 
-  constructor(streams: LegacyStreams, notes: SessionNotes, bus: EventBus) {
+  constructor(streams: LegacyStreams, facts: SessionFacts, bus: EventBus) {
     this.#streams = streams
-    this.#notes = notes
+    this.#facts = facts
     bus.subscribe((event) => this.#spread(event))
   }
 
-  open(owner: Owner, sink: Sink): void {
-    if (!sink.gone) this.#connect(owner, this.#streams.begin(owner, 'standalone'), sink, 0)
+  open(caller: Caller, sink: Sink): void {
+    if (!sink.gone) this.#connect(caller, this.#streams.begin(caller, 'standalone'), sink, 0)
   }
 
   /** A client comes back for what it missed and for what follows. */
-  resume(place: Place, owner: Owner, sink: Sink): void {
-    if (!sink.gone) this.#connect(owner, this.#streams.at(place, owner), sink, place.after)
+  resume(place: StreamPosition, caller: Caller, sink: Sink): void {
+    if (!sink.gone) this.#connect(caller, this.#streams.at(place, caller), sink, place.after)
   }
 
   close(session: string): void {
@@ -37,7 +38,7 @@ export class StandaloneStreams {
     for (const session of this.#bySession.keys()) this.close(session)
   }
 
-  #connect({ peer: { session } }: Owner, stream: LegacyStream, sink: Sink, after: number): void {
+  #connect({ peer: { session } }: Caller, stream: LegacyStream, sink: Sink, after: number): void {
     if (session === undefined) return
     this.#bySession.set(session, stream)
     stream.connect(sink, after)
@@ -52,14 +53,14 @@ export class StandaloneStreams {
     if (event.kind === 'session-ended') this.close(event.session)
     if (event.kind !== 'changed' && event.kind !== 'updated') return
     for (const [session, stream] of this.#bySession) {
-      const news = newsFor(event, this.#filterOf(session))
+      const news = notificationFor(event, this.#filterOf(session))
       if (news !== undefined) stream.send(notificationMessage(news.method, news.params))
     }
   }
 
   /** A session hears of every list, and of the resources it subscribed to. */
   #filterOf(session: string) {
-    const resourceSubscriptions = [...this.#notes.watchedBy(session)]
+    const resourceSubscriptions = [...this.#facts.watchedBy(session)]
     return {
       toolsListChanged: true,
       promptsListChanged: true,

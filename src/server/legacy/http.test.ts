@@ -7,18 +7,18 @@ import { LegacyHttp, type LegacyHttpOptions } from './http.ts'
 import { LegacyStreams } from './streams.ts'
 import type { RevivedCall } from './push.ts'
 import { Sessions } from './session.ts'
-import { SessionNotes } from './sessionFacts.ts'
+import { SessionFacts } from './sessionFacts.ts'
 import type { Sink } from '../http/sink.ts'
-import { StandaloneStreams } from './getStreams.ts'
+import { GetStreams } from './getStreams.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
 const failed: unknown[] = []
 const logger = { debug() {}, info() {}, warn() {}, error: (details: unknown) => void failed.push(details) }
 
-/** A door whose pipeline fails after it opened a stream, and where every answer revives a call. */
+/** A door whose handler fails after it opened a stream, and where every answer revives a call. */
 function broken() {
   const bus = localBus()
-  const notes = new SessionNotes(bus, Date.now)
+  const facts = new SessionFacts(bus, Date.now)
   const streams = new LegacyStreams(sealer)
   const revived = {
     id: 7,
@@ -28,24 +28,24 @@ function broken() {
     journal: { id: 'j' },
   }
   const parts = {
-    pipeline: {
+    calls: {
       answer: async ({ channel }: Call) => {
         channel.notify('notifications/message', {})
         throw new Error('secret')
       },
     },
     pushes: { take: async () => revived as unknown as RevivedCall, end: () => [] },
-    sessions: new Sessions(sealer, notes),
-    standalone: new StandaloneStreams(streams, notes, bus),
+    sessions: new Sessions(sealer, facts),
+    getStreams: new GetStreams(streams, facts, bus),
     bus,
-    notes,
+    facts,
     streams,
     logger: () => logger,
   }
   return { http: new LegacyHttp(parts as unknown as LegacyHttpOptions), streams }
 }
 
-test('a stream ends with an error where the pipeline itself fails', async () => {
+test('a stream ends with an error where the call handler fails', async () => {
   const texts: string[] = []
   const sink: Sink = {
     gone: false,
@@ -59,13 +59,15 @@ test('a stream ends with an error where the pipeline itself fails', async () => 
   expect(texts.slice(-2)).toEqual([expect.stringContaining('"Internal error."'), 'end'])
 })
 
-test('a revived call whose pipeline fails is reported, and its stream ends', async () => {
+test('a revived call whose handler fails is reported, and its stream ends', async () => {
   const { http, streams } = broken()
   const message: ResponseMessage = { kind: 'response', id: 'q', result: {}, error: undefined, state: undefined }
   const before = failed.length
   expect(await http.post(message, () => undefined, undefined, {} as Sink)).toEqual({ status: 202 })
   await new Promise((resolve) => setTimeout(resolve))
   expect(failed).toHaveLength(before + 1)
-  const owner = { peer: { version: '2025-06-18' }, principal: undefined } as unknown as Parameters<typeof streams.at>[1]
-  expect(streams.at({ kind: 'call', name: 'lost', after: 1 }, owner).isOver(1e9)).toBe(true)
+  const caller = { peer: { version: '2025-06-18' }, principal: undefined } as unknown as Parameters<
+    typeof streams.at
+  >[1]
+  expect(streams.at({ kind: 'call', name: 'lost', after: 1 }, caller).isOver(1e9)).toBe(true)
 })

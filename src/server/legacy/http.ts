@@ -10,8 +10,7 @@ import {
   type ResponseMessage,
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
-import type { Call } from '../call.ts'
-import type { Pipeline } from '../calls/pipeline.ts'
+import type { Call, CallHandler, Caller } from '../call.ts'
 import { SESSION_NEEDED } from '../catalog/capabilities.ts'
 import { ServerError } from '../errors.ts'
 import { refusal, type Reply } from '../http/reply.ts'
@@ -21,19 +20,19 @@ import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
 import { toWireError } from '../wireErrors.ts'
 import { LegacyChannel } from './channel.ts'
-import type { StandaloneStreams } from './getStreams.ts'
+import type { GetStreams } from './getStreams.ts'
 import type { Pushes, RevivedCall } from './push.ts'
 import { legacyPeer, type OpenSession, readHandshake, type Sessions, strangerPeer } from './session.ts'
-import type { SessionNotes } from './sessionFacts.ts'
-import type { LegacyStreams, Owner } from './streams.ts'
+import type { SessionFacts } from './sessionFacts.ts'
+import type { LegacyStreams } from './streams.ts'
 
 export interface LegacyHttpOptions {
-  readonly pipeline: Pipeline
+  readonly calls: CallHandler
   readonly sessions: Sessions
-  readonly notes: SessionNotes
+  readonly facts: SessionFacts
   readonly bus: EventBus
   readonly streams: LegacyStreams
-  readonly standalone: StandaloneStreams
+  readonly getStreams: GetStreams
   readonly pushes: Pushes
   readonly logger: () => Logger
   /** Whether requests outside a session are refused. */
@@ -63,16 +62,16 @@ export class LegacyHttp {
     if (message.kind === 'request' && message.method === 'initialize') {
       return this.#initialize(message, header, principal, sink)
     }
-    const owner = this.#owner(header, principal)
-    if ('status' in owner) return owner
+    const caller = this.#caller(header, principal)
+    if ('status' in caller) return caller
     switch (message.kind) {
       case 'request':
-        return this.#request(message, header, owner, sink)
+        return this.#request(message, header, caller, sink)
       case 'response':
-        return this.#response(message, owner)
+        return this.#response(message, caller)
       case 'notification':
         if (message.method === 'notifications/cancelled')
-          this.#live.cancel(owner.peer.session, message.params['requestId'])
+          this.#live.cancel(caller.peer.session, message.params['requestId'])
         return { status: 202 }
       default:
         return message satisfies never
@@ -82,12 +81,12 @@ export class LegacyHttp {
   /** A lost stream comes back, or the client listens for what belongs to no request. */
   get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Reply | undefined {
     if (!/text\/event-stream/i.test(header('accept') ?? '')) return refusal(406, 'Accept text/event-stream.')
-    const owner = this.#owner(header, principal)
-    if ('status' in owner) return owner
+    const caller = this.#caller(header, principal)
+    if ('status' in caller) return caller
     const lastEventId = header('last-event-id')
-    if (lastEventId !== undefined && lastEventId !== '') return this.#resume(lastEventId, owner, sink)
-    if (owner.peer.session === undefined) return NO_STREAM
-    this.#options.standalone.open(owner, sink)
+    if (lastEventId !== undefined && lastEventId !== '') return this.#resume(lastEventId, caller, sink)
+    if (caller.peer.session === undefined) return NO_STREAM
+    this.#options.getStreams.open(caller, sink)
     return undefined
   }
 
@@ -95,18 +94,18 @@ export class LegacyHttp {
     const session = this.#session(header, principal)
     if (session === undefined) return refusal(400, 'Say which session ends: the Mcp-Session-Id header is missing.')
     if ('status' in session) return session
-    this.#options.notes.end(session.id, session.expiresAt)
+    this.#options.facts.end(session.id, session.expiresAt)
     return { status: 204 }
   }
 
-  #resume(lastEventId: string, owner: Owner, sink: Sink): Reply | undefined {
-    const { streams, standalone } = this.#options
-    const place = streams.placeOf(lastEventId, owner)
+  #resume(lastEventId: string, caller: Caller, sink: Sink): Reply | undefined {
+    const { streams, getStreams } = this.#options
+    const place = streams.placeOf(lastEventId, caller)
     if (place.kind === 'standalone') {
-      standalone.resume(place, owner, sink)
+      getStreams.resume(place, caller, sink)
       return undefined
     }
-    const stream = streams.at(place, owner)
+    const stream = streams.at(place, caller)
     // The official clients come back again and again to a stream that ended without a result; this makes them stop.
     if (stream.isOver(place.after)) return NO_STREAM
     stream.connect(sink, place.after)
@@ -125,24 +124,29 @@ export class LegacyHttp {
     return { ...reply, headers: { 'mcp-session-id': this.#options.sessions.begin(handshake, principal) } }
   }
 
-  async #request(message: RequestMessage, header: HeaderReader, owner: Owner, sink: Sink): Promise<Reply | undefined> {
+  async #request(
+    message: RequestMessage,
+    header: HeaderReader,
+    caller: Caller,
+    sink: Sink,
+  ): Promise<Reply | undefined> {
     const { streams, pushes } = this.#options
-    const channel = new LegacyChannel({ streams, pushes, owner, way: sink })
-    const { body, status } = await this.#answer(message, owner, channel, { header })
+    const channel = new LegacyChannel({ streams, pushes, caller, way: sink })
+    const { body, status } = await this.#answer(message, caller, channel, { header })
     return channel.finish(body) ? undefined : { status, body }
   }
 
   async #answer(
     message: Pick<RevivedCall, 'id' | 'method' | 'params'>,
-    owner: Owner,
+    caller: Caller,
     channel: LegacyChannel,
     from: Pick<Call, 'header' | 'revived'>,
   ) {
     const { id, method, params } = message
-    const call = channel.serve({ id, method, params, meta: metaOf(params), ...owner, channel, ...from })
-    const leave = this.#live.enter(owner.peer.session, id, channel)
+    const call = channel.serve({ id, method, params, meta: metaOf(params), ...caller, channel, ...from })
+    const leave = this.#live.enter(caller.peer.session, id, channel)
     try {
-      return await this.#options.pipeline.answer(call)
+      return await this.#options.calls.answer(call)
     } catch (error) {
       // Nobody waits for a revived call here, and a stream that is open must end.
       this.#options.logger().error({ method, err: errorDetails(error) }, 'A request failed.')
@@ -152,20 +156,20 @@ export class LegacyHttp {
     }
   }
 
-  async #response(message: ResponseMessage, owner: Owner): Promise<Reply> {
+  async #response(message: ResponseMessage, caller: Caller): Promise<Reply> {
     const { pushes, streams, logger } = this.#options
-    const revived = await pushes.take(message, owner)
+    const revived = await pushes.take(message, caller)
     if (revived !== undefined) {
       const { name, position } = revived.stream
-      const channel = new LegacyChannel({ streams, pushes, owner, way: streams.takeOver(name, owner, position) })
+      const channel = new LegacyChannel({ streams, pushes, caller, way: streams.takeOver(name, caller, position) })
       logger().info({ method: revived.method }, 'A call that another process began goes on here.')
       const from = { header: undefined, revived: revived.journal }
-      void this.#answer(revived, owner, channel, from).then(({ body }) => channel.finish(body))
+      void this.#answer(revived, caller, channel, from).then(({ body }) => channel.finish(body))
     }
     return { status: 202 }
   }
 
-  #owner(header: HeaderReader, principal: Principal | undefined): Owner | Reply {
+  #caller(header: HeaderReader, principal: Principal | undefined): Caller | Reply {
     const version = header('mcp-protocol-version')
     if (version !== undefined && !isLegacyVersion(version))
       return refusal(400, 'That MCP-Protocol-Version has no sessions.')

@@ -1,20 +1,19 @@
 /** The methods that only the older revisions have. */
 import { isLogLevel, ProtocolError } from '../../protocol/index.ts'
-import type { Call } from '../call.ts'
+import type { Call, Method } from '../call.ts'
 import { type Declaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { ServerIdentity } from '../options.ts'
-import type { Method } from '../calls/pipeline.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { readHandshake } from './session.ts'
-import type { SessionNotes } from './sessionFacts.ts'
+import type { SessionFacts } from './sessionFacts.ts'
 import { MAX_URI_CHARS } from '../modern/subscriptions.ts'
 import type { TaskDesk } from '../taskPort.ts'
 
 export interface SessionMethodsOptions {
   readonly registry: Registry
   readonly results: Results
-  readonly notes: SessionNotes
+  readonly facts: SessionFacts
   readonly identity: ServerIdentity
   readonly declaration: Declaration
   readonly instructions: string | undefined
@@ -27,7 +26,7 @@ const EMPTY = '{}'
 export function sessionMethods({
   registry,
   results,
-  notes,
+  facts,
   identity,
   declaration,
   instructions,
@@ -52,7 +51,7 @@ export function sessionMethods({
       (call) => {
         const { level } = call.params
         if (!isLogLevel(level)) throw new ProtocolError('PARAMS_INVALID', '"params.level" must be a log level.')
-        if (call.peer.session !== undefined) notes.setLevel(call.peer.session, level)
+        if (call.peer.session !== undefined) facts.setLevel(call.peer.session, level)
         return EMPTY
       },
     ],
@@ -60,7 +59,7 @@ export function sessionMethods({
       'resources/subscribe',
       (call) => {
         const uri = watchedUri(call, registry)
-        if (call.peer.session !== undefined && !notes.watch(call.peer.session, uri)) throw tooManyWatched()
+        if (call.peer.session !== undefined && !facts.watch(call.peer.session, uri)) throw tooManyWatched()
         return EMPTY
       },
     ],
@@ -68,7 +67,7 @@ export function sessionMethods({
       'resources/unsubscribe',
       (call) => {
         const uri = watchedUri(call, registry)
-        if (call.peer.session !== undefined) notes.unwatch(call.peer.session, uri)
+        if (call.peer.session !== undefined) facts.unwatch(call.peer.session, uri)
         return EMPTY
       },
     ],

@@ -21,8 +21,8 @@ function process(options: Partial<PushesOptions> = {}): Pushes {
 
 const capabilities = { experimental: { 'dev.pannier/state-echo': {} } }
 const peer = { ...legacyPeer({ version: '2025-11-25', client: undefined, capabilities }), session: 's' }
-const owner = { peer, principal: undefined }
-const call = { ...owner, id: 1, method: 'tools/call', params: {} } as unknown as Call
+const caller = { peer, principal: undefined }
+const call = { ...caller, id: 1, method: 'tools/call', params: {} } as unknown as Call
 
 /** Asks under `key`; gives the question as sent and the answer to come. */
 async function ask(pushes: Pushes, key: string): Promise<{ question: Json; answer: Promise<unknown> }> {
@@ -45,8 +45,8 @@ describe('two questions of a process that is gone', () => {
     const [a, b] = [await ask(gone, 'a'), await ask(gone, 'b')]
     const pushes = process()
     const taken = await Promise.all([
-      pushes.take(answerTo(a.question, 'A'), owner),
-      pushes.take(answerTo(b.question, 'B'), owner),
+      pushes.take(answerTo(a.question, 'A'), caller),
+      pushes.take(answerTo(b.question, 'B'), caller),
     ])
     expect(taken).toMatchObject([{ id: 1, params: { inputResponses: { a: { roots: ['A'] } } } }, undefined])
     const carried = { id: 'call', key: 'b', body: () => ({}) }
@@ -57,9 +57,9 @@ describe('two questions of a process that is gone', () => {
   test('revive nothing once the call has ended where it went on', async () => {
     const { question } = await ask(process(), 'a')
     const pushes = process()
-    expect(await pushes.take(answerTo(question, 'A'), owner)).toBeDefined()
+    expect(await pushes.take(answerTo(question, 'A'), caller)).toBeDefined()
     pushes.end('call')
-    expect(await pushes.take(answerTo(question, 'A'), owner)).toBeUndefined()
+    expect(await pushes.take(answerTo(question, 'A'), caller)).toBeUndefined()
   })
 })
 
@@ -68,13 +68,13 @@ test('a call that ends takes its open questions with it, and a late answer to on
   const { question, answer } = await ask(pushes, 'a')
   expect(pushes.end('call')).toEqual([question['id']])
   await expect(answer).rejects.toThrow('The request has ended.')
-  expect(await pushes.take(answerTo(question, 'A'), owner)).toBeUndefined()
+  expect(await pushes.take(answerTo(question, 'A'), caller)).toBeUndefined()
 })
 
 test('instances that share a ledger revive a call once between them', async () => {
   const { question } = await ask(process(), 'a')
   const ledger = memoryLedger()
-  const takes = [process({ ledger }), process({ ledger })].map((pushes) => pushes.take(answerTo(question, 'A'), owner))
+  const takes = [process({ ledger }), process({ ledger })].map((pushes) => pushes.take(answerTo(question, 'A'), caller))
   expect((await Promise.all(takes)).filter(Boolean)).toHaveLength(1)
 })
 
@@ -83,7 +83,7 @@ test('what cannot travel or be stored is served by the process that asked', asyn
   for (const options of [{ sealer: createSealer({ ...sealing, maxBytes: 100 }) }, { store: broken }]) {
     const pushes = process(options)
     const { question, answer } = await ask(pushes, 'a')
-    await pushes.take(answerTo({ id: question['id'] }, 'A'), owner)
+    await pushes.take(answerTo({ id: question['id'] }, 'A'), caller)
     expect(await answer).toEqual({ roots: ['A'] })
   }
 })
@@ -146,14 +146,14 @@ test('a claim on a call outlives the states it guards', async () => {
   const claimed: number[] = []
   const inner = memoryLedger()
   const ledger = { ...inner, claim: (id: string, seconds: number) => (claimed.push(seconds), inner.claim(id, seconds)) }
-  await process({ ledger, ttlSeconds: 60 }).take(answerTo(question, 'A'), owner)
+  await process({ ledger, ttlSeconds: 60 }).take(answerTo(question, 'A'), caller)
   expect(claimed).toEqual([120])
 })
 
 test.each([
   ['from outside any session', 'a'.repeat(32), { peer: strangerPeer(undefined), principal: undefined }],
-  ['with a number for an id', 7, owner],
-  ['with an id that is none of ours', 'x'.repeat(100_000), owner],
+  ['with a number for an id', 7, caller],
+  ['with an id that is none of ours', 'x'.repeat(100_000), caller],
 ])('an answer %s troubles neither the store nor the bus', async (_, id, from) => {
   const asked: string[] = []
   const store = { put: async () => {}, get: async (name: string) => void asked.push(name), delete: async () => {} }

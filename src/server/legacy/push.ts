@@ -13,12 +13,11 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, readJournal, ScopeClosed } from '../../journal/index.ts'
 import type { Json, RequestId, ResponseMessage } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/index.ts'
-import { AskingCall, makeRoom } from './pushedCall.ts'
-import type { Call, CarriedCall } from '../call.ts'
-import { newId } from '../calls/carrier.ts'
+import { PushedCall, makeRoom } from './pushedCall.ts'
+import type { Call, Caller, CarriedCall } from '../call.ts'
+import { newId } from '../sealing.ts'
 import { errorDetails } from '../logger.ts'
 import type { EventBus } from '../lifecycle/eventBus.ts'
-import type { Owner } from './streams.ts'
 import { PushRelay } from './pushRelay.ts'
 import { bareResult, type PushState, PushStates, type PushStatesOptions, type PushStream } from './pushState.ts'
 
@@ -50,15 +49,15 @@ export class Pushes {
   readonly #options: PushesOptions
   readonly #states: PushStates
   readonly #relay: PushRelay | undefined
-  readonly #calls = new Map<string, AskingCall>()
-  readonly #askedBy = new Map<string, AskingCall>()
+  readonly #calls = new Map<string, PushedCall>()
+  readonly #askedBy = new Map<string, PushedCall>()
 
   constructor(options: PushesOptions) {
     this.#options = options
     this.#states = new PushStates(options)
     const { bus, sealer } = options
-    const ownerOf = (question: string) => this.#askedBy.get(question)?.ownerOf(question)
-    this.#relay = bus && new PushRelay({ bus, sealer, ownerOf, take: (response) => this.#takeRelayed(response) })
+    const callerOf = (question: string) => this.#askedBy.get(question)?.callerOf(question)
+    this.#relay = bus && new PushRelay({ bus, sealer, callerOf, take: (response) => this.#takeRelayed(response) })
   }
 
   /** Sends a question by `send` and waits for its answer. `stream` is where the result will go. */
@@ -82,20 +81,20 @@ export class Pushes {
     if (asking.over) throw new ScopeClosed(`The question "${key}"`)
     this.#makeRoomFor(asking, call) // again, for others may have come meanwhile
     this.#askedBy.set(question, asking)
-    const answer = asking.wait(question, { owner: call, key, stream, ttlSeconds: this.#options.ttlSeconds })
+    const answer = asking.wait(question, { caller: call, key, stream, ttlSeconds: this.#options.ttlSeconds })
     send(message)
     return answer
   }
 
   /** Takes an answer; gives the call to revive, if that is what it means. Throws when its state is not what was sent. */
-  async take(response: ResponseMessage, owner: Owner): Promise<RevivedCall | undefined> {
+  async take(response: ResponseMessage, caller: Caller): Promise<RevivedCall | undefined> {
     // ST-8: a state is validated wherever it comes back, also where its question still waits.
-    const echo = this.#states.readEcho(response, owner)
-    if (!isOurs(response, owner)) return this.#ignore('An answer came to a question that was never asked.')
-    if (this.#settleHere(response, owner)) return undefined
-    const state = echo ?? (await this.#states.readStored(response, owner))
+    const echo = this.#states.readEcho(response, caller)
+    if (!isOurs(response, caller)) return this.#ignore('An answer came to a question that was never asked.')
+    if (this.#settleHere(response, caller)) return undefined
+    const state = echo ?? (await this.#states.readStored(response, caller))
     const isHere = state !== undefined && this.#calls.has(state.call)
-    if (!isHere && (await this.#relay?.offer(response, owner))) return undefined
+    if (!isHere && (await this.#relay?.offer(response, caller))) return undefined
     if (state === undefined) return this.#ignore('An answer came to a question that nobody waits for.')
     const asking = this.#calls.get(state.call)
     return asking === undefined ? this.#revive(state, response) : this.#hear(asking, state, response)
@@ -110,7 +109,7 @@ export class Pushes {
     return asking.end()
   }
 
-  #makeRoomFor(asking: AskingCall, { params, peer: { session } }: Call): void {
+  #makeRoomFor(asking: PushedCall, { params, peer: { session } }: Call): void {
     if (asking.waits) return // it has its place
     asking.chars ||= JSON.stringify(params).length
     const { maxWaiting = 1000, maxWaitingPerSession = 100 } = this.#options
@@ -118,19 +117,19 @@ export class Pushes {
     makeRoom(this.#calls.values(), asking, session, limits)
   }
 
-  #enter(name: string, generation: number): AskingCall {
-    const asking = new AskingCall(name, generation, (question) => this.#forget(question))
+  #enter(name: string, generation: number): PushedCall {
+    const asking = new PushedCall(name, generation, (question) => this.#forget(question))
     this.#calls.set(name, asking)
     return asking
   }
 
   /** Whether the question waits here; its answer then goes on in place. */
-  #settleHere(response: ResponseMessage, owner: Owner): boolean {
+  #settleHere(response: ResponseMessage, caller: Caller): boolean {
     const question = String(response.id)
     const asking = this.#askedBy.get(question)
-    const asked = asking?.ownerOf(question)
+    const asked = asking?.callerOf(question)
     if (asking === undefined || asked === undefined) return false
-    if (isSameOwner(asked, owner)) asking.settle(question, response)
+    if (isSameCaller(asked, caller)) asking.settle(question, response)
     else this.#ignore('An answer came from another session than the question went to.')
     return true
   }
@@ -146,7 +145,7 @@ export class Pushes {
     return true
   }
 
-  #hear(asking: AskingCall, { generation, key }: PushState, response: ResponseMessage): undefined {
+  #hear(asking: PushedCall, { generation, key }: PushState, response: ResponseMessage): undefined {
     const ofEarlierProcess = generation < asking.generation
     if (!ofEarlierProcess || !asking.hear(key, response)) this.#ignore('An answer came twice.')
   }
@@ -192,10 +191,10 @@ export class Pushes {
 }
 
 /** Only sessions are asked, and by ids of one form; anything else need not be looked for elsewhere. */
-function isOurs({ id }: ResponseMessage, { peer }: Owner): boolean {
+function isOurs({ id }: ResponseMessage, { peer }: Caller): boolean {
   return peer.session !== undefined && typeof id === 'string' && QUESTION_ID.test(id)
 }
 
-function isSameOwner(a: Owner, b: Owner): boolean {
+function isSameCaller(a: Caller, b: Caller): boolean {
   return a.peer.session === b.peer.session && a.principal?.id === b.principal?.id
 }

@@ -5,14 +5,15 @@
 import { isObject, type ResponseMessage } from '../../protocol/index.ts'
 import { type Sealer, StateError } from '../../state/index.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import type { Owner } from './streams.ts'
-import { bareResult, bindingOf } from './pushState.ts'
+import type { Caller } from '../call.ts'
+import { bareResult } from './pushState.ts'
+import { bindingOf } from '../sealing.ts'
 
 export interface PushRelayOptions {
   readonly bus: EventBus
   readonly sealer: Sealer
   /** Whose question waits here, if it does. */
-  readonly ownerOf: (question: string) => Owner | undefined
+  readonly callerOf: (question: string) => Caller | undefined
   /** Goes on with an answer; false when it must not. */
   readonly take: (response: ResponseMessage) => Promise<boolean>
 }
@@ -30,11 +31,11 @@ export class PushRelay {
   }
 
   /** Offers an answer to the other instances; tells whether one of them took it. */
-  offer(response: ResponseMessage, owner: Owner): Promise<boolean> {
+  offer(response: ResponseMessage, caller: Caller): Promise<boolean> {
     const { bus, sealer } = this.#options
     const question = String(response.id)
     const body = { result: bareResult(response), error: response.error }
-    const answer = sealer.seal('push', bindingOf(owner), { id: sealId(question), body })
+    const answer = sealer.seal('push', bindingOf(caller), { id: sealId(question), body })
     return new Promise((resolve) => {
       const settle = (taken: boolean): void => {
         clearTimeout(timer)
@@ -50,9 +51,9 @@ export class PushRelay {
   #hear(event: ServerEvent): void {
     if (event.kind === 'answer-taken') this.#offers.get(event.question)?.(true)
     if (event.kind !== 'answered') return
-    const { bus, ownerOf, take } = this.#options
-    const owner = ownerOf(event.question)
-    const response = owner && this.#open(event.question, event.answer, owner)
+    const { bus, callerOf, take } = this.#options
+    const caller = callerOf(event.question)
+    const response = caller && this.#open(event.question, event.answer, caller)
     if (response === undefined) return
     void take(response).then((taken) => {
       if (taken) bus.publish({ kind: 'answer-taken', question: event.question })
@@ -60,9 +61,9 @@ export class PushRelay {
   }
 
   /** The answer, or undefined when it is not one to this question from this session. */
-  #open(question: string, answer: string, owner: Owner): ResponseMessage | undefined {
+  #open(question: string, answer: string, caller: Caller): ResponseMessage | undefined {
     try {
-      const { id, body } = this.#options.sealer.open('push', bindingOf(owner), answer)
+      const { id, body } = this.#options.sealer.open('push', bindingOf(caller), answer)
       if (id !== sealId(question) || !isObject(body)) return undefined
       const { result, error } = body as Pick<ResponseMessage, 'result' | 'error'>
       return { kind: 'response', id: question, result, error, state: undefined }

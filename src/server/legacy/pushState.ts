@@ -13,10 +13,9 @@ import {
   type ResponseMessage,
 } from '../../protocol/index.ts'
 import { type CarryStore, type Sealer, StateError } from '../../state/index.ts'
-import type { Call, CarriedCall } from '../call.ts'
-import { sealedWithin } from '../calls/carrier.ts'
+import type { Call, Caller, CarriedCall } from '../call.ts'
+import { bindingOf, sealedWithin } from '../sealing.ts'
 import { errorDetails, type Logger } from '../logger.ts'
-import type { Owner } from './streams.ts'
 
 /** The call as it was when it asked. */
 export interface PushState {
@@ -56,7 +55,7 @@ export class PushStates {
   }
 
   /** Whether the questions of this client carry a state. */
-  carries({ peer }: Owner): boolean {
+  carries({ peer }: Caller): boolean {
     return this.#options.store !== undefined || echoPlace(peer.capabilities) !== undefined
   }
 
@@ -79,15 +78,15 @@ export class PushStates {
   }
 
   /** What the echo in an answer holds, undefined when there is none. Throws when it is not what was sent. */
-  readEcho(response: ResponseMessage, owner: Owner): PushState | undefined {
+  readEcho(response: ResponseMessage, caller: Caller): PushState | undefined {
     const state = echoed(response)
-    return state === undefined ? undefined : this.#open(state, response, owner)
+    return state === undefined ? undefined : this.#open(state, response, caller)
   }
 
   /** What the store holds for an answer that came without its state. */
-  async readStored(response: ResponseMessage, owner: Owner): Promise<PushState | undefined> {
+  async readStored(response: ResponseMessage, caller: Caller): Promise<PushState | undefined> {
     const state = await this.#options.store?.get(String(response.id))
-    return state === undefined ? undefined : this.#open(state, response, owner)
+    return state === undefined ? undefined : this.#open(state, response, caller)
   }
 
   /** The question is answered, or its call is over. */
@@ -115,8 +114,8 @@ export class PushStates {
     return this.#options.sealer.seal('push', bindingOf(call), { id, body: state })
   }
 
-  #open(state: string, response: ResponseMessage, owner: Owner): PushState {
-    const { id, body } = this.#options.sealer.open('push', bindingOf(owner), state)
+  #open(state: string, response: ResponseMessage, caller: Caller): PushState {
+    const { id, body } = this.#options.sealer.open('push', bindingOf(caller), state)
     if (id !== response.id) throw new StateError('STATE_TAMPERED', 'The state belongs to another question.')
     return body as PushState
   }
@@ -150,8 +149,4 @@ function echoed({ state, result }: ResponseMessage): string | undefined {
   const found = state ?? (isObject(meta) ? meta[ECHO_META_KEY] : undefined)
   if (found === undefined || typeof found === 'string') return found
   throw new StateError('STATE_MALFORMED', 'The state is not the string that was sent.')
-}
-
-export function bindingOf({ principal, peer }: Owner) {
-  return { principal: principal?.id, session: peer.session }
 }

@@ -1,11 +1,11 @@
 /** A call that pushed questions, or goes on here from an answer to one: what it waits for, and what it already has. */
 import type { Json, RequestId, ResponseMessage } from '../../protocol/index.ts'
 import { ServerError } from '../errors.ts'
-import type { Owner } from './streams.ts'
+import type { Caller } from '../call.ts'
 import { bareResult, type PushStream } from './pushState.ts'
 
 interface Waiting {
-  readonly owner: Owner
+  readonly caller: Caller
   readonly stream: PushStream
   readonly key: string
   readonly resolve: (response: unknown) => void
@@ -13,13 +13,13 @@ interface Waiting {
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-export interface WaitOptions extends Pick<Waiting, 'owner' | 'key' | 'stream'> {
+export interface WaitOptions extends Pick<Waiting, 'caller' | 'key' | 'stream'> {
   readonly ttlSeconds: number
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-export class AskingCall {
+export class PushedCall {
   readonly name: string
   /** How many processes had worked on the call before. */
   generation: number
@@ -44,8 +44,8 @@ export class AskingCall {
   }
 
   /** Whom an open question went to. */
-  ownerOf(question: string): Owner | undefined {
-    return this.#open.get(question)?.owner
+  callerOf(question: string): Caller | undefined {
+    return this.#open.get(question)?.caller
   }
 
   get waits(): boolean {
@@ -53,7 +53,7 @@ export class AskingCall {
   }
 
   waitsFor(session: string | undefined): boolean {
-    return [...this.#open.values()].some(({ owner }) => owner.peer.session === session)
+    return [...this.#open.values()].some(({ caller }) => caller.peer.session === session)
   }
 
   /** Whether nobody is there to be asked. */
@@ -61,12 +61,12 @@ export class AskingCall {
     return [...this.#open.values()].every(({ stream }) => !stream.connected)
   }
 
-  wait(question: string, { owner, key, stream, ttlSeconds }: WaitOptions): Promise<unknown> {
+  wait(question: string, { caller, key, stream, ttlSeconds }: WaitOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const late = (): void => this.#close(question)?.reject(unanswered('The client did not answer in time.'))
       const timer = setTimeout(late, Math.min(ttlSeconds * 1000, LONGEST_TIMER_MS))
       timer.unref()
-      this.#open.set(question, { owner, key, stream, resolve, reject, timer })
+      this.#open.set(question, { caller, key, stream, resolve, reject, timer })
     })
   }
 
@@ -133,8 +133,8 @@ export interface WaitingLimits {
  * all the clients are there. A lost connection ends no call in this era, so without a limit calls would pile up.
  */
 export function makeRoom(
-  calls: Iterable<AskingCall>,
-  newcomer: AskingCall,
+  calls: Iterable<PushedCall>,
+  newcomer: PushedCall,
   session: string | undefined,
   limits: WaitingLimits,
 ): void {

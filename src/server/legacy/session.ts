@@ -14,10 +14,10 @@ import {
 } from '../../protocol/index.ts'
 import { type Sealer, StateError } from '../../state/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
-import { newId } from '../calls/carrier.ts'
+import { newId } from '../sealing.ts'
 import { ServerError } from '../errors.ts'
 import type { Peer } from '../call.ts'
-import type { SessionNotes } from './sessionFacts.ts'
+import type { SessionFacts } from './sessionFacts.ts'
 
 /** What `initialize` agreed on. */
 export interface Handshake {
@@ -33,11 +33,11 @@ export interface OpenSession extends Handshake {
 
 export class Sessions {
   readonly #sealer: Sealer
-  readonly #notes: SessionNotes
+  readonly #facts: SessionFacts
 
-  constructor(sealer: Sealer, notes: SessionNotes) {
+  constructor(sealer: Sealer, facts: SessionFacts) {
     this.#sealer = sealer
-    this.#notes = notes
+    this.#facts = facts
   }
 
   /** Gives the session id of a new session. */
@@ -59,7 +59,7 @@ export class Sessions {
     try {
       const { id, body, expiresAt } = this.#sealer.open('session', { principal: principal?.id }, token)
       const [version, client, capabilities] = body as [string, Implementation | null, ClientCapabilities]
-      if (!this.#notes.isEnded(id)) return { id, expiresAt, version, client: client ?? undefined, capabilities }
+      if (!this.#facts.isEnded(id)) return { id, expiresAt, version, client: client ?? undefined, capabilities }
     } catch (error) {
       if (!(error instanceof StateError)) throw error
     }
@@ -67,7 +67,7 @@ export class Sessions {
   }
 
   peerOf(session: OpenSession): Peer {
-    return { ...legacyPeer(session), session: session.id, logLevel: this.#notes.levelOf(session.id) }
+    return { ...legacyPeer(session), session: session.id, logLevel: this.#facts.levelOf(session.id) }
   }
 }
 
@@ -87,7 +87,7 @@ export function legacyPeer({ version, client, capabilities }: Handshake): Peer {
     capabilities,
     logLevel: undefined,
     session: undefined,
-    rounds: understandsRounds(capabilities),
+    takesInputRequired: understandsRounds(capabilities),
   }
 }
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { localBus } from '../lifecycle/eventBus.ts'
-import { SessionNotes } from './sessionFacts.ts'
+import { SessionFacts } from './sessionFacts.ts'
 
-const notes = () => new SessionNotes(localBus(), Date.now)
+const facts = () => new SessionFacts(localBus(), Date.now)
 const address = (number: number) => `x://${number}/`.padEnd(2048, '.')
 
 test('a session watches only so many characters, and may go on when it gave some back', () => {
-  const noted = notes()
+  const noted = facts()
   const watched = Array.from({ length: 40 }, (_, number) => noted.watch('s', address(number)))
   expect(watched.filter(Boolean)).toHaveLength(32)
   expect(noted.watch('s', address(3))).toBe(true) // it does already
@@ -16,7 +16,7 @@ test('a session watches only so many characters, and may go on when it gave some
 })
 
 test('all sessions together watch only so many characters, and the oldest are forgotten first', () => {
-  const noted = notes()
+  const noted = facts()
   for (let session = 0; session < 1030; session++) {
     for (let number = 0; number < 32; number++) noted.watch(`s${session}`, address(number))
   }

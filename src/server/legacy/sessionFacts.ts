@@ -5,7 +5,7 @@
 import type { LoggingLevel } from '@modelcontextprotocol/client'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 
-interface Notes {
+interface Facts {
   level: LoggingLevel
   readonly watched: Set<string>
   watchedChars: number
@@ -22,10 +22,10 @@ const MAX_ALL_WATCHED_CHARS = 64 * 1024 * 1024
 // again for whoever still holds their ids: DELETE is good manners here and no revocation. Revoke at the authenticator.
 const MAX_ENDED = 100_000
 
-export class SessionNotes {
+export class SessionFacts {
   readonly #bus: EventBus
   readonly #clock: () => number
-  readonly #notes = new Map<string, Notes>()
+  readonly #facts = new Map<string, Facts>()
   readonly #ended = new Map<string, number>()
   #watchedChars = 0
 
@@ -40,11 +40,11 @@ export class SessionNotes {
   }
 
   levelOf(session: string): LoggingLevel {
-    return this.#notes.get(session)?.level ?? FIRST_LEVEL
+    return this.#facts.get(session)?.level ?? FIRST_LEVEL
   }
 
   watchedBy(session: string): ReadonlySet<string> {
-    return this.#notes.get(session)?.watched ?? new Set()
+    return this.#facts.get(session)?.watched ?? new Set()
   }
 
   end(session: string, expiresAt: number): void {
@@ -74,33 +74,33 @@ export class SessionNotes {
   #hear(event: ServerEvent): void {
     if (event.kind === 'session-ended') this.#forget(event.session, event.expiresAt)
     if (event.kind !== 'session-noted') return
-    const notes = this.#notesOf(event.session)
+    const facts = this.#factsOf(event.session)
     const { note } = event
-    if ('level' in note) notes.level = note.level as LoggingLevel
-    else if ('subscribe' in note) this.#add(notes, note.subscribe)
-    else if ('unsubscribe' in note && notes.watched.delete(note.unsubscribe))
-      this.#count(notes, -note.unsubscribe.length)
+    if ('level' in note) facts.level = note.level as LoggingLevel
+    else if ('subscribe' in note) this.#add(facts, note.subscribe)
+    else if ('unsubscribe' in note && facts.watched.delete(note.unsubscribe))
+      this.#count(facts, -note.unsubscribe.length)
   }
 
-  #add(notes: Notes, uri: string): void {
-    const isFull = notes.watched.size >= MAX_WATCHED || notes.watchedChars + uri.length > MAX_WATCHED_CHARS
-    if (isFull || notes.watched.has(uri)) return
-    notes.watched.add(uri)
-    this.#count(notes, uri.length)
-    for (const [oldest, { watchedChars }] of this.#notes) {
+  #add(facts: Facts, uri: string): void {
+    const isFull = facts.watched.size >= MAX_WATCHED || facts.watchedChars + uri.length > MAX_WATCHED_CHARS
+    if (isFull || facts.watched.has(uri)) return
+    facts.watched.add(uri)
+    this.#count(facts, uri.length)
+    for (const [oldest, { watchedChars }] of this.#facts) {
       if (this.#watchedChars <= MAX_ALL_WATCHED_CHARS) break
       if (watchedChars > 0) this.#drop(oldest)
     }
   }
 
-  #count(notes: Notes, chars: number): void {
-    notes.watchedChars += chars
+  #count(facts: Facts, chars: number): void {
+    facts.watchedChars += chars
     this.#watchedChars += chars
   }
 
   #drop(session: string): void {
-    this.#watchedChars -= this.#notes.get(session)?.watchedChars ?? 0
-    this.#notes.delete(session)
+    this.#watchedChars -= this.#facts.get(session)?.watchedChars ?? 0
+    this.#facts.delete(session)
   }
 
   #forget(session: string, expiresAt: number): void {
@@ -114,13 +114,13 @@ export class SessionNotes {
     this.#ended.set(session, expiresAt)
   }
 
-  #notesOf(session: string): Notes {
-    const known = this.#notes.get(session)
+  #factsOf(session: string): Facts {
+    const known = this.#facts.get(session)
     if (known !== undefined) return known
-    const fresh: Notes = { level: FIRST_LEVEL, watched: new Set(), watchedChars: 0 }
-    this.#notes.set(session, fresh)
-    for (const oldest of this.#notes.keys()) {
-      if (this.#notes.size <= MAX_SESSIONS) break
+    const fresh: Facts = { level: FIRST_LEVEL, watched: new Set(), watchedChars: 0 }
+    this.#facts.set(session, fresh)
+    for (const oldest of this.#facts.keys()) {
+      if (this.#facts.size <= MAX_SESSIONS) break
       this.#drop(oldest)
     }
     return fresh

@@ -7,7 +7,7 @@ import type { Sink } from '../http/sink.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
 const peer = { ...legacyPeer({ version: '2025-06-18', client: undefined, capabilities: {} }), session: 's' }
-const owner = { peer, principal: undefined }
+const caller = { peer, principal: undefined }
 const MB = 1024 * 1024
 
 function sinkOf(texts: string[], gone = false): Sink {
@@ -25,7 +25,7 @@ const message = (letter: string, chars: number) => letter.repeat(chars)
 
 describe('for a client that comes back', () => {
   test('a stream keeps the newest million characters, and the newest message whatever its size', () => {
-    const stream = new LegacyStreams(sealer).begin(owner, 'call')
+    const stream = new LegacyStreams(sealer).begin(caller, 'call')
     for (const letter of ['a', 'b', 'c', 'd']) stream.send(message(letter, 0.3 * MB))
     expect(keptBy(stream)).toBe('bcd')
     stream.send(message('e', 2 * MB))
@@ -34,7 +34,7 @@ describe('for a client that comes back', () => {
 
   test('all streams together keep 64 million, and the oldest forget first', () => {
     const streams = new LegacyStreams(sealer)
-    const all = Array.from({ length: 70 }, () => streams.begin(owner, 'call'))
+    const all = Array.from({ length: 70 }, () => streams.begin(caller, 'call'))
     for (const stream of all) stream.send(message('m', 0.99 * MB))
     const kept = all.map(keptBy)
     expect([kept[0], kept.at(-1)]).toEqual(['', 'm'])
@@ -44,9 +44,9 @@ describe('for a client that comes back', () => {
 
   test('what a stream no longer keeps makes room for others', () => {
     const streams = new LegacyStreams(sealer)
-    const first = streams.begin(owner, 'call')
+    const first = streams.begin(caller, 'call')
     first.send('first')
-    const busy = streams.begin(owner, 'call')
+    const busy = streams.begin(caller, 'call')
     for (let count = 0; count < 200; count++) busy.send(message('m', 0.9 * MB))
     expect(keptBy(first)).toBe('f')
   })
@@ -56,19 +56,19 @@ test('a stream for which there is no room tells the call it belongs to, and one 
   const streams = new LegacyStreams(sealer)
   const told: string[] = []
   const [connected, lost] = ['connected', 'lost'].map((name) => {
-    const stream = streams.begin(owner, 'call')
+    const stream = streams.begin(caller, 'call')
     stream.onGivenUp = () => told.push(name)
     return stream
   })
   connected?.connect(sinkOf([]), 0)
-  for (let count = 0; count < 9999; count++) streams.begin(owner, 'call')
+  for (let count = 0; count < 9999; count++) streams.begin(caller, 'call')
   expect(told).toEqual(['lost'])
   lost?.send('late')
   expect(lost && keptBy(lost)).toBe('')
 })
 
 test('a stream does not settle with a client that has gone', () => {
-  const stream = new LegacyStreams(sealer).begin(owner, 'call')
+  const stream = new LegacyStreams(sealer).begin(caller, 'call')
   const texts: string[] = []
   stream.connect(sinkOf(texts, true), 0)
   expect([stream.connected, texts]).toEqual([false, []])

@@ -1,21 +1,15 @@
 /** The session-era streams of this instance, by their sealed names. */
 import { ProtocolError } from '../../protocol/index.ts'
 import { type Sealer, StateError } from '../../state/index.ts'
-import type { Principal } from '../auth/authenticator.ts'
-import { newId } from '../calls/carrier.ts'
+import { bindingOf, newId } from '../sealing.ts'
 import { LegacyStream } from './stream.ts'
-import type { Peer } from '../call.ts'
-
-export interface Owner {
-  readonly peer: Peer
-  readonly principal: Principal | undefined
-}
+import type { Caller } from '../call.ts'
 
 /** Whether a stream answers a call, or carries what belongs to none. */
 export type StreamKind = 'call' | 'standalone'
 
 /** Where in which stream a client was when it lost the connection. */
-export interface Place {
+export interface StreamPosition {
   readonly kind: StreamKind
   readonly name: string
   readonly after: number
@@ -35,19 +29,19 @@ export class LegacyStreams {
     this.#sealer = sealer
   }
 
-  begin(owner: Owner, kind: StreamKind): LegacyStream {
-    const name = this.#sealer.seal('stream', bindingOf(owner), { id: newId(), body: kind })
-    return this.#add(name, owner, 0)
+  begin(caller: Caller, kind: StreamKind): LegacyStream {
+    const name = this.#sealer.seal('stream', bindingOf(caller), { id: newId(), body: kind })
+    return this.#add(name, caller, 0)
   }
 
   /** The stream at a place its client came back to: it gets what it missed, or waits here for what is yet to come. */
-  at({ name, after }: Place, owner: Owner): LegacyStream {
-    return this.#streams.get(name) ?? this.#add(name, owner, after)
+  at({ name, after }: StreamPosition, caller: Caller): LegacyStream {
+    return this.#streams.get(name) ?? this.#add(name, caller, after)
   }
 
   /** The stream of a call that was begun elsewhere, for going on with it; its client may be here already, or come later. */
-  takeOver(name: string, owner: Owner, position: number): LegacyStream {
-    const stream = this.#streams.get(name) ?? this.#add(name, owner, position)
+  takeOver(name: string, caller: Caller, position: number): LegacyStream {
+    const stream = this.#streams.get(name) ?? this.#add(name, caller, position)
     stream.goOnFrom(position)
     return stream
   }
@@ -64,14 +58,14 @@ export class LegacyStreams {
   }
 
   /** Reads a Last-Event-ID; throws when it is not of this session. */
-  placeOf(lastEventId: string, owner: Owner): Place {
+  placeOf(lastEventId: string, caller: Caller): StreamPosition {
     const [name = '', digits = ''] = lastEventId.split(':')
-    const kind = /^\d{1,9}$/.test(digits) ? this.#kindOf(name, owner) : undefined
+    const kind = /^\d{1,9}$/.test(digits) ? this.#kindOf(name, caller) : undefined
     if (kind !== undefined) return { kind, name, after: Number(digits) }
     throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID names no stream of this session.')
   }
 
-  #add(name: string, { peer }: Owner, after: number): LegacyStream {
+  #add(name: string, { peer }: Caller, after: number): LegacyStream {
     const primes = peer.version >= PRIMED_SINCE
     const stream = new LegacyStream({ name, primes, after, onKept: (chars) => this.#count(chars) })
     this.#makeRoom()
@@ -98,16 +92,12 @@ export class LegacyStreams {
     }
   }
 
-  #kindOf(name: string, owner: Owner): StreamKind | undefined {
+  #kindOf(name: string, caller: Caller): StreamKind | undefined {
     try {
-      return this.#sealer.open('stream', bindingOf(owner), name).body as StreamKind
+      return this.#sealer.open('stream', bindingOf(caller), name).body as StreamKind
     } catch (error) {
       if (error instanceof StateError) return undefined
       throw error
     }
   }
-}
-
-function bindingOf({ peer, principal }: Owner) {
-  return { principal: principal?.id, session: peer.session }
 }

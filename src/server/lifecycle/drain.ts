@@ -1,7 +1,7 @@
 import type { Load } from './load.ts'
 
 /** A way in for requests. */
-export interface Host {
+export interface DrainableHost {
   /** Lets nobody else in; resolves when everybody who was let in has an answer. */
   drain(): Promise<void>
 }
@@ -10,7 +10,7 @@ export interface Host {
 const LEAVING_MS = 1000
 
 /** Lets calls under way finish or hand over, and their answers leave. What has not by the deadline is given up. */
-export async function drainAll(hosts: Iterable<Host>, load: Load, deadlineMs: number): Promise<void> {
+export async function drainAll(hosts: Iterable<DrainableHost>, load: Load, deadlineMs: number): Promise<void> {
   const deadline = performance.now() + deadlineMs
   const left = (): number => Math.max(0, deadline - performance.now())
   let idle = load.drain(deadlineMs)

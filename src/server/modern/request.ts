@@ -26,7 +26,15 @@ export function modernCall({ message, header, principal, channel }: ModernReques
   if (header !== undefined) assertHeadersAgree(message, version, header)
   if (version !== MODERN_VERSION) throw unsupported(version)
   const { id, method, params } = message
-  const peer = { era: 'modern', version, client, capabilities, logLevel, session: undefined, rounds: true } as const
+  const peer = {
+    era: 'modern',
+    version,
+    client,
+    capabilities,
+    logLevel,
+    session: undefined,
+    takesInputRequired: true,
+  } as const
   return { id, method, params, meta, peer, principal, channel, header }
 }
 

@@ -48,7 +48,7 @@ export class Subscriptions {
     tasks?.begin()
     return new Promise((resolve) => {
       const stop = this.#bus.subscribe((event) => {
-        const news = newsFor(event, filter)
+        const news = notificationFor(event, filter)
         if (news !== undefined) call.channel.notify(news.method, { ...news.params, ...mark })
       })
       const close = (): void => {
@@ -77,7 +77,7 @@ export class Subscriptions {
 }
 
 /** The notification an event means to someone with this filter, if any. */
-export function newsFor(event: ServerEvent, filter: Filter): { method: string; params: Json } | undefined {
+export function notificationFor(event: ServerEvent, filter: Filter): { method: string; params: Json } | undefined {
   if (event.kind === 'changed' && filter[LIST_FIELD[event.list]]) {
     return { method: `notifications/${event.list}/list_changed`, params: {} }
   }

@@ -2,22 +2,42 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { localBus } from '../lifecycle/eventBus.ts'
-import type { Pipeline } from '../calls/pipeline.ts'
+import type { CallHandler } from '../call.ts'
 import type { Pushes } from '../legacy/push.ts'
-import { SessionNotes } from '../legacy/sessionFacts.ts'
+import { SessionFacts } from '../legacy/sessionFacts.ts'
+import { resultMessage } from '../results.ts'
 import { serveStdio } from './host.ts'
 
-test('a request is answered, and the connection ends well, also where the pipeline itself fails', async () => {
+/** What a server without a pipeline of its own writes for these lines. */
+async function served(calls: CallHandler, lines: string): Promise<unknown> {
   const bus = localBus()
-  const pipeline = { answer: () => Promise.reject(new Error('secret')) } as unknown as Pipeline
-  const parts = { pipeline, pushes: {} as Pushes, notes: new SessionNotes(bus, Date.now), bus, legacy: true }
+  const parts = { calls, pushes: {} as Pushes, facts: new SessionFacts(bus, Date.now), bus, legacy: true }
   const [input, output] = [new PassThrough(), new PassThrough()]
-  input.end('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+  input.end(lines)
   await serveStdio(parts, { input, output }, new Set())
   output.end()
-  expect(JSON.parse(await text(output))).toEqual({
+  return JSON.parse(await text(output))
+}
+
+test('a request is answered, and the connection ends well, also where the call handler fails', async () => {
+  const calls: CallHandler = { answer: () => Promise.reject(new Error('secret')) }
+  expect(await served(calls, '{"jsonrpc":"2.0","id":1,"method":"ping"}\n')).toEqual({
     jsonrpc: '2.0',
     id: 1,
     error: { code: -32603, message: 'Internal error.' },
+  })
+})
+
+test('any call handler can answer what comes over stdio', async () => {
+  const calls: CallHandler = {
+    answer: async ({ id, method, peer }) => ({
+      status: 200,
+      body: resultMessage(id, JSON.stringify({ method, era: peer.era })),
+    }),
+  }
+  expect(await served(calls, '{"jsonrpc":"2.0","id":1,"method":"any/method"}\n')).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    result: { method: 'any/method', era: 'legacy' },
   })
 })

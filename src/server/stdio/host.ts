@@ -14,19 +14,18 @@ import {
   readMessage,
 } from '../../protocol/index.ts'
 import { parseBytes } from '../http/body.ts'
-import type { Call, Channel, Peer } from '../call.ts'
-import { newId } from '../calls/carrier.ts'
-import type { Host } from '../lifecycle/drain.ts'
+import type { Call, CallHandler, Channel, Peer } from '../call.ts'
+import { newId } from '../sealing.ts'
+import type { DrainableHost } from '../lifecycle/drain.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { readLines } from './lines.ts'
 import { modernCall } from '../modern/request.ts'
-import type { Pipeline } from '../calls/pipeline.ts'
 import type { Pushes } from '../legacy/push.ts'
 import { errorMessage, notificationMessage } from '../results.ts'
 import { legacyPeer, readHandshake, strangerPeer } from '../legacy/session.ts'
-import type { SessionNotes } from '../legacy/sessionFacts.ts'
+import type { SessionFacts } from '../legacy/sessionFacts.ts'
 import { StdioChannel } from './channel.ts'
-import { newsFor } from '../modern/subscriptions.ts'
+import { notificationFor } from '../modern/subscriptions.ts'
 import { toWireError } from '../wireErrors.ts'
 
 export interface StdioOptions {
@@ -41,9 +40,9 @@ export interface StdioOptions {
 }
 
 export interface StdioParts {
-  readonly pipeline: Pipeline
+  readonly calls: CallHandler
   readonly pushes: Pushes
-  readonly notes: SessionNotes
+  readonly facts: SessionFacts
   readonly bus: EventBus
   readonly legacy: boolean
 }
@@ -51,7 +50,7 @@ export interface StdioParts {
 const MAX_LINE_BYTES = 4 * 1024 * 1024
 
 /** Serves the connection until its input ends; resolves when the last answer is written. */
-export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<Host>): Promise<void> {
+export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<DrainableHost>): Promise<void> {
   const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_LINE_BYTES } = options
   const connection = new Connection(parts, output)
   hosts.add(connection)
@@ -63,12 +62,12 @@ export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts
   hosts.delete(connection)
 }
 
-class Connection implements Host {
+class Connection implements DrainableHost {
   readonly #parts: StdioParts
   readonly #output: Writable
   readonly #live = new Map<RequestId, StdioChannel>()
   readonly #stopNews: () => void
-  /** Its own for each connection: what one notes or is asked is nothing to another. */
+  /** Its own for each connection: what one facts or is asked is nothing to another. */
   readonly #session = `stdio/${newId()}`
   #underWay = new Set<Promise<void>>()
   #unsent: string[] = []
@@ -135,7 +134,7 @@ class Connection implements Host {
   }
 
   async #serve(message: RequestMessage): Promise<void> {
-    const { pipeline } = this.#parts
+    const { calls } = this.#parts
     const channel = new StdioChannel((text) => this.send(text), this.#parts.pushes)
     let call: Call
     try {
@@ -144,7 +143,7 @@ class Connection implements Host {
       return this.send(errorMessage(message.id, toWireError(error)))
     }
     this.#live.set(message.id, channel)
-    const { body } = await pipeline.answer(call).catch((error: unknown) => ({
+    const { body } = await calls.answer(call).catch((error: unknown) => ({
       body: errorMessage(message.id, toWireError(error)),
     }))
     if (this.#live.get(message.id) === channel) this.#live.delete(message.id)
@@ -152,13 +151,13 @@ class Connection implements Host {
   }
 
   #callOf(message: RequestMessage, channel: Channel): Call {
-    const { legacy, notes } = this.#parts
+    const { legacy, facts } = this.#parts
     if (!legacy || hasEnvelope(message.params) || message.method === 'server/discover') {
       return modernCall({ message, header: undefined, principal: undefined, channel })
     }
     if (message.method === 'initialize')
       this.#peer = { ...legacyPeer(readHandshake(message.params)), session: this.#session }
-    const peer = { ...(this.#peer ?? strangerPeer(undefined)), logLevel: this.#peer && notes.levelOf(this.#session) }
+    const peer = { ...(this.#peer ?? strangerPeer(undefined)), logLevel: this.#peer && facts.levelOf(this.#session) }
     const { id, method, params } = message
     return {
       id,
@@ -186,14 +185,14 @@ class Connection implements Host {
 
   #tellSession(event: ServerEvent): void {
     if (this.#peer === undefined) return
-    const resourceSubscriptions = [...this.#parts.notes.watchedBy(this.#session)]
+    const resourceSubscriptions = [...this.#parts.facts.watchedBy(this.#session)]
     const filter = {
       toolsListChanged: true,
       promptsListChanged: true,
       resourcesListChanged: true,
       resourceSubscriptions,
     } as const
-    const news = newsFor(event, filter)
+    const news = notificationFor(event, filter)
     if (news !== undefined) this.send(notificationMessage(news.method, news.params))
   }
 }

@@ -19,7 +19,7 @@ import {
   type TracerProvider,
 } from '@opentelemetry/api'
 import type { Json } from '../../protocol/index.ts'
-import type { Call, CallNotes } from '../call.ts'
+import type { Call, CallObserver } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { type CallDescription, describeCall, errorAttributes } from './attributes.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
@@ -72,7 +72,7 @@ function tracerOf(provider: TracerProvider & { getDelegateTracer?: TracerProvide
 
 /** One request as telemetry sees it, from its start to its answer. */
 
-class RequestSpan implements CallNotes {
+class RequestSpan implements CallObserver {
   readonly #call: CallDescription
   readonly #span: Span | undefined
   readonly #context: Context

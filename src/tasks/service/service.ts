@@ -82,7 +82,7 @@ class Desk implements TaskDesk {
   method({ method, peer, principal }: Call): TaskMethod | undefined {
     if (peer.era === 'modern') return this.#modern.get(method)
     if (method === 'tasks/list' && principal === undefined) return undefined
-    if (method === 'tasks/input_response' && !peer.rounds) return undefined
+    if (method === 'tasks/input_response' && !peer.takesInputRequired) return undefined
     return this.#session.get(method)
   }
 

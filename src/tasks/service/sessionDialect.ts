@@ -69,7 +69,7 @@ function sessionTask(task: TaskRecord, pollMs: number, { peer }: Call): Json {
   return {
     taskId: id,
     status,
-    statusMessage: messageOf(task, peer.rounds),
+    statusMessage: messageOf(task, peer.takesInputRequired),
     createdAt: iso(createdAt),
     lastUpdatedAt: iso(updatedAt),
     ttl: ttlMs,
@@ -106,7 +106,7 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
   for (;;) {
     const task = known(await follow(engine, { id, owner: ownerOf(call), until, signal: gone.signal }))
     if (hasEnded(task.status)) return options.host.write(ended(task), call.peer)
-    if (call.peer.rounds) return options.host.write(asking(task), call.peer)
+    if (call.peer.takesInputRequired) return options.host.write(asking(task), call.peer)
     await pushQuestions(engine, call, task, gone.signal)
   }
 }
