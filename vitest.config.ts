@@ -9,8 +9,8 @@ export default defineConfig({
   test: {
     execArgv: ['--conditions=pannier-source'],
     allowOnly: false,
-    globalSetup: ['test/postgres/setup.ts'],
-    setupFiles: ['test/unheard.ts'],
+    globalSetup: ['test/bundle/build.ts', 'test/postgres/setup.ts'],
+    setupFiles: ['test/unheard.ts', 'test/environment.ts'],
     // Tests wait much of the time, so that no core need be left free for Vitest itself.
     maxWorkers: '100%',
     projects: [
@@ -28,7 +28,14 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'e2e', include: ['test/**/*.test.ts'], testTimeout: 30_000, hookTimeout: 30_000 },
+        test: {
+          name: 'e2e',
+          include: ['test/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          isolate: false,
+          maxWorkers: 5,
+        },
       },
     ],
   },

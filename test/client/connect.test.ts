@@ -8,7 +8,8 @@ import { type ConnectOptions, connect, fixed, type Notice, type Target } from 'p
 import { memoryJar } from 'pannier/state'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { commandOf, compileCache, type Kitchen, type Maker, places, startKitchen, startKitchens } from './kitchens.ts'
+import { quickStart } from '../bundle/environment.ts'
+import { commandOf, type Kitchen, type Maker, places, startKitchen, startKitchens } from './kitchens.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-connect-'))
 const done = join(folder, 'done')
@@ -39,7 +40,7 @@ describe.each(places)('connected to $name', ({ maker, host, era }) => {
   const target = (): Target =>
     host === 'http'
       ? (kitchens.get(maker)?.url ?? '')
-      : { command: process.execPath, args: commandOf(maker, 'stdio').slice(1), env: { ...compileCache, DONE: done } }
+      : { command: process.execPath, args: commandOf(maker, 'stdio').slice(1), env: { ...quickStart, DONE: done } }
 
   test('the client is in the era of its server and can use it', async () => {
     await using(target(), {}, async (client) => {

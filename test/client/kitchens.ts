@@ -26,9 +26,6 @@ function programPath(name: string): string {
   return fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url))
 }
 
-/** Makes a kitchen start quickly, where a client does not pass its whole environment on. */
-export const compileCache = { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' }
-
 /** The command of a program of this folder. */
 export function commandOf(name: string, ...args: readonly string[]): [command: string, ...args: string[]] {
   return [process.execPath, '--conditions=pannier-source', programPath(name), ...args]

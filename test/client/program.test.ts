@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NASTY } from './kitchen.ts'
-import { commandOf, compileCache, type Kitchen, type Maker, places, startKitchens } from './kitchens.ts'
+import { quickStart } from '../bundle/environment.ts'
+import { commandOf, type Kitchen, type Maker, places, startKitchens } from './kitchens.ts'
 import { type Given, type Ran, startPannier } from './program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-program-'))
 const done = join(folder, 'done')
-const variables = Object.entries({ ...compileCache, DONE: done }).map((entry) => entry.join('='))
+const variables = Object.entries({ ...quickStart, DONE: done }).map((entry) => entry.join('='))
 const STEERING = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/u
 
 const start = (args: readonly string[], given: Given = {}) =>

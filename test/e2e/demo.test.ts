@@ -11,8 +11,10 @@ import { terminalPerson } from '../../examples/work-items/person.ts'
 import type { FormRequest } from '../../examples/work-items/wire.ts'
 import { root } from '../../scripts/repository.ts'
 import { proves } from '../proves.ts'
-import { env, folder } from './instances.ts'
+import { env, useInstances } from './instances.ts'
 import { sep } from './sep2322.ts'
+
+const { folder } = useInstances()
 
 const guard = join(root, 'examples/nodeVersion.js')
 const command = ['--conditions=pannier-source', '--import', guard, join(root, 'examples/work-items/demo.ts')]

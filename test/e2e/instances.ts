@@ -1,4 +1,4 @@
-/** Instances for a test file: processes with one key ring, gone when the file is done. */
+/** Instances for a test file: processes with one key ring. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,6 @@ import { root } from '../../scripts/repository.ts'
 export type { Instance }
 
 export const keys = newKey()
-export const folder = mkdtempSync(join(tmpdir(), 'pannier-e2e-'))
 
 /** The environment of a process. */
 export const env = {
@@ -21,32 +20,43 @@ export const env = {
   NO_COLOR: undefined,
 }
 
-const started: Instance[] = []
-
-afterAll(async () => {
-  const ended = Promise.all(started.map((instance) => instance.end('SIGTERM')))
-  await Promise.race([ended, setTimeout(2000)])
-  stopAll()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-/** Starts a program of the repository. */
-export async function start(
-  name: string,
-  program: string,
-  more: Readonly<Record<string, string>> = {},
-): Promise<Instance> {
-  const instance = await startInstance({ name, program: join(root, program), env: { PANNIER_KEYS: keys, ...more } })
-  started.push(instance)
-  return instance
+export interface Instances {
+  /** Removed when the file is done. */
+  readonly folder: string
+  /** Starts a program of the repository. It ends when the file is done, at the latest. */
+  start(name: string, program: string, more?: Readonly<Record<string, string>>): Promise<Instance>
+  /** Starts several at once. */
+  startAll<const N extends readonly string[]>(
+    names: N,
+    program: string,
+    more?: Readonly<Record<string, string>>,
+  ): Promise<{ [K in keyof N]: Instance }>
 }
 
-/** Starts several at once. */
-export async function startAll<const N extends readonly string[]>(
-  names: N,
-  program: string,
-  more: Readonly<Record<string, string>> = {},
-): Promise<{ [K in keyof N]: Instance }> {
-  const instances = await Promise.all(names.map((name) => start(name, program, more)))
-  return instances as { [K in keyof N]: Instance }
+/** For one test file, which calls this once. */
+export function useInstances(): Instances {
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-e2e-'))
+  const started: Instance[] = []
+
+  afterAll(async () => {
+    const ended = Promise.all(started.map((instance) => instance.end('SIGTERM')))
+    await Promise.race([ended, setTimeout(2000)])
+    stopAll()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const start: Instances['start'] = async (name, program, more = {}) => {
+    const instance = await startInstance({ name, program: join(root, program), env: { PANNIER_KEYS: keys, ...more } })
+    started.push(instance)
+    return instance
+  }
+  const startAll: Instances['startAll'] = async <const N extends readonly string[]>(
+    names: N,
+    program: string,
+    more?: Readonly<Record<string, string>>,
+  ) => {
+    const instances = await Promise.all(names.map((name) => start(name, program, more)))
+    return instances as { [K in keyof N]: Instance }
+  }
+  return { folder, start, startAll }
 }

@@ -7,7 +7,9 @@ import { beforeAll, expect } from 'vitest'
 import { type AnswerMessage, post, servedBy, withEnvelope } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
 import { root } from '../../scripts/repository.ts'
-import { env, folder, type Instance, keys, start } from './instances.ts'
+import { env, type Instance, keys, useInstances } from './instances.ts'
+
+const { folder, start } = useInstances()
 
 const program = 'test/e2e/programs/jobs.ts'
 const ledger = join(folder, 'steps')

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type AnswerMessage, post, type RequestMessage } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
-import { folder, type Instance, startAll } from './instances.ts'
+import { type Instance, useInstances } from './instances.ts'
+
+const { folder, startAll } = useInstances()
 
 const program = 'test/e2e/programs/jobs.ts'
 const ledger = join(folder, 'steps')

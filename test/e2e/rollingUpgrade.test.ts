@@ -1,7 +1,9 @@
 import { beforeAll, expect } from 'vitest'
 import { type AnswerMessage, post, servedBy } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
-import { type Instance, start } from './instances.ts'
+import { type Instance, useInstances } from './instances.ts'
+
+const { start } = useInstances()
 
 const program = 'test/e2e/programs/logins.ts'
 let old: Instance

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createServer, type Logger, type Server, type ServerOptions } from 'pannier/server'
 import { newKey } from 'pannier/state'
+import { quickStart } from '../bundle/environment.ts'
 import { offer } from './offer.ts'
 
 export const KEYS = newKey()
@@ -34,11 +35,11 @@ export const STDIO_PROGRAM = programPath('stdio')
 
 /** How a test starts one of the programs. */
 export function commandOf(program: string): { command: string; args: string[]; env: Record<string, string> } {
-  const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+  const { PATH = '' } = process.env
   return {
     command: process.execPath,
     args: ['--conditions=pannier-source', program],
-    env: { PATH, NODE_COMPILE_CACHE, PANNIER_KEYS: KEYS, PANNIER_LOG_LEVEL: 'silent' },
+    env: { PATH, ...quickStart, PANNIER_KEYS: KEYS, PANNIER_LOG_LEVEL: 'silent' },
   }
 }
 

@@ -19,7 +19,7 @@ async function startApart(scene: Scene, engine: EngineCase, leaseMs: number): Pr
   // Where time is not the store's, a task lives longer than the clocks are apart.
   const ttlMs = engine.hasClock ? LIMIT_MS : 2 * HOUR_MS
   const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs }, ttlMs })
-  const ahead = { NODE_OPTIONS: `--import=${clock}`, CLOCK_SHIFT_MS: `${HOUR_MS}` }
+  const ahead = { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${clock}`, CLOCK_SHIFT_MS: `${HOUR_MS}` }
   await Promise.all([fleet.start('right'), fleet.start('ahead', {}, ahead)])
   return fleet
 }

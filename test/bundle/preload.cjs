@@ -1,0 +1,28 @@
+// Loads the bundle of a program in place of its source. The map is filled in by build.ts.
+const { existsSync, writeFileSync } = require('node:fs')
+const { flushCompileCache, registerHooks } = require('node:module')
+const { fileURLToPath, pathToFileURL } = require('node:url')
+
+const bundles = {}
+
+const bundle = bundles[process.argv[1]]
+if (bundle !== undefined) {
+  const url = pathToFileURL(bundle).href
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      const path = specifier.startsWith('file:') ? fileURLToPath(specifier) : specifier
+      if (path !== process.argv[1]) return next(specifier, context)
+      hooks.deregister()
+      return { url, format: 'module', shortCircuit: true }
+    },
+  })
+  keepCompiled(`${bundle}.compiled`)
+}
+
+// Most programs are killed by their tests, and a process that is killed keeps nothing of what it compiled. The first
+// process of each program therefore keeps it soon after its start.
+function keepCompiled(mark) {
+  if (existsSync(mark)) return
+  writeFileSync(mark, '')
+  setTimeout(flushCompileCache, 1000).unref()
+}
