@@ -1,30 +1,30 @@
-/** One server of the corpus: how it is started, what is true of it, and what shows that it is true. */
+/** One server of the corpus: how it is started, whether it is stateless, and the proof of that. */
 
 export type Truth = 'STATELESS' | 'STATEFUL'
 
 /** `{port}` and `{folder}` in arguments and variables become a free port and an empty folder. */
 export interface Launch {
-  /** What Node.js is started with: the program and its arguments. */
+  /** The arguments of Node.js: the program and its arguments. */
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** The path at which it serves HTTP. Without it, it is a program on its standard streams. */
+  /** The path of its HTTP endpoint; absent for a program on stdio. */
   readonly path?: string
-  /** What a client of it sends along. */
+  /** Headers that its clients must send. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Asked {
+export interface CorpusRequest {
   readonly method: string
   readonly params?: Readonly<Record<string, unknown>>
 }
 
 /**
- * What shows the truth. Requests are sent one after the other in one session, then the last of them alone to an instance
- * that has seen nothing: the same answer means STATELESS, another one or none STATEFUL. Where that takes a browser or an
- * account, it is a line in a file of the package.
+ * The proof of the truth. Requests are sent in one session, then the last of them alone to another instance: the same
+ * reply means STATELESS, another one or none STATEFUL. Where that would need a browser or an account, the proof is a
+ * line in a file of the package.
  */
 export type Proof =
-  | { readonly requests: readonly Asked[]; readonly era?: 'modern' }
+  | { readonly requests: readonly CorpusRequest[]; readonly era?: 'modern' }
   | { readonly package: string; readonly file: string; readonly line: string }
 
 export interface Configuration {
@@ -33,11 +33,11 @@ export interface Configuration {
   readonly version: string
   readonly launch: Launch
   readonly truth: Truth
-  /** Why it is true, as a sentence. */
+  /** The reason, as a sentence. */
   readonly because: string
   readonly proof: Proof
 }
 
-export function call(name: string, args: Readonly<Record<string, unknown>> = {}): Asked {
+export function call(name: string, args: Readonly<Record<string, unknown>> = {}): CorpusRequest {
   return { method: 'tools/call', params: { name, arguments: args } }
 }

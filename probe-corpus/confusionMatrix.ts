@@ -1,17 +1,17 @@
-/** How often a way of judging servers is right. */
+/** The confusion matrix of an approach, and its accuracy. */
 import type { State } from 'pannier/probe'
 import type { Truth } from './configuration.ts'
 
 export const TRUTHS = ['STATELESS', 'STATEFUL'] as const
-export const SAID = ['STATELESS', 'STATEFUL', 'UNKNOWN'] as const
+export const STATES = ['STATELESS', 'STATEFUL', 'UNKNOWN'] as const
 
-/** What is true of a server, and what was said about it. */
+/** The truth about a server, and the judgement. */
 export interface Pair {
   readonly truth: Truth
   readonly state: State
 }
 
-/** How often each was said of servers of each kind. */
+/** For servers of each truth, how often each state was the judgement. */
 export type Matrix = Readonly<Record<Truth, Readonly<Record<State, number>>>>
 
 export function matrixOf(pairs: readonly Pair[]): Matrix {
@@ -39,7 +39,7 @@ export function accuracyOf({ STATELESS, STATEFUL }: Matrix): Accuracy {
   }
 }
 
-/** A share as whole percents; what is not all is never shown as 100. */
+/** A share in whole percent; less than all is never rounded to 100. */
 export function percentOf(part: number, whole: number): string {
   if (whole === 0) return '–'
   const percent = Math.round((part / whole) * 100)

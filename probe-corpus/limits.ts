@@ -1,4 +1,4 @@
-/** What the probe asks and takes, against servers that do not keep it waiting. */
+/** How many requests the probe sends and how long it takes, with a server that answers at once. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,15 +6,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { probe } from 'pannier/probe'
 import { medianOf } from './confusionMatrix.ts'
-import { whileRunning } from './serverProcess.ts'
+import { withServer } from './serverProcess.ts'
 
 export interface Limits {
-  /** The most that any server got. */
+  /** The most requests that a server got. */
   readonly requests: number
   readonly medianMs: number
-  /** `pannier probe` with the slowest server of a file alone. */
+  /** `pannier probe` for a file with the slowest server alone. */
   readonly slowestMs: number
-  /** With all ten servers of that file. */
+  /** `pannier probe` for a file with all ten servers. */
   readonly tenMs: number
 }
 
@@ -26,9 +26,9 @@ const ATTEMPTS = 15
 const instant = join(import.meta.dirname, 'programs/instant.ts')
 const program = join(import.meta.dirname, '../src/cli/main.ts')
 
-/** `counted`: how many requests other servers got. */
+/** `counted`: how many requests the servers of the corpus got. */
 export function measureLimits(counted: readonly number[]): Promise<Limits> {
-  return whileRunning({ args: [instant, '{port}'], path: '/mcp' }, async (server) => {
+  return withServer({ args: [instant, '{port}'], path: '/mcp' }, async (server) => {
     if (!('url' in server)) throw new Error('It serves HTTP.')
     const { url } = server
     const verdicts = []
@@ -65,8 +65,8 @@ async function timeOf(urls: readonly string[]): Promise<number> {
 export function limitRows({ requests, medianMs, slowestMs, tenMs }: Limits): readonly (readonly string[])[] {
   return [
     ['', 'measured', 'limit'],
-    ['the most requests to a server over HTTP', String(requests), String(MAX_REQUESTS)],
-    [`one that answers at once, median of ${ATTEMPTS}`, `${medianMs} ms`, `${MAX_MS} ms`],
+    ['most requests to a server over HTTP', String(requests), String(MAX_REQUESTS)],
+    [`a server that answers at once, median of ${ATTEMPTS}`, `${medianMs} ms`, `${MAX_MS} ms`],
     ['an mcp.json file with one slow server', `${slowestMs} ms`, ''],
     ['the same with nine more', `${tenMs} ms`, `${slowestMs + MAX_MORE_MS} ms`],
   ]

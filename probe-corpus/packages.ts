@@ -1,4 +1,4 @@
-/** The packages of the corpus: installed where they lie, and nowhere else. */
+/** The npm packages of the corpus, installed into their own folder. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ interface Manifest {
   readonly bin?: string | Readonly<Record<string, string>>
 }
 
-/** Installs what is missing or of another version. Nothing that packages would do on installation is done. */
+/** Installs packages that are missing or have another version, without their install scripts. */
 export function installPackages(): void {
   const missing = Object.entries(manifest.dependencies).filter(([name, version]) => versionOf(name) !== version)
   if (missing.length === 0) return

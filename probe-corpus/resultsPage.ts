@@ -1,5 +1,5 @@
 /** The results of a run as a part of `docs/probe-accuracy.md`. */
-import type { Judged } from './judge.ts'
+import type { JudgedServer } from './judge.ts'
 import type { Limits } from './limits.ts'
 import { limitRows } from './limits.ts'
 import { accuracyRows, matrixRows } from './tables.ts'
@@ -15,13 +15,13 @@ export function withResults(page: string, results: string): string {
   return `${page.slice(0, from + BEGIN.length)}\n\n${results}\n\n${page.slice(to)}`
 }
 
-export function resultsPage(all: readonly Judged[], limits: Limits): string {
+export function resultsPage(all: readonly JudgedServer[], limits: Limits): string {
   return [
-    '### How often each is right',
+    '### Accuracy',
     table(accuracyRows(all)),
-    '### What was said of what',
+    '### Confusion matrix',
     table(matrixRows(all)),
-    '### How much is asked, and how long it takes',
+    '### Requests and times',
     table(limitRows(limits)),
     '### The servers',
     'What is wrong or UNKNOWN is in bold. Times are those of the combination.',
@@ -29,10 +29,10 @@ export function resultsPage(all: readonly Judged[], limits: Limits): string {
   ].join('\n\n')
 }
 
-function configurationRows(all: readonly Judged[]): readonly (readonly string[])[] {
+function configurationRows(all: readonly JudgedServer[]): readonly (readonly string[])[] {
   const heading = ['server', 'it is', 'because', 'method 1', 'method 2', 'method 3', 'combined', 'decided by', 'time']
-  const rows = all.map(({ configuration: { name, version, truth, because }, said }) => {
-    const { sequential, capabilities, metadata, combined } = said
+  const rows = all.map(({ configuration: { name, version, truth, because }, judgements }) => {
+    const { sequential, capabilities, metadata, combined } = judgements
     const four = [sequential, capabilities, metadata, combined]
     const marked = four.map(({ state }) => (state === truth ? state : `**${state}**`))
     return [`${name} (${version})`, truth, because, ...marked, combined.by, `${combined.ms} ms`]

@@ -1,5 +1,5 @@
-// `npm run probe:corpus`: the probe against real servers of which the truth is known. `-- name` judges only those whose
-// name has it; `-- --write` puts the results into docs/probe-accuracy.md. Ends with 1 where the combination is not right.
+// `npm run probe:corpus`: probes real servers whose truth is known. `-- name` probes only servers with that in their name;
+// `-- --write` writes the results to docs/probe-accuracy.md. Ends with 1 when the combination is not right.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import '../scripts/compileCache.ts'
@@ -8,7 +8,7 @@ import { installPackages } from './packages.ts'
 
 installPackages()
 
-// What is started by a package is read from its manifest, so these come after the installation.
+// The configurations read the manifests of the packages, so they are imported after the installation.
 const { CONFIGURATIONS } = await import('./configurations/all.ts')
 const { judge } = await import('./judge.ts')
 const { limitFaults, limitRows, measureLimits } = await import('./limits.ts')

@@ -1,4 +1,6 @@
-/** A server of the corpus while it is asked: over HTTP it runs, as a program it is started by whoever asks. */
+/**
+ * A running server of the corpus. An HTTP server is started here; a program on stdio is started by each of its clients.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,40 +16,44 @@ export interface Program {
   readonly cwd: string
 }
 
-export interface Site {
+export interface HttpServer {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-export type Server = { readonly program: Program } | Site
+export type Server = { readonly program: Program } | HttpServer
 
 const START_MS = 30_000
 const LAST_CHARACTERS = 500
 
-/** Runs `use` while the server can be asked, and leaves nothing behind. */
-export async function whileRunning<T>(launch: Launch, use: (server: Server) => Promise<T>): Promise<T> {
+/** Calls `use` while the server runs, then ends it and removes its folder. */
+export async function withServer<T>(launch: Launch, use: (server: Server) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-corpus-'))
   const port = await freePort()
-  const program = filled(launch, { '{port}': String(port), '{folder}': folder })
+  const program = fillLaunch(launch, { '{port}': String(port), '{folder}': folder })
   try {
     if (launch.path === undefined) return await use({ program })
     const url = `http://127.0.0.1:${port}${launch.path}`
-    return await whileServing(program, port, () => use({ url, headers: { ...launch.headers } }))
+    return await withHttpServer(program, port, () => use({ url, headers: { ...launch.headers } }))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function whileServing<T>({ command, args, env, cwd }: Program, port: number, use: () => Promise<T>): Promise<T> {
+async function withHttpServer<T>(
+  { command, args, env, cwd }: Program,
+  port: number,
+  use: () => Promise<T>,
+): Promise<T> {
   const child = startGroup(command, args, { env, cwd, stdio: ['pipe', 'pipe', 'pipe'] })
-  let said = ''
-  const hear = (chunk: Buffer): void => void (said = `${said}${chunk.toString()}`.slice(-LAST_CHARACTERS))
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', hear)
+  let output = ''
+  const collect = (chunk: Buffer): void => void (output = `${output}${chunk.toString()}`.slice(-LAST_CHARACTERS))
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', collect)
   try {
     const deadline = performance.now() + START_MS
-    // A program of others tells nobody when it listens; it can only be tried.
+    // Programs of others do not signal that they listen, so the port is polled.
     while (!(await isListening(port))) {
-      if (child.exitCode !== null || performance.now() > deadline) throw new Error(`It does not start: ${said}`)
+      if (child.exitCode !== null || performance.now() > deadline) throw new Error(`It does not start: ${output}`)
       await pause(20)
     }
     return await use()
@@ -56,8 +62,8 @@ async function whileServing<T>({ command, args, env, cwd }: Program, port: numbe
   }
 }
 
-/** The same environment for every run. What programs put into their home or beside them goes with the folder. */
-function filled({ args, env = {} }: Launch, values: Readonly<Record<string, string>>): Program {
+/** The same environment for every run. The home and working directory is a folder that is removed afterwards. */
+function fillLaunch({ args, env = {} }: Launch, values: Readonly<Record<string, string>>): Program {
   const fill = (text: string): string => text.replace(/\{port\}|\{folder\}/g, (name) => values[name] ?? '')
   const { PATH = '' } = process.env
   const cwd = fill('{folder}')

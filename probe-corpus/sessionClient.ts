@@ -1,30 +1,30 @@
-/** Requests one after the other in one session, by the client of the official SDK; or to one process, in the newer era. */
+/** Sends requests in one session, with the client of the official SDK. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { McpError, ResultSchema } from '@modelcontextprotocol/sdk/types.js'
-import type { Asked } from './configuration.ts'
+import type { CorpusRequest } from './configuration.ts'
 import type { Server } from './serverProcess.ts'
 
-/** What an answer says, be it a result or an error. */
-export type Said = { readonly result: unknown } | { readonly error: string }
+/** The result of a request, or the message of its error. */
+export type Reply = { readonly result: unknown } | { readonly error: string }
 
-/** The answer to the last of them. */
-export async function askTogether(server: Server, requests: readonly Asked[]): Promise<Said> {
+/** Returns the reply to the last request. */
+export async function askInSession(server: Server, requests: readonly CorpusRequest[]): Promise<Reply> {
   const client = new Client({ name: 'corpus', version: '1.0.0' }, { capabilities: {} })
   await client.connect(transportTo(server))
   try {
-    let said: Said = { error: 'nothing was asked' }
-    for (const { method, params = {} } of requests) said = await asked(client, method, params)
-    return said
+    let reply: Reply = { error: 'no request' }
+    for (const { method, params = {} } of requests) reply = await send(client, method, params)
+    return reply
   } finally {
     await client.close()
   }
 }
 
-async function asked(client: Client, method: string, params: Readonly<Record<string, unknown>>): Promise<Said> {
+async function send(client: Client, method: string, params: Readonly<Record<string, unknown>>): Promise<Reply> {
   try {
     return { result: await client.request({ method, params }, ResultSchema) }
   } catch (error) {
@@ -33,7 +33,7 @@ async function asked(client: Client, method: string, params: Readonly<Record<str
   }
 }
 
-/** The SDK puts this before the words of an error, at either end. */
+/** The message without the prefix that the SDK adds to errors, on the server and on the client. */
 export function plainError(message: string): string {
   return message.replace(/^(MCP error -?\d+: )+/, '')
 }

@@ -1,22 +1,22 @@
-/** Requests one after the other without a session and without `initialize`; to a program, all to one process. */
+/** Sends requests without a session and without `initialize`. A program gets all of them in one process. */
 import { createInterface } from 'node:readline'
 import { endGroup, startGroup } from 'pannier/client'
-import type { Asked } from './configuration.ts'
-import type { Program, Server, Site } from './serverProcess.ts'
-import { plainError, type Said } from './sessionClient.ts'
+import type { CorpusRequest } from './configuration.ts'
+import type { Program, Server, HttpServer } from './serverProcess.ts'
+import { plainError, type Reply } from './sessionClient.ts'
 
 const VERSION = '2026-07-28'
 const LIMIT_MS = 30_000
 
 export type Era = 'older' | 'modern'
 
-/** The answer to the last of them. */
-export async function askBare(server: Server, requests: readonly Asked[], era: Era): Promise<Said> {
+/** Returns the reply to the last request. */
+export async function askWithoutSession(server: Server, requests: readonly CorpusRequest[], era: Era): Promise<Reply> {
   const messages = requests.map((asked, index) => messageOf(asked, index + 1, era))
   if ('program' in server) return askProgram(server.program, messages)
-  let said: Said = { error: 'nothing was asked' }
-  for (const message of messages) said = await askUrl(server, message, era)
-  return said
+  let reply: Reply = { error: 'no request' }
+  for (const message of messages) reply = await askUrl(server, message, era)
+  return reply
 }
 
 interface Message {
@@ -25,7 +25,7 @@ interface Message {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-function messageOf({ method, params = {} }: Asked, id: number, era: Era): Message {
+function messageOf({ method, params = {} }: CorpusRequest, id: number, era: Era): Message {
   const envelope = {
     'io.modelcontextprotocol/protocolVersion': VERSION,
     'io.modelcontextprotocol/clientInfo': { name: 'corpus', version: '1.0.0' },
@@ -34,7 +34,7 @@ function messageOf({ method, params = {} }: Asked, id: number, era: Era): Messag
   return { id, method, params: era === 'modern' ? { ...params, _meta: envelope } : params }
 }
 
-async function askUrl({ url, headers }: Site, message: Message, era: Era): Promise<Said> {
+async function askUrl({ url, headers }: HttpServer, message: Message, era: Era): Promise<Reply> {
   const { method, params } = message
   const name = typeof params['name'] === 'string' ? params['name'] : ''
   const routing = { 'mcp-protocol-version': VERSION, 'mcp-method': method, 'mcp-name': name }
@@ -50,10 +50,10 @@ async function askUrl({ url, headers }: Site, message: Message, era: Era): Promi
     signal: AbortSignal.timeout(LIMIT_MS),
   })
   const lines = (await response.text()).split('\n').map((line) => line.replace(/^data:/, ''))
-  return answerIn(lines) ?? { error: `HTTP ${response.status}` }
+  return replyIn(lines) ?? { error: `HTTP ${response.status}` }
 }
 
-async function askProgram({ command, args, env, cwd }: Program, messages: readonly Message[]): Promise<Said> {
+async function askProgram({ command, args, env, cwd }: Program, messages: readonly Message[]): Promise<Reply> {
   const child = startGroup(command, args, { env, cwd, stdio: ['pipe', 'pipe', 'ignore'] })
   const timer = setTimeout(() => child.kill(), LIMIT_MS)
   const waiting = [...messages]
@@ -61,19 +61,19 @@ async function askProgram({ command, args, env, cwd }: Program, messages: readon
   try {
     send()
     for await (const line of child.stdout === null ? [] : createInterface(child.stdout)) {
-      const said = answerIn([line])
-      if (said !== undefined && waiting.length === 0) return said
-      if (said !== undefined) send()
+      const reply = replyIn([line])
+      if (reply !== undefined && waiting.length === 0) return reply
+      if (reply !== undefined) send()
     }
-    return { error: 'no answer' }
+    return { error: 'no reply' }
   } finally {
     clearTimeout(timer)
     await endGroup(child, 300)
   }
 }
 
-/** The first of these lines that is an answer. */
-function answerIn(lines: readonly string[]): Said | undefined {
+/** The first of these lines that is a reply. */
+function replyIn(lines: readonly string[]): Reply | undefined {
   for (const line of lines) {
     const { result, error } = parsed(line)
     if (result !== undefined) return { result }

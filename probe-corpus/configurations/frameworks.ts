@@ -1,4 +1,4 @@
-/** Frameworks for servers. Their tool keeps nothing, so that it shows how they serve. */
+/** Server frameworks. The tool keeps nothing, so the transport alone decides. */
 import { join } from 'node:path'
 import { call, type Configuration } from '../configuration.ts'
 import { versionOf } from '../packages.ts'

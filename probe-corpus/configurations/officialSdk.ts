@@ -1,4 +1,4 @@
-/** The official SDK, v1 and v2, in every way it serves. Its tool keeps nothing, so that it shows how it is served. */
+/** The official SDK, v1 and v2, with each of its transports. The tool keeps nothing, so the transport alone decides. */
 import { join } from 'node:path'
 import { call, type Configuration } from '../configuration.ts'
 import { ownVersionOf } from '../packages.ts'

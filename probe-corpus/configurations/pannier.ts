@@ -1,4 +1,4 @@
-/** Our own server, in every way it serves. */
+/** Our own server, with each of its transports. */
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { call, type Configuration, type Proof, type Truth } from '../configuration.ts'

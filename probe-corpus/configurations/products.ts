@@ -1,5 +1,5 @@
-/** Servers of products. Accounts are made up, and calls end before they would need one. */
-import { call, type Asked, type Configuration, type Launch } from '../configuration.ts'
+/** Servers of products. Their accounts are invented, and calls end before an account would be needed. */
+import { call, type CorpusRequest, type Configuration, type Launch } from '../configuration.ts'
 import { packageProgram, versionOf } from '../packages.ts'
 
 const BRAVE = '@brave/brave-search-mcp-server'
@@ -14,8 +14,12 @@ const REFERENCE = '@modelcontextprotocol/server'
 const API = 'Each call goes to an API, with the account that it was started with; its process keeps nothing.'
 const FRESH = 'It makes a server for each HTTP request, and each call goes to an API.'
 
-/** Each call goes to somewhere else, and nothing stays behind. */
-function passing(name: string, asked: Asked, launch: Omit<Launch, 'path'> = { args: [] }): Configuration {
+/** Each call goes to an API, and the process keeps nothing. */
+function statelessStdio(
+  name: string,
+  asked: CorpusRequest,
+  launch: Omit<Launch, 'path'> = { args: [] },
+): Configuration {
   return {
     name: `${name}, stdio`,
     version: versionOf(name),
@@ -26,40 +30,40 @@ function passing(name: string, asked: Asked, launch: Omit<Launch, 'path'> = { ar
   }
 }
 
-/** The same over HTTP, where it keeps no sessions. */
-function passingHttp(name: string, asked: Asked, launch: Launch): Configuration {
-  return { ...passing(name, asked, launch), name: `${name}, HTTP`, because: FRESH }
+/** The same over HTTP without sessions. */
+function statelessHttp(name: string, asked: CorpusRequest, launch: Launch): Configuration {
+  return { ...statelessStdio(name, asked, launch), name: `${name}, HTTP`, because: FRESH }
 }
 
 export const PRODUCTS: readonly Configuration[] = [
-  passing(`${REFERENCE}-github`, call('create_issue'), {
+  statelessStdio(`${REFERENCE}-github`, call('create_issue'), {
     args: [],
     env: { GITHUB_PERSONAL_ACCESS_TOKEN: 'x' },
   }),
-  passing(`${REFERENCE}-gitlab`, call('create_issue'), {
+  statelessStdio(`${REFERENCE}-gitlab`, call('create_issue'), {
     args: [],
     env: { GITLAB_PERSONAL_ACCESS_TOKEN: 'x' },
   }),
-  passing(`${REFERENCE}-google-maps`, call('none'), { args: [], env: { GOOGLE_MAPS_API_KEY: 'x' } }),
-  passing(`${REFERENCE}-slack`, call('none'), { args: [], env: { SLACK_BOT_TOKEN: 'x', SLACK_TEAM_ID: 'x' } }),
+  statelessStdio(`${REFERENCE}-google-maps`, call('none'), { args: [], env: { GOOGLE_MAPS_API_KEY: 'x' } }),
+  statelessStdio(`${REFERENCE}-slack`, call('none'), { args: [], env: { SLACK_BOT_TOKEN: 'x', SLACK_TEAM_ID: 'x' } }),
   {
-    ...passing(`${REFERENCE}-postgres`, call('none'), { args: ['postgresql://127.0.0.1:1/none'] }),
+    ...statelessStdio(`${REFERENCE}-postgres`, call('none'), { args: ['postgresql://127.0.0.1:1/none'] }),
     because: 'Each query is a transaction of its own, which is rolled back (dist/index.js).',
   },
   {
-    ...passing('@eslint/mcp', call('lint-files')),
+    ...statelessStdio('@eslint/mcp', call('lint-files')),
     because: 'Each call makes an ESLint of its own, which reads the files (src/mcp-server.js).',
   },
-  passing('tavily-mcp', call('none'), { args: [], env: { TAVILY_API_KEY: 'x' } }),
-  passing('firecrawl-mcp', call('firecrawl_scrape'), { args: [], env: { FIRECRAWL_API_KEY: 'fc-x' } }),
-  passing(BRAVE, call('brave_web_search'), { args: ['--transport', 'stdio'], env: { BRAVE_API_KEY: 'x' } }),
-  passingHttp(BRAVE, call('brave_web_search'), {
+  statelessStdio('tavily-mcp', call('none'), { args: [], env: { TAVILY_API_KEY: 'x' } }),
+  statelessStdio('firecrawl-mcp', call('firecrawl_scrape'), { args: [], env: { FIRECRAWL_API_KEY: 'fc-x' } }),
+  statelessStdio(BRAVE, call('brave_web_search'), { args: ['--transport', 'stdio'], env: { BRAVE_API_KEY: 'x' } }),
+  statelessHttp(BRAVE, call('brave_web_search'), {
     args: ['--transport', 'http', '--stateless', 'true', '--port', '{port}'],
     env: { BRAVE_API_KEY: 'x' },
     path: '/mcp',
   }),
   {
-    ...passing(BRAVE, call('brave_web_search')),
+    ...statelessStdio(BRAVE, call('brave_web_search')),
     name: `${BRAVE}, HTTP with sessions`,
     launch: {
       args: [packageProgram(BRAVE), '--transport', 'http', '--port', '{port}'],
@@ -70,14 +74,14 @@ export const PRODUCTS: readonly Configuration[] = [
     because:
       'It lists its tools for anybody and refuses everything else without its session id (dist/protocols/http.js).',
   },
-  passing(CONTEXT7, call('resolve-library-id')),
-  passingHttp(CONTEXT7, call('resolve-library-id'), {
+  statelessStdio(CONTEXT7, call('resolve-library-id')),
+  statelessHttp(CONTEXT7, call('resolve-library-id'), {
     args: ['--transport', 'http', '--port', '{port}'],
     path: '/mcp',
   }),
-  passing(NOTION, call('none'), { args: [], env: { NOTION_TOKEN: 'ntn_x' } }),
+  statelessStdio(NOTION, call('none'), { args: [], env: { NOTION_TOKEN: 'ntn_x' } }),
   {
-    ...passing(NOTION, call('none')),
+    ...statelessStdio(NOTION, call('none')),
     name: `${NOTION}, HTTP`,
     launch: {
       args: [packageProgram(NOTION), '--transport', 'http', '--port', '{port}', '--auth-token', 'secret'],
@@ -88,15 +92,15 @@ export const PRODUCTS: readonly Configuration[] = [
     truth: 'STATEFUL',
     because: 'It refuses every request without its session id.',
   },
-  passing(PERPLEXITY, call('perplexity_ask'), { args: [], env: { PERPLEXITY_API_KEY: 'x' } }),
-  passing(AIRTABLE, call('list_records'), { args: [], env: { AIRTABLE_API_KEY: 'pat123.abc' } }),
-  passingHttp(AIRTABLE, call('list_records'), {
+  statelessStdio(PERPLEXITY, call('perplexity_ask'), { args: [], env: { PERPLEXITY_API_KEY: 'x' } }),
+  statelessStdio(AIRTABLE, call('list_records'), { args: [], env: { AIRTABLE_API_KEY: 'pat123.abc' } }),
+  statelessHttp(AIRTABLE, call('list_records'), {
     args: [],
     env: { AIRTABLE_API_KEY: 'pat123.abc', MCP_TRANSPORT: 'http', PORT: '{port}' },
     path: '/mcp',
   }),
-  passing(FIGMA, call('get_figma_data'), { args: ['--stdio', '--figma-api-key=x', '--no-telemetry'] }),
-  passingHttp(FIGMA, call('get_figma_data'), {
+  statelessStdio(FIGMA, call('get_figma_data'), { args: ['--stdio', '--figma-api-key=x', '--no-telemetry'] }),
+  statelessHttp(FIGMA, call('get_figma_data'), {
     args: ['--figma-api-key=x', '--no-telemetry', '--port', '{port}'],
     path: '/mcp',
   }),

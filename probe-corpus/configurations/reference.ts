@@ -1,4 +1,4 @@
-/** The reference servers of the protocol, and servers that keep a browser. */
+/** The reference servers of the protocol, and servers that control a browser. */
 import { call, type Configuration } from '../configuration.ts'
 import { packageProgram, versionOf } from '../packages.ts'
 

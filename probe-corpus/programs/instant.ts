@@ -1,4 +1,4 @@
-/** A server over HTTP that answers at once; `/slow` after half a second. What the probe takes here is its own time. */
+/** An HTTP server that answers at once, and at `/slow` after half a second. It measures the probe's own time. */
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -22,9 +22,9 @@ createServer((req, res) => {
     if (req.url === '/slow') await pause(SLOW_MS)
     if (id === undefined) return res.writeHead(202).end()
     const result = RESULTS[method]
-    const said = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result }
+    const reply = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result }
     res.writeHead(200, { 'content-type': 'application/json' })
-    return res.end(JSON.stringify({ jsonrpc: '2.0', id, ...said }))
+    return res.end(JSON.stringify({ jsonrpc: '2.0', id, ...reply }))
   }
   void answer()
 }).listen(Number(process.argv[2]), '127.0.0.1')

@@ -3,7 +3,7 @@ import { KNOWN_SERVERS } from 'pannier/probe'
 import { describe, expect, test } from 'vitest'
 import type { Configuration, Truth } from '../../probe-corpus/configuration.ts'
 import { CONFIGURATIONS } from '../../probe-corpus/configurations/all.ts'
-import type { Judged, Said } from '../../probe-corpus/judge.ts'
+import type { JudgedServer, Judgement } from '../../probe-corpus/judge.ts'
 import { limitFaults, type Limits } from '../../probe-corpus/limits.ts'
 import { resultsPage, withResults } from '../../probe-corpus/resultsPage.ts'
 import { accuracyOf, matrixOf, medianOf, percentOf } from '../../probe-corpus/confusionMatrix.ts'
@@ -12,9 +12,9 @@ import { readText } from '../../scripts/repository.ts'
 
 const limits: Limits = { requests: 8, medianMs: 20, slowestMs: 900, tenMs: 1_000 }
 
-const says = (state: Said['state'], ms = 10): Said => ({ state, by: 'sequential', ms })
+const says = (state: Judgement['state'], ms = 10): Judgement => ({ state, by: 'sequential', ms })
 
-function judged(name: string, truth: Truth, [one, two, three, all]: readonly Said['state'][]): Judged {
+function judged(name: string, truth: Truth, [one, two, three, all]: readonly Judgement['state'][]): JudgedServer {
   const configuration: Configuration = {
     name,
     version: '1.2.3',
@@ -27,7 +27,7 @@ function judged(name: string, truth: Truth, [one, two, three, all]: readonly Sai
   const unknown = says('UNKNOWN')
   return {
     configuration,
-    said: {
+    judgements: {
       sequential: sequential ?? unknown,
       capabilities: capabilities ?? unknown,
       metadata: metadata ?? unknown,
@@ -114,7 +114,7 @@ describe('the results', () => {
       '# A\n\n<!-- corpus: begin -->\nstale\n<!-- corpus: end -->\n\nZ\n',
       resultsPage(ALL, limits),
     )
-    expect(page).toMatch(/^# A\n\n<!-- corpus: begin -->\n\n### How often/)
+    expect(page).toMatch(/^# A\n\n<!-- corpus: begin -->\n\n### Accuracy/)
     expect(page).toMatch(/\n\n<!-- corpus: end -->\n\nZ\n$/)
     expect(page).not.toContain('stale')
     expect(page).toContain(
