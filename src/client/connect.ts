@@ -13,11 +13,11 @@ import type { Authorizer } from './transports/authorization.ts'
 import { compose } from './layer/layer.ts'
 import { connectFailure, withoutPage } from './failureReason.ts'
 import { deadline } from './layer/deadline.ts'
-import { type Goodbye, goodbye } from './layer/flush.ts'
+import { type FlushOnClose, flushOnClose } from './layer/flush.ts'
 import { type JarChoice, openJar } from './jar/open.ts'
 import { limitedValidator } from './limitedValidator.ts'
 import type { Notice } from './notice.ts'
-import { PatientClient } from './sdkClient.ts'
+import { SdkClient } from './sdkClient.ts'
 import { placeOf } from './config/savedPlace.ts'
 import { rounds } from './rounds/layer.ts'
 import { scope } from './scope/layer.ts'
@@ -120,12 +120,12 @@ async function connectBy(
 ): Promise<Client> {
   const { connectTimeoutMs, timeoutMs, signal } = options
   const jar = openJar(wire.address, options)
-  const leaving = goodbye(wire.endSession)
+  const leaving = flushOnClose(wire.endSession)
   const client = clientFor(wire, options, async () => {
-    await leaving.say()
+    await leaving.flush()
     await jar.end()
   })
-  const watching = { ended: () => wire.ended(), isLeaving: () => leaving.isSaid() }
+  const watching = { ended: () => wire.ended(), isLeaving: () => leaving.isClosing() }
   const layers = compose(upperLayers(target, options, leaving), jar.layer, deadline(timeoutMs, watching), leaving.layer)
   // The SDK's first question to a server knows no signal.
   const giveUp = (): void => void wire.transport.close()
@@ -150,12 +150,12 @@ function clientFor({ isProcess }: OpenTransport, options: Settled, leave: () => 
     versionNegotiation: { mode: 'auto', ...probe },
     jsonSchemaValidator: limitedValidator(new AjvJsonSchemaValidator()),
   }
-  const client = new PatientClient({ name, version }, { ...ours, ...options.client }, leave)
+  const client = new SdkClient({ name, version }, { ...ours, ...options.client }, leave)
   client.onerror = (error) => onNotice?.({ kind: 'error', error: withoutPage(error) })
   return client
 }
 
-function upperLayers(target: Target, options: ConnectOptions, leaving: Goodbye): Layer {
+function upperLayers(target: Target, options: ConnectOptions, leaving: FlushOnClose): Layer {
   const { answerers = {}, maxRounds, maxStateBytes, onNotice } = options
   const limits = {
     ...(maxRounds !== undefined && { maxRounds }),

@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { MAX_TIMER_MS } from '../protocol/index.ts'
 
-export class PatientClient extends Client {
+export class SdkClient extends Client {
   readonly #goodbye: () => Promise<void>
   #closing: Promise<void> | undefined
 

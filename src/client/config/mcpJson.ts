@@ -50,14 +50,14 @@ interface EntryPlace {
   readonly sse: boolean
 }
 
-interface Entry {
+interface ServerEntry {
   readonly address: Address
   /** A file with more of the environment (VS Code). */
   readonly envFile?: string
 }
 
 /** The entry of a file's text, with its variables put in. */
-function entryIn(text: string, place: EntryPlace): Entry {
+function entryIn(text: string, place: EntryPlace): ServerEntry {
   const servers = serversIn(parseCommentedJson(text, place.file), place.file)
   const entry = Object.hasOwn(servers, place.name) ? servers[place.name] : undefined
   if (entry === undefined) throw invalid(`${place.file} has no server "${place.name}"; ${listed(Object.keys(servers))}`)
@@ -86,7 +86,7 @@ function httpUrl(text: string, where: string): string {
   throw invalid(`${where}: "url" must be a whole address that begins with http:// or https://.`)
 }
 
-function commandOf(fields: Fields, project: string): Entry {
+function commandOf(fields: Fields, project: string): ServerEntry {
   const cwd = fields.has('cwd') ? resolve(project, fields.text('cwd')) : project
   const address = { command: fields.text('command'), args: fields.list('args'), env: fields.texts('env'), cwd }
   return fields.has('envFile') ? { address, envFile: resolve(project, fields.text('envFile')) } : { address }

@@ -1,7 +1,7 @@
 /** Where a server is found again later: its target as plain JSON, and the way back to it. */
 import { resolve } from 'node:path'
 import { ClientError } from '../errors.ts'
-import { nameOf, type Reading, readTarget, storable, type Target } from './target.ts'
+import { nameOf, type ParsedTarget, readTarget, storable, type Target } from './target.ts'
 
 /** Where a server is found again. */
 export interface SavedPlace {
@@ -44,7 +44,7 @@ function savedTarget({ target, cwd }: SavedPlace): Target {
 }
 
 /** Left out in silence they would be missed only later, by a server that refuses the call. */
-function misplaced(reading: Reading): ClientError {
+function misplaced(reading: ParsedTarget): ClientError {
   const kind = 'command' in reading ? 'a command' : 'a URL'
   const which = 'entry' in reading ? 'an entry of a file, where they stand themselves' : kind
   const sentence = `A command takes "env" and a URL "headers"; the saved call is for ${which}.`

@@ -12,10 +12,10 @@ import { type EntryOptions, readEntry } from './mcpJson.ts'
 export type Target = string | URL | readonly string[] | Address
 
 /** What a target says, before any file is read. */
-export type Reading = Address | { readonly file: string; readonly entry: string }
+export type ParsedTarget = Address | { readonly file: string; readonly entry: string }
 
 /** Reads a target; throws, and says what to give instead. */
-export function readTarget(target: Target): Reading {
+export function readTarget(target: Target): ParsedTarget {
   if (target instanceof URL) return { url: httpUrl(target.href) }
   if (typeof target === 'string') return readText(target)
   if (isList(target)) return commandOf(target[0], target.slice(1))
@@ -53,7 +53,7 @@ export function storable(target: Target): string | readonly string[] {
   return 'url' in reading ? reading.url : [reading.command, ...reading.args]
 }
 
-function readText(text: string): Reading {
+function readText(text: string): ParsedTarget {
   if (/^https?:/i.test(text)) return { url: httpUrl(text) }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
     throw invalid(`${text.split(':')[0]}: is no address of an MCP server; use http: or https:.`)

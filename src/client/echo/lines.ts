@@ -2,12 +2,12 @@
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { LayerHandlers } from '../layer/layer.ts'
-import type { LineSeam } from '../transports/child.ts'
+import type { LineFilter } from '../transports/child.ts'
 import { lineReader } from '../transports/lineReader.ts'
 import { declaredInText, EchoStates } from './states.ts'
 
 /** A seam that can tell at a glance that lines are none of its business. */
-interface SwiftSeam extends LineSeam {
+interface ScreeningLineFilter extends LineFilter {
   passesIn(chunk: Buffer): boolean
   passesOut(text: string): boolean
 }
@@ -16,7 +16,7 @@ const STATE = Buffer.from('"state"')
 const BACKSLASH = 0x5c
 
 /** For one child process. */
-export function echoLines(): SwiftSeam {
+export function echoLines(): ScreeningLineFilter {
   const states = new EchoStates()
   // Nobody puts a state on a request before it was declared; in the stateless revision nobody declares it.
   let isDeclared = false
@@ -44,11 +44,11 @@ export function echoLines(): SwiftSeam {
 const NEWLINE = 0x0a
 
 /** How to start such a transport. A seam is made for each start, because each has a process of its own. */
-export function childLines(seam: () => SwiftSeam): NonNullable<LayerHandlers['start']> {
+export function childLines(seam: () => ScreeningLineFilter): NonNullable<LayerHandlers['start']> {
   return (start) => startWith(start, seam)
 }
 
-function startWith(start: () => Promise<void>, seam: () => SwiftSeam): Promise<void> {
+function startWith(start: () => Promise<void>, seam: () => ScreeningLineFilter): Promise<void> {
   let child: ChildProcess | undefined
   const onSpawn = (message: unknown): void => {
     child ??= (message as { process: ChildProcess }).process
@@ -62,7 +62,7 @@ function startWith(start: () => Promise<void>, seam: () => SwiftSeam): Promise<v
   }
 }
 
-function seamIn({ stdin, stdout }: ChildProcess, seam: SwiftSeam): void {
+function seamIn({ stdin, stdout }: ChildProcess, seam: ScreeningLineFilter): void {
   if (stdin === null || stdout === null) return
   const write = stdin.write.bind(stdin) as (chunk: unknown, ...rest: unknown[]) => boolean
   const writeLine = (chunk: unknown, ...rest: unknown[]): boolean =>

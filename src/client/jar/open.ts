@@ -18,7 +18,7 @@ import type { Layer } from '../layer/transport.ts'
 /** A store, the path of a file, or none. */
 export type JarChoice = JarStore | string | false
 
-export interface KeepingOptions {
+export interface OpenJarOptions {
   jar?: JarChoice
   principal?: string
   context?: string
@@ -26,15 +26,15 @@ export interface KeepingOptions {
   onNotice?: (notice: Notice) => void
 }
 
-export interface Keeping {
+export interface OpenJar {
   readonly layer: Layer
   /** A context that was made here ends, and a file that was opened here is closed. */
   end(): Promise<void>
 }
 
-const NONE: Keeping = { layer: (transport) => transport, end: () => Promise.resolve() }
+const NONE: OpenJar = { layer: (transport) => transport, end: () => Promise.resolve() }
 
-export function openJar(address: Address, options: KeepingOptions): Keeping {
+export function openJar(address: Address, options: OpenJarOptions): OpenJar {
   const { jar: choice, principal = 'default', context, allowLocal = false, onNotice } = options
   if (choice === false) return NONE
   const place = jarServerOf(address, { allowLocal })

@@ -7,7 +7,7 @@
 import { CODES, hasEnvelope, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
 import { answerIn, sendFailure } from '../failureReason.ts'
-import { Silences, type Silent } from './idleTimers.ts'
+import { IdleTimers, type Idling } from './idleTimers.ts'
 import { timerMs } from '../timerMs.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from './transport.ts'
 import {
@@ -37,7 +37,7 @@ export function deadline(silenceMs: number, options: DeadlineOptions = {}): Laye
   return (transport) => createLayer(transport, (ends) => new Deadline(ends, ms, !hasProcess(transport), options))
 }
 
-interface Waiting extends Silent {
+interface Waiting extends Idling {
   readonly request: WireRequest
   readonly abort: AbortController | undefined
   /** Whether to end the request's own stream is how it is cancelled. */
@@ -53,7 +53,7 @@ class Deadline implements LayerHandlers {
   /** Whether requests may have streams of their own, which a process's have not. */
   readonly #hasStreams: boolean
   readonly #options: DeadlineOptions
-  readonly #waiting: Silences<Waiting>
+  readonly #waiting: IdleTimers<Waiting>
   /** The server's own questions that we have not answered yet. */
   readonly #asked = new Set<RequestId>()
   /** The stateless revision has no questions of servers: nobody answers them, so nobody waits for that. */
@@ -64,7 +64,7 @@ class Deadline implements LayerHandlers {
     this.#silenceMs = silenceMs
     this.#hasStreams = hasStreams
     this.#options = options
-    this.#waiting = new Silences(silenceMs, (one) => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(one)))
+    this.#waiting = new IdleTimers(silenceMs, (one) => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(one)))
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
@@ -114,7 +114,7 @@ class Deadline implements LayerHandlers {
     const given = requestSignalIn(options)
     const hasStream = given !== undefined
     const abort = this.#hasStreams ? new AbortController() : undefined
-    this.#waiting.begin(idKey(id), { request, abort, hasStream, heardAt: performance.now() })
+    this.#waiting.begin(idKey(id), { request, abort, hasStream, activeAt: performance.now() })
     if (given !== undefined) {
       const cancel = (): void => {
         this.#forget(id)
@@ -136,14 +136,14 @@ class Deadline implements LayerHandlers {
   }
 
   #beginAgain(): void {
-    for (const waiting of this.#waiting.all) waiting.heardAt = performance.now()
+    for (const waiting of this.#waiting.all) waiting.activeAt = performance.now()
   }
 
   #progressed(token: unknown): void {
     if (!isRequestId(token)) return
     for (const waiting of this.#waiting.all) {
       const own = metaIn(paramsOf(waiting.request))['progressToken']
-      if (isRequestId(own) && idKey(own) === idKey(token)) waiting.heardAt = performance.now()
+      if (isRequestId(own) && idKey(own) === idKey(token)) waiting.activeAt = performance.now()
     }
   }
 

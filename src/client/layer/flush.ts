@@ -5,20 +5,20 @@ import { isRequest } from './message.ts'
 
 const PATIENCE_MS = 1_000
 
-export interface Goodbye {
+export interface FlushOnClose {
   /** Sees what is on its way. The innermost layer, and below each that sends by itself. */
   readonly layer: Layer
   /** Comes back when it has arrived, or after a second. */
-  say(): Promise<void>
+  flush(): Promise<void>
   /** Whether it is being said, or was. */
-  isSaid(): boolean
+  isClosing(): boolean
 }
 
-export function goodbye(endSession: () => Promise<void>): Goodbye {
+export function flushOnClose(endSession: () => Promise<void>): FlushOnClose {
   const underWay = new Set<Promise<void>>()
   let isSaid = false
   return {
-    isSaid: () => isSaid,
+    isClosing: () => isSaid,
     layer: (transport) =>
       createLayer(transport, (ends) => ({
         // A request is under way until its answer comes, which may be never. To cancel a task is one that has to go.
@@ -29,7 +29,7 @@ export function goodbye(endSession: () => Promise<void>): Goodbye {
           return sending.finally(() => underWay.delete(sending))
         },
       })),
-    async say() {
+    async flush() {
       isSaid = true
       await withinPatience(Promise.allSettled(underWay))
       await withinPatience(endSession().catch(() => undefined))

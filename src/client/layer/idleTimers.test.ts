@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Silences, type Silent } from './idleTimers.ts'
+import { IdleTimers, type Idling } from './idleTimers.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-interface Named extends Silent {
+interface Named extends Idling {
   name: string
 }
 
-const begun = (name: string): Named => ({ name, heardAt: performance.now() })
+const begun = (name: string): Named => ({ name, activeAt: performance.now() })
 
 function listened() {
   const told: unknown[] = []
   const began = performance.now()
-  const silences: Silences<Named> = new Silences(1_000, ({ name }) => {
+  const silences: IdleTimers<Named> = new IdleTimers(1_000, ({ name }) => {
     told.push([name, performance.now() - began])
     silences.end(name)
   })
@@ -27,7 +27,7 @@ test('each is told of when it has been silent for so long, and once', async () =
   await vi.advanceTimersByTimeAsync(400)
   silences.begin('b', begun('b'))
   await vi.advanceTimersByTimeAsync(300)
-  first.heardAt = performance.now()
+  first.activeAt = performance.now()
   silences.begin('c', begun('c'))
   expect([silences.end('c'), silences.end('c')]).toEqual([true, false])
   await vi.advanceTimersByTimeAsync(10_000)
@@ -55,9 +55,9 @@ test('a timer that nobody waits for is gone after its time', async () => {
 
 test('whoever is told may have all begin again, and end others', async () => {
   const told: unknown[] = []
-  const silences: Silences<Named> = new Silences(1_000, ({ name }) => {
+  const silences: IdleTimers<Named> = new IdleTimers(1_000, ({ name }) => {
     told.push(name)
-    if (told.length < 4) for (const one of silences.all) one.heardAt = performance.now()
+    if (told.length < 4) for (const one of silences.all) one.activeAt = performance.now()
     else for (const other of ['a', 'b']) silences.end(other)
   })
   for (const key of ['a', 'b']) silences.begin(key, begun(`${key}`))
@@ -70,7 +70,7 @@ test('the others are told of although one who was told fails', async () => {
   const faults: unknown[] = []
   const hear = (fault: unknown): void => void faults.push(fault)
   process.once('uncaughtException', hear)
-  const silences: Silences<Named> = new Silences(1_000, ({ name }) => {
+  const silences: IdleTimers<Named> = new IdleTimers(1_000, ({ name }) => {
     told.push(name)
     silences.end(name)
     if (name === 'a') throw new Error('of the host')

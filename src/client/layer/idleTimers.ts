@@ -1,16 +1,16 @@
 import type { RequestId } from '../../protocol/index.ts'
 
 /** One that waits to be heard of. */
-export interface Silent {
+export interface Idling {
   /** When it was last heard of. */
-  heardAt: number
+  activeAt: number
 }
 
 /**
  * Those that wait, by key. Each that nothing was heard of for so long is told of; whoever is told ends it, or has it
  * begin again. One timer for all: most are answered long before.
  */
-export class Silences<One extends Silent> {
+export class IdleTimers<One extends Idling> {
   readonly #patienceMs: number
   readonly #onSilent: (one: One) => void
   readonly #waiting = new Map<RequestId, One>()
@@ -64,7 +64,7 @@ export class Silences<One extends Silent> {
     return Math.ceil(nextMs)
   }
 
-  #leftMs({ heardAt }: One): number {
-    return heardAt + this.#patienceMs - performance.now()
+  #leftMs({ activeAt }: One): number {
+    return activeAt + this.#patienceMs - performance.now()
   }
 }

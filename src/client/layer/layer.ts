@@ -29,7 +29,7 @@ export interface LayerHandlers {
 }
 
 export function createLayer<T extends object>(inner: T, open: (ends: LayerContext) => LayerHandlers): T {
-  const shell = new Shell(inner as T & Transport, open)
+  const shell = new LayeredTransport(inner as T & Transport, open)
   const outer = new Proxy(inner, {
     get: (_, member) => shell.read(member),
     set: (_, member, value: unknown) => shell.write(member, value),
@@ -39,13 +39,13 @@ export function createLayer<T extends object>(inner: T, open: (ends: LayerContex
 }
 
 /** What is inside each transport made here. */
-const shells = new WeakMap<object, Shell>()
+const shells = new WeakMap<object, LayeredTransport>()
 
-type Member = string | symbol
+type MemberKey = string | symbol
 type Handlers = Pick<Transport, 'onmessage' | 'onclose' | 'onerror'>
 
 /** What layers may have in place of the transport's own; all its other members are reached without a look at layers. */
-const OURS: ReadonlySet<Member> = new Set([
+const OURS: ReadonlySet<MemberKey> = new Set([
   'send',
   'start',
   'close',
@@ -56,15 +56,15 @@ const OURS: ReadonlySet<Member> = new Set([
 ])
 
 /** A transport as the layer around it uses it. */
-interface Inside {
-  readonly core: Core
+interface InnerTransport {
+  readonly core: BaseTransport
   readonly send: Transport['send']
-  read(member: Member): unknown
-  write(member: Member, value: unknown): boolean
+  read(member: MemberKey): unknown
+  write(member: MemberKey, value: unknown): boolean
 }
 
 /** The transport that all layers are around. */
-class Core implements Inside {
+class BaseTransport implements InnerTransport {
   readonly core = this
   readonly #transport: Transport
   // Private fields are reachable only through the transport itself; one function for each method keeps identities.
@@ -84,7 +84,7 @@ class Core implements Inside {
     }
   }
 
-  read(member: Member): unknown {
+  read(member: MemberKey): unknown {
     const value: unknown = Reflect.get(this.#transport, member, this.#transport)
     if (typeof value !== 'function' || member === 'constructor' || isHandler(member)) return value
     if (!this.#bound.has(value)) {
@@ -95,7 +95,7 @@ class Core implements Inside {
     return this.#bound.get(value)
   }
 
-  write(member: Member, value: unknown): boolean {
+  write(member: MemberKey, value: unknown): boolean {
     const plain = typeof value === 'function' ? (this.#original.get(value) ?? value) : value
     return Reflect.set(this.#transport, member, plain, this.#transport)
   }
@@ -106,20 +106,20 @@ async function failed(error: unknown): Promise<never> {
 }
 
 /** A transport with one layer around it. */
-class Shell implements Inside {
-  readonly core: Core
+class LayeredTransport implements InnerTransport {
+  readonly core: BaseTransport
   send: Transport['send']
-  readonly #inside: Inside
+  readonly #inside: InnerTransport
   /** The methods that the layer has in place of the inner transport's. */
-  readonly #own: ReadonlySet<Member>
+  readonly #own: ReadonlySet<MemberKey>
   /** These, and what the client has put here: its handlers, and methods it replaced. */
-  readonly #seen: Map<Member, unknown>
+  readonly #seen: Map<MemberKey, unknown>
   readonly #handlers: Handlers = {}
   /** What stands in the way to these. It is put in only while there are any: transports keep early messages for them. */
   readonly #ours: Handlers
 
   constructor(inner: Transport, open: (ends: LayerContext) => LayerHandlers) {
-    const inside = shells.get(inner) ?? new Core(inner)
+    const inside = shells.get(inner) ?? new BaseTransport(inner)
     const ends: LayerContext = {
       send: (message, options) => inside.send(message, options),
       deliver: (message, extra) => this.#handlers.onmessage?.(message, extra),
@@ -135,13 +135,13 @@ class Shell implements Inside {
     this.#ours = handlersFor(passage, this.#handlers)
   }
 
-  read(member: Member): unknown {
+  read(member: MemberKey): unknown {
     if (!OURS.has(member)) return this.core.read(member)
     const value = this.#seen.get(member)
     return value !== undefined || this.#seen.has(member) ? value : this.#inside.read(member)
   }
 
-  write(member: Member, value: unknown): boolean {
+  write(member: MemberKey, value: unknown): boolean {
     if (isHandler(member)) {
       this.#seen.set(member, value)
       const isThere = typeof value === 'function'
@@ -155,7 +155,7 @@ class Shell implements Inside {
   }
 }
 
-function isHandler(member: Member): member is keyof Handlers {
+function isHandler(member: MemberKey): member is keyof Handlers {
   return member === 'onmessage' || member === 'onclose' || member === 'onerror'
 }
 

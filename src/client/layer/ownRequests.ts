@@ -29,14 +29,14 @@ export function isOwnId(id: unknown): boolean {
 }
 
 /** How a client sends, seen from one of its requests: what is made for the same caller is sent alike. */
-export interface Sending {
+export interface SenderProfile {
   /** What the request says about its sender; undefined in a session, which has said it. */
   readonly envelope: Json | undefined
   /** Whether to end a request's own stream is how it is cancelled. */
   readonly hasStream: boolean
 }
 
-export function sendingOf(request: WireRequest, options: SendOptions | undefined): Sending {
+export function senderProfileOf(request: WireRequest, options: SendOptions | undefined): SenderProfile {
   return { envelope: envelopeIn(paramsOf(request)), hasStream: requestSignalIn(options) !== undefined }
 }
 
@@ -72,7 +72,7 @@ export class OwnRequests {
   }
 
   /** The result; rejects with a `ServerFault`, with what the transport says, or with the signal's reason. */
-  request(method: string, params: Json, sending: Sending, signal: AbortSignal): Promise<Json> {
+  request(method: string, params: Json, sending: SenderProfile, signal: AbortSignal): Promise<Json> {
     if (signal.aborted) return Promise.reject(signal.reason as Error)
     const id = ownId()
     const { promise, resolve, reject } = Promise.withResolvers<Json>()
@@ -101,20 +101,20 @@ export class OwnRequests {
   }
 
   /** The answer to a request of ours; also to one that nobody waits for any more. */
-  take(message: WireAnswer): void {
+  receive(message: WireAnswer): void {
     const pending = this.#pending.get(message.id)
     this.#pending.delete(message.id)
     pending?.answer(message)
   }
 
   /** Nothing comes any more. */
-  end(): void {
+  rejectAll(): void {
     const all = [...this.#pending.values()]
     this.#pending.clear()
     for (const pending of all) pending.giveUp()
   }
 
-  #cancel(id: string, sending: Sending, stream: AbortController): void {
+  #cancel(id: string, sending: SenderProfile, stream: AbortController): void {
     this.#pending.delete(id)
     if (sending.hasStream) return stream.abort()
     const params = { requestId: id }
@@ -123,13 +123,13 @@ export class OwnRequests {
   }
 }
 
-export function withEnvelope(message: Json, { envelope }: Sending): Json {
+export function withEnvelope(message: Json, { envelope }: SenderProfile): Json {
   if (envelope === undefined) return message
   const params = paramsOf(message)
   return { ...message, params: { ...params, _meta: { ...metaIn(params), ...envelope } } }
 }
 
-export function optionsFor({ hasStream }: Sending, stream: AbortController): SendOptions | undefined {
+export function optionsFor({ hasStream }: SenderProfile, stream: AbortController): SendOptions | undefined {
   return hasStream ? { requestSignal: stream.signal } : undefined
 }
 
@@ -138,7 +138,7 @@ function closed(): ClientError {
 }
 
 /** Whether what failed may go well when it is tried again. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   if (error instanceof ServerFault) return error.code === CODES.INTERNAL_ERROR && !error.isTimeout
   if (error instanceof ClientError) return error.code === 'STREAM_ENDED'
   const status = httpStatusOf(error)

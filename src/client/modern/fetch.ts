@@ -15,7 +15,7 @@ import {
   requestHeaders,
   type RequestId,
 } from '../../protocol/index.ts'
-import { isEventStream, isJson, mapEvents, quietAfter, withBody } from '../transports/eventStream.ts'
+import { isEventStream, isJson, mapEvents, endingQuietly, withBody } from '../transports/eventStream.ts'
 import type { WireMessage } from '../layer/transport.ts'
 import { cancelledId, errorMessage, isAnswer, isRequest, metaIn, paramsOf } from '../layer/message.ts'
 import type { WireRequest } from '../layer/message.ts'
@@ -78,7 +78,7 @@ function streamed(
   done: () => void,
 ): Response {
   let isAnswered = false
-  return mapEvents(quietAfter(response), {
+  return mapEvents(endingQuietly(response), {
     each(data) {
       const message = messageIn(data)
       if (message !== undefined && isAnswer(message) && message.id === request.id) isAnswered = true

@@ -9,7 +9,7 @@
 import { CODES, isLogLevel, isObject, type Json, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { ClientError } from '../errors.ts'
-import { ModernListening, ModernStreams } from './subscriptions.ts'
+import { ResourceSubscriptions, ListenStreams } from './subscriptions.ts'
 import { plainLine } from '../safeText.ts'
 import { timerMs } from '../timerMs.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
@@ -38,8 +38,8 @@ const MODERN_ERRORS: ReadonlySet<unknown> = new Set([
 class Modern implements LayerHandlers {
   readonly #ends: LayerContext
   readonly #probeMs: number | undefined
-  readonly #listening: ModernListening
-  readonly #streams: ModernStreams
+  readonly #listening: ResourceSubscriptions
+  readonly #streams: ListenStreams
   #era: 'unknown' | 'legacy' | 'modern' = 'unknown'
   /** The client's `initialize`, while the server is asked what it is. */
   #hello: (wire.WireRequest & { readonly asked: RequestId }) | undefined
@@ -52,8 +52,8 @@ class Modern implements LayerHandlers {
   constructor(ends: LayerContext, probeMs: number | undefined) {
     this.#ends = ends
     this.#probeMs = probeMs
-    this.#streams = new ModernStreams(ends, (message) => this.receive(message, undefined))
-    this.#listening = new ModernListening({
+    this.#streams = new ListenStreams(ends, (message) => this.receive(message, undefined))
+    this.#listening = new ResourceSubscriptions({
       open: (id, notifications) => this.#streams.open(id, { notifications, _meta: this.#envelope }),
       close: (id) => this.#streams.close(id),
       answer: (message) => ends.deliver(message),

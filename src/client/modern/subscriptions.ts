@@ -24,7 +24,7 @@ interface Waiting {
 const FIRST_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 30_000
 
-export class ModernListening {
+export class ResourceSubscriptions {
   readonly #ends: ListeningEnds
   readonly #uris = new Set<string>()
   #lists: Json = {}
@@ -131,7 +131,7 @@ export class ModernListening {
 
 /** The long answers of `subscriptions/listen` that a layer holds open for its client. */
 
-export class ModernStreams {
+export class ListenStreams {
   readonly #ends: LayerContext
   /** Hears of one that ended by itself, as of an answer. */
   readonly #onEnd: (message: WireMessage) => void

@@ -4,7 +4,7 @@ import type { AskedCall } from '../questions/answerer.ts'
 import type { Following } from './poller.ts'
 import { readTicket, taskMeta, type Ticket } from './handle.ts'
 import type { Task } from './task.ts'
-import { type Sending, sendingOf } from '../layer/ownRequests.ts'
+import { type SenderProfile, senderProfileOf } from '../layer/ownRequests.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import { idKey, metaIn, paramsOf, type WireRequest } from '../layer/message.ts'
 
@@ -62,8 +62,8 @@ export class TaskCall {
     return hasEnvelope(this.params)
   }
 
-  get sending(): Sending {
-    return sendingOf(this.request, this.options)
+  get sending(): SenderProfile {
+    return senderProfileOf(this.request, this.options)
   }
 
   get about(): AskedCall {

@@ -1,6 +1,6 @@
 /** Talking about one task with its server, in the dialect that the server speaks. */
 import { isObject, type Json, relatedTask } from '../../protocol/index.ts'
-import { type OwnRequests, type Sending, ServerFault } from '../layer/ownRequests.ts'
+import { type OwnRequests, type SenderProfile, ServerFault } from '../layer/ownRequests.ts'
 import { readInputRequired } from '../questions/inputRequired.ts'
 import { finalResult, invalid, isOver, readTask, readWholeTask, type Task } from './task.ts'
 
@@ -19,9 +19,9 @@ export interface TaskTalk {
 export class ModernTalk implements TaskTalk {
   readonly taskId: string
   readonly #wire: OwnRequests
-  readonly #sending: Sending
+  readonly #sending: SenderProfile
 
-  constructor(taskId: string, wire: OwnRequests, sending: Sending) {
+  constructor(taskId: string, wire: OwnRequests, sending: SenderProfile) {
     this.taskId = taskId
     this.#wire = wire
     this.#sending = sending
@@ -61,7 +61,7 @@ export class ModernTalk implements TaskTalk {
 
 interface SessionTalkOptions {
   readonly wire: OwnRequests
-  readonly sending: Sending
+  readonly sending: SenderProfile
   /** Whether both sides know `dev.pannier/rounds`: questions are then results, and not pushed. */
   readonly hasRounds: boolean
   /** Called when there is more to tell than at the last look. */

@@ -3,7 +3,7 @@ import type { RequestId } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { idKey, resultMessage } from '../layer/message.ts'
-import { type OwnRequests, type Sending, ServerFault } from '../layer/ownRequests.ts'
+import { type OwnRequests, type SenderProfile, ServerFault } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
 import { answerAll } from '../questions/answerAll.ts'
 import type { AskedCall } from '../questions/answerer.ts'
@@ -96,7 +96,7 @@ export class TaskFollower {
   }
 
   /** How to talk about a task to the server that has it. */
-  talk(taskId: string, sending: Sending, onNews: () => void): TaskTalk {
+  talk(taskId: string, sending: SenderProfile, onNews: () => void): TaskTalk {
     const { wire, peer } = this.#options
     if (this.#isModern(sending)) return new ModernTalk(taskId, wire, sending)
     return new SessionTalk(taskId, { wire, sending, hasRounds: peer.hasRounds, onNews })
@@ -113,7 +113,7 @@ export class TaskFollower {
     this.#news.stop()
   }
 
-  #isModern({ envelope }: Sending): boolean {
+  #isModern({ envelope }: SenderProfile): boolean {
     return envelope !== undefined || this.#options.peer.hasExtension
   }
 

@@ -17,7 +17,7 @@ import { TaskCalls } from './calls.ts'
 import { isErrand, runErrand } from './controlRequest.ts'
 import { TaskFollower } from './follower.ts'
 import { TaskPeer, TaskTools } from './server.ts'
-import { isOwnId, sendingOf, OwnRequests } from '../layer/ownRequests.ts'
+import { isOwnId, senderProfileOf, OwnRequests } from '../layer/ownRequests.ts'
 import { timerMs } from '../timerMs.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import {
@@ -111,7 +111,7 @@ class Tasks implements LayerHandlers {
   closed(isLost: boolean): void {
     this.#calls.end()
     this.#follower.end(isLost)
-    this.#wire.end()
+    this.#wire.rejectAll()
     this.#pushed.cancelAll()
     this.#lists.clear()
   }
@@ -151,7 +151,7 @@ class Tasks implements LayerHandlers {
 
   #answered(message: WireAnswer, extra: unknown): void {
     if (isOwnId(message.id)) {
-      if (!this.#follower.takes(message)) this.#wire.take(message)
+      if (!this.#follower.takes(message)) this.#wire.receive(message)
       return
     }
     const { result } = message
@@ -196,7 +196,7 @@ class Tasks implements LayerHandlers {
 
   async #errand(message: WireRequest, options: SendOptions | undefined): Promise<void> {
     const { taskId } = paramsOf(message)
-    const talk = this.#follower.talk(String(taskId), sendingOf(message, options), () => undefined)
+    const talk = this.#follower.talk(String(taskId), senderProfileOf(message, options), () => undefined)
     this.#ends.deliver(await runErrand(message, talk, new AbortController().signal))
   }
 }

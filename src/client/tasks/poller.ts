@@ -4,7 +4,7 @@
  */
 import { CODES, type Json } from '../../protocol/index.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
-import { isPassing, ServerFault } from '../layer/ownRequests.ts'
+import { isTransient, ServerFault } from '../layer/ownRequests.ts'
 import { type Answered, pause } from '../questions/answerAll.ts'
 import type { TaskTalk } from './dialects.ts'
 import { type Batch, type Questions, TaskQuestions } from './questions.ts'
@@ -197,7 +197,7 @@ export class Following {
         return await run(signal)
       } catch (cause) {
         signal.throwIfAborted()
-        if (!isPassing(cause)) throw isTold(cause) ? cause : unreachable(cause)
+        if (!isTransient(cause)) throw isTold(cause) ? cause : unreachable(cause)
         if (tries === MAX_TRIES) throw unreachable(cause)
       }
       await pause(pauseBeforeTry(tries), signal)

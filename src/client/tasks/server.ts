@@ -1,7 +1,7 @@
 /** What the beginning of a connection tells about tasks: which dialect, and whether calls may ask for one. */
 import { isObject, type Json, type RequestId, ROUNDS_CAPABILITY, TASKS_EXTENSION } from '../../protocol/index.ts'
 import { paramsOf, type WireAnswer, type WireRequest } from '../layer/message.ts'
-import type { OwnRequests, Sending } from '../layer/ownRequests.ts'
+import type { OwnRequests, SenderProfile } from '../layer/ownRequests.ts'
 
 export class TaskPeer {
   #greeting: RequestId | undefined
@@ -52,7 +52,7 @@ export class TaskTools {
     this.#wire = wire
   }
 
-  async support(name: string, sending: Sending): Promise<TaskSupport> {
+  async support(name: string, sending: SenderProfile): Promise<TaskSupport> {
     if (!this.#known.has(name) && !this.#isComplete) {
       this.#asking ??= this.#ask(sending).finally(() => (this.#asking = undefined))
       await this.#asking
@@ -82,7 +82,7 @@ export class TaskTools {
     this.#isComplete = false
   }
 
-  async #ask(sending: Sending): Promise<void> {
+  async #ask(sending: SenderProfile): Promise<void> {
     let cursor: unknown
     try {
       for (let page = 0; page < MAX_PAGES; page++) {

@@ -6,7 +6,7 @@
 import { CODES, isObject, type Json, META } from '../../protocol/index.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { readWholeTask, type Task } from './task.ts'
-import { httpStatusOf, isOwnId, optionsFor, ownId, type Sending, withEnvelope } from '../layer/ownRequests.ts'
+import { httpStatusOf, isOwnId, optionsFor, ownId, type SenderProfile, withEnvelope } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
 import { metaIn, paramsOf } from '../layer/message.ts'
 
@@ -19,7 +19,7 @@ export interface Listener {
 
 interface Stream {
   readonly id: string
-  readonly sending: Sending
+  readonly sending: SenderProfile
   readonly abort: AbortController
 }
 
@@ -36,7 +36,7 @@ export class TaskNews {
   #streams: Stream[] = []
   /** Which of the tasks the server agreed to tell of. */
   #told: ReadonlySet<unknown> = new Set()
-  #sending: Sending | undefined
+  #sending: SenderProfile | undefined
   #isRefused = false
   #timer: NodeJS.Timeout | undefined
   #pauseMs = FIRST_PAUSE_MS
@@ -45,7 +45,7 @@ export class TaskNews {
     this.#ends = ends
   }
 
-  listen(taskId: string, listener: Listener, sending: Sending): void {
+  listen(taskId: string, listener: Listener, sending: SenderProfile): void {
     const others = this.#listeners.get(taskId)
     this.#listeners.set(taskId, (others ?? new Set()).add(listener))
     this.#sending = sending

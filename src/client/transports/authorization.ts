@@ -57,13 +57,13 @@ export function authorizedFetch(authorizer: Authorizer, serverUrl: string, fetch
   }
 }
 
-interface Challenge {
+interface AuthChallenge {
   readonly status: 401 | 403
   readonly resourceMetadataUrl: URL | undefined
   readonly scope: string | undefined
 }
 
-function challengeOf(response: Response): Challenge | undefined {
+function challengeOf(response: Response): AuthChallenge | undefined {
   const { status } = response
   if (status !== 401 && status !== 403) return undefined
   const { resourceMetadataUrl, scope, error } = extractWWWAuthenticateParams(response)
@@ -73,7 +73,7 @@ function challengeOf(response: Response): Challenge | undefined {
 async function authorize(
   authorizer: Authorizer,
   serverUrl: string,
-  { status, resourceMetadataUrl, scope: asked }: Challenge,
+  { status, resourceMetadataUrl, scope: asked }: AuthChallenge,
   fetchFn: FetchLike,
 ): Promise<void> {
   const granted = (await authorizer.tokens())?.scope

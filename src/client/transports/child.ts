@@ -19,7 +19,7 @@ import { lineReader } from './lineReader.ts'
 import { endGroup, startGroup } from './processGroup.ts'
 
 /** Sees each line both ways, without its end, and may put another in its place. */
-export interface LineSeam {
+export interface LineFilter {
   incoming(line: string): string
   outgoing(line: string): string
 }
@@ -35,14 +35,14 @@ export class ChildTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   readonly stderr: Readable = new PassThrough()
   readonly #address: CommandAddress
-  readonly #seam: LineSeam
+  readonly #seam: LineFilter
   #child: ChildProcess | undefined
   #ended: string | undefined
   #lastMoment: Promise<void> | undefined
   #isClosing = false
   #isClosed = false
 
-  constructor(address: CommandAddress, seam: LineSeam) {
+  constructor(address: CommandAddress, seam: LineFilter) {
     this.#address = address
     this.#seam = seam
   }

@@ -2,7 +2,7 @@ import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { settled } from '../../../test/client/fakeTransport.ts'
-import { isEventStream, isJson, mapEvents, quietAfter } from './eventStream.ts'
+import { isEventStream, isJson, mapEvents, endingQuietly } from './eventStream.ts'
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'mcp-session-id': 's' }
 
@@ -78,7 +78,7 @@ test('an event without an end is an error, not memory', async () => {
 test('whoever stops reading stops the source', async () => {
   let cancelled = false
   const body = new ReadableStream({ cancel: () => void (cancelled = true) })
-  await mapEvents(quietAfter(new Response(body, { headers })), { each: (data) => data }).body?.cancel()
+  await mapEvents(endingQuietly(new Response(body, { headers })), { each: (data) => data }).body?.cancel()
   await settled()
   expect(cancelled).toBe(true)
 })
@@ -91,7 +91,7 @@ test('a body that breaks off ends quietly where that was asked for', async () =>
     },
   })
   const { events } = await read(
-    mapEvents(quietAfter(new Response(body, { headers })), { each: (data) => data, last: () => 'end' }),
+    mapEvents(endingQuietly(new Response(body, { headers })), { each: (data) => data, last: () => 'end' }),
   )
   expect(events.at(-1)).toMatchObject({ data: 'end' })
 })

@@ -6,7 +6,7 @@ import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
 /** A server that wants us back without a pause gets one, all the same. */
 const LEAST_RETRY_MS = 100
 
-export interface EventPassage {
+export interface EventMapper {
   /** The data to hand on in place of the event's; undefined hands on its id alone. */
   each(data: string, id: string | undefined): string | undefined
   /** After the last event: data of one more, or nothing. */
@@ -31,12 +31,12 @@ export function withBody(response: Response, body: BodyInit | null, status: numb
   return new Response(body, { status, statusText: response.statusText, headers })
 }
 
-export function mapEvents(response: Response, passage: EventPassage): Response {
+export function mapEvents(response: Response, passage: EventMapper): Response {
   return withBody(response, response.body?.pipeThrough(rewriting(passage)) ?? null)
 }
 
 /** The same answer, whose body ends where it would break off. */
-export function quietAfter(response: Response): Response {
+export function endingQuietly(response: Response): Response {
   const reader = response.body?.getReader()
   if (reader === undefined) return response
   const body = new ReadableStream<Uint8Array>({
@@ -50,7 +50,7 @@ export function quietAfter(response: Response): Response {
   return withBody(response, body)
 }
 
-function rewriting({ each, last }: EventPassage): TransformStream<Uint8Array, Uint8Array> {
+function rewriting({ each, last }: EventMapper): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
   let out = ''
