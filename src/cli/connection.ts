@@ -12,7 +12,7 @@ import {
   type TasksOptions,
 } from '../client/index.ts'
 import { MODERN_VERSION, reaches } from '../protocol/index.ts'
-import { defaultJarPath } from '../state/index.ts'
+import { defaultJarPath } from '../state/jar/index.ts'
 import { browserLogin } from './login/login.ts'
 import { type ClientFlags, readBearer, readHeaders, readLogLevel, readTimeout } from './options/client.ts'
 import { noticesOf } from './output/notices.ts'

@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { type ClientCode, clientCode, ClientError, failureReason, plainLine } from '../client/index.ts'
 import { ProbeError } from '../probe/index.ts'
-import { StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
 import { serverWords } from './output/layout.ts'
 
 /** How the program ends. Scripts rely on these numbers, so none of them ever changes its meaning. */

@@ -1,7 +1,7 @@
 /** The program `pannier`. One file per command; this one puts them together. Bad input ends with exit code 2. */
 import { Command, CommanderError } from 'commander'
 import { ClientError, plainText } from '../client/index.ts'
-import { StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
 import { callCommand } from './commands/call.ts'
 import { splitCommand } from './options/operands.ts'
 import { EXIT, InputError } from './exit.ts'

@@ -1,4 +1,4 @@
-import type { JarNews } from '../state/index.ts'
+import type { JarNews } from '../state/jar/index.ts'
 import type { Refused } from './scope/layer.ts'
 
 /** Something beside the calls that a host may want to log. None of them breaks a call. */

@@ -1,5 +1,5 @@
-import { type CarryStore, StateError } from '../state/index.ts'
-import { assertId, makeSweeper } from '../state/internal.ts'
+import { StateError } from '../state/internal.ts'
+import { assertId, type CarryStore, makeSweeper } from '../state/stores/index.ts'
 import { databaseOf, type PostgresConnection } from './database.ts'
 import { digest } from './digest.ts'
 

@@ -7,7 +7,7 @@
  */
 import type * as Pg from 'pg'
 import type * as Boss from 'pg-boss'
-import { StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
 import { saying } from './errors.ts'
 import { Bell } from './notifier.ts'
 import { migrate, type SchemaNames, schemaNames } from './schema.ts'

@@ -3,7 +3,7 @@
  *
  * A server's error may quote rows in its details, so the cause keeps its code and its sentence only.
  */
-import { StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
 import { TaskError } from '../tasks/internal.ts'
 
 type Fault = readonly [code: 'STORE_UNAVAILABLE' | 'STORE_CORRUPT' | 'STORE_FULL', sentence: string]

@@ -1,5 +1,5 @@
-import { type Claim, type Ledger, StateError } from '../state/index.ts'
-import { assertClaim, claimMissing, jsonText, makeSweeper } from '../state/internal.ts'
+import { jsonText, StateError } from '../state/internal.ts'
+import { assertClaim, type Claim, claimMissing, type Ledger, makeSweeper } from '../state/stores/index.ts'
 import { databaseOf, type PostgresConnection } from './database.ts'
 import { digest } from './digest.ts'
 

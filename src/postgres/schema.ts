@@ -5,7 +5,7 @@
  * and belong to the user. Once they are up to date, USAGE on both schemas, SELECT, INSERT, UPDATE and DELETE on their
  * tables, USAGE on their sequences and EXECUTE on the functions of pg-boss's schema are enough.
  */
-import { StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
 import { autonomous, inTransaction, type PostgresPool, type Sql } from './sql.ts'
 
 // A migration may have to wait for another process, and to rewrite a table.

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase } from '../../test/postgres/database.ts'
 import { Engines } from '../../test/postgres/engines.ts'
-import { StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
 import { inTransaction, type PostgresPool, type PostgresQuery } from './sql.ts'
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { type Journal, readJournal, writeJournal } from '../journal/index.ts'
 import { decodeHeader } from '../protocol/index.ts'
-import { type Binding, createKeyring, createSealer, type Keyring, type Sealer, StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
+import { type Binding, createKeyring, createSealer, type Keyring, type Sealer } from '../state/seal/index.ts'
 
 export type RequestStateCodecOptions = SealOptions
 

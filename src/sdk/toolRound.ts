@@ -10,7 +10,8 @@ import type {
 import { isBlank, type Journal, newJournal, type Outcome, Run } from '../journal/index.ts'
 import { type Json, META } from '../protocol/index.ts'
 import { type Logger, text } from '../server/index.ts'
-import { digestOf, type Ledger, StateError } from '../state/index.ts'
+import { digestOf, StateError } from '../state/internal.ts'
+import type { Ledger } from '../state/stores/index.ts'
 import { JournaledCall, type StateSeal } from './requestStateCodec.ts'
 
 export interface ToolRoundOptions {

@@ -10,7 +10,7 @@
  */
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { Asking, type Logger } from '../server/index.ts'
-import { type Ledger, memoryLedger } from '../state/index.ts'
+import { type Ledger, memoryLedger } from '../state/stores/index.ts'
 import { type RequestStateCodec, sealOf } from './requestStateCodec.ts'
 import { runToolRound, type ToolRoundOptions } from './toolRound.ts'
 

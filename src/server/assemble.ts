@@ -1,5 +1,12 @@
 /** Puts the parts of a server together, once, with every default filled in here. */
-import { createKeyring, createSealer, ephemeralKeyring, type Keyring, memoryLedger } from '../state/index.ts'
+import {
+  createKeyring,
+  createSealer,
+  DEFAULT_TTL_SECONDS,
+  ephemeralKeyring,
+  type Keyring,
+} from '../state/seal/index.ts'
+import { memoryLedger } from '../state/stores/index.ts'
 import { type Architecture, Declaration } from './catalog/capabilities.ts'
 import { toAuthenticate } from './auth/authenticator.ts'
 import { callTool, type CallToolOptions, playTool } from './calls/callTool.ts'
@@ -36,7 +43,14 @@ const MAX_STORED_BYTES = 16 * 1024 * 1024
 export type Assembly = ReturnType<typeof assemble>
 
 export function assemble(options: ServerOptions) {
-  const { instructions, store, legacy = true, clock = Date.now, ttlSeconds = 3600, exposeErrors = true } = options
+  const {
+    instructions,
+    store,
+    legacy = true,
+    clock = Date.now,
+    ttlSeconds = DEFAULT_TTL_SECONDS,
+    exposeErrors = true,
+  } = options
   const { maxCallSeconds = Math.max(86_400, 4 * ttlSeconds) } = options
   const identity = identityOf(options)
   const architecture = architectureOf(options)

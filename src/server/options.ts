@@ -1,6 +1,7 @@
 import type { Implementation } from '@modelcontextprotocol/client'
 import type { Watch } from '../journal/index.ts'
-import type { CarryStore, Keyring, Ledger } from '../state/index.ts'
+import type { Keyring } from '../state/seal/index.ts'
+import type { CarryStore, Ledger } from '../state/stores/index.ts'
 import type { Architecture } from './catalog/capabilities.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import type { CarryMode, Difference } from './calls/carrier.ts'

@@ -1,6 +1,7 @@
 /** What all seals of this server have in common: the ids of what they seal, whom they are bound to, what cannot be sealed. */
 import { randomUUID } from 'node:crypto'
-import { type Binding, StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
+import type { Binding } from '../state/seal/index.ts'
 import type { Caller } from './call.ts'
 import { ServerError } from './errors.ts'
 

@@ -1,7 +1,7 @@
 /** The one place where an error of ours becomes a number on the wire. */
 import { Declined, JournalError } from '../journal/index.ts'
 import { CODES, type ProtocolCode, ProtocolError, TaskFailed } from '../protocol/index.ts'
-import { StateError } from '../state/index.ts'
+import { StateError } from '../state/internal.ts'
 import { AuthError, ServerError } from './errors.ts'
 
 export interface WireError {

@@ -1,5 +1,4 @@
-/** What other folders of this package need, and its users do not. Nothing is promised about these names. */
+/** What the parts of this folder share, for the other folders of this package. It loads none of the parts. */
+export { digestOf } from './digest.ts'
+export { StateError } from './errors.ts'
 export { jsonText } from './jsonText.ts'
-export { assertClaim, assertId, claimMissing } from './stores/ledger.ts'
-export { inTransaction, openSqliteFile, type SqliteFormat, saying } from './stores/sqliteFile.ts'
-export { makeSweeper } from './stores/expiry.ts'

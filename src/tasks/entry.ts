@@ -1,7 +1,6 @@
 /** What a task keeps is JSON, of a bounded size. */
 import { isObject, type Json } from '../protocol/index.ts'
-import { StateError } from '../state/index.ts'
-import { jsonText } from '../state/internal.ts'
+import { jsonText, StateError } from '../state/internal.ts'
 import { entryTooLarge, TaskError } from './errors.ts'
 
 /** The JSON of something that is to be kept; `what` names it where it does not fit. */

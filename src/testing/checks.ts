@@ -1,5 +1,5 @@
 /** The checks of an exercise. Each sends messages of its own and notes what it finds. */
-import { rotationSteps } from '../state/index.ts'
+import { rotationSteps } from '../state/seal/index.ts'
 import { compare, describe } from './compare.ts'
 import type { FindingList } from './findings.ts'
 import { type Flow, type FlowOptions, playFlow } from './flow.ts'

@@ -1,7 +1,8 @@
 /** Where an exercise plays: instances made when needed, one clock that can be put forward, one ledger for them all. */
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import type { Principal, Server, ServerOptions } from '../server/index.ts'
-import { memoryLedger, newKey } from '../state/index.ts'
+import { DEFAULT_TTL_SECONDS, newKey } from '../state/seal/index.ts'
+import { memoryLedger } from '../state/stores/index.ts'
 import {
   type ExerciseCall,
   mirroredHeaders,
@@ -46,7 +47,6 @@ interface StageSendOptions {
   readonly late?: boolean
 }
 
-const TTL_SECONDS = 3600
 const WHO = 'x-exercise-principal'
 
 export class Stage {
@@ -71,7 +71,7 @@ export class Stage {
     return makeServer({
       keys,
       watch,
-      ttlSeconds: TTL_SECONDS,
+      ttlSeconds: DEFAULT_TTL_SECONDS,
       maxAsks: 5,
       ledger: this.#ledger,
       clock: () => Date.now() + this.#aheadMs,
@@ -84,7 +84,7 @@ export class Stage {
   async send(server: Server, message: RoundMessage, options: StageSendOptions = {}): Promise<SentRound> {
     const { call = this.#options.call, asOther = false, late = false } = options
     const sender = await this.#sender(server, asOther)
-    this.#aheadMs = late ? (TTL_SECONDS + 60) * 1000 : 0
+    this.#aheadMs = late ? (DEFAULT_TTL_SECONDS + 60) * 1000 : 0
     const { value, seen } = await watched(() => send(server, call, message, sender))
     this.#aheadMs = 0
     await clockTick()

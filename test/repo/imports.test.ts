@@ -16,6 +16,9 @@ describe('the import check', () => {
   test.each([
     ['src/protocol/a.ts', "import { x } from '../state/index.ts'", 'protocol may not import state'],
     ['src/state/a.ts', "import { x } from '../protocol/deep.ts'", 'entered through src/protocol/index.ts'],
+    ['src/server/a.ts', "import { x } from '../state/seal/token.ts'", 'entered through src/state/index.ts'],
+    ['src/server/a.ts', "import { x } from '../state/seal/deep/index.ts'", 'the index.ts of one of its parts'],
+    ['src/server/a.ts', "import { x } from '../state/seal/internal.ts'", 'the index.ts of one of its parts'],
     ['src/state/a.ts', "import type { x } from '../journal/index.ts'", 'state may not import journal'],
     ['src/state/a.ts', "export { x } from '../server/index.ts'", 'state may not import server'],
     ['src/state/a.ts', "const x = await import('../server/index.ts')", 'state may not import server'],
@@ -35,6 +38,7 @@ describe('the import check', () => {
   test.each([
     ['src/state/a.ts', "import { x } from '../protocol/index.ts'"],
     ['src/tasks/a.ts', "import { x } from '../state/internal.ts'"],
+    ['src/server/calls/a.ts', "import { x } from '../../state/seal/index.ts'"],
     ['src/state/a.ts', "import { x } from './deep/b.ts'"],
     ['src/tasks/index.ts', "export { x } from '../postgres/index.ts'"],
     ['src/state/jar/a.ts', "import { x } from '../stores/sqliteFile.ts'"],

@@ -52,9 +52,17 @@ function importProblem({ path, home, allowed, target, typeOnly }: Edge): string 
   if (access === undefined) return `${home} may not import ${folder}.`
   if (access === 'names' && path !== `src/${home}/index.ts`) return `only src/${home}/index.ts may name ${folder}.`
   if (access === 'types' && !typeOnly && !isTest(path)) return `${home} may import only types of ${folder}.`
-  const isDoor = target === `src/${folder}/index.ts` || target === `src/${folder}/internal.ts`
-  if (!isDoor) return `another folder is entered through src/${folder}/index.ts, or internal.ts where it has one.`
+  if (!isEntry(target, folder)) {
+    return `another folder is entered through src/${folder}/index.ts, its internal.ts, or the index.ts of one of its parts.`
+  }
   return undefined
+}
+
+/** Whether other folders may import this file of a folder: its index, its internal.ts, or the index of one of its parts. */
+function isEntry(target: string, folder: string): boolean {
+  const part = partOf(target)
+  const inFolder = part === undefined ? `src/${folder}` : `src/${folder}/${part}`
+  return target === `${inFolder}/index.ts` || target === `src/${folder}/internal.ts`
 }
 
 /** Inside one folder: whether a subfolder may import another. Tests may import any part of their own folder. */

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { Command } from 'commander'
-import { defaultJarPath, type Jar, type JarFilter, jarServerOf, StateError, sqliteJar } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
+import { defaultJarPath, type Jar, type JarFilter, jarServerOf, sqliteJar } from '../../state/jar/index.ts'
 import { InputError } from '../exit.ts'
 import { itemsText, jarJson, jarTable } from '../output/jar.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createKeyring, newKey } from '../../state/index.ts'
+import { createKeyring, newKey } from '../../state/seal/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-cli-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { createKeyring, newKey, rotationSteps } from '../../state/index.ts'
+import { createKeyring, newKey, rotationSteps } from '../../state/seal/index.ts'
 import { InputError } from '../exit.ts'
 import { readInputFile } from '../options/input.ts'
 

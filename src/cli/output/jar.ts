@@ -1,5 +1,5 @@
 /** What lies in a jar, as people and programs read it. Servers choose the names, so no terminal gets them raw. */
-import type { JarEntry, JarItem } from '../../state/index.ts'
+import type { JarEntry, JarItem } from '../../state/jar/index.ts'
 import { columns } from './layout.ts'
 import { jsonText } from './json.ts'
 

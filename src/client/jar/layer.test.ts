@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Above, FakeTransport, settled } from '../../../test/client/fakeTransport.ts'
 import { proves } from '../../../test/proves.ts'
-import { type JarNews, type JarStore, memoryJar } from '../../state/index.ts'
+import { type JarNews, type JarStore, memoryJar } from '../../state/jar/index.ts'
 import { jar } from './layer.ts'
 
 const SESSION = 'modelcontextprotocol.io/state/session'

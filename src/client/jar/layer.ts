@@ -6,7 +6,7 @@
  * sees it and calls again sends what it set.
  */
 import { CLIENT_STATE_EXTENSION, isObject, type Json, stateKey, type StateScope } from '../../protocol/index.ts'
-import type { JarChange, JarContents, JarNews, JarOwner, JarStore } from '../../state/index.ts'
+import type { JarChange, JarContents, JarNews, JarOwner, JarStore } from '../../state/jar/index.ts'
 import { ClientError } from '../errors.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'

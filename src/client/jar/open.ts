@@ -1,14 +1,7 @@
 /** Which jar a client has, and for which server, principal and context it keeps state. */
 import { randomUUID } from 'node:crypto'
-import {
-  type Jar,
-  type JarOwner,
-  type JarStore,
-  jarServerOf,
-  memoryJar,
-  sqliteJar,
-  StateError,
-} from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
+import { type Jar, type JarOwner, jarServerOf, type JarStore, memoryJar, sqliteJar } from '../../state/jar/index.ts'
 import type { Address } from '../config/address.ts'
 import { ClientError } from '../errors.ts'
 import { jar } from './layer.ts'

@@ -3,7 +3,7 @@
  * seen. A question that is not open any more, because somebody else answered it, is taken back.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { digestOf } from '../../state/index.ts'
+import { digestOf } from '../../state/internal.ts'
 import { invalid, type Task } from './task.ts'
 import { DEAF_LOOKS, DEAF_MS } from './schedule.ts'
 

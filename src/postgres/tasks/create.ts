@@ -1,6 +1,6 @@
 /** A task and its job come into being together, and once for each call. */
 import { randomUUID } from 'node:crypto'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import { answeredBefore, entryText, type NewTask, type TaskRecord } from '../../tasks/internal.ts'
 import { digest } from '../digest.ts'
 import { NEW_RECORD_COLUMNS, type RecordRow, recordColumns, recordOf } from './records.ts'

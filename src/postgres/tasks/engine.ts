@@ -5,7 +5,7 @@
  * times are the database's: what a machine's clock says does not matter.
  */
 import type { Tasks } from '../../server/index.ts'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import {
   type Answers,
   type DeskOptions,

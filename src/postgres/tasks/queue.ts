@@ -11,7 +11,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Db, PgBoss } from 'pg-boss'
 import type { Logger } from '../../server/index.ts'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import { type Database, loadPgBoss } from '../database.ts'
 import { digest } from '../digest.ts'
 import type { PostgresPool, Sql } from '../sql.ts'

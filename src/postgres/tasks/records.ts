@@ -1,6 +1,6 @@
 /** Tasks as their owners see them. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import {
   cursorUnknown,
   type Page,

@@ -7,7 +7,7 @@ import {
   type ParamHeader,
   ProtocolError,
 } from '../../protocol/index.ts'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { Call } from '../call.ts'
 import type { Schema } from '../schema.ts'

@@ -1,6 +1,6 @@
 /** The whole story of one request once its host has turned it into a call: find the method, run it, answer. */
 import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from '../../protocol/index.ts'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import { type Declaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { Call, CallAnswer, CallHandler, Method } from '../call.ts'
 import { errorDetails, type Logger } from '../logger.ts'

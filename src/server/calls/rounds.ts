@@ -14,7 +14,7 @@ import {
   writeJournal,
 } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
-import type { Ledger } from '../../state/index.ts'
+import type { Ledger } from '../../state/stores/index.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
 import type { Call } from '../call.ts'
 import type { Carrier, Subject } from './carrier.ts'

@@ -8,7 +8,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import { Declined, type Question, type Reading } from '../../journal/index.ts'
 import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../../protocol/index.ts'
-import { digestOf } from '../../state/index.ts'
+import { digestOf } from '../../state/internal.ts'
 import type { Call } from '../call.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from '../schema.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RequestMessage, ResponseMessage } from '../../protocol/index.ts'
-import { createSealer, ephemeralKeyring } from '../../state/index.ts'
+import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import type { Call } from '../call.ts'
 import { localBus } from '../lifecycle/eventBus.ts'
 import { LegacyHttp, type LegacyHttpOptions } from './http.ts'

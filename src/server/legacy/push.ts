@@ -12,7 +12,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, readJournal, ScopeClosed } from '../../journal/index.ts'
 import type { Json, RequestId, ResponseMessage } from '../../protocol/index.ts'
-import type { Ledger } from '../../state/index.ts'
+import type { Ledger } from '../../state/stores/index.ts'
 import { PushedCall, makeRoom } from './pushedCall.ts'
 import type { Call, Caller, CarriedCall } from '../call.ts'
 import { newId } from '../sealing.ts'

@@ -3,7 +3,8 @@
  * sealed for the session that answered, so that neither the bus nor another session can read or invent one.
  */
 import { isObject, type ResponseMessage } from '../../protocol/index.ts'
-import { type Sealer, StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
+import type { Sealer } from '../../state/seal/index.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Caller } from '../call.ts'
 import { bareResult } from './pushState.ts'

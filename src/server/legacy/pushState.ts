@@ -12,7 +12,9 @@ import {
   type RequestId,
   type ResponseMessage,
 } from '../../protocol/index.ts'
-import { type CarryStore, type Sealer, StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
+import type { Sealer } from '../../state/seal/index.ts'
+import type { CarryStore } from '../../state/stores/index.ts'
 import type { Call, Caller, CarriedCall } from '../call.ts'
 import { bindingOf, sealedWithin } from '../sealing.ts'
 import { errorDetails, type Logger } from '../logger.ts'

@@ -12,7 +12,8 @@ import {
   UNNAMED_LEGACY_VERSION,
   understandsRounds,
 } from '../../protocol/index.ts'
-import { type Sealer, StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
+import type { Sealer } from '../../state/seal/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import { newId } from '../sealing.ts'
 import { ServerError } from '../errors.ts'

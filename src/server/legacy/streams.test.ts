@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createSealer, ephemeralKeyring } from '../../state/index.ts'
+import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import type { LegacyStream } from './stream.ts'
 import { LegacyStreams } from './streams.ts'
 import { legacyPeer } from './session.ts'

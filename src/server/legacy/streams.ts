@@ -1,6 +1,7 @@
 /** The session-era streams of this instance, by their sealed names. */
 import { ProtocolError } from '../../protocol/index.ts'
-import { type Sealer, StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
+import type { Sealer } from '../../state/seal/index.ts'
 import { bindingOf, newId } from '../sealing.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../call.ts'

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import { BUSY_TIMEOUT_MS, inTransaction, openSqliteFile, saying } from '../stores/sqliteFile.ts'
+import { BUSY_TIMEOUT_MS, inTransaction, openSqliteFile, withStoreErrors } from '../stores/sqliteFile.ts'
 import { type JarRecord, type JarBackend, parseKept, scopeOf } from './backend.ts'
 import { createJar } from './jar.ts'
 import { type JarOptions, jarSettings } from './options.ts'
@@ -27,21 +27,21 @@ const ENTRY = 'principal, server, context, name, bytes, updated_at, used_at'
 const KEY = 'principal = :principal AND server = :server AND context = :context'
 
 function sqliteBackend(database: DatabaseSync): JarBackend {
-  const statements = saying(() => prepareStatements(database))
+  const statements = withStoreErrors(() => prepareStatements(database))
 
   function select(selected: string, filter: JarFilter): JarRow[] {
     const columns = ['principal', 'server', 'name'] as const
     const wanted = columns.filter((column) => filter[column] !== undefined)
     const where = wanted.map((column) => `${column} = ?`).join(' AND ')
     const query = `SELECT ${selected} FROM entries WHERE ${where || 'true'} ORDER BY principal, server, context, name`
-    return saying(() => database.prepare(query).all(...wanted.map((column) => JSON.stringify(filter[column]))))
+    return withStoreErrors(() => database.prepare(query).all(...wanted.map((column) => JSON.stringify(filter[column]))))
   }
 
   return {
-    atomically: (run) => saying(() => inTransaction(database, run)),
+    atomically: (run) => withStoreErrors(() => inTransaction(database, run)),
 
     read(owner) {
-      return saying(() => statements.read.all(keyOf(owner))).map(recordOf)
+      return withStoreErrors(() => statements.read.all(keyOf(owner))).map(recordOf)
     },
 
     put(key, { name, text, bytes }, { now, knownSince }) {
@@ -71,7 +71,7 @@ function sqliteBackend(database: DatabaseSync): JarBackend {
 
     endContext(principal, context) {
       const keys = { principal: JSON.stringify(principal), context: JSON.stringify(context) }
-      saying(() => statements.endContext.run(keys))
+      withStoreErrors(() => statements.endContext.run(keys))
     },
 
     sweep({ updatedAt, sessionUsedAt }) {
@@ -80,7 +80,7 @@ function sqliteBackend(database: DatabaseSync): JarBackend {
 
     // The log may hold old pages until it is emptied; where others are using it, that happens later.
     forget() {
-      saying(() => database.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
+      withStoreErrors(() => database.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
     },
 
     close() {

@@ -19,6 +19,9 @@ import {
 import { StateError } from '../errors.ts'
 import { type Keyring, keysOf } from './keyring.ts'
 
+/** How long a state can be opened when nothing else is said: the default of `ttlSeconds`. */
+export const DEFAULT_TTL_SECONDS = 3600
+
 // A body may inflate to this many times the token limit; beyond, it is refused when sealed and when opened.
 const INFLATED_RATIO = 16
 
@@ -85,7 +88,7 @@ export function createSealerWith(options: SealOptions, nextNonce: NonceSource): 
 }
 
 function withDefaults(options: SealOptions): Required<SealOptions> {
-  const { keyring, audience, ttlSeconds = 3600, clock = Date.now } = options
+  const { keyring, audience, ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
   const { deflateAboveBytes = 1024, maxBytes = 65_536, maxBodyBytes = maxBytes * INFLATED_RATIO } = options
   if (typeof audience !== 'string' || audience === '') {
     throw new StateError('STATE_OPTION', 'Give the sealer an audience: the name all instances of this server share.')

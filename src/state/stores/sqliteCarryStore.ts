@@ -1,12 +1,12 @@
 import type { CarryStore } from './carryStore.ts'
 import { assertId } from './ledger.ts'
-import { openStateFile, saying, type SqliteFileOptions } from './sqliteFile.ts'
+import { openStateFile, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
 import { makeSweeper } from './expiry.ts'
 
 /** A store for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
 export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions): CarryStore & { close(): void } {
   const database = openStateFile(path)
-  const statements = saying(() => ({
+  const statements = withStoreErrors(() => ({
     put: database.prepare(
       `INSERT INTO tokens (id, expires_at, token) VALUES (:id, :expiresAt, :token)
        ON CONFLICT (id) DO UPDATE SET expires_at = :expiresAt, token = :token`,
@@ -20,19 +20,19 @@ export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions):
   return {
     async put(id, token, expiresAt) {
       assertId(id)
-      saying(() => {
+      withStoreErrors(() => {
         sweep()
         statements.put.run({ id, token, expiresAt: Math.ceil(expiresAt * 1000) })
       })
     },
 
     async get(id) {
-      const row = saying(() => statements.get.get({ id, now: clock() }))
+      const row = withStoreErrors(() => statements.get.get({ id, now: clock() }))
       return typeof row?.token === 'string' ? row.token : undefined
     },
 
     async delete(id) {
-      saying(() => statements.delete.run({ id }))
+      withStoreErrors(() => statements.delete.run({ id }))
     },
 
     close() {

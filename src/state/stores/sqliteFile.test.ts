@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { sqliteCarryStore, sqliteLedger, StateError } from '../index.ts'
-import { inTransaction, openSqliteFile, saying } from '../internal.ts'
+import { inTransaction, openSqliteFile, withStoreErrors } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-sqlite-'))
 let files = 0
@@ -146,7 +146,7 @@ test('a fault of the code is passed on as it is, and only one of the file says w
   const fault = new TypeError('a fault of the code')
   const thrown = (run: () => unknown) => {
     try {
-      return saying(run)
+      return withStoreErrors(run)
     } catch (error) {
       return error
     }

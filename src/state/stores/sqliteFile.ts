@@ -41,7 +41,7 @@ export interface SqliteFileOptions {
 
 export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync {
   if (typeof path !== 'string' || path === '') throw new TypeError('A store in a file needs the "path" of that file.')
-  return saying(() => {
+  return withStoreErrors(() => {
     if (path !== ':memory:') makeFile(path, format)
     const database = new (sqliteClass())(path, { timeout: BUSY_TIMEOUT_MS })
     try {
@@ -58,7 +58,7 @@ export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync
 }
 
 /** Runs something against the file, and says what to do when the file fails. What else fails is passed on as it is. */
-export function saying<Result>(run: () => Result): Result {
+export function withStoreErrors<Result>(run: () => Result): Result {
   try {
     return run()
   } catch (error) {

@@ -1,13 +1,13 @@
 import { StateError } from '../errors.ts'
 import { jsonText } from '../jsonText.ts'
 import { assertClaim, type Claim, claimMissing, type Ledger } from './ledger.ts'
-import { inTransaction, openStateFile, saying, type SqliteFileOptions } from './sqliteFile.ts'
+import { inTransaction, openStateFile, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
 import { makeSweeper } from './expiry.ts'
 
 /** A ledger for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
 export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Ledger & { close(): void } {
   const database = openStateFile(path)
-  const statements = saying(() => ({
+  const statements = withStoreErrors(() => ({
     // A claim whose time is over is taken over by the new one.
     claim: database.prepare(
       `INSERT INTO claims (id, expires_at, done) VALUES (:id, :expiresAt, 0)
@@ -38,16 +38,16 @@ export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Led
   return {
     async claim(id, ttlSeconds) {
       assertClaim(id, ttlSeconds)
-      return saying(() => inTransaction(database, () => claimNow(id, ttlSeconds)))
+      return withStoreErrors(() => inTransaction(database, () => claimNow(id, ttlSeconds)))
     },
 
     async settle(id, value) {
       const text = value === undefined ? null : jsonText(value)
-      saying(() => inTransaction(database, () => settleNow(id, text)))
+      withStoreErrors(() => inTransaction(database, () => settleNow(id, text)))
     },
 
     async release(id) {
-      saying(() => statements.release.run({ id }))
+      withStoreErrors(() => statements.release.run({ id }))
     },
 
     close() {

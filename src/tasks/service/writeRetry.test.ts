@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import { persist } from './writeRetry.ts'
 
 const away = new StateError('STORE_UNAVAILABLE', 'away')

@@ -3,7 +3,7 @@
  * write is tried again until it is made or the lease is.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import { leaseLost } from '../errors.ts'
 
 const FIRST_PAUSE_MS = 25

@@ -1,6 +1,6 @@
 /** Taking tasks that are ready, inside a transaction, with all that a run needs. */
-import { StateError } from '../../state/index.ts'
-import { saying } from '../../state/internal.ts'
+import { StateError } from '../../state/internal.ts'
+import { withStoreErrors } from '../../state/stores/index.ts'
 import { readString } from '../entry.ts'
 import { UNREADABLE } from '../errors.ts'
 import { journalOf } from '../journalRows.ts'
@@ -42,7 +42,7 @@ function takeFor(order: WorkOrder, tables: Tables, worker: string): Taken[] {
 /** A task that cannot be read ends here: it would be taken again and again, and nobody behind it ever. */
 function contentOrGiveUp(tables: Tables, key: LeaseKey, row: Row): LeaseContent | undefined {
   try {
-    return saying(() => contentOf(tables, key, row))
+    return withStoreErrors(() => contentOf(tables, key, row))
   } catch (error) {
     if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
     tables.store.logger().error({ task: row['id'], code: error.code }, 'A task cannot be read and is given up.')

@@ -1,6 +1,6 @@
 /** Tasks in a SQLite file, for all processes of one machine. */
 import type { Tasks } from '../../server/index.ts'
-import { StateError } from '../../state/index.ts'
+import { StateError } from '../../state/internal.ts'
 import {
   type Answers,
   type EngineOptions,

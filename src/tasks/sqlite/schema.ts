@@ -1,6 +1,6 @@
 /** The file of a SQLite engine. Whatever it has acknowledged survives a power cut. */
 import type { DatabaseSync } from 'node:sqlite'
-import { openSqliteFile, type SqliteFormat } from '../../state/internal.ts'
+import { openSqliteFile, type SqliteFormat } from '../../state/stores/index.ts'
 
 // Texts that others choose (ids, owners, tools, keys, messages) and all data are JSON: what has a NUL or half a
 // character in it comes back as it was. What is large and what changes often lie in different tables, because SQLite

@@ -1,5 +1,5 @@
 /** Removes tasks whose time is over, a few at a time: nobody should wait long for a lock because of them. */
-import { saying } from '../../state/internal.ts'
+import { withStoreErrors } from '../../state/stores/index.ts'
 import type { Store } from './store.ts'
 
 const BATCH = 100
@@ -11,7 +11,7 @@ export class Sweep {
   constructor(store: Store) {
     this.#store = store
     const { database } = store
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       isDue: database.prepare('SELECT 1 FROM tasks WHERE expires_at <= :now LIMIT 1'),
       remove: database.prepare(
         `DELETE FROM tasks WHERE number IN (
@@ -23,7 +23,7 @@ export class Sweep {
 
   async run(): Promise<void> {
     const now = this.#store.now()
-    if (saying(() => this.#statements.isDue.get({ now })) === undefined) return
+    if (withStoreErrors(() => this.#statements.isDue.get({ now })) === undefined) return
     let removed: number | bigint
     do {
       removed = await this.#store.commits.write(() => this.#statements.remove.run({ now }).changes)

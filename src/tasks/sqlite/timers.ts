@@ -4,7 +4,7 @@
  * Other processes are noticed by SQLite's own count of their commits; reading it is all that an idle engine does often.
  */
 import type { StatementSync } from 'node:sqlite'
-import { saying } from '../../state/internal.ts'
+import { withStoreErrors } from '../../state/stores/index.ts'
 import type { Calm } from './failureLog.ts'
 import type { Store } from './store.ts'
 
@@ -36,7 +36,7 @@ export class Pulse {
   constructor({ database, settings }: Store, calm: Calm, work: PulseWork) {
     this.#work = work
     this.#calm = calm
-    this.#dataVersion = saying(() => database.prepare('PRAGMA data_version'))
+    this.#dataVersion = withStoreErrors(() => database.prepare('PRAGMA data_version'))
     this.#seen = this.#version()
     this.#every(BURY_MS, 'look after other workers', () => work.bury())
     this.#every(settings.leaseMs / 3, 'show that this worker lives', () => work.beat())
@@ -72,6 +72,6 @@ export class Pulse {
   }
 
   #version(): unknown {
-    return saying(() => this.#dataVersion.get())?.['data_version']
+    return withStoreErrors(() => this.#dataVersion.get())?.['data_version']
   }
 }

@@ -8,8 +8,8 @@
  *   its writes are made again one by one: what is wrong with one of them harms no other.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { StateError } from '../../state/index.ts'
-import { inTransaction, saying } from '../../state/internal.ts'
+import { StateError } from '../../state/internal.ts'
+import { inTransaction, withStoreErrors } from '../../state/stores/index.ts'
 import { TaskError } from '../errors.ts'
 
 // Beyond this, those who came first would wait too long for those who came last.
@@ -110,7 +110,7 @@ export class Commits {
 
   #transaction<Result>(run: () => Result): Result {
     this.#begun++
-    return saying(() => inTransaction(this.#database, run))
+    return withStoreErrors(() => inTransaction(this.#database, run))
   }
 }
 

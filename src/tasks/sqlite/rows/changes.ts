@@ -2,7 +2,7 @@
  * Every commit with a change that an owner can see has a number, the same for all processes, and a task keeps that of its
  * last. So whoever watches asks for what has changed since it last looked, however many tasks it watches.
  */
-import { saying } from '../../../state/internal.ts'
+import { withStoreErrors } from '../../../state/stores/index.ts'
 import type { Commits } from '../writeQueue.ts'
 import type { Store } from '../store.ts'
 
@@ -16,7 +16,7 @@ export class Changes {
   constructor({ database, audience, commits }: Store) {
     this.#audience = audience
     this.#commits = commits
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       next: database.prepare('UPDATE changes SET last = last + 1'),
       last: database.prepare('SELECT last FROM changes'),
       since: database.prepare('SELECT id FROM tasks WHERE change > ? AND audience = ?'),

@@ -1,5 +1,5 @@
 /** Tasks on their way into the file, with what was gathered before they were tasks. */
-import { saying } from '../../../state/internal.ts'
+import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, unreadable } from '../../entry.ts'
 import type { NewTask, TaskRecord } from '../../engine.ts'
 import { type AskRow, answeredBefore } from '../../journalRows.ts'
@@ -35,7 +35,7 @@ export class NewTasks {
     this.#store = store
     this.#rows = rows
     const { database } = store
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       madeBy: database.prepare('SELECT number FROM tasks WHERE audience = ? AND owner = ? AND call = ?'),
       forget: database.prepare(`DELETE FROM tasks WHERE audience = ? AND owner = ? AND call = ? AND NOT ${ALIVE}`),
       add: database.prepare(

@@ -1,6 +1,6 @@
 /** The finished steps of tasks, and the single uses that were claimed and have not told their end. */
 import type { Json } from '../../../protocol/index.ts'
-import { saying } from '../../../state/internal.ts'
+import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, readEntry, readObject, readString, unreadable } from '../../entry.ts'
 import type { StepRow } from '../../journalRows.ts'
 import type { Store } from '../store.ts'
@@ -12,7 +12,7 @@ export class StepRows {
   constructor(store: Store) {
     this.#store = store
     const { database } = store
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       ofTask: database.prepare('SELECT key, value FROM steps WHERE task = ? AND done = 1 ORDER BY rowid'),
       add: database.prepare(
         `INSERT INTO steps (task, key, done, value) VALUES (?, ?, 1, ?)
@@ -65,7 +65,7 @@ export class CallRows {
   readonly #statements
 
   constructor({ database }: Store) {
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       add: database.prepare('INSERT INTO calls (task, begun_at, args, caller, own) VALUES (?, ?, ?, ?, ?)'),
       ofTask: database.prepare('SELECT begun_at, args, caller, own FROM calls WHERE task = ?'),
       remember: database.prepare('UPDATE calls SET own = :own WHERE task = :task AND own IS NOT :own'),

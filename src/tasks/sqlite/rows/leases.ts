@@ -4,7 +4,7 @@
  * A lease is a worker's name and an epoch in the row of a task. The epoch grows whenever a task is taken or leaves its
  * worker, so a lease that was lost is never mistaken for a later one.
  */
-import { saying } from '../../../state/internal.ts'
+import { withStoreErrors } from '../../../state/stores/index.ts'
 import { ALIVE, READY, type Row, type Store } from '../store.ts'
 
 export interface LeaseKey {
@@ -20,7 +20,7 @@ export class LeaseRows {
   constructor(store: Store) {
     this.#store = store
     const { database } = store
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       // By index: tasks of other tools cost nothing. And a sum, because for a bare parameter SQLite plans each time anew.
       ready: database.prepare(
         `SELECT number, id, tool, call, round, epoch, losses, expires_at FROM tasks
@@ -56,7 +56,7 @@ export class LeaseRows {
 
   /** Whether there is something to take; costs no lock. */
   isReady(tools: Iterable<string>): boolean {
-    return saying(() => this.ready(tools, 1)).length > 0
+    return withStoreErrors(() => this.ready(tools, 1)).length > 0
   }
 
   take({ task, worker, epoch }: LeaseKey): void {

@@ -5,7 +5,7 @@
  * kept only as long as it may be shown; that it was asked, and under which key, as long as the task.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { saying } from '../../../state/internal.ts'
+import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, readObject, readString } from '../../entry.ts'
 import type { Answers, NewQuestion } from '../../engine.ts'
 import { type AskRow, MOST_TIMES_ALONE, nextWireKey } from '../../journalRows.ts'
@@ -18,7 +18,7 @@ export class AskRows {
   constructor(store: Store) {
     this.#store = store
     const { database } = store
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       open: database.prepare(
         `SELECT wire_key, key, question, times, request FROM asks WHERE task = ? AND state = 'open' ORDER BY rowid`,
       ),

@@ -1,7 +1,7 @@
 /** Tasks as their owners see them. */
 import { isObject } from '../../../protocol/index.ts'
-import { StateError } from '../../../state/index.ts'
-import { saying } from '../../../state/internal.ts'
+import { StateError } from '../../../state/internal.ts'
+import { withStoreErrors } from '../../../state/stores/index.ts'
 import { readEntry, readObject, readString, unreadable } from '../../entry.ts'
 import { PAGE_BYTES, type Page, type TaskFailure, type TaskRecord } from '../../engine.ts'
 import { cursorUnknown } from '../../errors.ts'
@@ -23,7 +23,7 @@ export class TaskRows {
     this.#store = store
     this.#asks = asks
     const { database } = store
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       find: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND id = ? AND owner = ? AND ${ALIVE}`),
       get: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE number = ?`),
       // Also one whose time is over: a list goes on from there as long as its row is left.
@@ -38,7 +38,7 @@ export class TaskRows {
   /** Runs the same statements whoever asks for whatever. */
   read(id: string, owner: string): TaskRecord | undefined {
     const row = this.#row(id, owner)
-    const questions = saying(() => this.#asks.open(Number(row?.['number'] ?? NO_TASK)))
+    const questions = withStoreErrors(() => this.#asks.open(Number(row?.['number'] ?? NO_TASK)))
     return row && recordOf(row, questions)
   }
 
@@ -58,7 +58,7 @@ export class TaskRows {
     const { audience, now } = this.#store
     const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#placeOf(after, owner)
     const { list } = this.#statements
-    const { rows, isLast } = saying(() =>
+    const { rows, isLast } = withStoreErrors(() =>
       fitting(list.iterate(audience, JSON.stringify(owner), before, now(), limit + 1), limit),
     )
     return { tasks: rows.flatMap((row) => this.#listed(row)), next: isLast ? undefined : lastId(rows) }
@@ -66,12 +66,12 @@ export class TaskRows {
 
   #row(id: string, owner: string): Row | undefined {
     const { audience, now } = this.#store
-    return saying(() => this.#statements.find.get(audience, JSON.stringify(id), JSON.stringify(owner), now()))
+    return withStoreErrors(() => this.#statements.find.get(audience, JSON.stringify(id), JSON.stringify(owner), now()))
   }
 
   #placeOf(id: string, owner: string): number {
     const { audience } = this.#store
-    const row = saying(() => this.#statements.place.get(audience, JSON.stringify(id), JSON.stringify(owner)))
+    const row = withStoreErrors(() => this.#statements.place.get(audience, JSON.stringify(id), JSON.stringify(owner)))
     if (row === undefined) throw cursorUnknown()
     return Number(row['number'])
   }
@@ -82,7 +82,7 @@ export class TaskRows {
       return [
         recordOf(
           row,
-          saying(() => this.#asks.open(Number(row['number']))),
+          withStoreErrors(() => this.#asks.open(Number(row['number']))),
         ),
       ]
     } catch (error) {

@@ -1,5 +1,5 @@
 /** What an owner sees happen to a task. Each is written inside a transaction of its caller, who knows that it is due. */
-import { saying } from '../../../state/internal.ts'
+import { withStoreErrors } from '../../../state/stores/index.ts'
 import type { TaskFailure, TaskRecord } from '../../engine.ts'
 import type { AskRows } from './questions.ts'
 import type { Changes } from './changes.ts'
@@ -26,7 +26,7 @@ export class Transitions {
     this.#asks = asks
     this.#changes = changes
     const { database } = store
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       turn: database.prepare(`UPDATE tasks SET status = ?, ${SEEN} WHERE number = ?`),
       isNoted: database.prepare('SELECT 1 FROM tasks WHERE number = ? AND message IS ?'),
       note: database.prepare(`UPDATE tasks SET message = ?, ${SEEN} WHERE number = ?`),

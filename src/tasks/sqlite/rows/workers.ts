@@ -1,5 +1,5 @@
 /** Who is at work, and the beat by which the others see that it lives. */
-import { saying } from '../../../state/internal.ts'
+import { withStoreErrors } from '../../../state/stores/index.ts'
 import type { ProcessMark } from '../processIdentity.ts'
 import type { Store } from '../store.ts'
 
@@ -15,7 +15,7 @@ export class WorkerRows {
   readonly #statements
 
   constructor({ database }: Store) {
-    this.#statements = saying(() => ({
+    this.#statements = withStoreErrors(() => ({
       all: database.prepare('SELECT id, machine, pid, started, lease_ms, beat FROM workers'),
       add: database.prepare(
         `INSERT INTO workers (id, machine, pid, started, lease_ms, beat)
@@ -29,12 +29,14 @@ export class WorkerRows {
   }
 
   all(): WorkerRow[] {
-    return saying(() => this.#statements.all.all()).map(({ id, machine, pid, started, lease_ms: leaseMs, beat }) => ({
-      id: String(id),
-      process: { machine: String(machine), pid: Number(pid), started: String(started) },
-      leaseMs: Number(leaseMs),
-      beat: Number(beat),
-    }))
+    return withStoreErrors(() => this.#statements.all.all()).map(
+      ({ id, machine, pid, started, lease_ms: leaseMs, beat }) => ({
+        id: String(id),
+        process: { machine: String(machine), pid: Number(pid), started: String(started) },
+        leaseMs: Number(leaseMs),
+        beat: Number(beat),
+      }),
+    )
   }
 
   add({ id, process, leaseMs }: Omit<WorkerRow, 'beat'>): void {

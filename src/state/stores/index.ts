@@ -1,0 +1,21 @@
+/** Ledgers, carry stores and SQLite files for the other folders of this package. */
+export { type CarryStore, type MemoryCarryStoreOptions, memoryCarryStore } from './carryStore.ts'
+export { makeSweeper } from './expiry.ts'
+export {
+  assertClaim,
+  assertId,
+  type Claim,
+  claimMissing,
+  type Ledger,
+  type MemoryLedgerOptions,
+  memoryLedger,
+} from './ledger.ts'
+export { sqliteCarryStore } from './sqliteCarryStore.ts'
+export {
+  inTransaction,
+  openSqliteFile,
+  type SqliteFileOptions,
+  type SqliteFormat,
+  withStoreErrors,
+} from './sqliteFile.ts'
+export { sqliteLedger } from './sqliteLedger.ts'
