@@ -2,7 +2,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Asked } from './answerer.ts'
-import type { InputRequired } from './inputRequired.ts'
+import type { InputRequired } from './inputRequests.ts'
 import { Suspend } from '../suspend/suspend.ts'
 
 export interface Answered {

@@ -13,7 +13,7 @@ import { ClientError } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { metaIn, mintId, type WireAnswer } from '../layer/message.ts'
 import type { Answerers, Asked } from './answerer.ts'
-import type { InputRequired } from './inputRequired.ts'
+import type { InputRequired } from './inputRequests.ts'
 import { answererFor } from './kinds.ts'
 import { questionName } from './response.ts'
 

@@ -12,7 +12,7 @@ import {
 } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import type { AskedCall } from '../questions/answerer.ts'
-import { hasProgressToken, paramsOfLeg } from '../questions/inputRequired.ts'
+import { hasProgressToken, paramsOfLeg } from '../questions/inputRequests.ts'
 import { ASKING_METHODS, type AskingMethod } from '../suspend/savedCall.ts'
 
 type AskingRequest = WireRequest & { readonly method: AskingMethod }

@@ -7,7 +7,7 @@ import { hasEnvelope, ROUNDS_CAPABILITY, type RequestId } from '../../protocol/i
 import type { Answerers } from '../questions/answerer.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
-import { MAX_STATE_BYTES } from '../questions/inputRequired.ts'
+import { MAX_STATE_BYTES } from '../questions/inputRequests.ts'
 import { readQuestion, withAnswerers } from '../questions/kinds.ts'
 import { PushedQuestions } from '../questions/pushed.ts'
 import { Questioner } from '../questions/dispatcher.ts'

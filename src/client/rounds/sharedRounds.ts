@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { declaresAll, isObject, type Json, META, neededCapability } from '../../protocol/index.ts'
-import type { InputRequired } from '../questions/inputRequired.ts'
+import type { InputRequired } from '../questions/inputRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
 import { metaIn, paramsOf } from '../layer/message.ts'
 

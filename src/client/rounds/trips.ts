@@ -10,7 +10,7 @@ import { CODES, isObject, type Json, type RequestId } from '../../protocol/index
 import { type Answered, answerAll, pause } from '../questions/answerAll.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
-import { type InputRequired, pauseMs, readInputRequired } from '../questions/inputRequired.ts'
+import { type InputRequired, pauseMs, readInputRequired } from '../questions/inputRequests.ts'
 import type { Questioner } from '../questions/dispatcher.ts'
 import { isLegId, type RoundCall, RoundCalls } from './call.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'

@@ -1,7 +1,7 @@
 /** Talking about one task with its server, in the dialect that the server speaks. */
 import { isObject, type Json, relatedTask } from '../../protocol/index.ts'
 import { type OwnRequests, type SenderProfile, ServerFault } from '../layer/ownRequests.ts'
-import { readInputRequired } from '../questions/inputRequired.ts'
+import { readInputRequired } from '../questions/inputRequests.ts'
 import { finalResult, invalid, isOver, readTask, readWholeTask, type Task } from './task.ts'
 
 export interface TaskTalk {

@@ -2,7 +2,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { hasEnded, isObject, isTaskStatus, type Json, type TaskStatus } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { readInputRequired } from '../questions/inputRequired.ts'
+import { readInputRequired } from '../questions/inputRequests.ts'
 
 export interface Task {
   readonly taskId: string
