@@ -12,3 +12,19 @@ export interface BackoffOptions {
 export function backoffMs(attempt: number, { firstMs, maxMs, factor = 2 }: BackoffOptions): number {
   return Math.min(firstMs * factor ** (attempt - 1), maxMs)
 }
+
+/**
+ * Waits; rejects with the signal's reason as soon as it aborts. `node:timers/promises` rejects with an error of its own
+ * and does not use the global timer, which tests replace.
+ */
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const wake = (): void => resolve()
+  const timer = setTimeout(wake, ms)
+  signal.addEventListener('abort', wake, { once: true })
+  await promise
+  clearTimeout(timer)
+  signal.removeEventListener('abort', wake)
+  signal.throwIfAborted()
+}

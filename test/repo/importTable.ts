@@ -47,11 +47,11 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     jar: ['config', 'layer'],
     layer: [],
     modern: ['layer', 'transports'],
-    questions: ['answerers', 'layer', 'rounds', 'suspend'],
+    questions: ['layer'],
     rounds: ['config', 'layer', 'questions', 'suspend'],
     scope: ['layer', 'transports'],
     suspend: ['config', 'questions'],
-    tasks: ['config', 'layer', 'questions', 'rounds', 'suspend'],
+    tasks: ['config', 'layer', 'questions', 'suspend'],
     transports: ['config'],
   },
   probe: {

@@ -4,8 +4,8 @@ import { ClientError } from '../errors.ts'
 import type { Answerer, Answerers, Asked } from '../questions/answerer.ts'
 import { defaultOf } from '../questions/fieldCheck.ts'
 import { readFields } from '../questions/fields.ts'
-import { answererFor } from '../questions/kinds.ts'
-import { type Given, noneFor, questionName, responseTo, wrongKind } from '../questions/response.ts'
+import { answererFor, noAnswererFor, questionName, wrongKind } from '../questions/kinds.ts'
+import { type Given, responseTo } from '../questions/response.ts'
 
 export interface FixedOptions {
   /** Answers what has no fixed answer. @default such a question is an error, and ends the call */
@@ -34,7 +34,7 @@ function unanswered({ key, isPushed = false }: Asked): ClientError {
 export function byKind(answerers: Answerers): Answerer {
   return (asked) => {
     const answerer = answererFor(asked.request, answerers)
-    if (answerer === undefined) throw noneFor(asked.key, asked.request)
+    if (answerer === undefined) throw noAnswererFor(asked.key, asked.request)
     return answerer(asked)
   }
 }

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Json } from '../../protocol/index.ts'
 import type { Answerer } from '../questions/answerer.ts'
 import { ClientError } from '../errors.ts'
-import { wrongKind } from '../questions/response.ts'
+import { wrongKind } from '../questions/kinds.ts'
 
 /** A folder that servers may know of, by its path, with the name that is shown for it. */
 export type Folder = string | { readonly path: string; readonly name?: string }

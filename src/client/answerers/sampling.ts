@@ -1,7 +1,8 @@
 import type { CreateMessageRequestParams, CreateMessageResult } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Answerer, Asked } from '../questions/answerer.ts'
-import { responseTo, wrongKind } from '../questions/response.ts'
+import { wrongKind } from '../questions/kinds.ts'
+import { responseTo } from '../questions/response.ts'
 
 /** What a model said: a text, or content in the protocol's form. */
 export interface Said {

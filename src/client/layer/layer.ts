@@ -38,6 +38,11 @@ export function createLayer<T extends object>(inner: T, open: (ends: LayerContex
   return outer
 }
 
+/** The transport that all layers of a connection are around; the given one where it has no layers. */
+export function innermost(transport: object): object {
+  return shells.get(transport)?.core.transport ?? transport
+}
+
 /** What is inside each transport made here. */
 const shells = new WeakMap<object, LayeredTransport>()
 
@@ -66,29 +71,29 @@ interface InnerTransport {
 /** The transport that all layers are around. */
 class BaseTransport implements InnerTransport {
   readonly core = this
-  readonly #transport: Transport
+  readonly transport: Transport
   // Private fields are reachable only through the transport itself; one function for each method keeps identities.
   readonly #bound = new WeakMap<object, unknown>()
   readonly #original = new WeakMap<object, unknown>()
 
   constructor(transport: Transport) {
-    this.#transport = transport
+    this.transport = transport
   }
 
   /** Whatever a transport does when it fails: for layers that is a promise. */
   send(message: WireMessage, options?: SendOptions): Promise<void> {
     try {
-      return Promise.resolve(this.#transport.send(message, options))
+      return Promise.resolve(this.transport.send(message, options))
     } catch (error) {
       return failed(error)
     }
   }
 
   read(member: MemberKey): unknown {
-    const value: unknown = Reflect.get(this.#transport, member, this.#transport)
+    const value: unknown = Reflect.get(this.transport, member, this.transport)
     if (typeof value !== 'function' || member === 'constructor' || isHandler(member)) return value
     if (!this.#bound.has(value)) {
-      const method: unknown = value.bind(this.#transport)
+      const method: unknown = value.bind(this.transport)
       this.#bound.set(value, method)
       this.#original.set(method as object, value)
     }
@@ -97,7 +102,7 @@ class BaseTransport implements InnerTransport {
 
   write(member: MemberKey, value: unknown): boolean {
     const plain = typeof value === 'function' ? (this.#original.get(value) ?? value) : value
-    return Reflect.set(this.#transport, member, plain, this.#transport)
+    return Reflect.set(this.transport, member, plain, this.transport)
   }
 }
 

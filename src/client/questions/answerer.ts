@@ -1,4 +1,4 @@
-/** Answering what servers ask: small functions, chosen by the kind of question. */
+/** Answerers: small functions that answer what servers ask, one for each kind of question. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 
@@ -10,23 +10,26 @@ export interface AskedCall {
 
 /** One question, and where it comes from. */
 export interface Asked {
-  /** The key it stands under, or the id of a pushed request. */
+  /** The question's key in `inputRequests`, or the id of a pushed request. */
   readonly key: string
-  /** A server of the session era pushed it, and holds its call open: it has no key, and cannot be put to sleep. */
+  /**
+   * A server of the session era pushed the question as a request and holds its call open. Such a question has no key,
+   * and its call cannot be suspended.
+   */
   readonly isPushed?: boolean
   readonly request: InputRequest
-  /** The call that needs the answer; undefined where a server of the session era asks while several are under way. */
+  /** The call that needs the answer; undefined where a session-era server asks while several calls are under way. */
   readonly call: AskedCall | undefined
   /** Who asks, as far as the client knows: what the server calls itself, and how it was reached. */
   readonly server: { readonly name: string | undefined; readonly target: string | undefined }
-  /** Aborted when the call is over before the answer came: nobody needs it any more. */
+  /** Aborted when the call is over before the answer came, and nobody needs the answer any more. */
   readonly signal: AbortSignal
 }
 
-/** Gives the response to one question. A refusal is an answer too: `{ action: 'decline' }`. */
+/** Gives the response to one question. A refusal is an answer, too: `{ action: 'decline' }`. */
 export type Answerer = (asked: Asked) => Json | Promise<Json>
 
-/** By kind. A kind without an answerer is not declared to servers, so they do not ask it. */
+/** Answerers by kind. A kind without an answerer is not declared to servers, so they do not ask it. */
 export interface Answerers {
   /** Forms. */
   form?: Answerer
@@ -34,4 +37,13 @@ export interface Answerers {
   url?: Answerer
   sampling?: Answerer
   roots?: Answerer
+}
+
+/**
+ * Thrown by an answerer that cannot answer now. The call is then suspended; where that is impossible, the question is
+ * refused. `suspend()` throws a subclass with the options for it.
+ */
+export class AnswerLater extends Error {
+  // The name that hosts know this error by.
+  override readonly name = 'Suspend'
 }

@@ -1,4 +1,7 @@
-/** Who is asked: an answerer, the client's own handlers, or nobody, because nobody said that they can be. */
+/**
+ * Chooses who answers a question: the answerer for its kind, else the client's own handler where the client declared the
+ * kind itself, else nobody, and the call fails.
+ */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import {
   answersInShape,
@@ -13,19 +16,26 @@ import { ClientError } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { metaIn, mintId, type WireAnswer } from '../layer/message.ts'
 import type { Answerers, Asked } from './answerer.ts'
-import type { InputRequired } from './inputRequests.ts'
-import { answererFor } from './kinds.ts'
-import { questionName } from './response.ts'
+import type { Questions } from './inputRequests.ts'
+import { answererFor, questionName } from './kinds.ts'
 
-export class Questioner {
+export interface DispatcherOptions {
+  readonly answerers: Answerers
+  /** What the host knows about the server. */
+  readonly server?: Partial<Asked['server']> | undefined
+}
+
+/** The way to the client's own handlers, from the layer that asks. */
+type ToClient = Pick<LayerContext, 'deliver'>
+
+export class Dispatcher {
   readonly #answerers: Answerers
-  readonly #client: ClientQuestions
+  readonly #handlers = new ClientHandlers()
   #server: Asked['server']
-  /** What the client declared itself, in a session. */
+  /** What the client itself declared, in a session. */
   #declared: ClientCapabilities = {}
 
-  constructor(ends: LayerContext, answerers: Answerers, server: Partial<Asked['server']> | undefined) {
-    this.#client = new ClientQuestions(ends)
+  constructor({ answerers, server }: DispatcherOptions) {
     this.#answerers = answerers
     this.#server = { name: server?.name, target: server?.target }
   }
@@ -34,79 +44,74 @@ export class Questioner {
     return this.#server
   }
 
-  heardClient(capabilities: unknown): void {
+  /** Takes note of the capabilities that the client declares in `initialize`. */
+  clientDeclares(capabilities: unknown): void {
     this.#declared = isObject(capabilities) ? capabilities : {}
   }
 
-  /** The result of `initialize` or `server/discover`: how the server calls itself. The host may know better. */
-  heardServer(result: unknown): void {
+  /** Takes note of the server's name for itself, from any result that tells it. A name that the host gave stays. */
+  serverAnswers(result: unknown): void {
     if (!isObject(result)) return
     const info = result['serverInfo'] ?? metaIn(result)[META.server]
     const name = isObject(info) && typeof info['name'] === 'string' ? info['name'] : undefined
     this.#server = { ...this.#server, name: this.#server.name ?? name }
   }
 
-  /** Whether there is an answerer for each of the questions. */
-  answersAll({ questions }: InputRequired): boolean {
-    return questions.every(([, request]) => this.answers(request))
-  }
-
-  /** Those that there is an answerer for, and the others. */
-  sorted({ questions }: InputRequired): { ours: InputRequired['questions']; theirs: InputRequired['questions'] } {
-    const ours = questions.filter(([, request]) => this.answers(request))
-    return { ours, theirs: questions.filter((question) => !ours.includes(question)) }
-  }
-
-  answers(request: InputRequest): boolean {
+  hasAnswerer(request: InputRequest): boolean {
     return answererFor(request, this.#answerers) !== undefined
   }
 
-  /** Throws where one of the questions can be answered by nobody, so that no other is asked in vain. */
-  assertAnswerable({ questions }: InputRequired): void {
+  hasAllAnswerers(questions: Questions): boolean {
+    return questions.every(([, request]) => this.hasAnswerer(request))
+  }
+
+  /** The questions with an answerer, and those without. */
+  split(questions: Questions): { ours: Questions; theirs: Questions } {
+    const ours = questions.filter(([, request]) => this.hasAnswerer(request))
+    return { ours, theirs: questions.filter((question) => !ours.includes(question)) }
+  }
+
+  /** Throws where nobody can answer one of the questions, so that none of the others is asked in vain. */
+  assertAnswerable(questions: Questions): void {
     for (const [key, request] of questions) {
-      if (this.answers(request) || declaresAll(this.#declared, neededCapability(request))) continue
+      if (this.hasAnswerer(request) || declaresAll(this.#declared, neededCapability(request))) continue
       const sentence = `${questionName(key)} is of a kind that was not declared to the server; give it an answerer.`
       throw new ClientError('INPUT_UNDECLARED', sentence)
     }
   }
 
-  async ask(asked: Omit<Asked, 'server'>): Promise<Json> {
+  /** Asks one question. A client's own handler gets it as a request, through the layer that asks. */
+  async ask(asked: Omit<Asked, 'server'>, client: ToClient): Promise<Json> {
     const { key, request, signal } = asked
     const answerer = answererFor(request, this.#answerers)
     const answer =
       answerer === undefined
-        ? await this.#client.ask(request, signal)
+        ? await this.#handlers.ask(request, signal, client)
         : await answerer({ ...asked, server: this.server })
     if (answersInShape(request, answer)) return answer
     throw new ClientError('RESPONSE_INVALID', `${questionName(key)} got something that is no answer to it.`)
   }
 
-  /** Whether the message is the client's answer to a question of ours. */
+  /** Whether the message was the client's answer to a question of ours; the server must not see it then. */
   take(message: WireAnswer): boolean {
-    return this.#client.take(message)
+    return this.#handlers.take(message)
   }
 }
 
 /**
- * Questions for the client's own handlers. A session-era client that declared a kind itself can be asked it as its server
- * would have: by a request, which here comes from the layer.
+ * The client's own handlers. A session-era client that declared a kind itself is asked as its server would ask it: by a
+ * request, which here comes from a layer.
  */
-
-class ClientQuestions {
-  readonly #ends: LayerContext
+class ClientHandlers {
   readonly #waiting = new Map<RequestId, (answer: WireAnswer) => void>()
 
-  constructor(ends: LayerContext) {
-    this.#ends = ends
-  }
-
-  ask({ method, params }: InputRequest, signal: AbortSignal): Promise<Json> {
+  ask({ method, params }: InputRequest, signal: AbortSignal, client: ToClient): Promise<Json> {
     const id = mintId()
     return new Promise((resolve, reject) => {
       const cancel = (): void => {
         this.#waiting.delete(id)
-        this.#ends.deliver({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
-        reject(new ClientError('ANSWER_FAILED', 'The question was taken back before the client had answered.'))
+        client.deliver({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
+        reject(new ClientError('ANSWER_FAILED', 'The question was withdrawn before the client had answered it.'))
       }
       this.#waiting.set(id, ({ result }) => {
         signal.removeEventListener('abort', cancel)
@@ -114,11 +119,10 @@ class ClientQuestions {
         else reject(new ClientError('ANSWER_FAILED', "The client's own handler did not answer a question."))
       })
       signal.addEventListener('abort', cancel, { once: true })
-      this.#ends.deliver({ jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) })
+      client.deliver({ jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) })
     })
   }
 
-  /** Whether the message answers a question of ours; the server must not see it then. */
   take(message: WireAnswer): boolean {
     const settle = this.#waiting.get(message.id)
     if (settle === undefined) return false

@@ -1,23 +1,13 @@
-/** The kinds of questions: which answerer answers which, and what a client that has it declares. */
+/** The kinds of questions: which answerer answers which, what a client declares for it, and how each is called. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from '../../protocol/index.ts'
-import type { Answerer, Answerers } from './answerer.ts'
+import { ClientError } from '../errors.ts'
 import { extended } from '../layer/capabilities.ts'
+import { plainLine } from '../safeText.ts'
+import type { Answerer, Answerers } from './answerer.ts'
 
-/** A question as it came over the wire, if it is one. Only as much is checked as choosing an answerer takes. */
-export function readQuestion(value: unknown): InputRequest | undefined {
-  if (!isObject(value)) return undefined
-  const { method, params } = value
-  switch (method) {
-    case 'elicitation/create':
-      return isObject(params) && typeof params['message'] === 'string' ? (value as InputRequest) : undefined
-    case 'sampling/createMessage':
-      return isObject(params) && Array.isArray(params['messages']) ? (value as InputRequest) : undefined
-    case 'roots/list':
-      return params === undefined || isObject(params) ? (value as InputRequest) : undefined
-    default:
-      return undefined
-  }
+export function answererFor(request: InputRequest, answerers: Answerers): Answerer | undefined {
+  return answerers[kindOf(request)]
 }
 
 function kindOf(request: InputRequest): keyof Answerers {
@@ -33,11 +23,7 @@ function kindOf(request: InputRequest): keyof Answerers {
   }
 }
 
-export function answererFor(request: InputRequest, answerers: Answerers): Answerer | undefined {
-  return answerers[kindOf(request)]
-}
-
-/** The client's capabilities, with those its answerers add. */
+/** The client's capabilities, with those that its answerers add. */
 export function withAnswerers(capabilities: Json, { form, url, sampling, roots }: Answerers): Json {
   let all = capabilities
   if (form ?? url) all = extended(all, 'elicitation', elicitationOf(all['elicitation'], form, url))
@@ -47,7 +33,41 @@ export function withAnswerers(capabilities: Json, { form, url, sampling, roots }
 }
 
 function elicitationOf(declared: unknown, form: Answerer | undefined, url: Answerer | undefined): Json {
-  // A declaration without modes means forms; next to `url` that must be said.
+  // `elicitation` without modes means forms. Beside `url` the mode `form` must be named.
   const formsAlready = isObject(declared) && !('url' in declared)
   return { ...((form ?? formsAlready) && { form: {} }), ...(url && { url: {} }) }
+}
+
+/** What a question is called in messages. Its key is the server's text, so it is made plain. */
+export function questionName(key: string): string {
+  return `The question ${quotedKey(key)}`
+}
+
+/** Keys of questions, as messages list them. */
+export function quotedKeys(keys: readonly string[]): string {
+  return keys.map(quotedKey).join(', ')
+}
+
+function quotedKey(key: string): string {
+  return `"${plainLine(key, 60)}"`
+}
+
+/** The error of an answerer that was given a question of another kind than it answers. */
+export function wrongKind(key: string, answerer: string, request: InputRequest): ClientError {
+  const sentence = `${questionName(key)} is ${KIND_NAMES[kindOf(request)]}; ${answerer} does not answer those.`
+  return new ClientError('QUESTION_UNSUPPORTED', sentence)
+}
+
+/** The error where there is no answerer for the kind of a question. */
+export function noAnswererFor(key: string, request: InputRequest): ClientError {
+  const kind = KIND_NAMES[kindOf(request)]
+  const sentence = `${questionName(key)} is ${kind}, and nobody here answers those; give an answerer.`
+  return new ClientError('QUESTION_UNANSWERED', sentence)
+}
+
+const KIND_NAMES: Readonly<Record<keyof Answerers, string>> = {
+  form: 'a form',
+  url: 'a page to visit',
+  sampling: 'for a model',
+  roots: 'for folders',
 }

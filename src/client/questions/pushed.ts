@@ -1,57 +1,64 @@
 /**
  * Questions that a session-era server pushes as requests, answered by the answerers that were declared to it.
  *
- * - A server may have so many open at once, and no more.
- * - A question does not say which call it belongs to. It is withdrawn when every call is over that was under way when it
- *   came: what a server asks outside of a call is not answered.
+ * - At most MAX_QUESTIONS are open at once over one connection.
+ * - A pushed question does not say which call it belongs to. It is withdrawn when all calls are over that were under way
+ *   when it came, because what a server asks outside of a call is not answered.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Json, RequestId } from '../../protocol/index.ts'
-import type { Asked } from './answerer.ts'
-import type { LayerContext } from '../layer/layer.ts'
+import type { RequestId } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
-import { MAX_QUESTIONS, tooMany } from './inputRequests.ts'
-import type { Questioner } from './dispatcher.ts'
-import type { RoundCall } from '../rounds/call.ts'
-import { Suspend } from '../suspend/suspend.ts'
-import type { WireMessage } from '../layer/transport.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import { errorMessage, idKey, resultMessage, type WireRequest } from '../layer/message.ts'
+import type { WireMessage } from '../layer/transport.ts'
+import { type Asked, type AskedCall, AnswerLater } from './answerer.ts'
+import type { Dispatcher } from './dispatcher.ts'
+import { MAX_QUESTIONS, tooManyQuestions } from './limits.ts'
 
 /** JSON-RPC leaves this number to applications; the session revisions show it for a refusal. */
 const REFUSED = -1
 
-/** A call, as far as a question needs to know it. */
-type UnderWay = Pick<RoundCall, 'about' | 'signal'>
+/** A call under way, as far as a pushed question needs to know it. */
+export interface CallUnderWay {
+  readonly about: AskedCall
+  /** Aborted when the call is over. */
+  readonly signal: AbortSignal
+}
 
 export class PushedQuestions {
-  readonly #ends: LayerContext
-  readonly #questioner: Questioner
+  readonly #dispatcher: Dispatcher
   readonly #open = new Map<RequestId, AbortController>()
 
-  constructor(ends: LayerContext, questioner: Questioner) {
-    this.#ends = ends
-    this.#questioner = questioner
+  constructor(dispatcher: Dispatcher) {
+    this.#dispatcher = dispatcher
   }
 
-  /** `calls` are those under way. */
-  async answer({ id }: WireRequest, request: InputRequest, calls: readonly UnderWay[]): Promise<void> {
-    // A second question under an id takes the place of the first.
+  /** Answers a pushed request, through the layer that received it. `calls` are the calls under way. */
+  async answer(
+    { id }: WireRequest,
+    request: InputRequest,
+    calls: readonly CallUnderWay[],
+    context: LayerContext,
+  ): Promise<void> {
+    // A second question under an id replaces the first.
     this.cancel(id)
-    if (this.#open.size >= MAX_QUESTIONS) return this.#send(this.#refusal(id, tooMany(this.#open.size + 1)))
+    const count = this.#open.size + 1
+    if (count > MAX_QUESTIONS) return send(refusal(id, tooManyQuestions(count), context), context)
     const asked = new AbortController()
     this.#open.set(idKey(id), asked)
-    // Folders are also asked for when a session begins, and bother nobody.
+    // `roots/list` is also sent when a session begins, outside of any call, and disturbs nobody.
     const isBound = request.method !== 'roots/list'
     const unbind = whenAllOver(isBound ? calls : [], () => asked.abort())
     const call = calls.length === 1 ? calls[0]?.about : undefined
-    const reply = await this.#reply(id, { key: String(id), isPushed: true, request, call, signal: asked.signal })
+    const question = { key: String(id), isPushed: true, request, call, signal: asked.signal }
+    const reply = await this.#reply(id, question, context)
     unbind()
     if (this.#open.get(idKey(id)) !== asked) return
     this.#open.delete(idKey(id))
-    await this.#send(reply)
+    await send(reply, context)
   }
 
-  /** The server takes a question back. */
+  /** Withdraws a question. Whether there was one. */
   cancel(id: RequestId): boolean {
     const asked = this.#open.get(idKey(id))
     this.#open.delete(idKey(id))
@@ -63,27 +70,31 @@ export class PushedQuestions {
     for (const id of this.#open.keys()) this.cancel(id)
   }
 
-  async #reply(id: RequestId, asked: Omit<Asked, 'server'>): Promise<WireMessage> {
+  async #reply(id: RequestId, asked: Omit<Asked, 'server'>, context: LayerContext): Promise<WireMessage> {
     try {
-      return resultMessage(id, await orAborted(asked.signal, this.#questioner.ask(asked)))
+      return resultMessage(id, await orAborted(asked.signal, this.#dispatcher.ask(asked, context)))
     } catch (error) {
-      return asked.signal.aborted ? refusalOf(id) : this.#refusal(id, error)
+      return asked.signal.aborted ? refusalMessage(id) : refusal(id, error, context)
     }
-  }
-
-  /** Why is for the host. */
-  #refusal(id: RequestId, error: unknown): WireMessage {
-    this.#ends.report(error instanceof Suspend ? new Suspend(error.options, CANNOT_SLEEP) : asError(error))
-    return refusalOf(id)
-  }
-
-  // The transport reports what it cannot send.
-  #send(reply: Json): Promise<void> {
-    return this.#ends.send(reply).catch(() => undefined)
   }
 }
 
-const CANNOT_SLEEP =
+/** The refusal for the server; the reason goes to the host alone. */
+function refusal(id: RequestId, reason: unknown, context: LayerContext): WireMessage {
+  context.report(reason instanceof AnswerLater ? new AnswerLater(CANNOT_SUSPEND, { cause: reason }) : asError(reason))
+  return refusalMessage(id)
+}
+
+function refusalMessage(id: RequestId): WireMessage {
+  return errorMessage(id, REFUSED, 'The client did not answer.')
+}
+
+// A failure to send is reported by the transport.
+function send(reply: WireMessage, context: LayerContext): Promise<void> {
+  return context.send(reply).catch(() => undefined)
+}
+
+const CANNOT_SUSPEND =
   'A server of an older revision asks and holds its call open, so the call cannot be suspended; the question was ' +
   'refused. Answer it at once, or give this server no answerer for its kind.'
 
@@ -91,12 +102,8 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-function refusalOf(id: RequestId): WireMessage {
-  return errorMessage(id, REFUSED, 'The client did not answer.')
-}
-
-/** Gives what ends the listening: a call may have any number of questions. */
-function whenAllOver(calls: readonly UnderWay[], then: () => void): () => void {
+/** Calls `then` when every call is over. Returns what removes the listeners: one call may have many questions. */
+function whenAllOver(calls: readonly CallUnderWay[], then: () => void): () => void {
   let left = calls.length
   const over = (): void => {
     left--
@@ -108,10 +115,10 @@ function whenAllOver(calls: readonly UnderWay[], then: () => void): () => void {
   }
 }
 
-/** An answerer need not look at its signal. */
+/** The answer, or a rejection as soon as the signal aborts: answerers need not watch the signal. */
 function orAborted<Result>(signal: AbortSignal, answer: Promise<Result>): Promise<Result> {
   const aborted = new Promise<never>((_, reject) => {
-    const stop = (): void => reject(new ClientError('ANSWER_FAILED', 'The question was taken back.'))
+    const stop = (): void => reject(new ClientError('ANSWER_FAILED', 'The question was withdrawn.'))
     signal.addEventListener('abort', stop, { once: true })
   })
   return Promise.race([answer, aborted])

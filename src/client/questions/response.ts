@@ -1,13 +1,13 @@
-/** From what somebody gives as an answer to the response that goes out, checked before it does. */
+/** Turns what a host or a person gives as an answer into the response that is sent, and checks it first. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isElicitAction, isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { contentProblems } from './fieldCheck.ts'
 import { readFields } from './fields.ts'
-import { plainLine } from '../safeText.ts'
+import { quotedKeys } from './kinds.ts'
 
 /**
- * The content of a form; what a person did with it; or a whole response, such as `{ action: 'accept', content }`, a
+ * An answer as a host gives it: the content of a form; what a person did with the form; or a whole response, such as `{ action: 'accept', content }`, a
  * sampling result or a list of roots.
  */
 export type Given = 'accept' | 'decline' | 'cancel' | Json
@@ -18,35 +18,7 @@ export function responseTo(key: string, request: InputRequest, given: Given): Js
   const response = isSomething ? wholeResponse(request, given) : {}
   const problems = responseProblems(request, response)
   if (problems.length === 0) return response
-  throw new ClientError('RESPONSE_INVALID', `The answer to "${plainLine(key, 60)}" does not fit: ${problems.join(' ')}`)
-}
-
-/** What a question is called in messages: its key comes from the server. */
-export function questionName(key: string): string {
-  return `The question "${plainLine(key, 60)}"`
-}
-
-/** An answerer was given a question of a kind that is not its own. */
-export function wrongKind(key: string, answerer: string, request: InputRequest): ClientError {
-  const sentence = `${questionName(key)} is ${kindName(request)}; ${answerer} does not answer those.`
-  return new ClientError('QUESTION_UNSUPPORTED', sentence)
-}
-
-/** There is no answerer for a kind. */
-export function noneFor(key: string, request: InputRequest): ClientError {
-  const sentence = `${questionName(key)} is ${kindName(request)}, and nobody here answers those; give an answerer.`
-  return new ClientError('QUESTION_UNANSWERED', sentence)
-}
-
-function kindName({ method, params }: InputRequest): string {
-  const isPage = method === 'elicitation/create' && params?.mode === 'url'
-  return isPage ? 'a page to visit' : KINDS[method]
-}
-
-const KINDS: Readonly<Record<InputRequest['method'], string>> = {
-  'elicitation/create': 'a form',
-  'sampling/createMessage': 'for a model',
-  'roots/list': 'for folders',
+  throw new ClientError('RESPONSE_INVALID', `The answer to ${quotedKeys([key])} does not fit: ${problems.join(' ')}`)
 }
 
 function wholeResponse(request: InputRequest, given: Given): Json {
@@ -55,7 +27,7 @@ function wholeResponse(request: InputRequest, given: Given): Json {
   return { action: 'accept', content: given }
 }
 
-// A form may have a field "action" of its own; next to other fields it is one.
+// A form may have a field called "action". Beside other fields, "action" is such a field.
 function isWhole(given: Json): boolean {
   const names = Object.keys(given).filter((name) => !['action', 'content', '_meta'].includes(name))
   return isElicitAction(given['action']) && names.length === 0

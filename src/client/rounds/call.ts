@@ -1,4 +1,7 @@
-/** One request of a caller, through all its rounds. Everything that belongs to it is here, and nothing of any other. */
+/**
+ * One request of a caller, through all its rounds. Each round is sent as a leg: a request of its own, whose answer is
+ * either the result or what the server asks next (MRTR-23 to 27).
+ */
 import { hasEnvelope, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import {
   idKey,
@@ -12,7 +15,6 @@ import {
 } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import type { AskedCall } from '../questions/answerer.ts'
-import { hasProgressToken, paramsOfLeg } from '../questions/inputRequests.ts'
 import { ASKING_METHODS, type AskingMethod } from '../suspend/savedCall.ts'
 
 type AskingRequest = WireRequest & { readonly method: AskingMethod }
@@ -25,7 +27,7 @@ export function isAsking(message: WireRequest): message is AskingRequest {
 
 const LEG = '/leg'
 
-/** Whether an id is that of a later leg. It says so itself: other layers, on either side, have requests of their own. */
+/** Whether an id is that of a later leg. The id itself tells, because other layers have requests of their own, too. */
 export function isLegId(id: unknown): id is string {
   return isMinted(id) && id.endsWith(LEG)
 }
@@ -35,13 +37,13 @@ export class RoundCall {
   readonly request: AskingRequest
   readonly params: Json
   readonly options: SendOptions | undefined
-  /** The id of the leg under way, or of the last one; the first leg has the caller's. */
+  /** The id of the leg under way, or of the last one. The first leg has the caller's id. */
   wireId: RequestId
   rounds = 0
-  /** How many rounds in a row asked nobody. */
-  idle = 0
+  /** How many rounds in a row had no questions. */
+  emptyRounds = 0
   /** The caller has its answer, or wants none any more. */
-  over = false
+  isOver = false
   #ended: AbortController | undefined
 
   constructor(request: AskingRequest, options: SendOptions | undefined) {
@@ -55,7 +57,7 @@ export class RoundCall {
     return this.request.id
   }
 
-  /** What the leg and the caller's request are found by. */
+  /** The keys by which the leg and the caller's request are looked up. */
   get wireKey(): RequestId {
     return idKey(this.wireId)
   }
@@ -64,7 +66,7 @@ export class RoundCall {
     return idKey(this.callerId)
   }
 
-  /** Whether its client speaks the stateless revision, and so knows rounds itself. */
+  /** Whether the client speaks the stateless revision, and so knows rounds itself. */
   get isModern(): boolean {
     return hasEnvelope(this.params)
   }
@@ -81,7 +83,7 @@ export class RoundCall {
   }
 
   end(): void {
-    this.over = true
+    this.isOver = true
     this.#ended?.abort()
   }
 
@@ -96,23 +98,19 @@ export class RoundCall {
     }
   }
 
-  /** What was said about the first leg alone does not hold for another: the stream to resume, and its end. */
+  /** The caller's options without those for the first leg alone: the stream to resume, and the callback for its end. */
   get nextOptions(): SendOptions | undefined {
     if (this.options === undefined) return undefined
     return { ...this.options, resumptionToken: undefined, relatedRequestId: undefined, onRequestStreamEnd: undefined }
   }
 
-  get wantsProgress(): boolean {
-    return hasProgressToken(this.params)
-  }
-
-  /** A progress notification of a later leg, with the token the caller knows. */
+  /** A progress notification of a later leg, with the caller's own token. */
   progress(message: WireMessage): WireMessage {
     const { progressToken } = metaIn(this.params)
     return { ...message, params: { ...paramsOf(message), progressToken } }
   }
 
-  /** The answer of any leg, as the caller's. What came by a retry is not kept for another call. */
+  /** The answer to any leg, as the answer to the caller. The result of a retry must not be cached for other calls. */
   answer(message: WireAnswer): WireMessage {
     const isRetry = this.rounds > 0 || 'inputResponses' in this.params || 'requestState' in this.params
     if (!isRetry) return message
@@ -121,12 +119,31 @@ export class RoundCall {
   }
 }
 
-/** The calls of one transport, found by the leg that is under way, or by what their caller knows them by. */
+interface LegParams {
+  /** The parameters the call began with. */
+  readonly first: Json
+  readonly answers: Readonly<Record<string, Json>> | undefined
+  readonly requestState: string | undefined
+  readonly progressToken: string
+}
 
+/** The first parameters again, with the answers and the state of this round only, and a progress token of its own. */
+function paramsOfLeg({ first, answers, requestState, progressToken }: LegParams): Json {
+  const { inputResponses: _responses, requestState: _state, ...lasting } = first
+  const meta = metaIn(first)
+  return {
+    ...lasting,
+    ...(meta['progressToken'] !== undefined && { _meta: { ...meta, progressToken } }),
+    ...(answers !== undefined && { inputResponses: answers }),
+    ...(requestState !== undefined && { requestState }),
+  }
+}
+
+/** The calls of one transport, looked up by the leg under way or by the caller's request. */
 export class RoundCalls {
-  /** With a leg under way, by that. */
+  /** Calls with a leg under way, by that leg. */
   readonly #legs = new Map<RequestId, RoundCall>()
-  /** Past their first leg, by the caller's request. */
+  /** Calls past their first leg, by the caller's request. */
   readonly #later = new Map<RequestId, RoundCall>()
 
   get underWay(): readonly RoundCall[] {
@@ -145,7 +162,7 @@ export class RoundCalls {
     this.#legs.delete(call.wireKey)
   }
 
-  goesOn(call: RoundCall): void {
+  continues(call: RoundCall): void {
     this.#later.set(call.callerKey, call)
   }
 
@@ -158,7 +175,7 @@ export class RoundCalls {
     return this.#later.get(key) ?? this.#legs.get(key)
   }
 
-  /** A leg is answered once, and then means nothing to the client any more. */
+  /** Whether an answer is a second one to a leg: a leg is answered once, and the client does not know its id. */
   isSpent(id: RequestId): boolean {
     return isLegId(id) || this.#later.has(idKey(id))
   }

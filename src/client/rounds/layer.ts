@@ -1,25 +1,27 @@
 /**
- * Multi round-trip requests for a client that need not know of them. The caller's request stays open while this layer
- * answers what the server asks and sends the request again, until there is a result (`roundTrips.ts`). Questions that a
- * session-era server pushes get the same answers.
+ * Multi round-trip requests for a client that need not know them. The caller's request stays open while this layer
+ * answers what the server asks and sends the request again, until there is a result (`trips.ts`). Questions that a
+ * session-era server pushes go to the same answerers.
  */
 import { hasEnvelope, ROUNDS_CAPABILITY, type RequestId } from '../../protocol/index.ts'
-import type { Answerers } from '../questions/answerer.ts'
-import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { type Declare, declaring, extended } from '../layer/capabilities.ts'
-import { MAX_STATE_BYTES } from '../questions/inputRequests.ts'
-import { readQuestion, withAnswerers } from '../questions/kinds.ts'
-import { PushedQuestions } from '../questions/pushed.ts'
-import { Questioner } from '../questions/dispatcher.ts'
-import { isAsking, RoundCall } from './call.ts'
-import { RoundTrips } from './trips.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
-import { SharedRounds } from './sharedRounds.ts'
-import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
+import { type Declare, declaring, extended } from '../layer/capabilities.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { cancelledId, isAnswer, isRequest, paramsOf, type WireRequest } from '../layer/message.ts'
+import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
+import type { Answerers } from '../questions/answerer.ts'
+import { type ConnectionQuestions, questionsOf } from '../questions/connection.ts'
+import type { Dispatcher } from '../questions/dispatcher.ts'
+import { readInputRequest } from '../questions/inputRequests.ts'
+import { withAnswerers } from '../questions/kinds.ts'
+import { DEFAULT_MAX_ROUNDS, MAX_STATE_BYTES } from '../questions/limits.ts'
+import type { PushedQuestions } from '../questions/pushed.ts'
+import { isAsking, RoundCall } from './call.ts'
+import { SharedRounds } from './sharedRounds.ts'
+import { RoundTrips } from './trips.ts'
 
 export interface RoundsOptions {
-  /** Who answers what. Each kind is declared to the server, beside what the client declares itself. */
+  /** Who answers what. Each kind is declared to the server, beside what the client itself declares. */
   answerers: Answerers
   /** How often one call is sent again before it fails. @default 10 */
   maxRounds?: number
@@ -27,55 +29,58 @@ export interface RoundsOptions {
   maxStateBytes?: number
   /** Who asks, for the answerers. @default the name the server gives itself, and no target */
   server?: { readonly name?: string | undefined; readonly target?: string | undefined }
-  /** Where a call that is put to sleep finds the server again, by `placeOf(target)`. @default the server's `target` */
+  /** Where a suspended call finds the server again, by `placeOf(target)`. @default the server's `target` */
   place?: SavedPlace
 }
 
 export function rounds(options: RoundsOptions): Layer {
-  return (transport) => createLayer(transport, (ends) => new Rounds(ends, options))
+  return (transport) => {
+    const questions = questionsOf(transport, 'rounds', options)
+    return createLayer(transport, (context) => new RoundsLayer(context, questions, options))
+  }
 }
 
-class Rounds implements LayerHandlers {
-  readonly #ends: LayerContext
+class RoundsLayer implements LayerHandlers {
+  readonly #context: LayerContext
   readonly #declare: Declare
-  readonly #questioner: Questioner
+  readonly #dispatcher: Dispatcher
+  readonly #pushed: PushedQuestions
   readonly #shared = new SharedRounds()
   readonly #trips: RoundTrips
-  readonly #pushed: PushedQuestions
   /** The request whose result says who the server is. */
   #greeting: RequestId | undefined
   /** The stateless revision has no pushed questions, and clients must not answer any. */
   #isModern = false
 
-  constructor(ends: LayerContext, options: RoundsOptions) {
-    const { answerers, maxRounds = 10, maxStateBytes = MAX_STATE_BYTES, server, place } = options
-    this.#ends = ends
+  constructor(context: LayerContext, { dispatcher, pushed }: ConnectionQuestions, options: RoundsOptions) {
+    const { answerers, maxRounds = DEFAULT_MAX_ROUNDS.call, maxStateBytes = MAX_STATE_BYTES, place } = options
+    this.#context = context
     this.#declare = declaring((capabilities, era) => {
       const answering = withAnswerers(capabilities, answerers)
       return era === 'modern' ? answering : extended(answering, 'experimental', { [ROUNDS_CAPABILITY]: {} })
     })
-    this.#questioner = new Questioner(ends, answerers, server)
-    this.#trips = new RoundTrips(ends, this.#questioner, { maxRounds, maxStateBytes, place, shared: this.#shared })
-    this.#pushed = new PushedQuestions(ends, this.#questioner)
+    this.#dispatcher = dispatcher
+    this.#pushed = pushed
+    this.#trips = new RoundTrips(context, dispatcher, { maxRounds, maxStateBytes, place, shared: this.#shared })
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(message, options)
-    if (isAnswer(message) && this.#questioner.take(message)) return Promise.resolve()
+    if (isAnswer(message) && this.#dispatcher.take(message)) return Promise.resolve()
     const cancelled = cancelledId(message)
-    if (cancelled === undefined) return this.#ends.send(message, options)
+    if (cancelled === undefined) return this.#context.send(message, options)
     return this.#trips.cancel(cancelled, message, options)
   }
 
   receive(message: WireMessage, extra: unknown): void {
     if (isAnswer(message)) {
-      if (message.id === this.#greeting) this.#questioner.heardServer(message['result'])
+      if (message.id === this.#greeting) this.#dispatcher.serverAnswers(message['result'])
       return this.#trips.answered(message, extra)
     }
     if (isRequest(message)) return this.#asked(message, extra)
     if (message.method === 'notifications/progress') return this.#trips.progressed(message, extra)
     const cancelled = cancelledId(message)
-    if (cancelled === undefined || !this.#pushed.cancel(cancelled)) this.#ends.deliver(message, extra)
+    if (cancelled === undefined || !this.#pushed.cancel(cancelled)) this.#context.deliver(message, extra)
   }
 
   closed(isLost: boolean): void {
@@ -89,14 +94,14 @@ class Rounds implements LayerHandlers {
     if (isAsking(declared)) return this.#trips.begin(new RoundCall(this.#shared.whole(declared), options))
     if (message.method === 'initialize' || message.method === 'server/discover') {
       this.#greeting = message.id
-      this.#questioner.heardClient(paramsOf(message)['capabilities'])
+      this.#dispatcher.clientDeclares(paramsOf(message)['capabilities'])
     }
-    return this.#ends.send(declared, options)
+    return this.#context.send(declared, options)
   }
 
   #asked(message: WireRequest, extra: unknown): void {
-    const request = this.#isModern ? undefined : readQuestion(message)
-    if (request === undefined || !this.#questioner.answers(request)) this.#ends.deliver(message, extra)
-    else void this.#pushed.answer(message, request, this.#trips.underWay)
+    const request = this.#isModern ? undefined : readInputRequest(message)
+    if (request === undefined || !this.#dispatcher.hasAnswerer(request)) this.#context.deliver(message, extra)
+    else void this.#pushed.answer(message, request, this.#trips.underWay, this.#context)
   }
 }

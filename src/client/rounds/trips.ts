@@ -4,19 +4,12 @@
  * - Each leg is the first request again, with a fresh id, the answers and the state of the round before, and nothing of
  *   any other round or call (MRTR-8 to 11, 25 to 27).
  * - The caller's cancellation reaches the leg under way, or the answerers. Progress of any leg reaches the caller.
- * - The caller gets one answer.
+ * - The caller gets exactly one answer.
  */
-import { CODES, isObject, type Json, type RequestId } from '../../protocol/index.ts'
-import { type Answered, answerAll, pause } from '../questions/answerAll.ts'
-import type { LayerContext } from '../layer/layer.ts'
-import { ClientError, SEE_CAUSE } from '../errors.ts'
-import { type InputRequired, pauseMs, readInputRequired } from '../questions/inputRequests.ts'
-import type { Questioner } from '../questions/dispatcher.ts'
-import { isLegId, type RoundCall, RoundCalls } from './call.ts'
+import { backoffMs, CODES, isObject, type Json, type RequestId, sleep } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
-import { declares, type SharedRounds } from './sharedRounds.ts'
-import { suspendCall } from '../suspend/suspend.ts'
-import type { SendOptions, WireMessage } from '../layer/transport.ts'
+import { ClientError, SEE_CAUSE } from '../errors.ts'
+import type { LayerContext } from '../layer/layer.ts'
 import {
   errorMessage,
   paramsOf,
@@ -26,6 +19,14 @@ import {
   type WireRequest,
   withParams,
 } from '../layer/message.ts'
+import type { SendOptions, WireMessage } from '../layer/transport.ts'
+import { type Answered, answerAll } from '../questions/answerAll.ts'
+import type { Dispatcher } from '../questions/dispatcher.ts'
+import { type QuestionRound, type Questions, readInputRequired } from '../questions/inputRequests.ts'
+import { assertRounds } from '../questions/limits.ts'
+import { suspendCall } from '../suspend/suspend.ts'
+import { isLegId, type RoundCall, RoundCalls } from './call.ts'
+import { declaresKinds, type SharedRounds } from './sharedRounds.ts'
 
 export interface RoundSettings {
   readonly maxRounds: number
@@ -35,27 +36,27 @@ export interface RoundSettings {
 }
 
 export class RoundTrips {
-  readonly #ends: LayerContext
-  readonly #questioner: Questioner
+  readonly #context: LayerContext
+  readonly #dispatcher: Dispatcher
   readonly #settings: RoundSettings
   readonly #calls = new RoundCalls()
 
-  constructor(ends: LayerContext, questioner: Questioner, settings: RoundSettings) {
-    this.#ends = ends
-    this.#questioner = questioner
+  constructor(context: LayerContext, dispatcher: Dispatcher, settings: RoundSettings) {
+    this.#context = context
+    this.#dispatcher = dispatcher
     this.#settings = settings
   }
 
-  /** Those the server works on. */
+  /** The calls that the server works on. */
   get underWay(): readonly RoundCall[] {
     return this.#calls.underWay
   }
 
   begin(call: RoundCall): Promise<void> {
     this.#calls.legSent(call)
-    const sent = this.#ends.send(call.request, call.options)
+    const sent = this.#context.send(call.request, call.options)
     sent.then(
-      () => this.#watch(call),
+      () => this.#watchSignal(call),
       () => this.#calls.forget(call),
     )
     return sent
@@ -64,31 +65,34 @@ export class RoundTrips {
   answered(message: WireAnswer, extra: unknown): void {
     const call = this.#calls.byLeg(message.id)
     if (call !== undefined) this.#settle(call, message, extra)
-    else if (!this.#calls.isSpent(message.id)) this.#ends.deliver(message, extra)
+    else if (!this.#calls.isSpent(message.id)) this.#context.deliver(message, extra)
   }
 
   progressed(message: WireMessage, extra: unknown): void {
     const token = paramsOf(message)['progressToken']
-    if (!isLegId(token)) return this.#ends.deliver(message, extra)
+    if (!isLegId(token)) return this.#context.deliver(message, extra)
     const call = this.#calls.byLeg(token)
-    if (call !== undefined) this.#ends.deliver(call.progress(message), extra)
+    if (call !== undefined) this.#context.deliver(call.progress(message), extra)
   }
 
-  /** The caller cancels: that ends the leg under way, or the asking. */
+  /** The caller cancels. That cancels the leg under way, or ends the asking. */
   async cancel(id: RequestId, message: WireMessage, options: SendOptions | undefined): Promise<void> {
     const call = this.#calls.byCaller(id)
-    if (call === undefined) return this.#ends.send(message, options)
+    if (call === undefined) return this.#context.send(message, options)
     const isUnderWay = this.#calls.byLeg(call.wireId) === call
     this.#calls.forget(call)
     if (!isUnderWay) return undefined
-    return this.#ends.send(withParams(message, { ...paramsOf(message), requestId: call.wireId }), options)
+    return this.#context.send(withParams(message, { ...paramsOf(message), requestId: call.wireId }), options)
   }
 
-  /** Whoever waits for a person is told here what the connection came to; a request under way is told by its transport. */
+  /**
+   * The connection is over. Where it was lost, callers whose questions are being answered get an error from here; a
+   * request under way is ended by its transport.
+   */
   end(isLost: boolean): void {
     for (const call of this.#calls.all) {
       const isUnderWay = this.#calls.byLeg(call.wireId) === call
-      if (isLost && !isUnderWay) this.#fail(call, lost())
+      if (isLost && !isUnderWay) this.#fail(call, connectionLost())
       else this.#calls.forget(call)
     }
   }
@@ -98,7 +102,7 @@ export class RoundTrips {
     const { result } = message
     switch (isObject(result) ? result['resultType'] : undefined) {
       case 'input_required':
-        this.#round(call, message, extra).catch((error: unknown) => this.#ends.report(error as Error))
+        this.#round(call, message, extra).catch((error: unknown) => this.#context.report(error as Error))
         break
       case undefined:
       case 'complete':
@@ -116,65 +120,68 @@ export class RoundTrips {
   async #round(call: RoundCall, message: WireAnswer, extra: unknown): Promise<void> {
     try {
       const result = message['result'] as Json
-      const asked = readInputRequired(result, this.#settings.maxStateBytes)
-      // Where the client speaks the stateless revision, it may have what answers the rest.
-      const isForClient = call.isModern && !this.#questioner.answersAll(asked)
-      if (isForClient) return await this.#share(call, message, asked, extra)
-      if (++call.rounds > this.#settings.maxRounds) throw endless(this.#settings.maxRounds)
-      this.#calls.goesOn(call)
-      this.#questioner.heardServer(result)
-      await this.#goOn(call, asked)
+      const round = readInputRequired(result, this.#settings.maxStateBytes)
+      // A client of the stateless revision may itself answer what has no answerer.
+      const isForClient = call.isModern && !this.#dispatcher.hasAllAnswerers(round.questions)
+      if (isForClient) return await this.#share(call, message, round, extra)
+      assertRounds(++call.rounds, this.#settings.maxRounds, 'server')
+      this.#calls.continues(call)
+      this.#dispatcher.serverAnswers(result)
+      await this.#nextLeg(call, round)
     } catch (error) {
       this.#fail(call, error)
     }
   }
 
-  /** The client gets what no answerer is there for: a part of the round, or all of it as it came. */
-  async #share(call: RoundCall, message: WireAnswer, asked: InputRequired, extra: unknown): Promise<void> {
-    const { ours, theirs } = this.#questioner.sorted(asked)
+  /** The client gets the questions that have no answerer: a part of the round, or the whole round as it came. */
+  async #share(call: RoundCall, message: WireAnswer, round: QuestionRound, extra: unknown): Promise<void> {
+    const { ours, theirs } = this.#dispatcher.split(round.questions)
     const result = message['result'] as Json
-    const isShared = ours.length > 0 && declares(call.params, theirs)
+    const isShared = ours.length > 0 && declaresKinds(call.params, theirs)
     if (!isShared) return this.#answer(call, { ...message, id: call.callerId }, extra)
-    this.#calls.goesOn(call)
-    this.#questioner.heardServer(result)
-    const round = await this.#ask(call, ours)
-    if (call.over) return
-    const [open] = Object.values(round.open)
-    // A call that is put to sleep takes along what the client would have been asked.
+    this.#calls.continues(call)
+    this.#dispatcher.serverAnswers(result)
+    const answered = await this.#ask(call, ours)
+    if (call.isOver) return
+    const [open] = Object.values(answered.open)
+    // When the call is suspended, the client's questions are saved with it.
     const rest = open && Object.fromEntries(theirs.map(([key, request]) => [key, { ...open, request }]))
-    if (rest) return this.#suspend(call, asked, { ...round, open: { ...round.open, ...rest } })
-    const part = this.#settings.shared.share(result, theirs, round.answers, asked.requestState)
+    if (rest) return this.#suspend(call, round, { ...answered, open: { ...answered.open, ...rest } })
+    const part = this.#settings.shared.share(result, theirs, answered.answers, round.requestState)
     this.#answer(call, { ...message, id: call.callerId, result: part }, extra)
   }
 
-  #ask(call: RoundCall, questions: InputRequired['questions']): Promise<Answered> {
-    return answerAll(questions, call.signal, (question) => this.#questioner.ask({ ...question, call: call.about }))
+  #ask(call: RoundCall, questions: Questions): Promise<Answered> {
+    return answerAll(questions, call.signal, (question) =>
+      this.#dispatcher.ask({ ...question, call: call.about }, this.#context),
+    )
   }
 
-  async #goOn(call: RoundCall, asked: InputRequired): Promise<void> {
-    if (asked.questions.length > 0) call.idle = 0
-    else await pause(pauseMs(++call.idle), call.signal)
-    this.#questioner.assertAnswerable(asked)
-    const round = await this.#ask(call, asked.questions)
-    if (call.over) return
-    if (Object.keys(round.open).length > 0) return this.#suspend(call, asked, round)
-    await this.#sendLeg(call, call.next(asked.questions.length > 0 ? round.answers : undefined, asked.requestState))
+  async #nextLeg(call: RoundCall, round: QuestionRound): Promise<void> {
+    const { questions, requestState } = round
+    if (questions.length > 0) call.emptyRounds = 0
+    else await pauseAfterEmptyRounds(++call.emptyRounds, call.signal)
+    this.#dispatcher.assertAnswerable(questions)
+    const answered = await this.#ask(call, questions)
+    if (call.isOver) return
+    if (Object.keys(answered.open).length > 0) return this.#suspend(call, round, answered)
+    await this.#sendLeg(call, call.next(questions.length > 0 ? answered.answers : undefined, requestState))
   }
 
   async #sendLeg(call: RoundCall, leg: WireRequest): Promise<void> {
     this.#calls.legSent(call)
     try {
-      await this.#ends.send(leg, call.nextOptions)
+      await this.#context.send(leg, call.nextOptions)
     } catch (cause) {
-      // Its answer may have come all the same, and the call be further by now.
+      // The answer may have come although sending failed, and the call be in a later round by now.
       if (this.#calls.byLeg(leg.id) !== call) return
       throw new ClientError('ROUND_UNSENT', `A later round of the call could not be sent. ${SEE_CAUSE}`, { cause })
     }
   }
 
-  async #suspend(call: RoundCall, { requestState }: InputRequired, { open, answers }: Answered): Promise<void> {
+  async #suspend(call: RoundCall, { requestState }: QuestionRound, { open, answers }: Answered): Promise<void> {
     const { params, request } = call
-    const { server } = this.#questioner
+    const { server } = this.#dispatcher
     const { place } = this.#settings
     const round = { method: request.method, params, open, inputResponses: answers, requestState, server, place }
     this.#answer(call, resultMessage(call.callerId, await suspendCall(round)))
@@ -188,26 +195,29 @@ export class RoundTrips {
   }
 
   #answer(call: RoundCall, message: WireMessage, extra?: unknown): void {
-    if (call.over) return
+    if (call.isOver) return
     this.#calls.forget(call)
-    this.#ends.deliver(message, extra)
+    this.#context.deliver(message, extra)
   }
 
-  /** Until it is sent, the transport tells by failing that its caller gave it up; and then it may be over already. */
-  #watch(call: RoundCall): void {
+  /**
+   * Ends the call when its caller's signal aborts. This begins once the request is sent: before that the transport
+   * itself fails when the signal aborts. By then the call may already be over.
+   */
+  #watchSignal(call: RoundCall): void {
     const signal = requestSignalIn(call.options)
-    if (call.over || signal === undefined) return
+    if (call.isOver || signal === undefined) return
     if (signal.aborted) this.#calls.forget(call)
     else signal.addEventListener('abort', () => this.#calls.forget(call), { once: true })
   }
 }
 
-function lost(): ClientError {
-  const sentence = 'The connection ended before the call was done; what it has done so far may have had effects.'
-  return new ClientError('STREAM_ENDED', sentence)
+/** The pause before the call goes out again although nobody was asked. The first time there is none. */
+async function pauseAfterEmptyRounds(rounds: number, signal: AbortSignal): Promise<void> {
+  if (rounds > 1) await sleep(backoffMs(rounds - 1, { firstMs: 25, maxMs: 2_000 }), signal)
 }
 
-function endless(maxRounds: number): ClientError {
-  const sentence = `The server still asks after ${maxRounds} rounds; raise "maxRounds" if that is what you expect.`
-  return new ClientError('ROUNDS_ENDLESS', sentence)
+function connectionLost(): ClientError {
+  const sentence = 'The connection ended before the call was done; what it has done so far may have had effects.'
+  return new ClientError('STREAM_ENDED', sentence)
 }

@@ -4,7 +4,7 @@ import type { Answerer, Asked } from '../questions/answerer.ts'
 import { answerAll } from '../questions/answerAll.ts'
 import { ClientError } from '../errors.ts'
 import { placeName } from '../config/savedPlace.ts'
-import { plainLine } from '../safeText.ts'
+import { quotedKeys } from '../questions/kinds.ts'
 import { type Given, responseTo } from '../questions/response.ts'
 import { type AskingMethod, calledName, lastingParams, readSaved, type SavedCall } from './savedCall.ts'
 import { type OpenRound, suspendCall } from './suspend.ts'
@@ -63,8 +63,9 @@ function matched(call: SavedCall, answers: Readonly<Record<string, Given>>): Ope
   const asked = Object.keys(call.inputRequests)
   const missing = asked.filter((key) => !Object.hasOwn(answers, key))
   const strange = Object.keys(answers).filter((key) => !asked.includes(key))
-  if (missing.length > 0) throw unanswered(`The saved call waits for ${listed(missing)}; give an answer for each.`)
-  if (strange.length > 0) throw unanswered(`The saved call does not ask ${listed(strange)}; it asks ${listed(asked)}.`)
+  if (missing.length > 0) throw unanswered(`The saved call waits for ${quotedKeys(missing)}; give an answer for each.`)
+  if (strange.length > 0)
+    throw unanswered(`The saved call does not ask ${quotedKeys(strange)}; it asks ${quotedKeys(asked)}.`)
   const given = Object.entries(call.inputRequests).map(
     ([key, request]) => [key, responseTo(key, request, answers[key] as Given)] as const,
   )
@@ -103,10 +104,6 @@ function roundOf({ method, params, requestState, target, cwd, server }: SavedCal
 
 function serverOf({ server, target }: Pick<SavedCall, 'server' | 'target'>): Asked['server'] {
   return { name: server ?? undefined, target: placeName({ target }) }
-}
-
-function listed(keys: readonly string[]): string {
-  return keys.map((key) => `"${plainLine(key, 60)}"`).join(', ')
 }
 
 function unanswered(sentence: string): ClientError {

@@ -6,7 +6,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, metaOf } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
-import { readQuestion } from '../questions/kinds.ts'
+import { readInputRequest } from '../questions/inputRequests.ts'
 
 /** The methods that can ask (MRTR). */
 export const ASKING_METHODS = ['tools/call', 'prompts/get', 'resources/read'] as const
@@ -72,7 +72,7 @@ const isText = (value: unknown): boolean => typeof value === 'string'
 const isTarget = (value: unknown): boolean =>
   value === null || isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText))
 const isMethod = (value: unknown): boolean => (ASKING_METHODS as readonly unknown[]).includes(value)
-const isQuestion = (value: unknown): boolean => readQuestion(value) !== undefined
+const isQuestion = (value: unknown): boolean => readInputRequest(value) !== undefined
 
 const FIELDS: readonly (readonly [keyof SavedCall, (value: unknown) => boolean, string])[] = [
   ['savedAt', isText, 'a time'],

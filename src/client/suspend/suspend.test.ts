@@ -35,7 +35,7 @@ const round: OpenRound = {
       'com.example/trace': 'kept',
     },
   },
-  open: { confirm: { request: agree, suspend: new Suspend({ target: ['node', 'server.ts'], cwd: '/srv' }) } },
+  open: { confirm: { request: agree, later: new Suspend({ target: ['node', 'server.ts'], cwd: '/srv' }) } },
   inputResponses: { where: { roots: [] } },
   requestState: SECRET,
   server: { name: 'shop', target: 'https://shop.example/mcp' },
@@ -72,7 +72,7 @@ describe('suspending', () => {
     ['the layer knows, in a folder that the answerer says', new Suspend({ cwd: '/' }), {}, { cwd: '/' }],
     ['people know', new Suspend(), { place: undefined }, { target: 'https://shop.example/mcp' }],
   ])('its place is what %s', async (_, suspending, known, place) => {
-    const saved = await savedCall({ open: { confirm: { request: agree, suspend: suspending } }, ...known })
+    const saved = await savedCall({ open: { confirm: { request: agree, later: suspending } }, ...known })
     expect(saved).toMatchObject(place)
     expect('cwd' in saved).toBe('cwd' in place)
   })
@@ -112,7 +112,7 @@ describe('suspending', () => {
   test('stores get the saved call before the caller does, each once', async () => {
     const kept: SavedCall[] = []
     const store = { save: (saved: SavedCall) => void kept.push(saved) }
-    const one = { request: agree, suspend: new Suspend({ store }) }
+    const one = { request: agree, later: new Suspend({ store }) }
     await suspendCall({ ...round, open: { a: one, b: one } })
     expect(kept).toHaveLength(1)
     expect(Object.keys(kept[0]!.inputRequests)).toEqual(['a', 'b'])
@@ -236,7 +236,7 @@ describe('resuming', () => {
     const { sent, sender } = recording()
     const seen: unknown[] = []
     const call = await savedCall({
-      open: { confirm: { request: agree, suspend: new Suspend({ target: 'https://a.example/mcp?key=s' }) } },
+      open: { confirm: { request: agree, later: new Suspend({ target: 'https://a.example/mcp?key=s' }) } },
     })
     await resume(call, ({ key, call, server }) => (seen.push(key, call, server), { action: 'decline' }), sender)
     expect(seen).toEqual([
@@ -249,7 +249,7 @@ describe('resuming', () => {
 
   test('an answerer that fails ends the others, and nothing is sent, whatever it threw', async () => {
     const { sent, sender } = recording()
-    const one = { request: agree, suspend: new Suspend() }
+    const one = { request: agree, later: new Suspend() }
     const signals: AbortSignal[] = []
     const failed = resume(
       await savedCall({ open: { a: one, b: one } }),
@@ -266,7 +266,7 @@ describe('resuming', () => {
 
   test('what an answerer leaves open again is saved again, with what was answered meanwhile', async () => {
     const { sent, sender } = recording()
-    const one = { request: agree, suspend: new Suspend({ cwd: '/srv' }) }
+    const one = { request: agree, later: new Suspend({ cwd: '/srv' }) }
     const saved = await savedCall({ open: { a: one, b: one } })
     const later = suspend()
     const result = await resume(saved, (asked) => (asked.key === 'a' ? { action: 'decline' } : later(asked)), sender)
@@ -283,7 +283,7 @@ describe('resuming', () => {
     const { sent, sender } = recording()
     const open = JSON.parse('{"__proto__":1,"toString":1}') as Record<string, unknown>
     for (const key of Object.keys(open)) {
-      Object.defineProperty(open, key, { value: { request: agree, suspend: new Suspend() }, enumerable: true })
+      Object.defineProperty(open, key, { value: { request: agree, later: new Suspend() }, enumerable: true })
     }
     await resume(await savedCall({ open: open as never, inputResponses: {} }), () => ({ action: 'decline' }), sender)
     const { inputResponses } = sent[0]!['params'] as { inputResponses: object }

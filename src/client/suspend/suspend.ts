@@ -1,22 +1,22 @@
 /**
- * Putting a call to sleep. An answerer that cannot answer now throws `Suspend`; the rounds layer then ends the call
- * with the result of `suspendCall`, in which the caller finds the saved call by `suspendedOf`.
+ * Suspending a call. An answerer that cannot answer now throws `Suspend`; the layer then ends the call with the result
+ * of `suspendCall`, in which the caller finds the saved call by `suspendedOf`.
  *
- * For the layer:
- * - it waits for the other answerers of the round, so that what they answered is saved along;
- * - any question whose answerer threw `Suspend` is open, and any other error ends the call as an error;
- * - a request that already brings `inputResponses` or `requestState` is a resumed call: it goes out as it is, and a
- *   later round repeats its parameters without these two;
+ * What the layers `rounds` and `tasks` do:
+ * - they wait for the other answerers of the round, so that their answers are saved with the call;
+ * - a question whose answerer threw `Suspend` stays open; any other error ends the call as an error;
+ * - a request that already brings `inputResponses` or `requestState` is a resumed call: it is sent unchanged, and later
+ *   rounds repeat its parameters without these two;
  * - a pushed question cannot be suspended: its server holds the call open, and gets a refusal.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
-import type { Answerer } from '../questions/answerer.ts'
+import type { LeftOpen } from '../questions/answerAll.ts'
+import { type Answerer, AnswerLater } from '../questions/answerer.ts'
 import { type AskingMethod, lastingParams, readSaved, SAVED_VERSION, type SavedCall } from './savedCall.ts'
 
-/** Where calls are put that wait. */
+/** Where suspended calls are saved. */
 export interface SavedStore {
   save(saved: SavedCall): void | Promise<void>
 }
@@ -30,20 +30,17 @@ export interface SuspendOptions {
   cwd?: string
 }
 
-const LEFT_OPEN = 'The question is left open for later; under rounds() the call ends as suspended.'
-
-/** Thrown by an answerer: the answer comes later, perhaps to another process. */
-export class Suspend extends Error {
-  override readonly name = 'Suspend'
+/** Thrown by an answerer: the answer comes later, perhaps in another process. */
+export class Suspend extends AnswerLater {
   readonly options: SuspendOptions
 
-  constructor(options: SuspendOptions = {}, sentence: string = LEFT_OPEN) {
-    super(sentence)
+  constructor(options: SuspendOptions = {}) {
+    super('The question is left open for later; under rounds() the call ends as suspended.')
     this.options = options
   }
 }
 
-/** Answers nothing now: the call ends with a result from which `resume` continues it, days later, anywhere. */
+/** Answers nothing now: the call ends with a result from which `resume` continues it, days later, in any process. */
 export function suspend(options: SuspendOptions = {}): Answerer {
   return () => {
     throw new Suspend(options)
@@ -53,22 +50,22 @@ export function suspend(options: SuspendOptions = {}): Answerer {
 /** One round in which at least one question stays open. */
 export interface OpenRound {
   readonly method: AskingMethod
-  /** The parameters as the caller gave them; what belongs to one round or one connection is left out here. */
+  /** The parameters as the caller gave them. What belongs to one round or one connection is not saved. */
   readonly params: Json
   /** The open questions, and what their answerers threw. */
-  readonly open: Readonly<Record<string, { readonly request: InputRequest; readonly suspend: Suspend }>>
+  readonly open: Readonly<Record<string, LeftOpen>>
   /** What the other answerers of the round gave. */
   readonly inputResponses: Readonly<Record<string, Json>>
   readonly requestState: string | undefined
   readonly server: { readonly name: string | undefined; readonly target: string | undefined }
-  /** Where the server is found again; undefined where only what people call it is known. */
+  /** Where the server is found again; undefined where only the name for people is known. */
   readonly place: SavedPlace | undefined
 }
 
 /** Saves the call, and gives the result that ends it for its caller: valid for its method in both eras. */
 export async function suspendCall(round: OpenRound, now: number = Date.now()): Promise<Json> {
   const saved = savedFrom(round, now)
-  const stores = new Set(Object.values(round.open).map(({ suspend }) => suspend.options.store))
+  const stores = new Set(optionsOf(round).map(({ store }) => store))
   for (const store of stores) await store?.save(saved)
   return { ...EMPTY_RESULTS[round.method], resultType: 'complete', _meta: { [META_KEY]: marked(saved) } }
 }
@@ -77,7 +74,7 @@ export interface Suspended {
   readonly saved: SavedCall
 }
 
-/** The saved call, if a result says that its call was suspended here. What a server wrote there counts for nothing. */
+/** The saved call, if a result says that its call was suspended in this process. What a server wrote is ignored. */
 export function suspendedOf(result: unknown): Suspended | undefined {
   const meta = isObject(result) ? result['_meta'] : undefined
   const note = isObject(meta) ? meta[META_KEY] : undefined
@@ -89,7 +86,7 @@ const META_KEY = 'dev.pannier/suspended'
 
 const NOTE = 'The call is suspended: it waits for an answer, and can be continued with it.'
 
-// An error, so that no reader takes it for what the tool gives, and no output schema is asked for.
+// `isError`, so that no reader takes it for the tool's result, and the SDK does not check it against an output schema.
 const EMPTY_RESULTS: Readonly<Record<AskingMethod, Json>> = {
   'tools/call': { content: [{ type: 'text', text: NOTE }], isError: true },
   'prompts/get': { description: NOTE, messages: [] },
@@ -111,21 +108,26 @@ function savedFrom(round: OpenRound, now: number): SavedCall {
   })
 }
 
-/** What an answerer says comes first. */
-function placeFor({ open, server, place = { target: server.target ?? null } }: OpenRound): SavedPlace {
-  const options = Object.values(open).map(({ suspend }) => suspend.options)
+/** Where to connect later. What an answerer gave comes first. */
+function placeFor(round: OpenRound): SavedPlace {
+  const { server, place = { target: server.target ?? null } } = round
+  const options = optionsOf(round)
   const target = options.find((each) => each.target !== undefined)?.target
   const cwd = options.find((each) => each.cwd !== undefined)?.cwd
   return { ...(target === undefined ? place : { target }), ...(cwd !== undefined && { cwd }) }
 }
 
-// A transport inside the process carries objects as they are, with members that no store would keep.
+function optionsOf({ open }: OpenRound): SuspendOptions[] {
+  return Object.values(open).map(({ later }) => (later instanceof Suspend ? later.options : {}))
+}
+
+// An in-memory transport carries objects as they are, with members that JSON does not have.
 function asJson(saved: SavedCall): SavedCall {
   return readSaved(JSON.stringify(saved))
 }
 
-// A saved call names the place that gets the answers, and the credentials that come with them. A server could write
-// one into its result; only what this process marked is believed.
+// A saved call names the server that gets the answers, and the credentials that come with them. A server could write a
+// saved call into its result, so only one with the HMAC of this process is believed.
 const markKey = randomBytes(32)
 
 function marked(saved: SavedCall): Json {

@@ -7,7 +7,7 @@ import { type OwnRequests, type SenderProfile, ServerFault } from '../layer/ownR
 import type { WireMessage } from '../layer/transport.ts'
 import { answerAll } from '../questions/answerAll.ts'
 import type { AskedCall } from '../questions/answerer.ts'
-import type { Questioner } from '../questions/dispatcher.ts'
+import type { Dispatcher } from '../questions/dispatcher.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { suspendCall } from '../suspend/suspend.ts'
 import type { TaskCall } from './call.ts'
@@ -15,7 +15,7 @@ import { ModernTalk, SessionTalk, type TaskTalk } from './dialects.ts'
 import { taskFailure } from './failure.ts'
 import { ticketText } from './handle.ts'
 import { Following, type Outcome } from './poller.ts'
-import type { Questions } from './questions.ts'
+import type { Questions } from '../questions/inputRequests.ts'
 import type { TaskPeer } from './server.ts'
 import { TaskNews } from './subscription.ts'
 import type { Task } from './task.ts'
@@ -24,7 +24,7 @@ interface TaskFollowerOptions {
   readonly ends: LayerContext
   readonly wire: OwnRequests
   readonly peer: TaskPeer
-  readonly questioner: Questioner
+  readonly dispatcher: Dispatcher
   readonly listen: boolean
   readonly maxRounds: number
   readonly patienceMs: number
@@ -131,12 +131,11 @@ export class TaskFollower {
   }
 
   #ask(call: TaskCall, questions: Questions, signal: AbortSignal) {
-    const { questioner } = this.#options
-    const asked = { questions, requestState: undefined }
+    const { dispatcher } = this.#options
     // Where the client speaks the stateless revision, it may have what answers the rest.
-    if (call.isModern && !questioner.answersAll(asked)) return undefined
-    questioner.assertAnswerable(asked)
-    return answerAll(questions, signal, (question) => questioner.ask({ ...question, call: call.about }))
+    if (call.isModern && !dispatcher.hasAllAnswerers(questions)) return undefined
+    dispatcher.assertAnswerable(questions)
+    return answerAll(questions, signal, (question) => dispatcher.ask({ ...question, call: call.about }, this.#ends))
   }
 
   #tell(call: TaskCall, task: Task): void {
@@ -153,7 +152,7 @@ export class TaskFollower {
 /** What a caller is answered when its task is not followed any further. */
 
 interface Whereabouts {
-  readonly questioner: Questioner
+  readonly dispatcher: Dispatcher
   readonly place: SavedPlace | undefined
 }
 
@@ -162,7 +161,7 @@ async function answerFor(
   call: TaskCall,
   taskId: string,
   outcome: Outcome,
-  { questioner, place }: Whereabouts,
+  { dispatcher, place }: Whereabouts,
 ): Promise<WireMessage> {
   const requestState = ticketText(call.ticket ?? { taskId, isWatch: false })
   switch (outcome.kind) {
@@ -176,7 +175,7 @@ async function answerFor(
     }
     case 'suspended': {
       const { open, answers } = outcome.round
-      const { server } = questioner
+      const { server } = dispatcher
       const round = { open, inputResponses: answers, requestState, server, place }
       return resultMessage(call.id, await suspendCall({ method: 'tools/call', params: call.params, ...round }))
     }

@@ -7,9 +7,12 @@ import { isObject, readRelatedTask, type RequestId, TASKS_EXTENSION } from '../.
 import type { Answerers, AskedCall } from '../questions/answerer.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
-import { readQuestion, withAnswerers } from '../questions/kinds.ts'
-import { PushedQuestions } from '../questions/pushed.ts'
-import { Questioner } from '../questions/dispatcher.ts'
+import { type ConnectionQuestions, questionsOf } from '../questions/connection.ts'
+import type { Dispatcher } from '../questions/dispatcher.ts'
+import { readInputRequest } from '../questions/inputRequests.ts'
+import { withAnswerers } from '../questions/kinds.ts'
+import { DEFAULT_MAX_ROUNDS } from '../questions/limits.ts'
+import type { PushedQuestions } from '../questions/pushed.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import type { Task } from './task.ts'
 import { TaskCall } from './call.ts'
@@ -58,16 +61,20 @@ export interface TasksOptions {
 const DAY_MS = 86_400_000
 
 export function tasks(options: TasksOptions = {}): Layer {
-  return (transport) => createLayer(transport, (ends) => new Tasks(ends, options))
+  const { answerers = {}, server } = options
+  return (transport) => {
+    const questions = questionsOf(transport, 'tasks', { answerers, server })
+    return createLayer(transport, (ends) => new TasksLayer(ends, questions, options))
+  }
 }
 
-class Tasks implements LayerHandlers {
+class TasksLayer implements LayerHandlers {
   readonly #ends: LayerContext
   readonly #declare: Declare
   readonly #wire: OwnRequests
   readonly #peer = new TaskPeer()
   readonly #tools: TaskTools
-  readonly #questioner: Questioner
+  readonly #dispatcher: Dispatcher
   readonly #follower: TaskFollower
   readonly #calls: TaskCalls
   readonly #pushed: PushedQuestions
@@ -75,7 +82,7 @@ class Tasks implements LayerHandlers {
   /** Requests for lists of tools. */
   readonly #lists = new Set<RequestId>()
 
-  constructor(ends: LayerContext, options: TasksOptions) {
+  constructor(ends: LayerContext, { dispatcher, pushed }: ConnectionQuestions, options: TasksOptions) {
     const { answerers = {}, handle = false, optional = false, listen = true, onStatus, place } = options
     this.#ends = ends
     this.#declare = declaring((capabilities) =>
@@ -83,19 +90,19 @@ class Tasks implements LayerHandlers {
     )
     this.#wire = new OwnRequests(ends)
     this.#tools = new TaskTools(this.#wire)
-    this.#questioner = new Questioner(ends, answerers, options.server)
+    this.#dispatcher = dispatcher
+    this.#pushed = pushed
     this.#asksFor = { optional, ttlMs: options.ttlMs ?? DAY_MS }
-    const { maxRounds = 100 } = options
+    const { maxRounds = DEFAULT_MAX_ROUNDS.task } = options
     const patienceMs = timerMs(options.patienceMs ?? DAY_MS, '"patienceMs"')
-    const parts = { ends, wire: this.#wire, peer: this.#peer, questioner: this.#questioner }
+    const parts = { ends, wire: this.#wire, peer: this.#peer, dispatcher: this.#dispatcher }
     this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
     this.#calls = new TaskCalls(ends, this.#follower, handle)
-    this.#pushed = new PushedQuestions(ends, this.#questioner)
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(this.#declare(message) as WireRequest, options)
-    if (isAnswer(message) && this.#questioner.take(message)) return Promise.resolve()
+    if (isAnswer(message) && this.#dispatcher.take(message)) return Promise.resolve()
     const cancelled = cancelledId(message)
     if (cancelled === undefined) return this.#ends.send(message, options)
     this.#lists.delete(idKey(cancelled))
@@ -126,7 +133,7 @@ class Tasks implements LayerHandlers {
       case 'initialize':
       case 'server/discover':
         this.#peer.greet(message)
-        this.#questioner.heardClient(paramsOf(message)['capabilities'])
+        this.#dispatcher.clientDeclares(paramsOf(message)['capabilities'])
         break
       default:
         if (isErrand(message)) return this.#errand(message, options)
@@ -155,7 +162,7 @@ class Tasks implements LayerHandlers {
       return
     }
     const { result } = message
-    if (this.#peer.hear(message)) this.#questioner.heardServer(result)
+    if (this.#peer.hear(message)) this.#dispatcher.serverAnswers(result)
     const isList = this.#lists.size > 0 && this.#lists.delete(idKey(message.id)) && isObject(result)
     if (isList) this.#ends.deliver({ ...message, result: this.#tools.learn(result) }, extra)
     else this.#calls.answered(message, extra)
@@ -163,10 +170,10 @@ class Tasks implements LayerHandlers {
 
   /** A question that a session-era server pushes for a task of ours. All others are none of our business. */
   #asked(message: WireRequest, extra: unknown): void {
-    const request = readQuestion(message)
+    const request = readInputRequest(message)
     const call = this.#follower.callOf(readRelatedTask(metaIn(paramsOf(message))))
-    const isOurs = request !== undefined && call !== undefined && this.#questioner.answers(request)
-    if (isOurs) void this.#pushed.answer(message, request, [call])
+    const isOurs = request !== undefined && call !== undefined && this.#dispatcher.hasAnswerer(request)
+    if (isOurs) void this.#pushed.answer(message, request, [call], this.#ends)
     else this.#ends.deliver(message, extra)
   }
 

@@ -2,12 +2,14 @@
  * One task, from where it is first seen to its end: looked at, told of, answered. Every way comes to an end: that of
  * the task, of its time, of the caller's patience; too many rounds or failures; or nobody wants to know any more.
  */
-import { CODES, type Json } from '../../protocol/index.ts'
+import { CODES, type Json, sleep } from '../../protocol/index.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
 import { isTransient, ServerFault } from '../layer/ownRequests.ts'
-import { type Answered, pause } from '../questions/answerAll.ts'
+import type { Answered } from '../questions/answerAll.ts'
+import type { Questions } from '../questions/inputRequests.ts'
+import { assertRounds } from '../questions/limits.ts'
 import type { TaskTalk } from './dialects.ts'
-import { type Batch, type Questions, TaskQuestions } from './questions.ts'
+import { type Batch, TaskQuestions } from './questions.ts'
 import { MAX_TRIES, pauseBeforeLook, pauseBeforeTry, TaskTime } from './schedule.ts'
 import { finalResult, invalid, isOver, type Task, type TaskError } from './task.ts'
 
@@ -120,8 +122,7 @@ export class Following {
 
   #ask(batch: Batch | undefined): Outcome | undefined {
     if (batch === undefined) return undefined
-    const { maxRounds } = this.#options
-    if (++this.#rounds > maxRounds) throw endless(maxRounds)
+    assertRounds(++this.#rounds, this.#options.maxRounds, 'task')
     const signal = AbortSignal.any([batch.signal, this.#stopped.signal])
     const asking = this.#options.ask(batch.questions, signal)
     if (asking === undefined) return { kind: 'asks', questions: batch.questions }
@@ -200,7 +201,7 @@ export class Following {
         if (!isTransient(cause)) throw isTold(cause) ? cause : unreachable(cause)
         if (tries === MAX_TRIES) throw unreachable(cause)
       }
-      await pause(pauseBeforeTry(tries), signal)
+      await sleep(pauseBeforeTry(tries), signal)
     }
   }
 }
@@ -212,11 +213,6 @@ function isTold(error: unknown): boolean {
 
 function isBefore(task: Task, other: Task | undefined): boolean {
   return Date.parse(task.lastUpdatedAt ?? '') < Date.parse(other?.lastUpdatedAt ?? '')
-}
-
-function endless(maxRounds: number): ClientError {
-  const sentence = `The task still asks after ${maxRounds} rounds; raise "maxRounds" if that is what you expect.`
-  return new ClientError('ROUNDS_ENDLESS', sentence)
 }
 
 function unanswered(cause: unknown): ClientError {

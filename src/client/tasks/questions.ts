@@ -4,10 +4,9 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { digestOf } from '../../state/internal.ts'
+import type { Questions } from '../questions/inputRequests.ts'
 import { invalid, type Task } from './task.ts'
 import { DEAF_LOOKS, DEAF_MS } from './schedule.ts'
-
-export type Questions = readonly (readonly [key: string, request: InputRequest])[]
 
 /** Questions that were asked together. */
 export class Batch {

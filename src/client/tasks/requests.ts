@@ -4,7 +4,7 @@
  */
 import { CODES, isObject, type Json, MAX_TIMER_MS } from '../../protocol/index.ts'
 import { clientCode, ClientError } from '../errors.ts'
-import { plainLine } from '../safeText.ts'
+import { quotedKeys } from '../questions/kinds.ts'
 import { type Given, responseTo } from '../questions/response.ts'
 import type { Task } from './task.ts'
 import { ERRANDS } from './controlRequest.ts'
@@ -102,12 +102,8 @@ function matched(task: Task, answers: Readonly<Record<string, Given>>): Json {
 }
 
 function unasked(strange: readonly string[], asked: readonly string[]): ClientError {
-  const asks = asked.length === 0 ? 'it asks nothing now' : `it asks ${listed(asked)}`
-  return new ClientError('QUESTION_UNANSWERED', `The task does not ask ${listed(strange)}; ${asks}.`)
-}
-
-function listed(keys: readonly string[]): string {
-  return keys.map((key) => `"${plainLine(key, 60)}"`).join(', ')
+  const asks = asked.length === 0 ? 'it asks nothing now' : `it asks ${quotedKeys(asked)}`
+  return new ClientError('QUESTION_UNANSWERED', `The task does not ask ${quotedKeys(strange)}; ${asks}.`)
 }
 
 /** No server knows what is asked of the layer. */

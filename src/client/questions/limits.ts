@@ -1,0 +1,35 @@
+/** The limits on what a server may ask, the same for calls that take several rounds and for tasks. */
+import { ClientError } from '../errors.ts'
+
+/**
+ * How many questions may be open at once: in one result, in one task, or pushed over one connection. People, and models
+ * that cost money, should not be asked more.
+ */
+export const MAX_QUESTIONS = 100
+
+/** A larger state does not fit into the requests that servers accept: 4 MB with the official SDK, and with ours. */
+export const MAX_STATE_BYTES = 4 * 1024 * 1024
+
+/** How often one call, or one task, may ask. These are the defaults of `maxRounds`. */
+export const DEFAULT_MAX_ROUNDS = { call: 10, task: 100 } as const
+
+export function tooManyQuestions(count: number): ClientError {
+  return tooLarge(`${count} answers at once; at most ${MAX_QUESTIONS} are given`)
+}
+
+export function assertStateSize(state: string, maxBytes: number): void {
+  // A UTF-16 unit has at most three bytes in UTF-8, so the bytes of most states need not be counted.
+  const bytes = state.length * 3 <= maxBytes ? 0 : Buffer.byteLength(state)
+  if (bytes <= maxBytes) return
+  throw tooLarge(`a state of ${bytes} bytes, and "maxStateBytes" is ${maxBytes}; raise it if that is what you expect`)
+}
+
+export function assertRounds(rounds: number, maxRounds: number, asker: 'server' | 'task'): void {
+  if (rounds <= maxRounds) return
+  const sentence = `The ${asker} still asks after ${maxRounds} rounds; raise "maxRounds" if that is what you expect.`
+  throw new ClientError('ROUNDS_ENDLESS', sentence)
+}
+
+function tooLarge(what: string): ClientError {
+  return new ClientError('INPUT_TOO_LARGE', `The server asked for too much: ${what}.`)
+}
