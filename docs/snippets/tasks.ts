@@ -1,17 +1,8 @@
 /** The tools and servers of docs/guides/tasks.md and docs/guides/operating-tasks.md. */
 // #region imports
+import { postgres, postgresCarryStore, postgresEngine, postgresLedger, postgresTasks } from 'pannier/postgres'
 import { createServer, type Server } from 'pannier/server'
-import {
-  movingEngine,
-  postgres,
-  postgresCarryStore,
-  postgresEngine,
-  postgresLedger,
-  postgresTasks,
-  sqliteEngine,
-  sqliteTasks,
-  tasksOn,
-} from 'pannier/tasks'
+import { createTasks, movingEngine, sqliteEngine, sqliteTasks } from 'pannier/tasks'
 import { z } from 'zod'
 
 /** What the tools act on; the tests count its calls. */
@@ -93,7 +84,7 @@ export function frontServer(path: string): Server {
 /** For the migration from a file to PostgreSQL. */
 export function movingServer(path: string, url: string): Server {
   // #region move
-  const tasks = tasksOn(movingEngine({ from: sqliteEngine({ path }), to: postgresEngine(postgres({ url })) }))
+  const tasks = createTasks(movingEngine({ from: sqliteEngine({ path }), to: postgresEngine(postgres({ url })) }))
   const server = createServer({ name: 'books', version: '1.0.0', tasks })
   // #endregion move
   return server

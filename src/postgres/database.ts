@@ -8,10 +8,10 @@
 import type * as Pg from 'pg'
 import type * as Boss from 'pg-boss'
 import { StateError } from '../state/internal.ts'
-import { saying } from './errors.ts'
-import { Bell } from './notifier.ts'
+import { withPostgresErrors } from './errors.ts'
+import { Notifier } from './notifier.ts'
 import { migrate, type SchemaNames, schemaNames } from './schema.ts'
-import { autonomous, inTransaction, type PostgresClient, type PostgresPool, type Sql } from './sql.ts'
+import { autocommit, runTransaction, type PostgresClient, type PostgresPool, type Sql } from './sql.ts'
 
 const CONNECT_TIMEOUT_MS = 5000
 const QUERY_TIMEOUT_MS = 30_000
@@ -19,7 +19,7 @@ const KEEP_ALIVE_MS = 10_000
 
 export class Database {
   readonly names: SchemaNames
-  readonly bell: Bell
+  readonly notifier: Notifier
   readonly #options: PostgresOptions
   #opening: Promise<PostgresPool> | undefined
   #pool: PostgresPool | undefined
@@ -28,12 +28,12 @@ export class Database {
   constructor(options: PostgresOptions) {
     this.#options = options
     this.names = schemaNames(options.schema ?? 'pannier')
-    this.bell = new Bell(this.names.channel, () => this.ready())
+    this.notifier = new Notifier(this.names.channel, () => this.ready())
   }
 
   /** The pool, once the schema is up to date. */
   ready(): Promise<PostgresPool> {
-    if (this.#isClosed) return Promise.reject(closed())
+    if (this.#isClosed) return Promise.reject(closedError())
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined
       throw error
@@ -43,33 +43,33 @@ export class Database {
 
   /** Statements that are each a transaction of their own. */
   async statements(): Promise<Sql> {
-    return autonomous(await this.ready())
+    return autocommit(await this.ready())
   }
 
   /** All that `run` does happens, or nothing. `idleMs` is how long it may be held up between two statements. */
   async transaction<Result>(idleMs: number, run: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return inTransaction(await this.ready(), idleMs, run)
+    return runTransaction(await this.ready(), idleMs, run)
   }
 
   /** Ends the connections that were made here. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    await this.bell.stop()
+    await this.notifier.stop()
     await this.#opening?.catch(() => {})
     if (this.#options.pool === undefined) await this.#pool?.end()
   }
 
   async #open(): Promise<PostgresPool> {
-    return saying(async () => {
-      this.#pool ??= heard(this.#options.pool ?? (await newPool(this.#options)))
+    return withPostgresErrors(async () => {
+      this.#pool ??= withErrorListeners(this.#options.pool ?? (await newPool(this.#options)))
       await migrate(this.#pool, this.names)
       return this.#pool
     })
   }
 }
 
-function closed(): StateError {
+function closedError(): StateError {
   return new StateError('STORE_UNAVAILABLE', 'The connection to the database was closed by this program.')
 }
 
@@ -91,7 +91,7 @@ async function newPool({ url, maxConnections = 10 }: PostgresOptions): Promise<P
  * A connection that breaks says so by an event, and unheard that event would end the process. The pool hears those that
  * are idle, and stops when it hands one over: whoever waited for it hears it too late if it breaks at that moment.
  */
-function heard(pool: PostgresPool): PostgresPool {
+function withErrorListeners(pool: PostgresPool): PostgresPool {
   const known = new WeakSet<PostgresClient>()
   pool.on('error', () => {})
   pool.on('acquire', (client) => {
@@ -132,16 +132,17 @@ export interface PostgresOptions {
 }
 
 function assertOptions({ url, pool, maxConnections = 10 }: PostgresOptions): void {
-  if ((url === undefined) === (pool === undefined)) throw wrong('give either url or pool')
+  if ((url === undefined) === (pool === undefined)) throw optionError('give either url or pool')
   if (url !== undefined && !/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw wrong('url is postgres://USER:PASSWORD@HOST:PORT/DATABASE')
+    throw optionError('url is postgres://USER:PASSWORD@HOST:PORT/DATABASE')
   }
-  if (!Number.isInteger(maxConnections) || maxConnections < 2) throw wrong('maxConnections is a whole number from 2 on')
-  if ((pool?.options?.max ?? 2) < 2) throw wrong('pool needs room for at least two connections')
+  if (!Number.isInteger(maxConnections) || maxConnections < 2)
+    throw optionError('maxConnections is a whole number from 2 on')
+  if ((pool?.options?.max ?? 2) < 2) throw optionError('pool needs room for at least two connections')
 }
 
 /** Never with what was given: an address has a password in it. */
-function wrong(advice: string): StateError {
+function optionError(advice: string): StateError {
   return new StateError('STATE_OPTION', `The options of postgres() are wrong: ${advice}.`)
 }
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, onDatabase, runSql } from '../../test/postgres/database.ts'
-import { faultOf, newUser, secret } from '../../test/postgres/users.ts'
+import { openingFault, newUser, secret } from '../../test/postgres/users.ts'
 import { postgres } from './database.ts'
 import { postgresEngine } from './tasks/engine.ts'
 import { postgresLedger } from './ledger.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => void (url = await newDatabase()))
 
 test('a wrong password is told as such and is not in what is told', async () => {
   const user = await newUser(url)
-  const fault = await faultOf({ url: user.url.replace(secret, `wrong-${secret}`) })
+  const fault = await openingFault({ url: user.url.replace(secret, `wrong-${secret}`) })
   expect(fault?.code).toBe('STORE_UNAVAILABLE')
   expect(fault?.message).toContain('password')
   expect(fault?.text).not.toContain(secret)
@@ -23,14 +23,14 @@ test.each([
   ['a port where nothing listens', `postgres://ann:${secret}@127.0.0.1:1/db`],
   ['a host that does not exist', `postgres://ann:${secret}@host.invalid/db`],
 ])('%s is told as such, without the password', async (_, address) => {
-  const fault = await faultOf({ url: address })
+  const fault = await openingFault({ url: address })
   expect(fault?.code).toBe('STORE_UNAVAILABLE')
   expect(fault?.message).toContain('cannot be reached')
   expect(fault?.text).not.toContain(secret)
 })
 
 test('a database that does not exist is told as such', async () => {
-  const fault = await faultOf({ url: onDatabase(url, 'nowhere') })
+  const fault = await openingFault({ url: onDatabase(url, 'nowhere') })
   expect(fault?.code).toBe('STORE_UNAVAILABLE')
   expect(fault?.message).toContain('no such database')
 })
@@ -38,7 +38,7 @@ test('a database that does not exist is told as such', async () => {
 test('a database that cannot hold every character is refused', async () => {
   const name = `latin_${randomBytes(4).toString('hex')}`
   await runSql(url, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
-  expect((await faultOf({ url: onDatabase(url, name) }))?.message).toContain('UTF8')
+  expect((await openingFault({ url: onDatabase(url, name) }))?.message).toContain('UTF8')
 })
 
 const address = `postgres://ann:${secret}@host/db`
@@ -56,7 +56,7 @@ test.each([
 })
 
 test('a schema may have capitals and hyphens', async () => {
-  expect(await faultOf({ url, schema: 'My-App_Tasks' })).toBeUndefined()
+  expect(await openingFault({ url, schema: 'My-App_Tasks' })).toBeUndefined()
 })
 
 test('something else than a connection is refused at once', () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { TaskError } from '../tasks/internal.ts'
-import { saying } from './errors.ts'
+import { withPostgresErrors } from './errors.ts'
 
 async function thrown(error: unknown): Promise<unknown> {
-  return saying(() => Promise.reject(error as Error)).catch((reason: unknown) => reason)
+  return withPostgresErrors(() => Promise.reject(error as Error)).catch((reason: unknown) => reason)
 }
 
 test.each([

@@ -12,16 +12,16 @@ const RESTORE = 'restore the schema from a backup, or give this program a schema
 
 // By SQLSTATE, the whole or its class of two characters.
 const FAULTS: Readonly<Record<string, Fault>> = {
-  '08': away(),
-  '57': away(),
+  '08': unreachable(),
+  '57': unreachable(),
   '28': ['STORE_UNAVAILABLE', 'The database refuses this user; check name, password and pg_hba.conf.'],
   '3D': ['STORE_UNAVAILABLE', 'There is no such database on the server; create it, or correct the address.'],
   '42501': [
     'STORE_UNAVAILABLE',
     'The database user lacks a right; let it create schemas, or create them and grant it their use.',
   ],
-  '42P07': taken(),
-  '42710': taken(),
+  '42P07': foreignTables(),
+  '42710': foreignTables(),
   '42': ['STORE_CORRUPT', `A table, a column or a function is missing in the database; ${RESTORE}.`],
   '3F': ['STORE_CORRUPT', `A schema is missing in the database; ${RESTORE}.`],
   XX: ['STORE_CORRUPT', `The database is damaged; ${RESTORE}.`],
@@ -36,15 +36,15 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ],
 }
 
-function taken(): Fault {
+function foreignTables(): Fault {
   return ['STORE_CORRUPT', `The schema holds tables of another program, or only some of ours; ${RESTORE}.`]
 }
 
-function away(): Fault {
+function unreachable(): Fault {
   return ['STORE_UNAVAILABLE', 'The database cannot be reached (any more); check its address, and that it is up.']
 }
 
-function refused(): Fault {
+function statementRefused(): Fault {
   return ['STORE_UNAVAILABLE', 'The database refuses a statement; the cause, and its log, say why.']
 }
 
@@ -55,7 +55,7 @@ const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/
  * Whether our code is at fault, as JavaScript itself says it, and not the database or the way to it. Errors with a code
  * are Node's or those of `pg`, and may have an address with its password on them.
  */
-function isOfCode(error: unknown): boolean {
+function isProgrammingError(error: unknown): boolean {
   const isFault = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
   return isFault && !('code' in error)
 }
@@ -64,21 +64,22 @@ function isOfCode(error: unknown): boolean {
 function storeFault(error: unknown): StateError | TaskError {
   if (error instanceof StateError || error instanceof TaskError) return error
   const state = sqlState(error)
-  const [code, sentence] = FAULTS[state] ?? FAULTS[state.slice(0, 2)] ?? (isOfServer(error) ? refused() : away())
+  const [code, sentence] =
+    FAULTS[state] ?? FAULTS[state.slice(0, 2)] ?? (isServerError(error) ? statementRefused() : unreachable())
   return new StateError(code, sentence, { cause: withoutDetails(error, state) })
 }
 
 /** Whether the connection is sound: the database, or we ourselves, said no to a statement. */
-export function isOfServer(error: unknown): boolean {
+export function isServerError(error: unknown): boolean {
   return error instanceof StateError || error instanceof TaskError || SQL_STATE.test(sqlState(error))
 }
 
 /** Runs something against the database, and says what to do when that fails. What else fails is passed on as it is. */
-export async function saying<Result>(run: () => Promise<Result>): Promise<Result> {
+export async function withPostgresErrors<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()
   } catch (error) {
-    throw isOfCode(error) ? error : storeFault(error)
+    throw isProgrammingError(error) ? error : storeFault(error)
   }
 }
 

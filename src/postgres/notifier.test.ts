@@ -2,52 +2,54 @@ import { once } from 'node:events'
 import pg from 'pg'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
-import { Engines } from '../../test/postgres/engines.ts'
+import { EngineFixture } from '../../test/postgres/engines.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
 import { databaseOf } from './database.ts'
 import type { PostgresPool } from './sql.ts'
 
-const engines = new Engines()
+const engines = new EngineFixture()
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
-const newBell = () => databaseOf(engines.connect({ url })).bell
+const newBell = () => databaseOf(engines.connect({ url })).notifier
 
 function listener() {
-  return { heard: vi.fn<(message: string) => void>(), missed: vi.fn<() => void>() }
+  return { onNotification: vi.fn<(message: string) => void>(), onGap: vi.fn<() => void>() }
 }
 
-test('what one process rings is heard by the others, and at home at once', async () => {
+test('what one process rings is onNotification by the others, and at home at once', async () => {
   const [here, there] = [newBell(), newBell()]
   const [own, other] = [listener(), listener()]
-  await Promise.all([here.join(own), there.join(other)])
-  for (let at = 0; at < 500; at++) here.ring(`message ${at}`)
-  expect(own.heard).toHaveBeenCalledTimes(500)
-  await vi.waitFor(() => expect(other.heard).toHaveBeenCalledTimes(500))
-  expect(other.heard.mock.calls.map(([message]) => message)).toEqual(own.heard.mock.calls.map(([message]) => message))
-  expect(own.heard).toHaveBeenCalledTimes(500)
+  await Promise.all([here.subscribe(own), there.subscribe(other)])
+  for (let at = 0; at < 500; at++) here.notify(`message ${at}`)
+  expect(own.onNotification).toHaveBeenCalledTimes(500)
+  await vi.waitFor(() => expect(other.onNotification).toHaveBeenCalledTimes(500))
+  expect(other.onNotification.mock.calls.map(([message]) => message)).toEqual(
+    own.onNotification.mock.calls.map(([message]) => message),
+  )
+  expect(own.onNotification).toHaveBeenCalledTimes(500)
 })
 
-test('a bell whose connection is cut says that something may have been missed, and is heard again', async () => {
+test('a bell whose connection is cut says that something may have been onGap, and is onNotification again', async () => {
   const [here, there] = [newBell(), newBell()]
   const other = listener()
-  await Promise.all([here.join(listener()), there.join(other)])
-  other.missed.mockClear()
+  await Promise.all([here.subscribe(listener()), there.subscribe(other)])
+  other.onGap.mockClear()
   await runSql(
     url,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE datname = current_database() AND application_name = 'pannier'`,
   )
-  await vi.waitFor(() => expect(other.missed).toHaveBeenCalled())
+  await vi.waitFor(() => expect(other.onGap).toHaveBeenCalled())
   await vi.waitFor(() => {
-    here.ring('again')
-    expect(other.heard).toHaveBeenCalledWith('again')
+    here.notify('again')
+    expect(other.onNotification).toHaveBeenCalledWith('again')
   })
 })
 
 test('where nothing can be listened to, tasks are found and watched by looking', async () => {
   const pool = deaf(new pg.Pool({ connectionString: url }))
-  engines.later(() => pool.end())
+  engines.onTestEnd(() => pool.end())
   const [{ engine }, { engine: other }] = [await engines.open({ pool }, { leaseMs: 2000 }), await engines.open({ url })]
   const leased = new Promise<string>((resolve) => engines.work(engine, async ({ id }) => resolve(id)))
   const { id } = await other.create(newTask())
@@ -61,9 +63,9 @@ test('where nothing can be listened to, tasks are found and watched by looking',
   await vi.waitFor(() => expect(changed).toHaveBeenCalled(), { timeout: 5000 })
 })
 
-test('a run that is cancelled elsewhere is told by its next renewal where nothing can be heard', async () => {
+test('a run that is cancelled elsewhere is told by its next renewal where nothing can be onNotification', async () => {
   const pool = deaf(new pg.Pool({ connectionString: url }))
-  engines.later(() => pool.end())
+  engines.onTestEnd(() => pool.end())
   const [{ engine }, { engine: other }] = [await engines.open({ pool }, { leaseMs: 2000 }), await engines.open({ url })]
   const { id } = await other.create(newTask())
   const reason = new Promise<unknown>((resolve) => {

@@ -9,28 +9,28 @@
 import { randomBytes } from 'node:crypto'
 import type { PostgresClient, PostgresPool } from './sql.ts'
 
-export interface BellListener {
+export interface NotificationListener {
   /** Rung by this process or by another. */
-  heard(message: string): void
+  onNotification(message: string): void
   /** Something may have been rung and not heard. */
-  missed(): void
+  onGap(): void
 }
 
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5000
 const PING_MS = 10_000
 const ANSWER_TIMEOUT_MS = 5000
-const MOST_AT_ONCE = 200
-const MOST_WAITING = 10_000
+const MAX_BATCH = 200
+const MAX_PENDING = 10_000
 const NOTIFY = 'SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message'
 
-export class Bell {
+export class Notifier {
   readonly #channel: string
   readonly #pool: () => Promise<PostgresPool>
-  readonly #listeners = new Set<BellListener>()
+  readonly #listeners = new Set<NotificationListener>()
   // Tells what comes back of our own from what others rang.
   readonly #sender = randomBytes(6).toString('base64url')
-  readonly #waiting = new Set<string>()
+  readonly #pending = new Set<string>()
   #client: PostgresClient | undefined
   #connecting: Promise<void> | undefined
   #sending: Promise<void> | undefined
@@ -48,20 +48,20 @@ export class Bell {
   }
 
   /** Resolves when the first attempt to listen is over, whatever came of it. */
-  async join(listener: BellListener): Promise<void> {
+  async subscribe(listener: NotificationListener): Promise<void> {
     this.#listeners.add(listener)
     this.#connect()
     await this.#connecting
   }
 
-  async leave(listener: BellListener): Promise<void> {
+  async unsubscribe(listener: NotificationListener): Promise<void> {
     this.#listeners.delete(listener)
     if (this.#listeners.size === 0) await this.stop()
   }
 
-  ring(message: string): void {
-    this.#tell((listener) => listener.heard(message))
-    if (this.#waiting.size < MOST_WAITING) this.#waiting.add(message)
+  notify(message: string): void {
+    this.#eachListener((listener) => listener.onNotification(message))
+    if (this.#pending.size < MAX_PENDING) this.#pending.add(message)
     this.#send()
   }
 
@@ -71,50 +71,50 @@ export class Bell {
     clearTimeout(this.#retry)
     await this.#connecting
     await this.#sending
-    if (this.#client !== undefined) this.#hangUp(this.#client)
+    if (this.#client !== undefined) this.#disconnect(this.#client)
   }
 
   #connect(): void {
     if (this.#client !== undefined || this.#listeners.size === 0) return
     this.#connecting ??= this.#listen()
-      .catch(() => this.#tryLater())
+      .catch(() => this.#reconnectLater())
       .finally(() => (this.#connecting = undefined))
   }
 
   async #listen(): Promise<void> {
     const client = await (await this.#pool()).connect()
-    const broken = () => this.#lose(client)
+    const broken = () => this.#onBroken(client)
     client.on('error', broken)
     client.on('end', broken)
-    client.on('notification', ({ payload = '' }) => this.#hear(payload))
+    client.on('notification', ({ payload = '' }) => this.#receive(payload))
     this.#client = client
     try {
       // Nothing depends on what is rung, so it does not wait for the disk.
       const text = `LISTEN "${this.#channel}"; SET synchronous_commit = off`
       await client.query({ text, query_timeout: ANSWER_TIMEOUT_MS })
     } catch (error) {
-      this.#hangUp(client)
+      this.#disconnect(client)
       throw error
     }
     this.#pauseMs = FIRST_PAUSE_MS
     this.#ping = setInterval(() => this.#send(), PING_MS).unref()
-    this.#tell((listener) => listener.missed())
+    this.#eachListener((listener) => listener.onGap())
   }
 
-  #lose(client: PostgresClient): void {
+  #onBroken(client: PostgresClient): void {
     if (this.#client !== client) return
-    this.#hangUp(client)
-    this.#tryLater()
+    this.#disconnect(client)
+    this.#reconnectLater()
   }
 
-  #hangUp(client: PostgresClient): void {
+  #disconnect(client: PostgresClient): void {
     this.#client = undefined
-    this.#waiting.clear()
+    this.#pending.clear()
     clearInterval(this.#ping)
     client.release(true)
   }
 
-  #tryLater(): void {
+  #reconnectLater(): void {
     clearTimeout(this.#retry)
     this.#retry = setTimeout(() => this.#connect(), this.#pauseMs).unref()
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS)
@@ -122,7 +122,7 @@ export class Bell {
 
   #send(): void {
     const client = this.#client
-    if (client === undefined) this.#waiting.clear()
+    if (client === undefined) this.#pending.clear()
     else if (this.#connecting === undefined) this.#sending ??= this.#sendAll(client)
   }
 
@@ -130,24 +130,24 @@ export class Bell {
   async #sendAll(client: PostgresClient): Promise<void> {
     try {
       do {
-        const messages = [...this.#waiting].slice(0, MOST_AT_ONCE)
-        for (const message of messages) this.#waiting.delete(message)
+        const messages = [...this.#pending].slice(0, MAX_BATCH)
+        for (const message of messages) this.#pending.delete(message)
         const values = [this.#channel, messages.map((message) => `${this.#sender} ${message}`)]
         await client.query({ name: 'pannier_bell', text: NOTIFY, values, query_timeout: ANSWER_TIMEOUT_MS })
-      } while (this.#waiting.size > 0 && this.#client === client)
+      } while (this.#pending.size > 0 && this.#client === client)
     } catch {
-      this.#lose(client)
+      this.#onBroken(client)
     } finally {
       this.#sending = undefined
     }
   }
 
-  #hear(payload: string): void {
+  #receive(payload: string): void {
     const [sender, ...message] = payload.split(' ')
-    if (sender !== this.#sender) this.#tell((listener) => listener.heard(message.join(' ')))
+    if (sender !== this.#sender) this.#eachListener((listener) => listener.onNotification(message.join(' ')))
   }
 
-  #tell(what: (listener: BellListener) => void): void {
+  #eachListener(what: (listener: NotificationListener) => void): void {
     for (const listener of this.#listeners) what(listener)
   }
 }

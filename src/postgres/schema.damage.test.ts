@@ -1,28 +1,28 @@
 import { inspect } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
-import { Engines } from '../../test/postgres/engines.ts'
-import { faultOf, secret } from '../../test/postgres/users.ts'
+import { EngineFixture } from '../../test/postgres/engines.ts'
+import { openingFault, secret } from '../../test/postgres/users.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
 import { postgresCarryStore } from './carryStore.ts'
 import { postgresLedger } from './ledger.ts'
 
-const engines = new Engines()
+const engines = new EngineFixture()
 const corrupt = { code: 'STORE_CORRUPT' }
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
 test('a schema of a newer version is refused and left as it is', async () => {
-  await faultOf({ url, schema: 'newer' })
+  await openingFault({ url, schema: 'newer' })
   await runSql(url, 'UPDATE newer.schema_version SET version = 99')
-  const fault = await faultOf({ url, schema: 'newer' })
+  const fault = await openingFault({ url, schema: 'newer' })
   expect(fault?.code).toBe('STORE_NEWER')
   expect(fault?.message).toContain('99')
   expect(await runSql(url, 'SELECT version FROM newer.schema_version')).toEqual([{ version: 99 }])
 })
 
 test('a table that is missing is told as damage', async () => {
-  await faultOf({ url, schema: 'holes' })
+  await openingFault({ url, schema: 'holes' })
   await runSql(url, 'DROP TABLE holes.ledger')
   const ledger = postgresLedger(engines.connect({ url, schema: 'holes' }))
   await expect(ledger.claim('a', 60)).rejects.toMatchObject(corrupt)
@@ -32,7 +32,7 @@ test('a task that cannot be read any more is given up at once, and its owner is 
   const { engine } = await engines.open({ url, schema: 'given_up' })
   const { id } = await engine.create(newTask())
   await runSql(url, `UPDATE given_up.tasks SET args = '{' WHERE id = $1`, [id])
-  const told = new Promise<void>((resolve) => engines.later(engine.watch(id, resolve)))
+  const told = new Promise<void>((resolve) => engines.onTestEnd(engine.watch(id, resolve)))
   engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
   await told
   await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('failed')
@@ -53,7 +53,7 @@ test('a damaged task is refused without being quoted, is left out of lists, and 
   expect((await engine.list('ann', page.next, 1)).tasks.map(({ id }) => id)).toEqual([good.id])
   engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
   await expect.poll(async () => (await engine.read(good.id, 'ann'))?.status).toBe('completed')
-  expect(engines.said).toContain('A task cannot be read and is given up.')
+  expect(engines.logged).toContain('A task cannot be read and is given up.')
   expect(await engine.cancel(good.id, 'ann')).toMatchObject({ status: 'completed' })
 })
 

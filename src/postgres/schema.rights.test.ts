@@ -1,32 +1,32 @@
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
-import { Engines } from '../../test/postgres/engines.ts'
-import { faultOf, newUser } from '../../test/postgres/users.ts'
+import { EngineFixture } from '../../test/postgres/engines.ts'
+import { openingFault, newUser } from '../../test/postgres/users.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
 import { postgresLedger } from './ledger.ts'
 
-const engines = new Engines()
+const engines = new EngineFixture()
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
 test('a user who may not create schemas is told so, and can work in those that others made', async () => {
   const user = await newUser(url)
   const options = { url: user.url, schema: 'prepared' }
-  const fault = await faultOf(options)
+  const fault = await openingFault(options)
   expect(fault?.code).toBe('STORE_UNAVAILABLE')
   expect(fault?.message).toContain('lacks a right')
 
   for (const schema of ['prepared', 'prepared_jobs']) {
     await runSql(url, `CREATE SCHEMA ${schema} AUTHORIZATION ${user.name}`)
   }
-  expect(await faultOf(options)).toBeUndefined()
+  expect(await openingFault(options)).toBeUndefined()
 })
 
 test('once the schemas are up to date, their use is enough', async () => {
   const user = await newUser(url)
-  expect(await faultOf({ url, schema: 'shared' })).toBeUndefined()
+  expect(await openingFault({ url, schema: 'shared' })).toBeUndefined()
   const options = { url: user.url, schema: 'shared' }
-  expect((await faultOf(options))?.message).toContain('lacks a right')
+  expect((await openingFault(options))?.message).toContain('lacks a right')
 
   for (const schema of ['shared', 'shared_jobs']) {
     await runSql(
@@ -45,7 +45,7 @@ test('once the schemas are up to date, their use is enough', async () => {
 
 test('a database that may only be read is told as such', async () => {
   const user = await newUser(url)
-  expect(await faultOf({ url, schema: 'readable' })).toBeUndefined()
+  expect(await openingFault({ url, schema: 'readable' })).toBeUndefined()
   await runSql(url, `ALTER USER ${user.name} SUPERUSER`)
   await runSql(url, `ALTER USER ${user.name} SET default_transaction_read_only = on`)
   const ledger = postgresLedger(engines.connect({ url: user.url, schema: 'readable' }))

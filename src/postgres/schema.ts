@@ -6,19 +6,19 @@
  * tables, USAGE on their sequences and EXECUTE on the functions of pg-boss's schema are enough.
  */
 import { StateError } from '../state/internal.ts'
-import { autonomous, inTransaction, type PostgresPool, type Sql } from './sql.ts'
+import { autocommit, runTransaction, type PostgresPool, type Sql } from './sql.ts'
 
 // A migration may have to wait for another process, and to rewrite a table.
-const PATIENCE_MS = 60_000
+const MIGRATION_IDLE_MS = 60_000
 
 export async function migrate(pool: PostgresPool, names: SchemaNames, migrations = MIGRATIONS): Promise<void> {
   const newest = migrations.length
-  if ((await versionOf(autonomous(pool), names)) === newest) return
-  await inTransaction(pool, PATIENCE_MS, async (sql) => {
+  if ((await versionOf(autocommit(pool), names)) === newest) return
+  await runTransaction(pool, MIGRATION_IDLE_MS, async (sql) => {
     await sql.script(`SELECT pg_advisory_xact_lock(hashtextextended('pannier migrates ${names.tables}', 0))`)
     const version = await versionOf(sql, names)
-    if (version > newest) throw newer(version, newest)
-    if (version === 0) await prepare(sql, names)
+    if (version > newest) throw newerSchema(version, newest)
+    if (version === 0) await createSchemas(sql, names)
     for (const migration of migrations.slice(version)) await sql.script(migration(names.tables))
     await sql.rows(`UPDATE ${names.tables}.schema_version SET version = $1`, [newest])
   })
@@ -37,7 +37,7 @@ async function versionOf(sql: Sql, { tables }: SchemaNames): Promise<number> {
   return row?.version ?? 0
 }
 
-async function prepare(sql: Sql, { tables, jobs }: SchemaNames): Promise<void> {
+async function createSchemas(sql: Sql, { tables, jobs }: SchemaNames): Promise<void> {
   const [encoding] = await sql.rows<{ server_encoding: string }>('SHOW server_encoding')
   if (encoding?.server_encoding !== 'UTF8') {
     throw new StateError(
@@ -60,7 +60,7 @@ function unquoted(name: string): string {
   return name.slice(1, -1)
 }
 
-function newer(found: number, known: number): StateError {
+function newerSchema(found: number, known: number): StateError {
   const advice = 'upgrade this program, or give it a schema of its own'
   return new StateError('STORE_NEWER', `The database has schema ${found}, this version knows ${known}; ${advice}.`)
 }
@@ -162,10 +162,10 @@ export interface SchemaNames {
 }
 
 // What PostgreSQL and pg-boss both take between quotes, and short enough that nothing is cut off.
-const USABLE = /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/
+const SCHEMA_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/
 
 export function schemaNames(schema: string): SchemaNames {
-  if (typeof schema !== 'string' || !USABLE.test(schema)) {
+  if (typeof schema !== 'string' || !SCHEMA_NAME.test(schema)) {
     throw new StateError(
       'STATE_OPTION',
       'schema is a name of at most 40 letters, digits, _ and -, and does not begin with a digit or -.',

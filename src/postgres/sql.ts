@@ -1,6 +1,6 @@
 /** Statements, on their own or inside a transaction. */
 import { createHash } from 'node:crypto'
-import { isOfServer, saying } from './errors.ts'
+import { isServerError, withPostgresErrors } from './errors.ts'
 
 /** Runs statements. pg-boss takes it as `db`, so its statements can join our transactions. */
 export interface Sql {
@@ -18,15 +18,15 @@ const SCRIPT_TIMEOUT_MS = 600_000
 const PLANNING = 'SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off'
 
 /** Each statement is a transaction of its own. */
-export function autonomous(pool: PostgresPool): Sql {
-  return statementsOn((query) => saying(() => pool.query(query)))
+export function autocommit(pool: PostgresPool): Sql {
+  return statementsOn((query) => withPostgresErrors(() => pool.query(query)))
 }
 
 /**
  * All that `run` does happens, or nothing. A process that is held up for `idleMs` in the middle loses the transaction and
  * its connection, so that nobody waits for its locks any longer.
  */
-export function inTransaction<Result>(
+export function runTransaction<Result>(
   pool: PostgresPool,
   idleMs: number,
   run: (sql: Sql) => Promise<Result>,
@@ -42,28 +42,28 @@ export function inTransaction<Result>(
 
 /** Takes a client for a while. One that failed goes back only if it could undo what it had begun. */
 function withClient<Result>(pool: PostgresPool, run: (client: PostgresClient) => Promise<Result>): Promise<Result> {
-  return saying(async () => {
+  return withPostgresErrors(async () => {
     const client = await pool.connect()
-    client.on('error', unheard)
+    client.on('error', ignoreError)
     let broken: Error | undefined
     try {
       return await run(client)
     } catch (error) {
-      broken = await undo(client, error)
+      broken = await rollBack(client, error)
       throw error
     } finally {
-      client.removeListener('error', unheard)
+      client.removeListener('error', ignoreError)
       client.release(broken)
     }
   })
 }
 
 /** The statement under way fails with the connection, and says so. Without a listener the process would end. */
-function unheard(): void {}
+function ignoreError(): void {}
 
-async function undo(client: PostgresClient, error: unknown): Promise<Error | undefined> {
+async function rollBack(client: PostgresClient, error: unknown): Promise<Error | undefined> {
   // Nobody knows what a server is doing that has not answered.
-  if (!isOfServer(error)) return new Error('The connection is in an unknown state.', { cause: error })
+  if (!isServerError(error)) return new Error('The connection is in an unknown state.', { cause: error })
   try {
     await client.query({ text: 'ROLLBACK' })
     return undefined
@@ -80,14 +80,14 @@ function statementsOn(send: (query: PostgresQuery) => Promise<PostgresResult>): 
   }
 }
 
-const names = new Map<string, string>()
+const statementNames = new Map<string, string>()
 
 /** Named after its text, a statement is planned once per connection: planning costs more than most of them do. */
 function prepared(text: string, values: unknown[]): PostgresQuery {
-  let name = names.get(text)
+  let name = statementNames.get(text)
   if (name === undefined) {
     name = `pannier_${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
-    names.set(text, name)
+    statementNames.set(text, name)
   }
   return { name, text, values }
 }

@@ -19,7 +19,7 @@ export function objectText(what: string, value: unknown, maxBytes: number): stri
 }
 
 /** Whether what was to be kept is at fault, and not the store: it cannot be kept the next time either. */
-export function isUnkeepable(error: unknown): error is StateError | TaskError {
+export function isInvalidEntry(error: unknown): error is StateError | TaskError {
   if (error instanceof TaskError) return error.code === 'TASK_ENTRY_TOO_LARGE'
   return error instanceof StateError && (error.code === 'STATE_NOT_JSON' || error.code === 'STATE_TOO_DEEP')
 }

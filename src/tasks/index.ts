@@ -1,4 +1,4 @@
-export { type DeskOptions, tasksOn } from './service/service.ts'
+export { type TaskServiceOptions, createTasks } from './service/service.ts'
 export type {
   Answers,
   EngineHost,

@@ -26,5 +26,5 @@ export {
   TaskError,
   UNREADABLE,
 } from './errors.ts'
-export { answeredBefore, journalOf, MOST_TIMES_ALONE, nextWireKey } from './journalRows.ts'
-export { type DeskOptions, tasksOn } from './service/service.ts'
+export { answeredBefore, journalOf, MAX_AUTOMATIC_REPEATS, nextWireKey } from './journalRows.ts'
+export { type TaskServiceOptions, createTasks } from './service/service.ts'

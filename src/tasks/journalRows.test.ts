@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { newJournal } from '../journal/index.ts'
-import { type AskRow, answeredBefore, journalOf, nextWireKey } from './journalRows.ts'
+import { type QuestionRow, answeredBefore, journalOf, nextWireKey } from './journalRows.ts'
 
 const nothing = { call: 'call', round: 0, own: undefined, begunAt: undefined, steps: [], asks: [] }
 const yes = { action: 'accept', content: {} }
-const ask = (key: string, given: Partial<AskRow> = {}): AskRow => ({
+const ask = (key: string, given: Partial<QuestionRow> = {}): QuestionRow => ({
   key,
   question: `print of ${key}`,
   times: 1,

@@ -9,7 +9,7 @@ import type { Journal } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
 
 /** A question that was put to the owner, as engines keep it. */
-export interface AskRow {
+export interface QuestionRow {
   /** The handler's key. */
   readonly key: string
   /** Fingerprint of the question; undefined when it is not pinned. */
@@ -35,7 +35,7 @@ export interface JournalRows {
   readonly begunAt: number | undefined
   readonly steps: Iterable<StepRow>
   /** In the order in which they were asked. */
-  readonly asks: Iterable<AskRow>
+  readonly asks: Iterable<QuestionRow>
 }
 
 /** The journal of the next run. */
@@ -51,7 +51,7 @@ export function journalOf({ call, round, own, begunAt, steps, asks }: JournalRow
 }
 
 /** What was answered before the call became a task: rows under the handler's own keys. */
-export function answeredBefore({ answers, open }: Journal): AskRow[] {
+export function answeredBefore({ answers, open }: Journal): QuestionRow[] {
   return Array.from(answers, ([key, { question, response }]) => {
     return { key, question, times: open.get(key)?.times ?? 1, response }
   })
@@ -61,7 +61,7 @@ export function answeredBefore({ answers, open }: Journal): AskRow[] {
  * How often a question is put again because its answer cannot be one. After that the task is run, and the run asks again
  * or has had enough: else a client could make a task grow for ever.
  */
-export const MOST_TIMES_ALONE = 5
+export const MAX_AUTOMATIC_REPEATS = 5
 
 /**
  * The key of the next question on the wire: the handler's when this task has not used it, else the first of `key~2`,

@@ -45,7 +45,8 @@ export function movingEngine({ from, to }: Move): TaskEngine {
 
   /** The new store's tasks, then the old one's; a mark says where a page goes on. */
   async function list(owner: string, after: string | undefined, limit: number): Promise<Page> {
-    if (after?.startsWith(OLD)) return marked(await from.list(owner, after.slice(OLD.length) || undefined, limit))
+    if (after?.startsWith(OLD))
+      return withOldPrefix(await from.list(owner, after.slice(OLD.length) || undefined, limit))
     const page = await to.list(owner, after, limit)
     return page.next === undefined ? { ...page, next: OLD } : page
   }
@@ -63,7 +64,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
 
 const OLD = 'old/'
 
-function marked({ tasks, next }: Page): Page {
+function withOldPrefix({ tasks, next }: Page): Page {
   return { tasks, next: next === undefined ? undefined : `${OLD}${next}` }
 }
 

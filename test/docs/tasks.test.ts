@@ -138,9 +138,9 @@ describe('docs/guides/operating-tasks.md', () => {
 
   test('the table of options names every one there is', () => {
     const page = readText('docs/guides/operating-tasks.md')
-    const desk = membersOf(readText('src/tasks/service/service.ts'), 'DeskOptions')
+    const service = membersOf(readText('src/tasks/service/service.ts'), 'TaskServiceOptions')
     const engine = membersOf(readText('src/tasks/engine.ts'), 'EngineOptions')
-    for (const option of [...desk, ...engine]) expect(page).toContain(`\`${option}\``)
-    expect(desk.length + engine.length).toBeGreaterThan(6)
+    for (const option of [...service, ...engine]) expect(page).toContain(`\`${option}\``)
+    expect(service.length + engine.length).toBeGreaterThan(6)
   })
 })

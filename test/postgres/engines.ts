@@ -9,9 +9,9 @@ export interface Opened {
   readonly engine: TaskEngine
 }
 
-export class Engines {
+export class EngineFixture {
   /** What the engines have logged. */
-  readonly said: string[] = []
+  readonly logged: string[] = []
   readonly #later: (() => unknown)[] = []
 
   constructor() {
@@ -21,13 +21,13 @@ export class Engines {
   }
 
   /** Done after the test, the last first. */
-  later(close: () => unknown): void {
+  onTestEnd(close: () => unknown): void {
     this.#later.push(close)
   }
 
   connect(options: PostgresOptions): PostgresConnection {
     const connection = postgres(options)
-    this.later(() => connection.close())
+    this.onTestEnd(() => connection.close())
     return connection
   }
 
@@ -38,19 +38,19 @@ export class Engines {
 
   async openOn(connection: PostgresConnection, options: EngineOptions = {}): Promise<TaskEngine> {
     const engine = postgresEngine(connection, options)
-    this.later(() => engine.close())
+    this.onTestEnd(() => engine.close())
     await engine.open({ audience: 'test', logger: () => this.logger })
     return engine
   }
 
   get logger() {
-    const keep = (_: object, sentence: string) => void this.said.push(sentence)
+    const keep = (_: object, sentence: string) => void this.logged.push(sentence)
     return { debug: keep, info: keep, warn: keep, error: keep }
   }
 
   /** Runs tasks until the test is over. */
   work(engine: TaskEngine, run: (lease: Lease) => Promise<void>): void {
     const working = engine.work({ tools: ['chore'], concurrency: 10, run })
-    this.later(() => working.stop())
+    this.onTestEnd(() => working.stop())
   }
 }

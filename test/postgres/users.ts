@@ -22,7 +22,7 @@ export interface Fault {
 }
 
 /** What comes of opening an engine: undefined when it opens. */
-export async function faultOf(options: PostgresOptions): Promise<Fault | undefined> {
+export async function openingFault(options: PostgresOptions): Promise<Fault | undefined> {
   const connection = postgres(options)
   const engine = postgresEngine(connection)
   const logger = { debug() {}, info() {}, warn() {}, error() {} }

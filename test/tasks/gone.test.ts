@@ -1,7 +1,7 @@
 /** A client that goes away while its task is being made. */
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sqliteEngine, tasksOn } from 'pannier/tasks'
+import { sqliteEngine, createTasks } from 'pannier/tasks'
 import { expect, onTestFinished, test } from 'vitest'
 import { open } from '../wire/modernClient.ts'
 import { storePath, taskServer } from './echo.ts'
@@ -12,7 +12,7 @@ test('a call that is given up before its client knows of the task leaves nothing
   const gone = Promise.withResolvers<void>()
   const made = Promise.withResolvers<string>()
   const engine = sqliteEngine({ path: storePath() })
-  const tasks = tasksOn({
+  const tasks = createTasks({
     ...engine,
     create: async (task) => {
       begun.resolve()

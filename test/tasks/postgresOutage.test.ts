@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { answering, newTask, question } from './contract/harness.ts'
 import type { Lease, TaskEngine } from '../../src/tasks/engine.ts'
 import { postgresLedger } from '../../src/postgres/ledger.ts'
-import { Engines } from '../postgres/engines.ts'
+import { EngineFixture } from '../postgres/engines.ts'
 import { PostgresServer } from '../postgres/server.ts'
 
 const done = { status: 'completed', result: { done: true } } as const
 const away = { code: 'STORE_UNAVAILABLE' }
-const engines = new Engines()
+const engines = new EngineFixture()
 let server: PostgresServer
 
 beforeAll(async () => void (server = await PostgresServer.start()))
@@ -23,7 +23,7 @@ function leases(engine: TaskEngine): () => Promise<Lease> {
     isThere()
     return over.promise
   })
-  engines.later(() => over.resolve())
+  engines.onTestEnd(() => over.resolve())
   return async () => {
     for (;;) {
       const lease = given.shift()
@@ -55,7 +55,7 @@ test('what is under way when the database stops is refused, and goes on when it 
   ])
   for (const refusal of refusals) expect(refusal).toMatchObject({ status: 'rejected', reason: away })
   expect(lease.signal.aborted).toBe(false)
-  await vi.waitFor(() => expect(engines.said).toContain('No tasks can be taken; this is tried again.'), 10_000)
+  await vi.waitFor(() => expect(engines.logged).toContain('No tasks can be taken; this is tried again.'), 10_000)
 
   await server.restart()
   await lease.step('after', { value: 3 })
@@ -67,7 +67,7 @@ test('what is under way when the database stops is refused, and goes on when it 
   expect(await engine.read(running.id, 'ann')).toMatchObject({ status: 'completed', result: { done: true } })
   expect((await engine.list('ann', undefined, 10)).tasks).toHaveLength(1)
   expect(await ledger.claim('during', 60)).toEqual({ state: 'fresh' })
-  await vi.waitFor(() => expect(engines.said).toContain('Tasks can be taken again.'), 10_000)
+  await vi.waitFor(() => expect(engines.logged).toContain('Tasks can be taken again.'), 10_000)
 })
 
 test('an engine that is opened while the database is away can be opened when it is back', async () => {

@@ -9,37 +9,37 @@ import type { Journal } from '../../journal/index.ts'
 import { journalOf, LOST_TOO_OFTEN, readEntry, readObject, readString, type TaskFailure } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
 import type { TaskJob } from './queue.ts'
-import { ALIVE, AT_REST, keptUntil, type Store, transaction } from './store.ts'
+import { NOT_EXPIRED, RELEASED, keptUntil, type PostgresTaskStore, transaction } from './store.ts'
 
-interface Taken {
-  readonly leased: readonly HeldTask[]
+interface ClaimedTasks {
+  readonly leased: readonly LeasedTask[]
   /** Ids of tasks that have lost too many workers. */
-  readonly givenUp: readonly string[]
+  readonly exhausted: readonly string[]
   /** Whether there may be more. */
   readonly isFull: boolean
 }
 
-interface TakeOptions {
+interface ClaimOptions {
   readonly queue: string
-  readonly most: number
+  readonly limit: number
   readonly holdMs: number
 }
 
-const A_MOMENT_MS = 50
-const WORN: TaskFailure = { code: -32603, message: LOST_TOO_OFTEN }
+const BUSY_RETRY_MS = 50
+const EXHAUSTED: TaskFailure = { code: -32603, message: LOST_TOO_OFTEN }
 
-export function takeTasks(store: Store, { queue, most, holdMs }: TakeOptions): Promise<Taken> {
+export function claimTasks(store: PostgresTaskStore, { queue, limit, holdMs }: ClaimOptions): Promise<ClaimedTasks> {
   const { jobs, settings } = store
   return transaction(store, async (sql) => {
-    const fetched = await jobs.take(sql, queue, most)
-    if (fetched.length === 0) return { leased: [], givenUp: [], isFull: false }
-    const held = await hold(sql, store, fetched)
+    const fetched = await jobs.fetch(sql, queue, limit)
+    if (fetched.length === 0) return { leased: [], exhausted: [], isFull: false }
+    const held = await leaseTasks(sql, store, fetched)
     const busy = await findBusy(sql, store, fetched, held)
-    const worn = held.filter(({ losses }) => losses > settings.maxLosses)
+    const exhausted = held.filter(({ losses }) => losses > settings.maxLosses)
     const kept = held.filter(({ losses }) => losses <= settings.maxLosses)
-    await giveUp(sql, store, worn)
+    await failExhausted(sql, store, exhausted)
     await jobs.remove(sql, queue, idsOf(fetched))
-    await jobs.put(sql, queue, busy, A_MOMENT_MS)
+    await jobs.put(sql, queue, busy, BUSY_RETRY_MS)
     await jobs.put(
       sql,
       queue,
@@ -47,18 +47,18 @@ export function takeTasks(store: Store, { queue, most, holdMs }: TakeOptions): P
       holdMs,
     )
     const leased = await withJournals(sql, store, kept)
-    return { leased, givenUp: worn.map(({ id }) => id), isFull: fetched.length === most }
+    return { leased, exhausted: exhausted.map(({ id }) => id), isFull: fetched.length === limit }
   })
 }
 
 /** Takes the lease of each task that this job is of, the oldest first. */
-async function hold(sql: Sql, { database }: Store, jobs: readonly TaskJob[]): Promise<HeldRow[]> {
+async function leaseTasks(sql: Sql, { database }: PostgresTaskStore, jobs: readonly TaskJob[]): Promise<LeasedRow[]> {
   const { tables } = database.names
-  const rows = await sql.rows<HeldRow>(
+  const rows = await sql.rows<LeasedRow>(
     `WITH ready AS (
        SELECT t.task, given.next FROM ${tables}.tasks AS t
        JOIN unnest($1::bigint[], $2::uuid[], $3::uuid[]) AS given (task, job, next) USING (task, job)
-       WHERE t.status = 'working' AND ${ALIVE} FOR UPDATE OF t SKIP LOCKED
+       WHERE t.status = 'working' AND ${NOT_EXPIRED} FOR UPDATE OF t SKIP LOCKED
      )
      UPDATE ${tables}.tasks AS t
      SET epoch = t.epoch + 1, losses = t.losses + t.held::integer, held = true, job = ready.next
@@ -71,30 +71,43 @@ async function hold(sql: Sql, { database }: Store, jobs: readonly TaskJob[]): Pr
 }
 
 /** The jobs of tasks that somebody is changing at this moment. */
-async function findBusy(sql: Sql, { database }: Store, jobs: readonly TaskJob[], held: readonly HeldRow[]) {
+async function findBusy(
+  sql: Sql,
+  { database }: PostgresTaskStore,
+  jobs: readonly TaskJob[],
+  held: readonly LeasedRow[],
+) {
   const taken = new Set(held.map(({ task }) => task))
   const others = jobs.filter(({ task }) => !taken.has(task))
   if (others.length === 0) return []
   const rows = await sql.rows<{ job: string }>(
     `SELECT t.job FROM ${database.names.tables}.tasks AS t
-     WHERE t.job = ANY($1::uuid[]) AND t.task = ANY($2::bigint[]) AND t.status = 'working' AND ${ALIVE}`,
+     WHERE t.job = ANY($1::uuid[]) AND t.task = ANY($2::bigint[]) AND t.status = 'working' AND ${NOT_EXPIRED}`,
     [idsOf(others), others.map(({ task }) => task)],
   )
   const busy = new Set(rows.map(({ job }) => job))
   return others.filter(({ id }) => busy.has(id))
 }
 
-async function giveUp(sql: Sql, { database, settings }: Store, worn: readonly HeldRow[]): Promise<void> {
-  if (worn.length === 0) return
+async function failExhausted(
+  sql: Sql,
+  { database, settings }: PostgresTaskStore,
+  exhausted: readonly LeasedRow[],
+): Promise<void> {
+  if (exhausted.length === 0) return
   await sql.rows(
-    `UPDATE ${database.names.tables}.tasks AS t SET ${AT_REST}, status = 'failed', status_message = NULL, failure = $2,
+    `UPDATE ${database.names.tables}.tasks AS t SET ${RELEASED}, status = 'failed', status_message = NULL, failure = $2,
        expires_at = ${keptUntil('$3')} WHERE t.task = ANY($1::bigint[])`,
-    [worn.map(({ task }) => task), JSON.stringify(WORN), settings.keepMs],
+    [exhausted.map(({ task }) => task), JSON.stringify(EXHAUSTED), settings.keepMs],
   )
 }
 
 /** Read once the rows are locked: what a worker committed at the last moment is in it. */
-async function withJournals(sql: Sql, { database }: Store, held: readonly HeldRow[]): Promise<HeldTask[]> {
+async function withJournals(
+  sql: Sql,
+  { database }: PostgresTaskStore,
+  held: readonly LeasedRow[],
+): Promise<LeasedTask[]> {
   if (held.length === 0) return []
   const { tables } = database.names
   const rows = await sql.rows<JournalRow>(
@@ -119,9 +132,9 @@ function idsOf(jobs: readonly TaskJob[]): string[] {
 
 /** A task that this worker holds, as it lies in the tables. */
 
-export type HeldTask = HeldRow & JournalRow
+export type LeasedTask = LeasedRow & JournalRow
 
-interface HeldRow {
+interface LeasedRow {
   readonly task: string
   /** Tells this lease from every other of the task. */
   readonly epoch: string
@@ -145,7 +158,7 @@ interface JournalRow {
   readonly asks: readonly (readonly [key: string, question: string | null, times: number, response: string | null])[]
 }
 
-export function readJournal(row: HeldTask): Journal {
+export function journalOfTask(row: LeasedTask): Journal {
   return journalOf({
     call: readString(row.call_id),
     round: row.round,

@@ -5,11 +5,11 @@ import { answeredBefore, entryText, type NewTask, type TaskRecord } from '../../
 import { digest } from '../digest.ts'
 import { NEW_RECORD_COLUMNS, type RecordRow, recordColumns, recordOf } from './records.ts'
 import type { Sql } from '../sql.ts'
-import { ALIVE, addressOf, ownerOf, type Store, textOrNull, transaction } from './store.ts'
+import { NOT_EXPIRED, addressDigest, ownerDigest, type PostgresTaskStore, textOrNull, transaction } from './store.ts'
 
 // A TTL beyond a century is one: PostgreSQL's calendar ends.
 const CENTURY_MS = 3_155_760_000_000
-const MOST_TURNS = 5
+const MAX_ATTEMPTS = 5
 
 export interface Creation {
   readonly task: TaskRecord
@@ -26,10 +26,10 @@ interface Prepared {
   readonly asks: readonly [keys: string[], questions: (string | null)[], times: number[], responses: string[]]
 }
 
-export async function createTask(store: Store, task: NewTask): Promise<Creation> {
+export async function createTask(store: PostgresTaskStore, task: NewTask): Promise<Creation> {
   const prepared = await prepare(store, task)
   return transaction(store, async (sql) => {
-    for (let turn = 0; turn < MOST_TURNS; turn++) {
+    for (let turn = 0; turn < MAX_ATTEMPTS; turn++) {
       const made = await insert(sql, store, prepared)
       if (made !== undefined) return { task: made, queue: prepared.queue }
       const before = await findByCall(sql, store, prepared.call)
@@ -40,7 +40,7 @@ export async function createTask(store: Store, task: NewTask): Promise<Creation>
   })
 }
 
-async function prepare(store: Store, task: NewTask): Promise<Prepared> {
+async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepared> {
   const { maxEntryBytes } = store.settings
   const { id, owner, tool, args, caller, journal, ttlMs } = task
   const { own, begunAt, round } = journal
@@ -53,8 +53,8 @@ async function prepare(store: Store, task: NewTask): Promise<Prepared> {
     job: randomUUID(),
     queue: await store.jobs.queueOf(tool),
     row: [
-      addressOf(store, id),
-      ownerOf(store, owner),
+      addressDigest(store, id),
+      ownerDigest(store, owner),
       id,
       tool,
       entryText('The arguments', args, maxEntryBytes),
@@ -76,7 +76,7 @@ async function prepare(store: Store, task: NewTask): Promise<Prepared> {
 }
 
 /** Undefined when there is a task of this call. */
-async function insert(sql: Sql, store: Store, prepared: Prepared): Promise<TaskRecord | undefined> {
+async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): Promise<TaskRecord | undefined> {
   const { call, queue, job, steps, asks } = prepared
   const { tables } = store.database.names
   const [made] = await sql.rows<RecordRow & { task: string }>(
@@ -106,15 +106,15 @@ async function insert(sql: Sql, store: Store, prepared: Prepared): Promise<TaskR
   return recordOf(made)
 }
 
-async function findByCall(sql: Sql, store: Store, call: Buffer): Promise<TaskRecord | undefined> {
+async function findByCall(sql: Sql, store: PostgresTaskStore, call: Buffer): Promise<TaskRecord | undefined> {
   const [row] = await sql.rows<RecordRow>(
-    `SELECT ${recordColumns(store)} FROM ${store.database.names.tables}.tasks AS t WHERE t.call = $1 AND ${ALIVE}`,
+    `SELECT ${recordColumns(store)} FROM ${store.database.names.tables}.tasks AS t WHERE t.call = $1 AND ${NOT_EXPIRED}`,
     [call],
   )
   return row && recordOf(row)
 }
 
 /** Its job, if it has one, is found to be nobody's by whoever fetches it. */
-async function removeExpired(sql: Sql, { database }: Store, call: Buffer): Promise<void> {
-  await sql.rows(`DELETE FROM ${database.names.tables}.tasks AS t WHERE t.call = $1 AND NOT ${ALIVE}`, [call])
+async function removeExpired(sql: Sql, { database }: PostgresTaskStore, call: Buffer): Promise<void> {
+  await sql.rows(`DELETE FROM ${database.names.tables}.tasks AS t WHERE t.call = $1 AND NOT ${NOT_EXPIRED}`, [call])
 }

@@ -8,7 +8,7 @@ import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import {
   type Answers,
-  type DeskOptions,
+  type TaskServiceOptions,
   type EngineHost,
   type EngineOptions,
   type EngineSettings,
@@ -17,27 +17,27 @@ import {
   type Page,
   type TaskEngine,
   type TaskRecord,
-  tasksOn,
+  createTasks,
   type Working,
   type WorkOptions,
 } from '../../tasks/internal.ts'
 import { type Database, databaseOf, type PostgresConnection } from '../database.ts'
-import type { BellListener } from '../notifier.ts'
+import type { NotificationListener } from '../notifier.ts'
 import { createTask } from './create.ts'
-import { type News, newsName, readNews, writeNews } from './events.ts'
+import { type EngineEvent, taskKey, decodeEvent, encodeEvent } from './events.ts'
 import { answerTask, cancelTask, type Change } from './questions.ts'
-import { Jobs } from './queue.ts'
+import { JobQueues } from './queue.ts'
 import { listTasks, readTask } from './records.ts'
-import { addressOf, nameOf, ownerOf, type Store } from './store.ts'
+import { addressDigest, taskRef, ownerDigest, type PostgresTaskStore } from './store.ts'
 import { sweepOften } from './sweep.ts'
-import { Watching } from './watch.ts'
-import { Work } from './worker.ts'
+import { PostgresWatchers } from './watch.ts'
+import { PostgresWorker } from './worker.ts'
 
-export type PostgresTasksOptions = DeskOptions & EngineOptions
+export type PostgresTasksOptions = TaskServiceOptions & EngineOptions
 
 /** Tasks in PostgreSQL, for any number of machines. A dead machine's tasks are taken over by the others. */
 export function postgresTasks(connection: PostgresConnection, options: PostgresTasksOptions = {}): Tasks {
-  return tasksOn(postgresEngine(connection, options), options)
+  return createTasks(postgresEngine(connection, options), options)
 }
 
 /** A task engine on a database that others may use, too. Closing it leaves the connection open. */
@@ -46,15 +46,15 @@ export function postgresEngine(connection: PostgresConnection, options: EngineOp
 }
 
 interface Open {
-  readonly store: Store
-  readonly watching: Watching
+  readonly store: PostgresTaskStore
+  readonly watching: PostgresWatchers
   readonly stopSweeping: () => void
 }
 
-class PostgresEngine implements TaskEngine, BellListener {
+class PostgresEngine implements TaskEngine, NotificationListener {
   readonly #database: Database
   readonly #settings: EngineSettings
-  readonly #works = new Set<Work>()
+  readonly #workers = new Set<PostgresWorker>()
   #open: Open | undefined
 
   constructor(database: Database, settings: EngineSettings) {
@@ -64,46 +64,46 @@ class PostgresEngine implements TaskEngine, BellListener {
 
   async open({ audience, logger }: EngineHost): Promise<void> {
     const database = this.#database
-    const jobs = await Jobs.start(database, audience, logger)
-    const store: Store = { database, jobs, audience, logger, settings: this.#settings }
-    this.#open = { store, watching: new Watching(store), stopSweeping: sweepOften(store) }
-    await database.bell.join(this)
+    const jobs = await JobQueues.start(database, audience, logger)
+    const store: PostgresTaskStore = { database, jobs, audience, logger, settings: this.#settings }
+    this.#open = { store, watching: new PostgresWatchers(store), stopSweeping: sweepOften(store) }
+    await database.notifier.subscribe(this)
   }
 
   async create(task: NewTask): Promise<TaskRecord> {
     const { task: made, queue } = await createTask(this.#store, task)
-    if (queue !== undefined) this.#tell({ kind: 'made', queue })
+    if (queue !== undefined) this.#notify({ kind: 'made', queue })
     return made
   }
 
   async read(id: string, owner: string): Promise<TaskRecord | undefined> {
     const store = this.#store
-    return readTask(await store.database.statements(), store, nameOf(store, id, owner))
+    return readTask(await store.database.statements(), store, taskRef(store, id, owner))
   }
 
   async list(owner: string, after: string | undefined, limit: number): Promise<Page> {
     const store = this.#store
-    const from = after === undefined ? undefined : addressOf(store, after)
-    return listTasks(await store.database.statements(), store, { owner: ownerOf(store, owner), after: from, limit })
+    const from = after === undefined ? undefined : addressDigest(store, after)
+    return listTasks(await store.database.statements(), store, { owner: ownerDigest(store, owner), after: from, limit })
   }
 
   async answer(id: string, owner: string, answers: Answers): Promise<TaskRecord | undefined> {
     const store = this.#store
-    const change = await answerTask(store, nameOf(store, id, owner), answers)
-    if (change?.isChanged) this.#tell(newsOf(newsName(store, id), change))
+    const change = await answerTask(store, taskRef(store, id, owner), answers)
+    if (change?.isChanged) this.#notify(eventOf(taskKey(store, id), change))
     return change?.task
   }
 
   async cancel(id: string, owner: string): Promise<TaskRecord | undefined> {
     const store = this.#store
-    const change = await cancelTask(store, nameOf(store, id, owner))
-    if (change?.isChanged) this.#tell({ kind: 'over', task: newsName(store, id) })
+    const change = await cancelTask(store, taskRef(store, id, owner))
+    if (change?.isChanged) this.#notify({ kind: 'over', task: taskKey(store, id) })
     return change?.task
   }
 
   work(options: WorkOptions): Working {
-    const work = new Work(this.#store, options, (news) => this.#tell(news))
-    this.#works.add(work)
+    const work = new PostgresWorker(this.#store, options, (news) => this.#notify(news))
+    this.#workers.add(work)
     return work
   }
 
@@ -117,23 +117,23 @@ class PostgresEngine implements TaskEngine, BellListener {
     this.#open = undefined
     open.stopSweeping()
     open.watching.close()
-    await Promise.all(Array.from(this.#works, (work) => work.close()))
-    await this.#database.bell.leave(this)
+    await Promise.all(Array.from(this.#workers, (work) => work.close()))
+    await this.#database.notifier.unsubscribe(this)
     await open.store.jobs.stop()
   }
 
-  heard(message: string): void {
-    const news = readNews(message)
+  onNotification(message: string): void {
+    const news = decodeEvent(message)
     if (news === undefined) return
-    if ('task' in news) this.#open?.watching.changed(news.task)
-    for (const work of this.#works) work.hear(news)
+    if ('task' in news) this.#open?.watching.notify(news.task)
+    for (const work of this.#workers) work.onEvent(news)
   }
 
-  missed(): void {
-    this.#open?.watching.missed()
-    for (const work of this.#works) {
+  onGap(): void {
+    this.#open?.watching.notifyAll()
+    for (const work of this.#workers) {
       work.checkAll()
-      work.look()
+      work.poll()
     }
   }
 
@@ -142,19 +142,19 @@ class PostgresEngine implements TaskEngine, BellListener {
     throw new StateError('STORE_UNAVAILABLE', 'The task engine is not open; it is used between open() and close().')
   }
 
-  get #store(): Store {
+  get #store(): PostgresTaskStore {
     return this.#opened.store
   }
 
   /** What a worker at home sees to wakes no other process. */
-  #tell(news: News): void {
-    const worker = 'queue' in news ? [...this.#works].find((work) => work.expect(news.queue)) : undefined
-    if (worker === undefined) return this.#database.bell.ring(writeNews(news))
-    worker.hear(news)
-    if ('task' in news) this.#database.bell.ring(writeNews({ kind: 'changed', task: news.task }))
+  #notify(news: EngineEvent): void {
+    const worker = 'queue' in news ? [...this.#workers].find((work) => work.reserveSlot(news.queue)) : undefined
+    if (worker === undefined) return this.#database.notifier.notify(encodeEvent(news))
+    worker.onEvent(news)
+    if ('task' in news) this.#database.notifier.notify(encodeEvent({ kind: 'changed', task: news.task }))
   }
 }
 
-function newsOf(task: string, { queue }: Change): News {
+function eventOf(task: string, { queue }: Change): EngineEvent {
   return queue === undefined ? { kind: 'changed', task } : { kind: 'ready', task, queue }
 }

@@ -1,7 +1,7 @@
 /** What engines tell each other over the bell. */
-import { addressOf, type Store } from './store.ts'
+import { addressDigest, type PostgresTaskStore } from './store.ts'
 
-export type News =
+export type EngineEvent =
   /** The owner of this task can see a change. */
   | { readonly kind: 'changed'; readonly task: string }
   /** Nobody may run this task any more, and its owner can see that. */
@@ -12,11 +12,11 @@ export type News =
   | { readonly kind: 'made'; readonly queue: string }
 
 /** Tells a task from others, and nobody what its id is. */
-export function newsName(store: Store, id: string): string {
-  return addressOf(store, id).toString('base64url').slice(0, 22)
+export function taskKey(store: PostgresTaskStore, id: string): string {
+  return addressDigest(store, id).toString('base64url').slice(0, 22)
 }
 
-export function writeNews(news: News): string {
+export function encodeEvent(news: EngineEvent): string {
   switch (news.kind) {
     case 'changed':
     case 'over':
@@ -31,7 +31,7 @@ export function writeNews(news: News): string {
 }
 
 /** Undefined for what a newer version says. */
-export function readNews(text: string): News | undefined {
+export function decodeEvent(text: string): EngineEvent | undefined {
   const [kind, first = '', second = ''] = text.split(' ')
   switch (kind) {
     case 'changed':

@@ -16,11 +16,11 @@ import {
   readObject,
   type TaskEnd,
 } from '../../tasks/internal.ts'
-import { type HeldTask, readJournal } from './claim.ts'
+import { type LeasedTask, journalOfTask } from './claim.ts'
 import type { LeaseWrites } from './leaseWrites.ts'
 
 /** What a lease needs to know, and whom it tells. */
-export interface LeaseHost {
+export interface PostgresLeaseHost {
   readonly writes: LeaseWrites
   /** How long the lease lasts from each renewal, and how often it is renewed. */
   readonly holdMs: number
@@ -28,9 +28,9 @@ export interface LeaseHost {
   /** When it was asked for, by `performance.now()`. */
   readonly askedAt: number
   /** The owner can see a change. */
-  changed(): void
+  onChange(): void
   /** Anybody can take the task. */
-  ready(): void
+  onReady(): void
 }
 
 // setTimeout takes no more. The database watches over what lives longer.
@@ -42,7 +42,7 @@ export class PostgresLease implements Lease {
   readonly args: Json
   readonly caller: Json
   readonly journal: Journal
-  readonly #host: LeaseHost
+  readonly #host: PostgresLeaseHost
   readonly #abort = new AbortController()
   readonly #attempts = new Map<string, string>()
   #loss: LossReason | undefined
@@ -51,12 +51,12 @@ export class PostgresLease implements Lease {
   #deadline: NodeJS.Timeout | undefined
   #expiry: NodeJS.Timeout | undefined
 
-  constructor(row: HeldTask, host: LeaseHost) {
+  constructor(row: LeasedTask, host: PostgresLeaseHost) {
     this.id = row.id
     this.tool = row.tool
     this.args = readObject(row.args)
     this.caller = readObject(row.caller)
-    this.journal = readJournal(row)
+    this.journal = journalOfTask(row)
     this.#host = host
     if (row.left_ms !== null && row.left_ms < LONGEST_TIMER_MS) {
       this.#expiry = setTimeout(() => this.lose('expired'), row.left_ms).unref()
@@ -87,40 +87,40 @@ export class PostgresLease implements Lease {
 
   async note(statusMessage: string): Promise<void> {
     await this.#write(() => this.#host.writes.note(statusMessage))
-    this.#host.changed()
+    this.#host.onChange()
   }
 
   async ask(questions: readonly NewQuestion[], own: unknown): Promise<void> {
     await this.#end(() => this.#host.writes.ask(questions, own))
-    if (questions.length > 0) this.#host.changed()
-    else this.#host.ready()
+    if (questions.length > 0) this.#host.onChange()
+    else this.#host.onReady()
   }
 
   async end(end: TaskEnd): Promise<void> {
     await this.#end(() => this.#host.writes.end(end))
-    this.#host.changed()
+    this.#host.onChange()
   }
 
   async giveBack(): Promise<void> {
     await this.#end(() => this.#host.writes.giveBack())
-    this.#host.ready()
+    this.#host.onReady()
   }
 
   /** Looks whether the lease is still held, if that can be seen now. */
   async check(): Promise<void> {
-    const loss = await this.#host.writes.lossOf().catch(() => undefined)
+    const loss = await this.#host.writes.lossReason().catch(() => undefined)
     await this.#ending
     if (loss !== undefined) this.lose(loss)
   }
 
   /** Lets others have the task; whatever still runs is told so. */
-  async surrender(): Promise<void> {
+  async release(): Promise<void> {
     await this.#ending
     if (this.#loss !== undefined) return
     this.lose('closed')
     // Where that fails, the lease lapses by itself.
     const isGiven = await this.#host.writes.giveBack().catch(() => false)
-    if (isGiven) this.#host.ready()
+    if (isGiven) this.#host.onReady()
   }
 
   /** Nobody runs this any more; a lease that has not ended lapses. */
@@ -153,7 +153,7 @@ export class PostgresLease implements Lease {
     if (this.#loss !== undefined) throw leaseLost(this.#loss)
     const outcome = await write()
     if (outcome !== false) return outcome
-    this.lose((await this.#host.writes.lossOf().catch(() => undefined)) ?? 'taken')
+    this.lose((await this.#host.writes.lossReason().catch(() => undefined)) ?? 'taken')
     throw leaseLost(this.#loss ?? 'taken')
   }
 

@@ -3,10 +3,10 @@
  * that takes the task over: either this is written before, and the other finds it, or it is not written at all.
  */
 import { entryText, type LossReason, type NewQuestion, objectText, type TaskEnd } from '../../tasks/internal.ts'
-import { insertAsks } from './questions.ts'
-import { ALIVE, AT_REST, keptUntil, type Store, textOrNull, transaction } from './store.ts'
+import { insertQuestions } from './questions.ts'
+import { NOT_EXPIRED, RELEASED, keptUntil, type PostgresTaskStore, textOrNull, transaction } from './store.ts'
 
-export interface LeaseName {
+export interface PostgresLeaseKey {
   readonly task: string
   readonly epoch: string
   readonly queue: string
@@ -16,18 +16,18 @@ export interface LeaseName {
 }
 
 // $1 is the task and $2 the epoch.
-const HELD = `t.task = $1 AND t.epoch = $2 AND t.held AND t.status = 'working' AND ${ALIVE}`
+const HELD = `t.task = $1 AND t.epoch = $2 AND t.held AND t.status = 'working' AND ${NOT_EXPIRED}`
 
 /** Each gives false when the lease is lost, and has then changed nothing. */
 export class LeaseWrites {
-  readonly #store: Store
-  readonly #lease: LeaseName
+  readonly #store: PostgresTaskStore
+  readonly #lease: PostgresLeaseKey
   readonly #tasks: string
   readonly #tables: string
   readonly #held: string
   #hasLosses: boolean
 
-  constructor(store: Store, lease: LeaseName) {
+  constructor(store: PostgresTaskStore, lease: PostgresLeaseKey) {
     this.#store = store
     this.#lease = lease
     this.#hasLosses = lease.losses > 0
@@ -107,7 +107,7 @@ export class LeaseWrites {
       }
     })
     const remembered = own === undefined ? null : this.#entry('What a handler remembers', own)
-    const waiting = asks.length > 0 && `, ${AT_REST}, status = 'input_required'`
+    const waiting = asks.length > 0 && `, ${RELEASED}, status = 'input_required'`
     return transaction(this.#store, async (sql) => {
       const rows = await sql.rows(
         `UPDATE ${this.#tasks} SET own = $3, round = t.round + 1, losses = 0 ${waiting || ', held = false'}
@@ -115,7 +115,7 @@ export class LeaseWrites {
         [task, epoch, remembered],
       )
       if (rows.length === 0) return false
-      await insertAsks(sql, this.#store, task, asks)
+      await insertQuestions(sql, this.#store, task, asks)
       if (waiting) await this.#store.jobs.remove(sql, queue, [job])
       else await this.#store.jobs.postpone(sql, queue, job, 0)
       return true
@@ -129,7 +129,7 @@ export class LeaseWrites {
     const failure = end.status === 'failed' ? objectText('The failure', end.failure, maxEntryBytes) : null
     return transaction(this.#store, async (sql) => {
       const rows = await sql.rows(
-        `UPDATE ${this.#tasks} SET ${AT_REST}, status = $3, status_message = $4, result = $5, failure = $6,
+        `UPDATE ${this.#tasks} SET ${RELEASED}, status = $3, status_message = $4, result = $5, failure = $6,
            expires_at = ${keptUntil('$7')} WHERE ${HELD} RETURNING 1`,
         [task, epoch, end.status, textOrNull(end.statusMessage), result, failure, this.#store.settings.keepMs],
       )
@@ -154,10 +154,10 @@ export class LeaseWrites {
   }
 
   /** Undefined while the lease is held. */
-  async lossOf(): Promise<LossReason | undefined> {
+  async lossReason(): Promise<LossReason | undefined> {
     const [row] = await this.#rows<{ status: string; is_held: boolean }>(
       `SELECT t.status, t.epoch = $2 AND t.held AND t.status = 'working' AS is_held
-       FROM ${this.#tasks} WHERE t.task = $1 AND ${ALIVE}`,
+       FROM ${this.#tasks} WHERE t.task = $1 AND ${NOT_EXPIRED}`,
       [],
     )
     if (row === undefined) return 'expired'

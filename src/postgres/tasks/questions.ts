@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto'
 import {
   type Answers,
   entryText,
-  MOST_TIMES_ALONE,
+  MAX_AUTOMATIC_REPEATS,
   nextWireKey,
   readString,
   type TaskRecord,
 } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
 import { readTask } from './records.ts'
-import { ALIVE, AT_REST, keptUntil, type Store, type TaskName, transaction } from './store.ts'
+import { NOT_EXPIRED, RELEASED, keptUntil, type PostgresTaskStore, type TaskRef, transaction } from './store.ts'
 
 export interface Change {
   readonly task: TaskRecord
@@ -19,7 +19,7 @@ export interface Change {
   readonly queue?: string | undefined
 }
 
-interface OpenRow extends AskText {
+interface OpenRow extends QuestionText {
   readonly wire_key: string
 }
 
@@ -31,27 +31,27 @@ interface LockedRow {
 }
 
 /** Settled in one transaction: partial answers are kept, and the last one makes the task ready. */
-export function answerTask(store: Store, name: TaskName, answers: Answers): Promise<Change | undefined> {
+export function answerTask(store: PostgresTaskStore, name: TaskRef, answers: Answers): Promise<Change | undefined> {
   return transaction(store, async (sql) => {
     const row = await lockTask(sql, store, name)
     if (row === undefined) return undefined
-    const left = row.status === 'input_required' ? await settle(sql, store, row.task, answers) : undefined
+    const left = row.status === 'input_required' ? await settleQuestions(sql, store, row.task, answers) : undefined
     const queue = left === 0 ? row.queue : undefined
-    if (left !== undefined) await touch(sql, store, row.task, queue)
+    if (left !== undefined) await updateTask(sql, store, row.task, queue)
     const task = await readTask(sql, store, name)
     return task && { task, isChanged: left !== undefined, queue }
   })
 }
 
 /** Whoever runs it finds out that the lease is lost. */
-export function cancelTask(store: Store, name: TaskName): Promise<Change | undefined> {
+export function cancelTask(store: PostgresTaskStore, name: TaskRef): Promise<Change | undefined> {
   return transaction(store, async (sql) => {
     const row = await lockTask(sql, store, name)
     if (row === undefined) return undefined
     const isChanged = row.status === 'working' || row.status === 'input_required'
     if (isChanged) {
       await sql.rows(
-        `UPDATE ${store.database.names.tables}.tasks AS t SET ${AT_REST}, status = 'cancelled', status_message = NULL,
+        `UPDATE ${store.database.names.tables}.tasks AS t SET ${RELEASED}, status = 'cancelled', status_message = NULL,
            expires_at = ${keptUntil('$2')} WHERE t.task = $1`,
         [row.task, store.settings.keepMs],
       )
@@ -62,17 +62,21 @@ export function cancelTask(store: Store, name: TaskName): Promise<Change | undef
   })
 }
 
-async function lockTask(sql: Sql, { database }: Store, { address, owner }: TaskName): Promise<LockedRow | undefined> {
+async function lockTask(
+  sql: Sql,
+  { database }: PostgresTaskStore,
+  { address, owner }: TaskRef,
+): Promise<LockedRow | undefined> {
   const [row] = await sql.rows<LockedRow>(
     `SELECT task, status, queue, job FROM ${database.names.tables}.tasks AS t
-     WHERE t.address = $1 AND t.owner = $2 AND ${ALIVE} FOR NO KEY UPDATE`,
+     WHERE t.address = $1 AND t.owner = $2 AND ${NOT_EXPIRED} FOR NO KEY UPDATE`,
     [address, owner],
   )
   return row
 }
 
 /** Gives how many questions are open afterwards, or undefined when nothing has changed. */
-async function settle(sql: Sql, store: Store, task: string, { accepted, refused }: Answers) {
+async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string, { accepted, refused }: Answers) {
   const { tables } = store.database.names
   const open = await sql.rows<OpenRow>(
     `SELECT wire_key, key, question, times, request FROM ${tables}.questions
@@ -97,8 +101,8 @@ async function settle(sql: Sql, store: Store, task: string, { accepted, refused 
       [...answered.map(([, response]) => response), ...unanswered.map(() => null)],
     ],
   )
-  const askedAgain = unanswered.filter(({ times }) => times < MOST_TIMES_ALONE)
-  await insertAsks(
+  const askedAgain = unanswered.filter(({ times }) => times < MAX_AUTOMATIC_REPEATS)
+  await insertQuestions(
     sql,
     store,
     task,
@@ -108,7 +112,12 @@ async function settle(sql: Sql, store: Store, task: string, { accepted, refused 
 }
 
 /** Where there is a queue, the task goes to it. */
-async function touch(sql: Sql, { database, jobs }: Store, task: string, queue: string | undefined): Promise<void> {
+async function updateTask(
+  sql: Sql,
+  { database, jobs }: PostgresTaskStore,
+  task: string,
+  queue: string | undefined,
+): Promise<void> {
   const job = queue === undefined ? null : randomUUID()
   await sql.rows(
     `UPDATE ${database.names.tables}.tasks SET version = version + 1, updated_at = now(), job = $2::uuid,
@@ -120,7 +129,7 @@ async function touch(sql: Sql, { database, jobs }: Store, task: string, queue: s
 }
 
 /** A question as it lies in the table: every text is JSON. */
-interface AskText {
+interface QuestionText {
   readonly key: string
   readonly question: string | null
   readonly times: number
@@ -128,7 +137,12 @@ interface AskText {
 }
 
 /** Puts questions to the owner, each under a key that this task has not used on the wire. */
-export async function insertAsks(sql: Sql, { database }: Store, task: string, asks: readonly AskText[]): Promise<void> {
+export async function insertQuestions(
+  sql: Sql,
+  { database }: PostgresTaskStore,
+  task: string,
+  asks: readonly QuestionText[],
+): Promise<void> {
   if (asks.length === 0) return
   const { tables } = database.names
   const rows = await sql.rows<{ wire_key: string; key: string }>(
@@ -153,7 +167,7 @@ export async function insertAsks(sql: Sql, { database }: Store, task: string, as
   )
 }
 
-function pickWireKeys(rows: readonly { wire_key: string; key: string }[], asks: readonly AskText[]): string[] {
+function pickWireKeys(rows: readonly { wire_key: string; key: string }[], asks: readonly QuestionText[]): string[] {
   const taken = new Set(rows.map(({ wire_key: wireKey }) => wireKey))
   const counts = new Map<string, number>()
   for (const { key } of rows) counts.set(key, (counts.get(key) ?? 0) + 1)

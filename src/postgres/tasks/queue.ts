@@ -15,7 +15,7 @@ import { StateError } from '../../state/internal.ts'
 import { type Database, loadPgBoss } from '../database.ts'
 import { digest } from '../digest.ts'
 import type { PostgresPool, Sql } from '../sql.ts'
-import { saying } from '../errors.ts'
+import { withPostgresErrors } from '../errors.ts'
 
 /** A job names its task; its id is kept in the task's row, so that an older one is told from it. */
 export interface TaskJob {
@@ -26,12 +26,12 @@ export interface TaskJob {
 // Sixty-eight years: a job is removed with its task, never before.
 const KEEP_SECONDS = 2_147_483_647
 
-export class Jobs {
+export class JobQueues {
   readonly #boss: PgBoss
   readonly #audience: string
   readonly #queues = new Map<string, Promise<string>>()
 
-  static async start(database: Database, audience: string, logger: () => Logger): Promise<Jobs> {
+  static async start(database: Database, audience: string, logger: () => Logger): Promise<JobQueues> {
     const [{ PgBoss }, pool] = await Promise.all([loadPgBoss(), database.ready()])
     const boss = new PgBoss({
       db: unprepared(pool),
@@ -41,11 +41,11 @@ export class Jobs {
     })
     boss.on('error', ({ message }) => logger().warn({ err: { message } }, 'The queue of tasks cannot be tended.'))
     boss.on('warning', ({ message, data }) => logger().warn({ data }, message))
-    await saying(() => boss.start()).catch(async (error: unknown) => {
-      await halt(boss)
+    await withPostgresErrors(() => boss.start()).catch(async (error: unknown) => {
+      await stopBoss(boss)
       throw error
     })
-    return new Jobs(boss, audience)
+    return new JobQueues(boss, audience)
   }
 
   private constructor(boss: PgBoss, audience: string) {
@@ -66,7 +66,7 @@ export class Jobs {
 
   /** Queues jobs that can be fetched after a while. */
   async put(sql: Sql, queue: string, jobs: readonly TaskJob[], afterMs: number): Promise<void> {
-    const startAfter = seconds(afterMs)
+    const startAfter = intervalText(afterMs)
     const rows = jobs.map(({ id, task }) => ({ id, data: { task }, startAfter }))
     if (rows.length === 0) return
     const ids = await this.#boss.insert(queue, rows, { db: sql, returnId: true })
@@ -74,7 +74,7 @@ export class Jobs {
   }
 
   /** Up to so many jobs, oldest first. They are this transaction's; `remove` them or roll it back. */
-  async take(sql: Sql, queue: string, batchSize: number): Promise<TaskJob[]> {
+  async fetch(sql: Sql, queue: string, batchSize: number): Promise<TaskJob[]> {
     const jobs = await this.#boss.fetch<{ task: string }>(queue, { batchSize, db: sql })
     return jobs.map(({ id, data }) => ({ id, task: data.task }))
   }
@@ -85,12 +85,12 @@ export class Jobs {
 
   /** Moves the time when a job can be fetched. False when it is not there any more, or is being fetched. */
   async postpone(sql: Sql, queue: string, id: string, afterMs: number): Promise<boolean> {
-    const { updated } = await this.#boss.update(queue, undefined, { id, startAfter: seconds(afterMs), db: sql })
+    const { updated } = await this.#boss.update(queue, undefined, { id, startAfter: intervalText(afterMs), db: sql })
     return updated === 1
   }
 
   async stop(): Promise<void> {
-    await halt(this.#boss)
+    await stopBoss(this.#boss)
   }
 
   /** Into a queue that somebody has removed pg-boss puts nothing, without a word. The next time it is made again. */
@@ -102,7 +102,7 @@ export class Jobs {
   async #make(tool: string): Promise<string> {
     const readable = tool.replaceAll(/[^\w.-]/g, '_').slice(0, 40)
     const name = `${readable}/${digest(this.#audience, tool).toString('hex').slice(0, 32)}`
-    await saying(async () => {
+    await withPostgresErrors(async () => {
       await this.#boss.createQueue(name, { retentionSeconds: KEEP_SECONDS })
       // pg-boss looks up a queue when it first uses it, on another connection: not in a transaction, which holds one.
       await this.#boss.findJobs(name, { id: randomUUID() })
@@ -112,11 +112,11 @@ export class Jobs {
 }
 
 /** Its timers; the connections are not its own, and it runs nothing. */
-function halt(boss: PgBoss): Promise<void> {
+function stopBoss(boss: PgBoss): Promise<void> {
   return boss.stop({ close: false, graceful: false })
 }
 
-function seconds(ms: number): string {
+function intervalText(ms: number): string {
   return `${(ms / 1000).toFixed(3)} seconds`
 }
 

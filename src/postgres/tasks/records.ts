@@ -11,7 +11,7 @@ import {
   type TaskRecord,
 } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
-import { ALIVE, type Store, type TaskName } from './store.ts'
+import { NOT_EXPIRED, type PostgresTaskStore, type TaskRef } from './store.ts'
 
 export interface RecordRow {
   readonly id: string
@@ -33,7 +33,7 @@ const COLUMNS = `
     (extract(epoch FROM t.expires_at - t.created_at) * 1000)::float8 AS ttl_ms`
 
 /** The columns of a record, of `tasks AS t`: the same work whatever the status. */
-export function recordColumns({ database }: Store): string {
+export function recordColumns({ database }: PostgresTaskStore): string {
   return `${COLUMNS},
     (SELECT json_agg(json_build_array(q.wire_key, q.request) ORDER BY q.place)
      FROM ${database.names.tables}.questions AS q
@@ -43,10 +43,14 @@ export function recordColumns({ database }: Store): string {
 /** The columns of a record of a task that has not asked anything yet. */
 export const NEW_RECORD_COLUMNS = `${COLUMNS}, NULL AS questions`
 
-export async function readTask(sql: Sql, store: Store, { address, owner }: TaskName): Promise<TaskRecord | undefined> {
+export async function readTask(
+  sql: Sql,
+  store: PostgresTaskStore,
+  { address, owner }: TaskRef,
+): Promise<TaskRecord | undefined> {
   const [row] = await sql.rows<RecordRow>(
     `SELECT ${recordColumns(store)} FROM ${store.database.names.tables}.tasks AS t
-     WHERE t.address = $1 AND t.owner = $2 AND ${ALIVE}`,
+     WHERE t.address = $1 AND t.owner = $2 AND ${NOT_EXPIRED}`,
     [address, owner],
   )
   return row && recordOf(row)
@@ -59,12 +63,16 @@ export interface ListOptions {
   readonly limit: number
 }
 
-export async function listTasks(sql: Sql, store: Store, { owner, after, limit }: ListOptions): Promise<Page> {
-  const before = after === undefined ? null : await placeOf(sql, store, { address: after, owner })
+export async function listTasks(
+  sql: Sql,
+  store: PostgresTaskStore,
+  { owner, after, limit }: ListOptions,
+): Promise<Page> {
+  const before = after === undefined ? null : await positionOf(sql, store, { address: after, owner })
   const rows = await sql.rows<RecordRow & { found: number }>(
     `WITH page AS (
        SELECT t.* FROM ${store.database.names.tables}.tasks AS t
-       WHERE t.owner = $1 AND ($2::bigint IS NULL OR t.task < $2) AND ${ALIVE} ORDER BY t.task DESC LIMIT $3
+       WHERE t.owner = $1 AND ($2::bigint IS NULL OR t.task < $2) AND ${NOT_EXPIRED} ORDER BY t.task DESC LIMIT $3
      ), sized AS (
        SELECT page.*, count(*) OVER ()::integer AS found,
          sum(octet_length(result)) OVER (ORDER BY task DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS size
@@ -75,13 +83,13 @@ export async function listTasks(sql: Sql, store: Store, { owner, after, limit }:
     [owner, before, limit + 1, PAGE_BYTES],
   )
   return {
-    tasks: rows.flatMap((row) => listed(store, row)),
+    tasks: rows.flatMap((row) => recordOrNone(store, row)),
     next: (rows[0]?.found ?? 0) > rows.length ? rows.at(-1)?.id : undefined,
   }
 }
 
 /** Also of a task whose time is over: a list goes on from there as long as its row is left. */
-async function placeOf(sql: Sql, { database }: Store, { address, owner }: TaskName): Promise<string> {
+async function positionOf(sql: Sql, { database }: PostgresTaskStore, { address, owner }: TaskRef): Promise<string> {
   const [row] = await sql.rows<{ task: string }>(
     `SELECT task FROM ${database.names.tables}.tasks WHERE address = $1 AND owner = $2`,
     [address, owner],
@@ -91,7 +99,7 @@ async function placeOf(sql: Sql, { database }: Store, { address, owner }: TaskNa
 }
 
 /** A task that cannot be read is left out of a list, so that the others can be seen. */
-function listed({ logger }: Store, row: RecordRow): TaskRecord[] {
+function recordOrNone({ logger }: PostgresTaskStore, row: RecordRow): TaskRecord[] {
   try {
     return [recordOf(row)]
   } catch (error) {

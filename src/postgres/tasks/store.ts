@@ -3,40 +3,40 @@ import type { Logger } from '../../server/index.ts'
 import type { EngineSettings } from '../../tasks/internal.ts'
 import type { Database } from '../database.ts'
 import { digest } from '../digest.ts'
-import type { Jobs } from './queue.ts'
+import type { JobQueues } from './queue.ts'
 import type { Sql } from '../sql.ts'
 
-export interface Store {
+export interface PostgresTaskStore {
   readonly database: Database
-  readonly jobs: Jobs
+  readonly jobs: JobQueues
   readonly audience: string
   readonly settings: EngineSettings
   readonly logger: () => Logger
 }
 
 /** What a task is found by. A foreign one is not found by the same work as one that never was. */
-export interface TaskName {
+export interface TaskRef {
   readonly address: Buffer
   readonly owner: Buffer
 }
 
-export function addressOf({ audience }: Store, id: string): Buffer {
+export function addressDigest({ audience }: PostgresTaskStore, id: string): Buffer {
   return digest(audience, id)
 }
 
-export function ownerOf({ audience }: Store, owner: string): Buffer {
+export function ownerDigest({ audience }: PostgresTaskStore, owner: string): Buffer {
   return digest(audience, owner)
 }
 
-export function nameOf(store: Store, id: string, owner: string): TaskName {
-  return { address: addressOf(store, id), owner: ownerOf(store, owner) }
+export function taskRef(store: PostgresTaskStore, id: string, owner: string): TaskRef {
+  return { address: addressDigest(store, id), owner: ownerDigest(store, owner) }
 }
 
 /** For the WHERE of whoever looks for tasks, `tasks AS t`: the time of these is not over. */
-export const ALIVE = '(t.expires_at IS NULL OR t.expires_at > now())'
+export const NOT_EXPIRED = '(t.expires_at IS NULL OR t.expires_at > now())'
 
 /** For the SET of whoever lets a task rest: nobody holds it, it has no job, and its owner sees a change. */
-export const AT_REST = 'held = false, job = NULL, version = t.version + 1, updated_at = now()'
+export const RELEASED = 'held = false, job = NULL, version = t.version + 1, updated_at = now()'
 
 /** Until when a task is kept that ends now: to the end of its TTL, or for so many milliseconds. */
 export function keptUntil(keepMs: string): string {
@@ -47,7 +47,7 @@ export function keptUntil(keepMs: string): string {
 const SHORTEST_IDLE_MS = 1000
 
 /** All that `run` does happens, or nothing. Whoever is held up in it does not keep others from taking over in time. */
-export function transaction<Result>({ database, settings }: Store, run: (sql: Sql) => Promise<Result>) {
+export function transaction<Result>({ database, settings }: PostgresTaskStore, run: (sql: Sql) => Promise<Result>) {
   return database.transaction(Math.max(settings.leaseMs / 2, SHORTEST_IDLE_MS), run)
 }
 

@@ -4,14 +4,14 @@ import { runInNewContext } from 'node:vm'
 import pg from 'pg'
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../../test/postgres/database.ts'
-import { Engines } from '../../../test/postgres/engines.ts'
+import { EngineFixture } from '../../../test/postgres/engines.ts'
 import { answering, newTask, question } from '../../../test/tasks/contract/harness.ts'
 import { engineSettings } from '../../tasks/internal.ts'
 import { databaseOf, postgres } from '../database.ts'
-import { Jobs } from './queue.ts'
+import { JobQueues } from './queue.ts'
 import { sweep } from './sweep.ts'
 
-const engines = new Engines()
+const engines = new EngineFixture()
 const done = { status: 'completed', result: {} } as const
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
@@ -56,8 +56,8 @@ test('a job without a task is dropped, and one whose queue was removed is not lo
 test('expired tasks are removed with all they had, some at a time, by one process at a time', async () => {
   const { engine, connection } = await engines.open({ url, schema: 'sweeps' })
   const [database, logger] = [databaseOf(connection), () => engines.logger]
-  const jobs = await Jobs.start(database, 'test', logger)
-  engines.later(() => jobs.stop())
+  const jobs = await JobQueues.start(database, 'test', logger)
+  engines.onTestEnd(() => jobs.stop())
   const store = { database, jobs, audience: 'test', logger, settings: engineSettings({}) }
   const kept = await engine.create(newTask({ tool: 'unserved' }))
   const { journal } = newTask()

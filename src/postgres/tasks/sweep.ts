@@ -1,12 +1,12 @@
 /** Removes tasks whose time is over, some at a time, in one process at a time. They are unknown before that. */
-import { ALIVE, type Store, transaction } from './store.ts'
+import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
 
-const MOST_AT_ONCE = 500
-const MOST_TURNS = 20
+const SWEEP_BATCH = 500
+const MAX_BATCHES = 20
 const SWEEP_MS = 30_000
 
 /** Gives how many were removed. */
-export function sweep(store: Store, most = MOST_AT_ONCE): Promise<number> {
+export function sweep(store: PostgresTaskStore, most = SWEEP_BATCH): Promise<number> {
   const { tables } = store.database.names
   return transaction(store, async (sql) => {
     const [lock] = await sql.rows<{ is_ours: boolean }>(
@@ -16,7 +16,7 @@ export function sweep(store: Store, most = MOST_AT_ONCE): Promise<number> {
     if (!lock?.is_ours) return 0
     const rows = await sql.rows<{ queue: string; job: string | null }>(
       `WITH expired AS (
-         SELECT t.task FROM ${tables}.tasks AS t WHERE NOT ${ALIVE}
+         SELECT t.task FROM ${tables}.tasks AS t WHERE NOT ${NOT_EXPIRED}
          ORDER BY t.expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
        )
        DELETE FROM ${tables}.tasks AS t USING expired WHERE t.task = expired.task RETURNING t.queue, t.job`,
@@ -35,15 +35,15 @@ export function sweep(store: Store, most = MOST_AT_ONCE): Promise<number> {
 }
 
 /** Sweeps from time to time. Gives the way to stop that. */
-export function sweepOften(store: Store): () => void {
+export function sweepOften(store: PostgresTaskStore): () => void {
   // Processes that were started together do not all come at the same time.
   const timer = setInterval(() => void sweepAll(store), SWEEP_MS * (0.75 + Math.random() / 2)).unref()
   return () => clearInterval(timer)
 }
 
-async function sweepAll(store: Store): Promise<void> {
+async function sweepAll(store: PostgresTaskStore): Promise<void> {
   try {
-    for (let turn = 0; turn < MOST_TURNS; turn++) if ((await sweep(store)) < MOST_AT_ONCE) return
+    for (let turn = 0; turn < MAX_BATCHES; turn++) if ((await sweep(store)) < SWEEP_BATCH) return
   } catch {
     // The worker says that the database is away; the next sweep does what this one could not.
   }

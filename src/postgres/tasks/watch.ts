@@ -2,8 +2,8 @@
  * Who watches which task. The bell tells of changes at once; what it did not tell is found by looking at all tasks that
  * are watched, in one statement, from time to time.
  */
-import { newsName } from './events.ts'
-import { ALIVE, addressOf, type Store } from './store.ts'
+import { taskKey } from './events.ts'
+import { NOT_EXPIRED, addressDigest, type PostgresTaskStore } from './store.ts'
 
 interface Watched {
   readonly address: Buffer
@@ -12,23 +12,23 @@ interface Watched {
   seen: string | null | undefined
 }
 
-const LOOK_MS = 2000
-const LOOK_MS_UNHEARD = 500
-const MOST_AT_ONCE = 1000
+const POLL_MS = 2000
+const POLL_MS_WITHOUT_NOTIFIER = 500
+const MAX_BATCH = 1000
 
-export class Watching {
-  readonly #store: Store
+export class PostgresWatchers {
+  readonly #store: PostgresTaskStore
   readonly #watched = new Map<string, Watched>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(store: Store) {
+  constructor(store: PostgresTaskStore) {
     this.#store = store
   }
 
   watch(id: string, listener: () => void): () => void {
-    const name = newsName(this.#store, id)
+    const name = taskKey(this.#store, id)
     const watched = this.#watched.get(name) ?? {
-      address: addressOf(this.#store, id),
+      address: addressDigest(this.#store, id),
       listeners: new Set(),
       seen: undefined,
     }
@@ -36,19 +36,19 @@ export class Watching {
     const call = () => listener()
     watched.listeners.add(call)
     this.#watched.set(name, watched)
-    this.#lookLater()
+    this.#pollLater()
     return () => {
       watched.listeners.delete(call)
       if (watched.listeners.size === 0 && this.#watched.get(name) === watched) this.#watched.delete(name)
     }
   }
 
-  changed(name: string): void {
+  notify(name: string): void {
     const watched = this.#watched.get(name)
     if (watched) this.#call(watched)
   }
 
-  missed(): void {
+  notifyAll(): void {
     for (const watched of this.#watched.values()) this.#call(watched)
   }
 
@@ -57,27 +57,27 @@ export class Watching {
     clearTimeout(this.#timer)
   }
 
-  #lookLater(): void {
+  #pollLater(): void {
     if (this.#timer !== undefined || this.#watched.size === 0) return
-    const pauseMs = this.#store.database.bell.isListening ? LOOK_MS : LOOK_MS_UNHEARD
-    this.#timer = setTimeout(() => void this.#lookAndGoOn(), pauseMs).unref()
+    const pauseMs = this.#store.database.notifier.isListening ? POLL_MS : POLL_MS_WITHOUT_NOTIFIER
+    this.#timer = setTimeout(() => void this.#pollAll(), pauseMs).unref()
   }
 
-  async #lookAndGoOn(): Promise<void> {
+  async #pollAll(): Promise<void> {
     const all = [...this.#watched.values()]
-    for (let from = 0; from < all.length; from += MOST_AT_ONCE) {
+    for (let from = 0; from < all.length; from += MAX_BATCH) {
       // Whoever watches learns of a database that is away when it reads.
-      await this.#look(all.slice(from, from + MOST_AT_ONCE)).catch(() => {})
+      await this.#poll(all.slice(from, from + MAX_BATCH)).catch(() => {})
     }
     this.#timer = undefined
-    this.#lookLater()
+    this.#pollLater()
   }
 
-  async #look(some: readonly Watched[]): Promise<void> {
+  async #poll(some: readonly Watched[]): Promise<void> {
     const sql = await this.#store.database.statements()
     const rows = await sql.rows<{ address: Buffer; version: string }>(
       `SELECT t.address, t.version FROM ${this.#store.database.names.tables}.tasks AS t
-       WHERE t.address = ANY($1::bytea[]) AND ${ALIVE}`,
+       WHERE t.address = ANY($1::bytea[]) AND ${NOT_EXPIRED}`,
       [some.map(({ address }) => address)],
     )
     const versions = new Map(rows.map(({ address, version }) => [address.toString('hex'), version]))

@@ -5,26 +5,26 @@
  * that ends without having ended its lease leaves it to lapse, so what fails at once is not run again at once.
  */
 import { UNREADABLE, type Working, type WorkOptions } from '../../tasks/internal.ts'
-import { type HeldTask, takeTasks } from './claim.ts'
+import { type LeasedTask, claimTasks } from './claim.ts'
 import { PostgresLease } from './lease.ts'
 import { LeaseWrites } from './leaseWrites.ts'
-import { type News, newsName } from './events.ts'
-import type { Store } from './store.ts'
+import { type EngineEvent, taskKey } from './events.ts'
+import type { PostgresTaskStore } from './store.ts'
 
 // A worker that dies right after a renewal is found out within the first two together: in time, with a little to spare.
 const HOLD_SHARE = 3 / 4
 const POLL_SHARE = 1 / 8
 const RENEW_SHARE = 1 / 4
-const LONGEST_POLL_MS = 1000
-// Where many processes hear of each task, most come too late; they do not come again at once.
+const MAX_POLL_MS = 1000
+// Where many processes hear of each task, limit come too late; they do not come again at once.
 const EMPTY_PAUSE_MS = 20
 // Each size is a statement of its own, and every connection keeps the statements it has seen.
 const BATCHES = [16, 8, 4, 2, 1]
 
-export class Work implements Working {
-  readonly #store: Store
+export class PostgresWorker implements Working {
+  readonly #store: PostgresTaskStore
   readonly #options: WorkOptions
-  readonly #tell: (news: News) => void
+  readonly #notify: (news: EngineEvent) => void
   readonly #tools: Set<string>
   /** Queues of tools that are served, and those of them that may have something. */
   readonly #queues = new Set<string>()
@@ -32,56 +32,56 @@ export class Work implements Working {
   readonly #pauses = new Map<string, NodeJS.Timeout>()
   readonly #leases = new Map<string, PostgresLease>()
   readonly #runs = new Set<Promise<void>>()
-  readonly #poll: NodeJS.Timeout
-  #looking: Promise<void> | undefined
+  readonly #pollTimer: NodeJS.Timeout
+  #claiming: Promise<void> | undefined
   /** Tasks that were left to this worker and that it has not looked for yet. */
-  #expected = 0
+  #reserved = 0
   #isStopped = false
-  #isAway = false
+  #isUnavailable = false
 
-  constructor(store: Store, options: WorkOptions, tell: (news: News) => void) {
+  constructor(store: PostgresTaskStore, options: WorkOptions, tell: (news: EngineEvent) => void) {
     this.#store = store
     this.#options = options
-    this.#tell = tell
+    this.#notify = tell
     this.#tools = new Set(options.tools)
-    const pollMs = Math.min(store.settings.leaseMs * POLL_SHARE, LONGEST_POLL_MS)
-    this.#poll = setInterval(() => this.look(), pollMs).unref()
-    this.look()
+    const pollMs = Math.min(store.settings.leaseMs * POLL_SHARE, MAX_POLL_MS)
+    this.#pollTimer = setInterval(() => this.poll(), pollMs).unref()
+    this.poll()
   }
 
   serve(tool: string): void {
     this.#tools.add(tool)
-    this.look()
+    this.poll()
   }
 
   async stop(): Promise<void> {
-    await this.#takeNoMore()
+    await this.#stopClaiming()
     await Promise.all(this.#runs)
   }
 
   /** Stops, tells every run that it has lost its lease, and lets others have the tasks. */
   async close(): Promise<void> {
-    await this.#takeNoMore()
-    await Promise.all(Array.from(this.#leases.values(), (lease) => lease.surrender()))
+    await this.#stopClaiming()
+    await Promise.all(Array.from(this.#leases.values(), (lease) => lease.release()))
   }
 
   /** Whether this worker sees to a task that has become ready, so that no other process has to be woken for it. */
-  expect(queue: string): boolean {
-    if (!this.#queues.has(queue) || this.#isAway || this.#expected >= this.#room) return false
-    this.#expected++
+  reserveSlot(queue: string): boolean {
+    if (!this.#queues.has(queue) || this.#isUnavailable || this.#reserved >= this.#freeSlots) return false
+    this.#reserved++
     return true
   }
 
-  hear(news: News): void {
+  onEvent(news: EngineEvent): void {
     if (news.kind === 'over') void this.#leases.get(news.task)?.check()
-    if ('queue' in news && this.#queues.has(news.queue)) this.#lookInto(news.queue)
+    if ('queue' in news && this.#queues.has(news.queue)) this.#pollQueue(news.queue)
   }
 
   /** Looks into every queue. */
-  look(): void {
+  poll(): void {
     for (const tool of this.#tools) {
       this.#store.jobs.queueOf(tool).then(
-        (queue) => this.#lookInto(queue),
+        (queue) => this.#pollQueue(queue),
         (error: unknown) => this.#report(error),
       )
     }
@@ -92,45 +92,45 @@ export class Work implements Working {
     for (const lease of this.#leases.values()) void lease.check()
   }
 
-  async #takeNoMore(): Promise<void> {
+  async #stopClaiming(): Promise<void> {
     this.#isStopped = true
-    clearInterval(this.#poll)
+    clearInterval(this.#pollTimer)
     for (const timer of this.#pauses.values()) clearTimeout(timer)
-    await this.#looking
+    await this.#claiming
   }
 
-  #lookInto(queue: string): void {
+  #pollQueue(queue: string): void {
     this.#queues.add(queue)
     this.#due.add(queue)
-    this.#takeDue()
+    this.#claimDue()
   }
 
   #pause(queue: string): void {
     const timer = setTimeout(() => {
       this.#pauses.delete(queue)
-      this.#takeDue()
+      this.#claimDue()
     }, EMPTY_PAUSE_MS)
     this.#pauses.set(queue, timer)
   }
 
-  get #room(): number {
+  get #freeSlots(): number {
     return this.#isStopped ? 0 : this.#options.concurrency - this.#runs.size
   }
 
-  #takeDue(): void {
-    if (this.#nextDue() === undefined || this.#room <= 0) return
-    this.#looking ??= this.#takeAll().then(
-      () => this.#looked(undefined),
-      (error: unknown) => this.#looked(error),
+  #claimDue(): void {
+    if (this.#nextDue() === undefined || this.#freeSlots <= 0) return
+    this.#claiming ??= this.#claimAll().then(
+      () => this.#onClaimed(undefined),
+      (error: unknown) => this.#onClaimed(error),
     )
   }
 
   /** After a failure the next poll is soon enough. */
-  #looked(error: unknown): void {
-    this.#looking = undefined
-    this.#expected = 0
+  #onClaimed(error: unknown): void {
+    this.#claiming = undefined
+    this.#reserved = 0
     this.#report(error)
-    if (error === undefined) this.#takeDue()
+    if (error === undefined) this.#claimDue()
   }
 
   #nextDue(): string | undefined {
@@ -138,25 +138,25 @@ export class Work implements Working {
   }
 
   /** A queue that has more comes to the end of the line. */
-  async #takeAll(): Promise<void> {
+  async #claimAll(): Promise<void> {
     const holdMs = this.#store.settings.leaseMs * HOLD_SHARE
     for (let queue = this.#nextDue(); queue !== undefined; queue = this.#nextDue()) {
-      const most = BATCHES.find((size) => size <= this.#room)
-      if (most === undefined) return
+      const limit = BATCHES.find((size) => size <= this.#freeSlots)
+      if (limit === undefined) return
       this.#due.delete(queue)
       const askedAt = performance.now()
-      const { leased, givenUp, isFull } = await takeTasks(this.#store, { queue, most, holdMs })
+      const { leased, exhausted, isFull } = await claimTasks(this.#store, { queue, limit, holdMs })
       if (isFull) this.#due.add(queue)
       else if (leased.length === 0) this.#pause(queue)
-      for (const id of givenUp) this.#tell({ kind: 'changed', task: newsName(this.#store, id) })
+      for (const id of exhausted) this.#notify({ kind: 'changed', task: taskKey(this.#store, id) })
       for (const row of leased) this.#start(row, queue, askedAt)
     }
   }
 
-  #start(row: HeldTask, queue: string, askedAt: number): void {
+  #start(row: LeasedTask, queue: string, askedAt: number): void {
     const lease = this.#leaseOf(row, queue, askedAt)
     if (lease === undefined) return
-    const task = newsName(this.#store, row.id)
+    const task = taskKey(this.#store, row.id)
     this.#leases.set(task, lease)
     const run = (this.#isStopped ? lease.giveBack() : this.#options.run(lease))
       // What could not be given back lapses.
@@ -166,15 +166,15 @@ export class Work implements Working {
         // A lease that was lost may have been followed by another of the same task.
         if (this.#leases.get(task) === lease) this.#leases.delete(task)
         this.#runs.delete(run)
-        this.#takeDue()
+        this.#claimDue()
       })
     this.#runs.add(run)
   }
 
   /** Undefined where the rows are damaged; then the task is given up. */
-  #leaseOf(row: HeldTask, queue: string, askedAt: number): PostgresLease | undefined {
+  #leaseOf(row: LeasedTask, queue: string, askedAt: number): PostgresLease | undefined {
     const { leaseMs } = this.#store.settings
-    const task = newsName(this.#store, row.id)
+    const task = taskKey(this.#store, row.id)
     const writes = new LeaseWrites(this.#store, { ...row, queue })
     try {
       return new PostgresLease(row, {
@@ -182,29 +182,29 @@ export class Work implements Working {
         holdMs: leaseMs * HOLD_SHARE,
         renewMs: leaseMs * RENEW_SHARE,
         askedAt,
-        changed: () => this.#tell({ kind: 'changed', task }),
-        ready: () => this.#tell({ kind: 'ready', task, queue }),
+        onChange: () => this.#notify({ kind: 'changed', task }),
+        onReady: () => this.#notify({ kind: 'ready', task, queue }),
       })
     } catch (error) {
       const message = error instanceof Error ? error.message : ''
       this.#store.logger().error({ task: row.id, err: { message } }, 'A task cannot be read and is given up.')
-      void this.#giveUp(writes, task)
+      void this.#fail(writes, task)
       return undefined
     }
   }
 
   /** Where that cannot be written now, the lease lapses and whoever comes next tries it again. */
-  async #giveUp(writes: LeaseWrites, task: string): Promise<void> {
+  async #fail(writes: LeaseWrites, task: string): Promise<void> {
     const failure = { code: -32603, message: UNREADABLE }
     const isGivenUp = await writes.end({ status: 'failed', failure }).catch(() => false)
-    if (isGivenUp) this.#tell({ kind: 'changed', task })
+    if (isGivenUp) this.#notify({ kind: 'changed', task })
   }
 
   /** Says once that the database is away, and once that it is back. */
   #report(error: unknown): void {
     const isAway = error !== undefined
-    if (isAway === this.#isAway || this.#isStopped) return
-    this.#isAway = isAway
+    if (isAway === this.#isUnavailable || this.#isStopped) return
+    this.#isUnavailable = isAway
     const { message } = error instanceof Error ? error : { message: '' }
     if (isAway) this.#store.logger().warn({ err: { message } }, 'No tasks can be taken; this is tried again.')
     else this.#store.logger().info({}, 'Tasks can be taken again.')

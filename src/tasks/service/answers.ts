@@ -25,7 +25,7 @@ function fitsForm(request: InputRequest, { action, content }: Json): boolean {
   // A handler in explicit style writes its requests itself, and may leave out what is not needed.
   const { properties = {}, required = [] } = (request.params.requestedSchema ?? {}) as Partial<FormSchema>
   const hasRequired = required.every((name) => Object.hasOwn(content, name))
-  return hasRequired && Object.entries(properties).every(([name, field]) => fitsField(field, own(content, name)))
+  return hasRequired && Object.entries(properties).every(([name, field]) => fitsField(field, ownMember(content, name)))
 }
 
 interface FormSchema {
@@ -55,6 +55,6 @@ function isChoice({ enum: choices }: Json, value: string): boolean {
   return !Array.isArray(choices) || choices.includes(value)
 }
 
-function own(content: Json, name: string): unknown {
+function ownMember(content: Json, name: string): unknown {
   return Object.hasOwn(content, name) ? content[name] : undefined
 }

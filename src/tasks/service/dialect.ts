@@ -13,7 +13,7 @@ export interface DialectOptions {
 }
 
 /** What a client gave too much of, or made up, is its own fault and is told so. */
-export async function fromClient<T>(work: Promise<T>): Promise<T> {
+export async function withClientErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -24,10 +24,10 @@ export async function fromClient<T>(work: Promise<T>): Promise<T> {
 
 /** A task as its owner asks for it. An id that is nobody's and one that is somebody else's are answered alike. */
 export async function ownTask({ engine }: DialectOptions, call: Call, id: string): Promise<TaskRecord> {
-  return known(await (await engine()).read(id, ownerOf(call)))
+  return assertKnown(await (await engine()).read(id, ownerOf(call)))
 }
 
-export function known(task: TaskRecord | undefined): TaskRecord {
+export function assertKnown(task: TaskRecord | undefined): TaskRecord {
   if (task !== undefined) return task
   throw new ProtocolError('PARAMS_INVALID', 'There is no such task (any more).')
 }

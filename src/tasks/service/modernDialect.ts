@@ -2,12 +2,21 @@
 import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import { sortAnswers } from './answers.ts'
-import { type DialectOptions, fromClient, iso, known, ownerOf, ownTask, taskIdIn, toObject } from './dialect.ts'
+import {
+  type DialectOptions,
+  withClientErrors,
+  iso,
+  assertKnown,
+  ownerOf,
+  ownTask,
+  taskIdIn,
+  toObject,
+} from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
 
 export type TaskMethod = (call: Call) => Promise<string>
 
-export function modernMethods(options: DialectOptions): ReadonlyMap<string, TaskMethod> {
+export function modernTaskMethods(options: DialectOptions): ReadonlyMap<string, TaskMethod> {
   const { host, engine } = options
   return new Map<string, TaskMethod>([
     [
@@ -29,7 +38,7 @@ export function modernMethods(options: DialectOptions): ReadonlyMap<string, Task
         }
         const task = await ownTask(options, call, id)
         const answers = sortAnswers(task.questions, inputResponses)
-        known(await fromClient((await engine()).answer(id, ownerOf(call), answers)))
+        assertKnown(await withClientErrors((await engine()).answer(id, ownerOf(call), answers)))
         return host.write({}, call.peer)
       },
     ],
@@ -37,7 +46,7 @@ export function modernMethods(options: DialectOptions): ReadonlyMap<string, Task
       'tasks/cancel',
       async (call) => {
         assertDeclared(call)
-        known(await (await engine()).cancel(taskIdIn(call.params), ownerOf(call)))
+        assertKnown(await (await engine()).cancel(taskIdIn(call.params), ownerOf(call)))
         return host.write({}, call.peer)
       },
     ],
@@ -46,21 +55,21 @@ export function modernMethods(options: DialectOptions): ReadonlyMap<string, Task
 
 /** In place of the result of a call. */
 export function modernCreated(task: TaskRecord, pollMs: number): Json {
-  return { resultType: 'task', ...seed(task, pollMs) }
+  return { resultType: 'task', ...taskFields(task, pollMs) }
 }
 
 /** Everything there is to know of a task, as `tasks/get` and `notifications/tasks` tell it. */
 export function modernTask(task: TaskRecord, pollMs: number): Json {
   switch (task.status) {
     case 'input_required':
-      return { ...seed(task, pollMs), inputRequests: toObject(task.questions) }
+      return { ...taskFields(task, pollMs), inputRequests: toObject(task.questions) }
     case 'completed':
-      return { ...seed(task, pollMs), result: task.result ?? {} }
+      return { ...taskFields(task, pollMs), result: task.result ?? {} }
     case 'failed':
-      return { ...seed(task, pollMs), error: task.failure }
+      return { ...taskFields(task, pollMs), error: task.failure }
     case 'working':
     case 'cancelled':
-      return seed(task, pollMs)
+      return taskFields(task, pollMs)
     default:
       return task.status satisfies never
   }
@@ -73,9 +82,9 @@ export function assertDeclared({ peer }: Call): void {
   })
 }
 
-function seed(task: TaskRecord, pollMs: number): Json {
+function taskFields(task: TaskRecord, pollMs: number): Json {
   const { id, status, createdAt, updatedAt, ttlMs } = task
-  const statusMessage = messageOf(task)
+  const statusMessage = statusMessageOf(task)
   return {
     taskId: id,
     status,
@@ -87,7 +96,7 @@ function seed(task: TaskRecord, pollMs: number): Json {
   }
 }
 
-function messageOf({ status, statusMessage, failure }: TaskRecord): string | undefined {
+function statusMessageOf({ status, statusMessage, failure }: TaskRecord): string | undefined {
   if (status === 'input_required') return undefined // what it did before says nothing of what it asks
   return statusMessage ?? failure?.message
 }

@@ -4,15 +4,15 @@ import { randomUUID } from 'node:crypto'
 import { isObject, type Json, ProtocolError, relatedTask } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import { sortAnswers } from './answers.ts'
-import { fromClient, ownerOf } from './dialect.ts'
+import { withClientErrors, ownerOf } from './dialect.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
-import { follow } from './waitFor.ts'
+import { waitForTask } from './waitFor.ts'
 
 /** An answer that reached another instance than the one that asked goes on there, and brings itself along. */
-export async function takeCarried(engine: TaskEngine, call: Call, task: TaskRecord): Promise<void> {
+export async function answerCarried(engine: TaskEngine, call: Call, task: TaskRecord): Promise<void> {
   const { inputResponses } = call.params
   if (call.revived === undefined || !isObject(inputResponses)) return
-  await fromClient(engine.answer(task.id, ownerOf(call), sortAnswers(task.questions, inputResponses)))
+  await withClientErrors(engine.answer(task.id, ownerOf(call), sortAnswers(task.questions, inputResponses)))
 }
 
 /** Resolves when the task asks nothing any more, because of these answers or because somebody else gave them. */
@@ -31,10 +31,10 @@ export async function pushQuestions(
     const carried = { key, id: name, body: () => ({}) }
     const response = await channel.push?.(related(request, task.id), carried)
     const answers = sortAnswers(new Map([[key, request]]), { [key]: response })
-    await fromClient(engine.answer(task.id, ownerOf(call), answers))
+    await withClientErrors(engine.answer(task.id, ownerOf(call), answers))
   })
   const moved = new AbortController()
-  const elsewhere = follow(engine, {
+  const elsewhere = waitForTask(engine, {
     id: task.id,
     owner: ownerOf(call),
     until: ({ questions }) => [...task.questions.keys()].every((key) => !questions.has(key)),

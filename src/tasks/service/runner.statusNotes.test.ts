@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { StatusNotes } from './runner.ts'
+import { StatusThrottle } from './runner.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('the first note is written at once, and of those that follow soon the last', async () => {
   const written: string[] = []
-  const notes = new StatusNotes(async (note) => void written.push(note), 100)
+  const notes = new StatusThrottle(async (note) => void written.push(note), 100)
   for (let step = 1; step <= 5; step++) notes.progress(step, 10, undefined)
   expect(written).toEqual(['1 of 10'])
   await vi.advanceTimersByTimeAsync(100)
@@ -21,7 +21,7 @@ test('the first note is written at once, and of those that follow soon the last'
 test('nothing is written after the end, which waits for what is being written', async () => {
   const written: string[] = []
   let finish: () => void = () => {}
-  const notes = new StatusNotes(async (note) => {
+  const notes = new StatusThrottle(async (note) => {
     await new Promise<void>((resolve) => (finish = resolve))
     written.push(note)
   }, 100)
@@ -36,7 +36,7 @@ test('nothing is written after the end, which waits for what is being written', 
 
 test('the last word before people are asked is written, and no other after it', async () => {
   const written: string[] = []
-  const notes = new StatusNotes(async (note) => void written.push(note), 100)
+  const notes = new StatusThrottle(async (note) => void written.push(note), 100)
   for (let step = 1; step <= 3; step++) notes.progress(step, 3, undefined)
   await notes.end('written')
   notes.progress(4, undefined, 'too late')
@@ -47,7 +47,7 @@ test('the last word before people are asked is written, and no other after it', 
 test('where writing takes long, the next is written after it and not beside it', async () => {
   const begun: string[] = []
   const ends: (() => void)[] = []
-  const notes = new StatusNotes((note) => {
+  const notes = new StatusThrottle((note) => {
     begun.push(note)
     return new Promise<void>((resolve) => ends.push(resolve))
   }, 100)
@@ -63,7 +63,7 @@ test('where writing takes long, the next is written after it and not beside it',
 
 test('what is said after the end is not written', async () => {
   const written: string[] = []
-  const notes = new StatusNotes(async (note) => void written.push(note), 100)
+  const notes = new StatusThrottle(async (note) => void written.push(note), 100)
   await notes.end()
   notes.progress(1, undefined, 'too late')
   await vi.advanceTimersByTimeAsync(1000)
@@ -71,7 +71,7 @@ test('what is said after the end is not written', async () => {
 })
 
 test('a note that cannot be written stops nothing', async () => {
-  const notes = new StatusNotes(() => Promise.reject(new Error('away')), 100)
+  const notes = new StatusThrottle(() => Promise.reject(new Error('away')), 100)
   notes.progress(1, undefined, undefined)
   await vi.advanceTimersByTimeAsync(100)
   await expect(notes.end()).resolves.toBeUndefined()

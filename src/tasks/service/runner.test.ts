@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { newJournal } from '../../journal/index.ts'
 import type { TaskHost, TaskWork } from '../../server/index.ts'
 import type { Lease } from '../engine.ts'
-import { Runner } from './runner.ts'
+import { TaskRunner } from './runner.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -38,7 +38,7 @@ async function hang({ signal }: TaskWork): Promise<never> {
 
 test('a run is told when its lease is lost, and why', async () => {
   let heard: unknown
-  const runner = new Runner(
+  const runner = new TaskRunner(
     hostThat((work) => hang(work).catch((error: unknown) => ((heard = error), { kind: 'handed-over' }))),
   )
   const { lease, abort, ends } = newLease()
@@ -50,10 +50,10 @@ test('a run is told when its lease is lost, and why', async () => {
 })
 
 test('whoever gives up tells every run, gives its task back, and lets nothing of it be written', async () => {
-  const runner = new Runner(hostThat((work) => hang(work).catch(() => ({ kind: 'completed', result: {} }))))
+  const runner = new TaskRunner(hostThat((work) => hang(work).catch(() => ({ kind: 'completed', result: {} }))))
   const leases = [newLease(), newLease()]
   const running = Promise.all(leases.map(({ lease }) => runner.run(lease)))
-  await runner.giveUp()
+  await runner.giveBackAll()
   await running
   expect(leases.map(({ ends }) => ends)).toEqual([['given back'], ['given back']])
 })
@@ -62,7 +62,7 @@ test('nothing is kept of a run that is over, although its handler still listens'
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const signals: WeakRef<AbortSignal>[] = []
-  const runner = new Runner(
+  const runner = new TaskRunner(
     hostThat(async ({ signal }) => {
       signal.addEventListener('abort', () => {})
       signals.push(new WeakRef(signal))

@@ -8,11 +8,11 @@
  */
 import type { Stretch, TaskCaller, TaskHost } from '../../server/index.ts'
 import type { Lease, NewQuestion } from '../engine.ts'
-import { isUnkeepable } from '../entry.ts'
+import { isInvalidEntry } from '../entry.ts'
 import { isLeaseLost } from '../errors.ts'
-import { persist } from './writeRetry.ts'
+import { retryWrite } from './writeRetry.ts'
 
-export class Runner {
+export class TaskRunner {
   readonly #host: TaskHost
   /** What is under way, and how each run is told to stop. */
   readonly #underWay = new Map<Lease, AbortController>()
@@ -24,12 +24,12 @@ export class Runner {
 
   /** Runs a task until its lease has ended. Never rejects. */
   readonly run = async (lease: Lease): Promise<void> => {
-    const stop = stopping(lease)
+    const stop = stopController(lease)
     this.#underWay.set(lease, stop)
     try {
       await this.#play(lease, stop.signal)
     } catch (error) {
-      if (!isLeaseLost(error)) this.#tell('error', lease, error, 'A task could not be settled; it is run again.')
+      if (!isLeaseLost(error)) this.#log('error', lease, error, 'A task could not be settled; it is run again.')
     } finally {
       this.#underWay.delete(lease)
     }
@@ -41,7 +41,7 @@ export class Runner {
   }
 
   /** Stops waiting for what is still under way: handlers are told, and their tasks are anybody's. */
-  async giveUp(): Promise<void> {
+  async giveBackAll(): Promise<void> {
     const left = [...this.#underWay]
     for (const [, stop] of left) stop.abort()
     await Promise.allSettled(left.map(([lease]) => lease.giveBack()))
@@ -50,9 +50,9 @@ export class Runner {
   async #play(lease: Lease, signal: AbortSignal): Promise<void> {
     const { id, tool, args, journal } = lease
     const remembered = journal.own
-    const notes = new StatusNotes((message) => lease.note(message))
+    const notes = new StatusThrottle((message) => lease.note(message))
     const persisted = <T>(write: () => Promise<T>): Promise<T> =>
-      persist(write, signal, (error) => this.#tell('warn', lease, error, 'A task waits for its store.'))
+      retryWrite(write, signal, (error) => this.#log('warn', lease, error, 'A task waits for its store.'))
     const stretch = await this.#host.play({
       id,
       tool,
@@ -71,14 +71,14 @@ export class Runner {
     await notes.end(stretch.kind === 'asked' ? 'written' : 'dropped')
     await persisted(() => settle(lease, stretch, remembered)).catch((error: unknown) => {
       // Run again, it would come to the same.
-      if (!isUnkeepable(error)) throw error
-      this.#tell('error', lease, error, 'What a tool gave cannot be kept.')
+      if (!isInvalidEntry(error)) throw error
+      this.#log('error', lease, error, 'What a tool gave cannot be kept.')
       const failure = { code: -32603, message: error.message }
       return persisted(() => lease.end({ status: 'failed', failure }))
     })
   }
 
-  #tell(level: 'warn' | 'error', { id, tool }: Lease, error: unknown, sentence: string): void {
+  #log(level: 'warn' | 'error', { id, tool }: Lease, error: unknown, sentence: string): void {
     const err = error instanceof Error ? { name: error.name, message: error.message } : {}
     this.#host.logger()[level]({ task: id, tool, err }, sentence)
   }
@@ -88,7 +88,7 @@ export class Runner {
  * Aborted with the lease, or by whoever ends the process. Not by `AbortSignal.any`: Node keeps what that gives for ever
  * once somebody listens, and handlers do.
  */
-function stopping({ signal }: Lease): AbortController {
+function stopController({ signal }: Lease): AbortController {
   const stop = new AbortController()
   if (signal.aborted) stop.abort(signal.reason)
   else signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true })
@@ -120,7 +120,7 @@ function questionsOf({ journal }: Lease, requests: Extract<Stretch, { kind: 'ask
 }
 
 /** What a handler says of its progress, told to the store now and then: the last word counts, not each one. */
-export class StatusNotes {
+export class StatusThrottle {
   readonly #write: (statusMessage: string) => Promise<void>
   readonly #everyMs: number
   #latest: string | undefined

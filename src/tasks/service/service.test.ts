@@ -1,25 +1,25 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { newJournal, nextRound } from '../../journal/index.ts'
 import type { Call, TaskDesk, TaskHost } from '../../server/index.ts'
-import { type DeskOptions, tasksOn } from './service.ts'
+import { type TaskServiceOptions, createTasks } from './service.ts'
 import type { TaskEngine } from '../engine.ts'
 import { sqliteEngine } from '../sqlite/engine.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const host: TaskHost = {
-  audience: 'desk',
+  audience: 'service',
   logger: () => silent,
   knowsCallers: false,
   write: (result) => JSON.stringify(result),
   play: async () => ({ kind: 'completed', result: {} }),
 }
 
-/** A desk that leaves running to others, and its engine. */
-function newDesk(options: DeskOptions = {}): { desk: TaskDesk; engine: TaskEngine } {
+/** A service that leaves running to others, and its engine. */
+function newService(options: TaskServiceOptions = {}): { service: TaskDesk; engine: TaskEngine } {
   const engine = sqliteEngine({ path: ':memory:' })
-  const desk = tasksOn(engine, { concurrency: 0, ...options }).attach(host)
-  onTestFinished(() => desk.close())
-  return { desk, engine }
+  const service = createTasks(engine, { concurrency: 0, ...options }).attach(host)
+  onTestFinished(() => service.close())
+  return { service, engine }
 }
 
 /** A call whose caller is there, or went away. */
@@ -29,33 +29,33 @@ function callFrom(isGone: boolean): Call {
   return { id: 1, method: 'tools/call', params: {}, meta: {}, peer, principal: undefined, channel } as unknown as Call
 }
 
-async function statusOf(desk: TaskDesk, engine: TaskEngine, call: Call, round: 0 | 1): Promise<string | undefined> {
+async function statusOf(service: TaskDesk, engine: TaskEngine, call: Call, round: 0 | 1): Promise<string | undefined> {
   const journal = round === 0 ? newJournal('call') : nextRound(newJournal('call'))
-  const { taskId } = JSON.parse(await desk.create(call, { tool: 'print', args: {}, journal })) as { taskId: string }
+  const { taskId } = JSON.parse(await service.create(call, { tool: 'print', args: {}, journal })) as { taskId: string }
   return (await engine.read(taskId, ''))?.status
 }
 
 describe('a call whose client went away before it knew of its task', () => {
   test('is cancelled: nobody would ever ask for it', async () => {
-    const { desk, engine } = newDesk()
-    expect(await statusOf(desk, engine, callFrom(true), 0)).toBe('cancelled')
+    const { service, engine } = newService()
+    expect(await statusOf(service, engine, callFrom(true), 0)).toBe('cancelled')
   })
 
   test('goes on where it can be sent again, and then gives the same task', async () => {
-    const { desk, engine } = newDesk()
-    expect(await statusOf(desk, engine, callFrom(true), 1)).toBe('working')
-    expect(await statusOf(desk, engine, callFrom(false), 1)).toBe('working')
+    const { service, engine } = newService()
+    expect(await statusOf(service, engine, callFrom(true), 1)).toBe('working')
+    expect(await statusOf(service, engine, callFrom(false), 1)).toBe('working')
     expect((await engine.list('', undefined, 10)).tasks).toHaveLength(1)
   })
 
   test('goes on where it did not go away', async () => {
-    const { desk, engine } = newDesk()
-    expect(await statusOf(desk, engine, callFrom(false), 0)).toBe('working')
+    const { service, engine } = newService()
+    expect(await statusOf(service, engine, callFrom(false), 0)).toBe('working')
   })
 })
 
-describe('a desk', () => {
-  test.each<DeskOptions>([
+describe('a service', () => {
+  test.each<TaskServiceOptions>([
     { ttlMs: 0 },
     { ttlMs: Number.NaN },
     { ttlMs: -1 },
@@ -67,19 +67,19 @@ describe('a desk', () => {
     { concurrency: Number.NaN },
   ])('refuses %o', (options) => {
     const [name = ''] = Object.keys(options)
-    expect(() => newDesk(options)).toThrow(expect.objectContaining({ code: 'TASK_OPTION' }))
-    expect(() => newDesk(options)).toThrow(name)
+    expect(() => newService(options)).toThrow(expect.objectContaining({ code: 'TASK_OPTION' }))
+    expect(() => newService(options)).toThrow(name)
   })
 
   test('takes what is undefined for what was not given', async () => {
-    const { desk, engine } = newDesk({ ttlMs: undefined, pollMs: undefined } as never)
-    expect(await statusOf(desk, engine, callFrom(false), 0)).toBe('working')
+    const { service, engine } = newService({ ttlMs: undefined, pollMs: undefined } as never)
+    expect(await statusOf(service, engine, callFrom(false), 0)).toBe('working')
   })
 
   test('that is closed while its store is being opened leaves nothing open', async () => {
-    const { desk, engine } = newDesk()
-    const starting = desk.start([])
-    await Promise.all([starting, desk.close()])
+    const { service, engine } = newService()
+    const starting = service.start([])
+    await Promise.all([starting, service.close()])
     await expect(engine.read('any', '')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
 })

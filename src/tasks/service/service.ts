@@ -10,32 +10,32 @@ import {
   TASKS_EXTENSION,
 } from '../../protocol/index.ts'
 import type { Call, NewWork, TaskCaller, TaskDesk, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
-import { assertBetween, MOST, type TaskEngine, type Working } from '../engine.ts'
-import { type DialectOptions, fromClient, ownerOf } from './dialect.ts'
-import { assertDeclared, modernCreated, modernMethods, type TaskMethod } from './modernDialect.ts'
+import { assertBetween, MAX_OPTION, type TaskEngine, type Working } from '../engine.ts'
+import { type DialectOptions, withClientErrors, ownerOf } from './dialect.ts'
+import { assertDeclared, modernCreated, modernTaskMethods, type TaskMethod } from './modernDialect.ts'
 import { listenToTasks } from './notifications.ts'
-import { Runner } from './runner.ts'
-import { sessionCreated, sessionMethods } from './sessionDialect.ts'
+import { TaskRunner } from './runner.ts'
+import { sessionCreated, sessionTaskMethods } from './sessionDialect.ts'
 
 /** Tasks for `createServer`, over any engine. */
-export function tasksOn(engine: TaskEngine, options: DeskOptions = {}): Tasks {
-  const settings = deskSettings(options)
-  return { attach: (host) => new Desk(engine, settings, host) }
+export function createTasks(engine: TaskEngine, options: TaskServiceOptions = {}): Tasks {
+  const settings = serviceSettings(options)
+  return { attach: (host) => new EngineTaskService(engine, settings, host) }
 }
 
 /**
  * Whether the caller went away before it knew of its task, so that nobody ever will. A later round can be sent again, and
  * then finds its task.
  */
-function isForgotten({ channel }: Call, { round }: Journal): boolean {
+function isAbandoned({ channel }: Call, { round }: Journal): boolean {
   return channel.cancelled && round === 0
 }
 
-class Desk implements TaskDesk {
+class EngineTaskService implements TaskDesk {
   readonly #engine: TaskEngine
   readonly #host: TaskHost
-  readonly #settings: DeskSettings
-  readonly #runner: Runner
+  readonly #settings: TaskServiceSettings
+  readonly #runner: TaskRunner
   readonly #modern: ReadonlyMap<string, TaskMethod>
   readonly #session: ReadonlyMap<string, TaskMethod>
   readonly #tools = new Set<string>()
@@ -43,14 +43,14 @@ class Desk implements TaskDesk {
   #working: Working | undefined
   #drains = false
 
-  constructor(engine: TaskEngine, settings: DeskSettings, host: TaskHost) {
+  constructor(engine: TaskEngine, settings: TaskServiceSettings, host: TaskHost) {
     this.#engine = engine
     this.#host = host
     this.#settings = settings
-    this.#runner = new Runner(host)
+    this.#runner = new TaskRunner(host)
     const dialect: DialectOptions = { host, engine: () => this.#opened(), pollMs: settings.pollMs }
-    this.#modern = modernMethods(dialect)
-    this.#session = sessionMethods(dialect)
+    this.#modern = modernTaskMethods(dialect)
+    this.#session = sessionTaskMethods(dialect)
   }
 
   capabilities(era: Era): Json {
@@ -73,8 +73,8 @@ class Desk implements TaskDesk {
       journal,
       ttlMs: this.#ttlFor(call),
     })
-    const task = await fromClient(creating)
-    if (isForgotten(call, journal)) await engine.cancel(task.id, owner)
+    const task = await withClientErrors(creating)
+    if (isAbandoned(call, journal)) await engine.cancel(task.id, owner)
     if (call.peer.era === 'modern') return this.#host.write(modernCreated(task, pollMs), call.peer)
     return JSON.stringify(sessionCreated(task, pollMs, call))
   }
@@ -110,7 +110,7 @@ class Desk implements TaskDesk {
     const late = new Promise<'late'>((resolve) => {
       timer = setTimeout(() => resolve('late'), deadlineMs)
     })
-    if ((await Promise.race([stopped, late])) === 'late') await this.#runner.giveUp()
+    if ((await Promise.race([stopped, late])) === 'late') await this.#runner.giveBackAll()
     clearTimeout(timer)
   }
 
@@ -154,7 +154,7 @@ class Desk implements TaskDesk {
   }
 }
 
-export interface DeskOptions {
+export interface TaskServiceOptions {
   /** How long a task may live from its creation, in milliseconds; null until it ends. @default null */
   ttlMs?: number | null
   /** The longest life a client may ask for, in milliseconds. @default 2592000000, thirty days */
@@ -165,17 +165,17 @@ export interface DeskOptions {
   concurrency?: number
 }
 
-type DeskSettings = Readonly<Required<DeskOptions>>
+type TaskServiceSettings = Readonly<Required<TaskServiceOptions>>
 
 const THIRTY_DAYS_MS = 30 * 86_400_000
 
 /** What a desk was told, with every default, or why that cannot be. */
-function deskSettings(options: DeskOptions): DeskSettings {
+function serviceSettings(options: TaskServiceOptions): TaskServiceSettings {
   const { ttlMs = null, maxTtlMs = THIRTY_DAYS_MS, pollMs = 1000, concurrency = 16 } = options
-  if (ttlMs !== null) assertBetween('ttlMs, if not null,', ttlMs, 1, MOST)
-  assertBetween('maxTtlMs', maxTtlMs, 1, MOST)
-  assertBetween('pollMs', pollMs, 1, MOST)
-  assertBetween('concurrency', concurrency, 0, MOST)
+  if (ttlMs !== null) assertBetween('ttlMs, if not null,', ttlMs, 1, MAX_OPTION)
+  assertBetween('maxTtlMs', maxTtlMs, 1, MAX_OPTION)
+  assertBetween('pollMs', pollMs, 1, MAX_OPTION)
+  assertBetween('concurrency', concurrency, 0, MAX_OPTION)
   return { ttlMs, maxTtlMs, pollMs, concurrency }
 }
 

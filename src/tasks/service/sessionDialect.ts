@@ -15,15 +15,24 @@ import {
 } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import { sortAnswers } from './answers.ts'
-import { type DialectOptions, fromClient, iso, known, ownerOf, ownTask, taskIdIn, toObject } from './dialect.ts'
+import {
+  type DialectOptions,
+  withClientErrors,
+  iso,
+  assertKnown,
+  ownerOf,
+  ownTask,
+  taskIdIn,
+  toObject,
+} from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
-import { follow } from './waitFor.ts'
+import { waitForTask } from './waitFor.ts'
 import type { TaskMethod } from './modernDialect.ts'
-import { pushQuestions, takeCarried } from './pushedQuestions.ts'
+import { pushQuestions, answerCarried } from './pushedQuestions.ts'
 
 const PAGE = 100
 
-export function sessionMethods(options: DialectOptions): ReadonlyMap<string, TaskMethod> {
+export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string, TaskMethod> {
   const { engine, pollMs } = options
   return new Map<string, TaskMethod>([
     [
@@ -36,9 +45,9 @@ export function sessionMethods(options: DialectOptions): ReadonlyMap<string, Tas
       'tasks/cancel',
       async (call) => {
         const id = taskIdIn(call.params)
-        if (hasEnded((await ownTask(options, call, id)).status)) throw endedAlready()
-        const task = known(await (await engine()).cancel(id, ownerOf(call)))
-        if (task.status !== 'cancelled') throw endedAlready()
+        if (hasEnded((await ownTask(options, call, id)).status)) throw alreadyEnded()
+        const task = assertKnown(await (await engine()).cancel(id, ownerOf(call)))
+        if (task.status !== 'cancelled') throw alreadyEnded()
         return JSON.stringify(sessionTask(task, pollMs, call))
       },
     ],
@@ -49,7 +58,7 @@ export function sessionMethods(options: DialectOptions): ReadonlyMap<string, Tas
         if (cursor !== undefined && typeof cursor !== 'string') {
           throw new ProtocolError('PARAMS_INVALID', '"params.cursor" must be a cursor of this list.')
         }
-        const { tasks, next } = await fromClient((await engine()).list(ownerOf(call), cursor, PAGE))
+        const { tasks, next } = await withClientErrors((await engine()).list(ownerOf(call), cursor, PAGE))
         const listed = tasks.map((task) => sessionTask(task, pollMs, call))
         return JSON.stringify({ tasks: listed, ...(next !== undefined && { nextCursor: next }) })
       },
@@ -65,11 +74,11 @@ export function sessionCreated(task: TaskRecord, pollMs: number, call: Call): Js
 
 function sessionTask(task: TaskRecord, pollMs: number, { peer }: Call): Json {
   const { id, createdAt, updatedAt, ttlMs } = task
-  const status = statusOf(task)
+  const status = sessionStatus(task)
   return {
     taskId: id,
     status,
-    statusMessage: messageOf(task, peer.takesInputRequired),
+    statusMessage: statusMessageOf(task, peer.takesInputRequired),
     createdAt: iso(createdAt),
     lastUpdatedAt: iso(updatedAt),
     ttl: ttlMs,
@@ -78,12 +87,12 @@ function sessionTask(task: TaskRecord, pollMs: number, { peer }: Call): Json {
 }
 
 /** In this era a tool that says it failed has failed as a task, too. */
-function statusOf({ status, result }: TaskRecord): TaskRecord['status'] {
+function sessionStatus({ status, result }: TaskRecord): TaskRecord['status'] {
   return status === 'completed' && result?.['isError'] === true ? 'failed' : status
 }
 
-function messageOf(task: TaskRecord, rounds: boolean): string | undefined {
-  switch (statusOf(task)) {
+function statusMessageOf(task: TaskRecord, rounds: boolean): string | undefined {
+  switch (sessionStatus(task)) {
     case 'input_required':
       return rounds ? 'Input Required to Proceed call tasks/result' : 'Input is required; call tasks/result.'
     case 'completed':
@@ -98,13 +107,13 @@ function messageOf(task: TaskRecord, rounds: boolean): string | undefined {
 async function taskResult(options: DialectOptions, call: Call): Promise<string> {
   const id = taskIdIn(call.params)
   const engine = await options.engine()
-  await takeCarried(engine, call, await ownTask(options, call, id))
+  await answerCarried(engine, call, await ownTask(options, call, id))
   const gone = new AbortController()
   call.channel.onCancel(() => gone.abort())
   if (call.channel.cancelled) gone.abort()
   const until = ({ status }: TaskRecord): boolean => status !== 'working'
   for (;;) {
-    const task = known(await follow(engine, { id, owner: ownerOf(call), until, signal: gone.signal }))
+    const task = assertKnown(await waitForTask(engine, { id, owner: ownerOf(call), until, signal: gone.signal }))
     if (hasEnded(task.status)) return options.host.write(ended(task), call.peer)
     if (call.peer.takesInputRequired) return options.host.write(asking(task), call.peer)
     await pushQuestions(engine, call, task, gone.signal)
@@ -135,10 +144,10 @@ async function inputResponse(options: DialectOptions, call: Call): Promise<strin
   const task = await ownTask(options, call, id)
   if (task.status !== 'input_required') throw new ProtocolError('PARAMS_INVALID', 'The task asks nothing (any more).')
   const answers = sortAnswers(task.questions, inputResponses)
-  await fromClient((await options.engine()).answer(id, ownerOf(call), answers))
+  await withClientErrors((await options.engine()).answer(id, ownerOf(call), answers))
   return JSON.stringify({ _meta: relatedTask(id) })
 }
 
-function endedAlready(): ProtocolError {
+function alreadyEnded(): ProtocolError {
   return new ProtocolError('PARAMS_INVALID', 'The task has ended already, so it cannot be cancelled.')
 }

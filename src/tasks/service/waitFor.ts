@@ -4,7 +4,7 @@ import type { TaskEngine, TaskRecord } from '../engine.ts'
 // A task that expires changes nothing anybody would tell of, so waiting looks again now and then.
 const LOOK_AGAIN_MS = 10_000
 
-export interface FollowOptions {
+export interface WaitOptions {
   readonly id: string
   readonly owner: string
   readonly until: (task: TaskRecord) => boolean
@@ -12,9 +12,9 @@ export interface FollowOptions {
 }
 
 /** The task once it is as wanted; undefined when it is gone, or when nobody waits any more. */
-export async function follow(engine: TaskEngine, options: FollowOptions): Promise<TaskRecord | undefined> {
+export async function waitForTask(engine: TaskEngine, options: WaitOptions): Promise<TaskRecord | undefined> {
   const { id, owner, until, signal } = options
-  const news = new News()
+  const news = new ChangeSignal()
   const leave = engine.watch(id, news.tell)
   signal.addEventListener('abort', news.tell, { once: true })
   try {
@@ -32,7 +32,7 @@ export async function follow(engine: TaskEngine, options: FollowOptions): Promis
 }
 
 /** Remembers that something was told, also when it was told before anybody listened. */
-class News {
+class ChangeSignal {
   #resolve: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { StateError } from '../../state/internal.ts'
-import { persist } from './writeRetry.ts'
+import { retryWrite } from './writeRetry.ts'
 
 const away = new StateError('STORE_UNAVAILABLE', 'away')
 
@@ -12,7 +12,7 @@ test('a write is made again until the store is back', async () => {
     return 'written'
   }
   const told: unknown[] = []
-  expect(await persist(write, new AbortController().signal, (error) => told.push(error))).toBe('written')
+  expect(await retryWrite(write, new AbortController().signal, (error) => told.push(error))).toBe('written')
   expect(tries).toBe(3)
   expect(told).toEqual([away])
 })
@@ -23,14 +23,14 @@ test('other faults are not tried again', async () => {
     tries++
     throw new StateError('STORE_CORRUPT', 'damaged')
   }
-  await expect(persist(write, new AbortController().signal)).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
+  await expect(retryWrite(write, new AbortController().signal)).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
   expect(tries).toBe(1)
 })
 
 test('it ends when the lease does, also while it waits', async () => {
   const lost = new AbortController()
-  const persisting = persist(() => Promise.reject(away), lost.signal)
+  const persisting = retryWrite(() => Promise.reject(away), lost.signal)
   setTimeout(() => lost.abort(), 10)
   await expect(persisting).rejects.toMatchObject({ code: 'LEASE_LOST' })
-  await expect(persist(async () => 'written', lost.signal)).rejects.toMatchObject({ code: 'LEASE_LOST' })
+  await expect(retryWrite(async () => 'written', lost.signal)).rejects.toMatchObject({ code: 'LEASE_LOST' })
 })

@@ -10,7 +10,7 @@ const FIRST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 2000
 
 /** `onAway` is told once, with why the write has to wait. */
-export async function persist<T>(
+export async function retryWrite<T>(
   write: () => Promise<T>,
   signal: AbortSignal,
   onAway?: (error: StateError) => void,
@@ -20,13 +20,13 @@ export async function persist<T>(
     try {
       return await write()
     } catch (error) {
-      if (!isAway(error)) throw error
+      if (!isTransient(error)) throw error
       if (pauseMs === FIRST_PAUSE_MS) onAway?.(error)
     }
     await sleep(pauseMs, undefined, { signal }).catch(() => {})
   }
 }
 
-function isAway(error: unknown): error is StateError {
+function isTransient(error: unknown): error is StateError {
   return error instanceof StateError && (error.code === 'STORE_UNAVAILABLE' || error.code === 'STORE_FULL')
 }

@@ -4,54 +4,54 @@ import { withStoreErrors } from '../../state/stores/index.ts'
 import { readString } from '../entry.ts'
 import { UNREADABLE } from '../errors.ts'
 import { journalOf } from '../journalRows.ts'
-import type { LeaseKey } from './rows/leases.ts'
+import type { SqliteLeaseKey } from './rows/leases.ts'
 import type { LeaseContent } from './lease.ts'
-import type { Row } from './store.ts'
+import type { SqliteRow } from './store.ts'
 import type { Tables } from './rows/tables.ts'
 import type { WorkOptions } from '../engine.ts'
 
-export interface Taken {
-  readonly order: WorkOrder
+export interface ClaimedTask {
+  readonly slots: WorkerSlots
   readonly content: LeaseContent
 }
 
-/** Takes the oldest tasks of these orders, as many as there is room for. */
-export function takeReady(tables: Tables, worker: string, orders: Iterable<WorkOrder>): Taken[] {
+/** Takes the oldest tasks of these allSlots, as many as there is room for. */
+export function claimReady(tables: Tables, worker: string, allSlots: Iterable<WorkerSlots>): ClaimedTask[] {
   // A worker that was declared dead takes nothing: nobody would take it over from there.
   if (!tables.workers.isKnown(worker)) return []
-  return Array.from(orders, (order) => takeFor(order, tables, worker)).flat()
+  return Array.from(allSlots, (slots) => claimFor(slots, tables, worker)).flat()
 }
 
-function takeFor(order: WorkOrder, tables: Tables, worker: string): Taken[] {
-  const taken: Taken[] = []
-  order.hasLeftSome = true
-  while (order.hasLeftSome && taken.length < order.room) {
-    const most = order.room - taken.length
-    const rows = tables.leases.ready(order.tools, most)
-    order.hasLeftSome = rows.length === most
+function claimFor(slots: WorkerSlots, tables: Tables, worker: string): ClaimedTask[] {
+  const claimed: ClaimedTask[] = []
+  slots.mayHaveMore = true
+  while (slots.mayHaveMore && claimed.length < slots.free) {
+    const most = slots.free - claimed.length
+    const rows = tables.leases.ready(slots.tools, most)
+    slots.mayHaveMore = rows.length === most
     for (const row of rows) {
       const key = { task: Number(row['number']), worker, epoch: Number(row['epoch']) + 1 }
-      tables.leases.take(key)
-      const content = contentOrGiveUp(tables, key, row)
-      if (content !== undefined) taken.push({ order, content })
+      tables.leases.assign(key)
+      const content = contentOrFail(tables, key, row)
+      if (content !== undefined) claimed.push({ slots, content })
     }
   }
-  return taken
+  return claimed
 }
 
-/** A task that cannot be read ends here: it would be taken again and again, and nobody behind it ever. */
-function contentOrGiveUp(tables: Tables, key: LeaseKey, row: Row): LeaseContent | undefined {
+/** A task that cannot be read ends here: it would be claimed again and again, and nobody behind it ever. */
+function contentOrFail(tables: Tables, key: SqliteLeaseKey, row: SqliteRow): LeaseContent | undefined {
   try {
     return withStoreErrors(() => contentOf(tables, key, row))
   } catch (error) {
     if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
     tables.store.logger().error({ task: row['id'], code: error.code }, 'A task cannot be read and is given up.')
-    tables.transitions.giveUp(key.task, UNREADABLE)
+    tables.transitions.fail(key.task, UNREADABLE)
     return undefined
   }
 }
 
-function contentOf({ calls, steps, asks }: Tables, key: LeaseKey, row: Row): LeaseContent {
+function contentOf({ calls, steps, questions }: Tables, key: SqliteLeaseKey, row: SqliteRow): LeaseContent {
   const { task } = key
   const { args, caller, own, begunAt } = calls.ofTask(task)
   const call = readString(row['call'])
@@ -62,21 +62,21 @@ function contentOf({ calls, steps, asks }: Tables, key: LeaseKey, row: Row): Lea
     tool: readString(row['tool']),
     args,
     caller,
-    journal: journalOf({ call, round, own, begunAt, steps: steps.ofTask(task), asks: asks.ofTask(task) }),
+    journal: journalOf({ call, round, own, begunAt, steps: steps.ofTask(task), asks: questions.ofTask(task) }),
     hasLosses: row['losses'] !== 0,
     expiresAt: row['expires_at'] === null ? null : Number(row['expires_at']),
   }
 }
 
 /** What one caller of `work` wants to run, and how much of it runs. */
-export class WorkOrder {
+export class WorkerSlots {
   readonly run: WorkOptions['run']
   readonly #concurrency: number
   /** The tools' names, each as JSON. */
   readonly tools: Set<string>
   readonly #onIdle: (() => void)[] = []
   /** Tasks may be ready that there was no room for. */
-  hasLeftSome = false
+  mayHaveMore = false
   #running = 0
   #isStopped = false
 
@@ -87,7 +87,7 @@ export class WorkOrder {
   }
 
   /** How many more may run. */
-  get room(): number {
+  get free(): number {
     return this.#isStopped ? 0 : this.#concurrency - this.#running
   }
 
@@ -95,13 +95,13 @@ export class WorkOrder {
     this.tools.add(JSON.stringify(tool))
   }
 
-  begin(): void {
+  occupy(): void {
     this.#running++
   }
 
-  end(): void {
+  release(): void {
     this.#running--
-    if (this.#running === 0) for (const tell of this.#onIdle.splice(0)) tell()
+    if (this.#running === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
   /** Resolves when nothing runs. */

@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import { afterAll, expect, test, vi } from 'vitest'
-import { answering, newTask, question, Stage } from '../../../test/tasks/contract/harness.ts'
+import { answering, newTask, question, ContractHarness } from '../../../test/tasks/contract/harness.ts'
 import { sqliteEngine } from './engine.ts'
-import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
+import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-bad-stores-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 const newPath = () => join(folder, `file-${++files}.db`)
 
-const store = await temporaryStore()
-const stage = new Stage(async () => store)
+const store = await newSqliteStore()
+const stage = new ContractHarness(async () => store)
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 async function openAt(path: string) {
@@ -92,7 +92,7 @@ test('a disk that is full refuses what does not fit; when there is room, the sam
   const database = exec.mock.contexts.at(-1) as DatabaseSync
   exec.mockRestore()
   await engine.create(newTask())
-  const lease = await stage.hand(engine).next()
+  const lease = await stage.worker(engine).nextLease()
   const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count'])
   database.exec(`PRAGMA max_page_count = ${pages + 2}`)
   const large = { value: 'x'.repeat(100_000) }
@@ -128,25 +128,25 @@ test.each([
 ])('a task whose %s cannot be read fails, and the tasks behind it run', async (_, damage) => {
   const engine = await stage.engine()
   const { id } = await engine.create(newTask())
-  const hand = stage.hand(engine)
-  const lease = await hand.next()
+  const hand = stage.worker(engine)
+  const lease = await hand.nextLease()
   await lease.step('a', { value: 1 })
   await lease.ask([question('a')], 'own')
   await engine.answer(id, 'ann', answering('a'))
-  await hand.next()
+  await hand.nextLease()
   await engine.close()
   store.sql(`${damage} WHERE task = (SELECT number FROM tasks WHERE id = '"${id}"')`)
 
   const reopened = await stage.engine()
   const behind = await reopened.create(newTask())
-  expect((await stage.hand(reopened).next()).id).toBe(behind.id)
+  expect((await stage.worker(reopened).nextLease()).id).toBe(behind.id)
   expect(await reopened.read(id, 'ann')).toMatchObject({ status: 'failed', failure: { code: -32603 } })
 })
 
 test('a task with a question that cannot be read can be cancelled', async () => {
   const engine = await stage.engine()
   const { id } = await engine.create(newTask())
-  await (await stage.hand(engine).next()).ask([question('a')], undefined)
+  await (await stage.worker(engine).nextLease()).ask([question('a')], undefined)
   store.sql(`UPDATE asks SET request = '{' WHERE task = (SELECT number FROM tasks WHERE id = '"${id}"')`)
   await expect(engine.read(id, 'ann')).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
   expect(await engine.cancel(id, 'ann')).toMatchObject({ status: 'cancelled' })

@@ -1,13 +1,13 @@
 /** What is special about workers over one file: they know the processes of their machine, and never ask a clock. */
 import { spawnSync } from 'node:child_process'
 import { expect, test, vi } from 'vitest'
-import { newTask, Stage } from '../../../test/tasks/contract/harness.ts'
+import { newTask, ContractHarness } from '../../../test/tasks/contract/harness.ts'
 import { WorkerProcess } from '../../../test/tasks/contract/workerProcess.ts'
 import { sqliteEngine } from './engine.ts'
-import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
+import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
-const store = await temporaryStore()
-const stage = new Stage(async () => store)
+const store = await newSqliteStore()
+const stage = new ContractHarness(async () => store)
 const HOUR_MS = 3_600_000
 
 test('the tasks of a killed process are taken over at once, however long its lease', async () => {
@@ -15,10 +15,10 @@ test('the tasks of a killed process are taken over at once, however long its lea
   const worker = new WorkerProcess(stage, { leaseMs: HOUR_MS })
   const { id } = await engine.create(newTask())
   await worker.event('holds')
-  const hand = stage.hand(engine)
+  const hand = stage.worker(engine)
   await worker.kill()
   const killedAt = performance.now()
-  expect((await hand.next()).id).toBe(id)
+  expect((await hand.nextLease()).id).toBe(id)
   expect(performance.now() - killedAt).toBeLessThan(2000)
 })
 
@@ -38,16 +38,16 @@ test('workers whose clocks are a day apart leave each other alone', async () => 
   const logger = { debug() {}, info() {}, warn() {}, error() {} }
   for (const engine of engines) {
     await engine.open({ audience: stage.audience, logger: () => logger })
-    stage.later(() => engine.close())
+    stage.onTestEnd(() => engine.close())
   }
   const [early, late] = engines
   if (early === undefined || late === undefined) throw new Error('There are two engines.')
   const { id } = await early.create(newTask({ ttlMs: null }))
-  const lease = await stage.hand(early).next()
-  const other = stage.hand(late)
+  const lease = await stage.worker(early).nextLease()
+  const other = stage.worker(late)
   const beats = () => store.sql('SELECT beat FROM workers').map(({ beat }) => Number(beat))
   await vi.waitFor(() => expect(beats().every((beat) => beat >= 6)).toBe(true), 5000)
-  expect([lease.signal.aborted, other.spare]).toEqual([false, 0])
+  expect([lease.signal.aborted, other.unclaimed]).toEqual([false, 0])
   await lease.end({ status: 'completed', result: {} })
   expect(await late.read(id, 'ann')).toMatchObject({ status: 'completed' })
 })
@@ -55,22 +55,22 @@ test('workers whose clocks are a day apart leave each other alone', async () => 
 test('a worker keeps its own promise: one with a short lease does not bury one with a long lease', async () => {
   const [short, long] = [await stage.engine({ leaseMs: 150 }), await stage.engine({ leaseMs: HOUR_MS })]
   await long.create(newTask())
-  const lease = await stage.hand(long).next()
-  const other = stage.hand(short)
+  const lease = await stage.worker(long).nextLease()
+  const other = stage.worker(short)
   const beats = () => Math.max(...store.sql('SELECT beat FROM workers').map(({ beat }) => Number(beat)))
   await vi.waitFor(() => expect(beats()).toBeGreaterThanOrEqual(8), 5000)
-  expect([lease.signal.aborted, other.spare]).toEqual([false, 0])
+  expect([lease.signal.aborted, other.unclaimed]).toEqual([false, 0])
 })
 
 test('a worker that was declared dead takes nothing before it has begun anew', async () => {
   const engine = await stage.engine()
-  const hand = stage.hand(engine)
+  const hand = stage.worker(engine)
   const workers = () => store.sql('SELECT id FROM workers').map(({ id }) => id)
   await vi.waitFor(() => expect(workers()).toHaveLength(1))
   const before = workers()
   store.sql('DELETE FROM workers')
   const { id } = await engine.create(newTask())
-  const lease = await hand.next()
+  const lease = await hand.nextLease()
   expect(workers()).toHaveLength(1)
   expect(workers()).not.toEqual(before)
   await lease.end({ status: 'completed', result: {} })
@@ -91,7 +91,7 @@ test('a task whose run returns without an end is given back', async () => {
         resolve()
       },
     })
-    stage.later(() => working.stop())
+    stage.onTestEnd(() => working.stop())
   })
   await again
   expect(runs).toBe(2)
@@ -99,7 +99,7 @@ test('a task whose run returns without an end is given back', async () => {
 
 test('a closed engine is no worker any more, and its file has none', async () => {
   const engine = await stage.engine()
-  stage.hand(engine)
+  stage.worker(engine)
   await vi.waitFor(() => expect(store.sql('SELECT id FROM workers')).toHaveLength(1))
   await engine.close()
   expect(store.sql('SELECT id FROM workers')).toEqual([])

@@ -1,4 +1,4 @@
 import { engineContract } from '../../../test/tasks/contract/contract.ts'
-import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
+import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
-engineContract('an engine in SQLite', temporaryStore)
+engineContract('an engine in SQLite', newSqliteStore)

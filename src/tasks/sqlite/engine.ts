@@ -12,17 +12,17 @@ import {
   type Working,
   type WorkOptions,
 } from '../engine.ts'
-import { type DeskOptions, tasksOn } from '../service/service.ts'
-import { Calm } from './failureLog.ts'
-import { Presence } from './heartbeat.ts'
+import { type TaskServiceOptions, createTasks } from '../service/service.ts'
+import { FailureLog } from './failureLog.ts'
+import { Heartbeat } from './heartbeat.ts'
 import { Tables } from './rows/tables.ts'
 import { openTaskFile } from './schema.ts'
-import type { Store } from './store.ts'
+import type { SqliteTaskStore } from './store.ts'
 import { Sweep } from './sweep.ts'
-import { Pulse, type PulseWork } from './timers.ts'
-import { Watchers } from './watch.ts'
-import { Runs } from './worker.ts'
-import { Commits } from './writeQueue.ts'
+import { EngineTimers, type TimerHandlers } from './timers.ts'
+import { SqliteWatchers } from './watch.ts'
+import { SqliteWorker } from './worker.ts'
+import { WriteQueue } from './writeQueue.ts'
 
 export interface SqliteEngineOptions extends EngineOptions {
   /** The file; it is made when there is none. `:memory:` is for tests. */
@@ -31,14 +31,14 @@ export interface SqliteEngineOptions extends EngineOptions {
   clock?: () => number
 }
 
-export type SqliteTasksOptions = DeskOptions & SqliteEngineOptions
+export type SqliteTasksOptions = TaskServiceOptions & SqliteEngineOptions
 
 /**
  * Tasks in one file, for all processes of one machine. They survive every process: what was unfinished is taken up when
  * a server starts, and when another one dies.
  */
 export function sqliteTasks(options: SqliteTasksOptions): Tasks {
-  return tasksOn(sqliteEngine(options), options)
+  return createTasks(sqliteEngine(options), options)
 }
 
 /**
@@ -47,9 +47,9 @@ export function sqliteTasks(options: SqliteTasksOptions): Tasks {
  */
 export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngineOptions): TaskEngine {
   const settings = engineSettings(options)
-  let opened: OpenEngine | undefined
+  let opened: SqliteEngine | undefined
 
-  function engine(): OpenEngine {
+  function engine(): SqliteEngine {
     if (opened !== undefined) return opened
     throw new StateError('STORE_UNAVAILABLE', 'The task store is not open; open it first, and close it last.')
   }
@@ -59,7 +59,7 @@ export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngin
       const now = () => Math.floor(clock())
       const database = openTaskFile(path)
       try {
-        opened = new OpenEngine({ database, audience: JSON.stringify(audience), settings, now, logger })
+        opened = new SqliteEngine({ database, audience: JSON.stringify(audience), settings, now, logger })
       } catch (error) {
         database.close()
         throw error
@@ -82,56 +82,56 @@ export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngin
 
 /** An engine over an open file: puts the parts together and tells each what the others have done. */
 
-class OpenEngine implements PulseWork {
-  readonly #store: Store
+class SqliteEngine implements TimerHandlers {
+  readonly #store: SqliteTaskStore
   readonly #tables: Tables
-  readonly #calm: Calm
-  readonly #presence: Presence
-  readonly #runs: Runs
-  readonly #watchers: Watchers
+  readonly #log: FailureLog
+  readonly #heartbeat: Heartbeat
+  readonly #worker: SqliteWorker
+  readonly #watchers: SqliteWatchers
   readonly #sweep: Sweep
-  readonly #pulse: Pulse
+  readonly #timers: EngineTimers
 
-  constructor(given: Omit<Store, 'commits'>) {
-    const commits = new Commits(given.database, () => this.#tellWatchers())
-    this.#store = { ...given, commits }
+  constructor(given: Omit<SqliteTaskStore, 'writes'>) {
+    const writes = new WriteQueue(given.database, () => this.#notifyWatchers())
+    this.#store = { ...given, writes }
     this.#tables = new Tables(this.#store)
-    this.#calm = new Calm(given.logger)
-    this.#presence = new Presence(this.#tables, {
-      onLost: () => this.#runs.loseAll('taken'),
-      onReady: () => this.#runs.take(),
+    this.#log = new FailureLog(given.logger)
+    this.#heartbeat = new Heartbeat(this.#tables, {
+      onLost: () => this.#worker.loseAll('taken'),
+      onReady: () => this.#worker.claim(),
     })
-    this.#runs = new Runs(this.#tables, this.#presence, this.#calm)
-    this.#watchers = new Watchers(this.#store, this.#tables.changes)
+    this.#worker = new SqliteWorker(this.#tables, this.#heartbeat, this.#log)
+    this.#watchers = new SqliteWatchers(this.#store, this.#tables.changes)
     this.#sweep = new Sweep(this.#store)
-    this.#pulse = new Pulse(this.#store, this.#calm, this)
+    this.#timers = new EngineTimers(this.#store, this.#log, this)
   }
 
   async create(task: NewTask): Promise<TaskRecord> {
-    const { newTasks, tasks } = this.#tables
+    const { newTasks, records } = this.#tables
     const prepared = newTasks.prepare(task)
-    return this.#store.commits.write(() => {
+    return this.#store.writes.write(() => {
       const made = newTasks.add(prepared) ?? newTasks.addAnew(prepared)
-      if (made === undefined) return tasks.get(newTasks.madeBy(task))
-      this.#runs.take()
+      if (made === undefined) return records.get(newTasks.madeBy(task))
+      this.#worker.claim()
       return made
     })
   }
 
   read(id: string, owner: string): TaskRecord | undefined {
-    return this.#tables.tasks.read(id, owner)
+    return this.#tables.records.read(id, owner)
   }
 
   list(owner: string, after: string | undefined, limit: number): Page {
-    return this.#tables.tasks.list(owner, after, limit)
+    return this.#tables.records.list(owner, after, limit)
   }
 
   async answer(id: string, owner: string, answers: Answers): Promise<TaskRecord | undefined> {
     return this.#change(id, owner, (task) => {
-      const open = this.#tables.asks.answer(task, answers)
+      const open = this.#tables.questions.answer(task, answers)
       if (open === undefined) return
-      this.#tables.transitions.turn(task, open === 0 ? 'working' : 'input_required')
-      if (open === 0) this.#runs.take()
+      this.#tables.transitions.setStatus(task, open === 0 ? 'working' : 'input_required')
+      if (open === 0) this.#worker.claim()
     })
   }
 
@@ -142,62 +142,62 @@ class OpenEngine implements PulseWork {
       cancelled = status === 'working' || status === 'input_required' ? number : undefined
       if (cancelled !== undefined) this.#tables.transitions.cancel(number)
     })
-    if (cancelled !== undefined) this.#runs.lose(cancelled, 'cancelled')
+    if (cancelled !== undefined) this.#worker.lose(cancelled, 'cancelled')
     return task
   }
 
   work(options: WorkOptions): Working {
-    if (this.#presence.id === undefined) {
-      void this.#calm.tryLater('show that this worker lives', () => this.#presence.join())
-      void this.#calm.tryLater('look after other workers', async () => {
-        await this.#presence.look()
-        await this.#presence.bury()
+    if (this.#heartbeat.workerId === undefined) {
+      void this.#log.tryAsync('show that this worker lives', () => this.#heartbeat.register())
+      void this.#log.tryAsync('look after other workers', async () => {
+        await this.#heartbeat.observe()
+        await this.#heartbeat.reclaim()
       })
-      this.#pulse.adjust()
+      this.#timers.adjust()
     }
-    return this.#runs.work(options)
+    return this.#worker.work(options)
   }
 
   watch(id: string, listener: () => void): () => void {
     const stop = this.#watchers.watch(id, listener)
-    this.#pulse.adjust()
+    this.#timers.adjust()
     return () => {
       stop()
-      this.#pulse.adjust()
+      this.#timers.adjust()
     }
   }
 
   async close(): Promise<void> {
-    this.#pulse.stop()
-    this.#runs.close()
-    const left = this.#calm.tryLater('leave', () => this.#presence.leave())
-    this.#store.commits.close()
+    this.#timers.stop()
+    this.#worker.close()
+    const left = this.#log.tryAsync('leave', () => this.#heartbeat.unregister())
+    this.#store.writes.close()
     await left
-    this.#calm.end()
+    this.#log.close()
     this.#store.database.close()
   }
 
-  isNeeded(): boolean {
-    return this.#presence.id !== undefined || this.#watchers.size > 0
+  isActive(): boolean {
+    return this.#heartbeat.workerId !== undefined || this.#watchers.size > 0
   }
 
   async onForeignWrite(): Promise<void> {
-    this.#runs.check()
-    this.#runs.wake()
-    this.#tellWatchers()
-    if (this.#presence.id !== undefined) await this.#presence.look()
+    this.#worker.check()
+    this.#worker.wake()
+    this.#notifyWatchers()
+    if (this.#heartbeat.workerId !== undefined) await this.#heartbeat.observe()
   }
 
-  onTime(): void {
-    this.#runs.expire()
+  expire(): void {
+    this.#worker.expire()
   }
 
-  async bury(): Promise<void> {
-    if (this.#presence.id !== undefined) await this.#presence.bury()
+  async reclaim(): Promise<void> {
+    if (this.#heartbeat.workerId !== undefined) await this.#heartbeat.reclaim()
   }
 
   beat(): Promise<void> {
-    return this.#presence.beat()
+    return this.#heartbeat.beat()
   }
 
   sweep(): Promise<void> {
@@ -206,17 +206,17 @@ class OpenEngine implements PulseWork {
 
   /** Changes a task of this owner, if there is one, and gives it as it is afterwards. */
   async #change(id: string, owner: string, run: (task: number) => void): Promise<TaskRecord | undefined> {
-    const { tasks } = this.#tables
-    if (tasks.numberOf(id, owner) === undefined) return undefined
-    return this.#store.commits.write(() => {
-      const task = tasks.numberOf(id, owner)
+    const { records } = this.#tables
+    if (records.numberOf(id, owner) === undefined) return undefined
+    return this.#store.writes.write(() => {
+      const task = records.numberOf(id, owner)
       if (task === undefined) return undefined
       run(task)
-      return tasks.get(task)
+      return records.get(task)
     })
   }
 
-  #tellWatchers(): void {
-    this.#calm.try('tell of changes', () => this.#watchers.look())
+  #notifyWatchers(): void {
+    this.#log.try('tell of changes', () => this.#watchers.poll())
   }
 }

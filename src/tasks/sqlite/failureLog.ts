@@ -4,7 +4,7 @@ import type { Logger } from '../../server/index.ts'
  * Runs what is done again and again. A failure is told once and not each time, and so is its end: a store that is away
  * must not fill the log.
  */
-export class Calm {
+export class FailureLog {
   readonly #logger: () => Logger
   readonly #failing = new Set<string>()
   #hasEnded = false
@@ -17,17 +17,17 @@ export class Calm {
   try(work: string, run: () => void): void {
     try {
       run()
-      this.went(work)
+      this.succeeded(work)
     } catch (error) {
       this.failed(work, error)
     }
   }
 
   /** The same for what takes a while. Never rejects. */
-  async tryLater(work: string, run: () => Promise<void>): Promise<void> {
+  async tryAsync(work: string, run: () => Promise<void>): Promise<void> {
     try {
       await run()
-      this.went(work)
+      this.succeeded(work)
     } catch (error) {
       this.failed(work, error)
     }
@@ -40,12 +40,12 @@ export class Calm {
     this.#logger().error({ work, err }, 'The task store fails; it is tried again.')
   }
 
-  went(work: string): void {
+  succeeded(work: string): void {
     if (this.#failing.delete(work)) this.#logger().info({ work }, 'The task store works again.')
   }
 
   /** What fails after this was to be expected. */
-  end(): void {
+  close(): void {
     this.#hasEnded = true
   }
 }

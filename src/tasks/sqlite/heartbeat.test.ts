@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { engineSettings } from '../engine.ts'
-import { Commits } from './writeQueue.ts'
-import { Presence } from './heartbeat.ts'
+import { WriteQueue } from './writeQueue.ts'
+import { Heartbeat } from './heartbeat.ts'
 import { Tables } from './rows/tables.ts'
 import { openTaskFile } from './schema.ts'
-import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
+import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const LEASE_MS = 15_000
-const { path, sql, remove } = await temporaryStore()
+const { path, sql, remove } = await newSqliteStore()
 afterAll(remove)
 
 // The watches of all processes here: a test moves them on.
@@ -32,87 +32,87 @@ function newWorker() {
   const settings = engineSettings({ leaseMs: LEASE_MS })
   const tables = new Tables({
     database,
-    commits: new Commits(database, () => {}),
+    writes: new WriteQueue(database, () => {}),
     audience: '"a"',
     settings,
     now: Date.now,
     logger,
   })
   const events = { onLost: vi.fn<() => void>(), onReady: vi.fn<() => void>() }
-  return { presence: new Presence(tables, events), events }
+  return { presence: new Heartbeat(tables, events), events }
 }
 
 const known = () => sql('SELECT id FROM workers').map(({ id }) => id)
 
 /** Lets time pass as it does for a process that runs. */
 async function pass(ms: number, { presence }: ReturnType<typeof newWorker>): Promise<void> {
-  for (const end = watchMs + ms; watchMs < end; watchMs += 500) await presence.bury()
-  await presence.bury()
+  for (const end = watchMs + ms; watchMs < end; watchMs += 500) await presence.reclaim()
+  await presence.reclaim()
 }
 
 test('a worker that is silent for its lease is buried by one that has watched it that long', async () => {
   const [silent, observer] = [newWorker(), newWorker()]
-  await silent.presence.join()
-  await observer.presence.join()
-  await observer.presence.look()
+  await silent.presence.register()
+  await observer.presence.register()
+  await observer.presence.observe()
   observer.events.onReady.mockClear()
   await pass(LEASE_MS - 500, observer)
-  expect(known()).toContain(silent.presence.id)
+  expect(known()).toContain(silent.presence.workerId)
   await pass(500, observer)
-  expect(known()).toEqual([observer.presence.id])
+  expect(known()).toEqual([observer.presence.workerId])
   expect(observer.events.onReady).toHaveBeenCalledTimes(1)
 })
 
 test('a worker that beats is not buried, even by one that has not looked since', async () => {
   const [beating, observer] = [newWorker(), newWorker()]
-  await beating.presence.join()
-  await observer.presence.look()
+  await beating.presence.register()
+  await observer.presence.observe()
   await pass(LEASE_MS - 500, observer)
   await beating.presence.beat()
   await pass(LEASE_MS, observer)
-  expect(known()).toEqual([beating.presence.id])
-  await observer.presence.look()
+  expect(known()).toEqual([beating.presence.workerId])
+  await observer.presence.observe()
   await pass(LEASE_MS - 500, observer)
-  expect(known()).toEqual([beating.presence.id])
+  expect(known()).toEqual([beating.presence.workerId])
   await pass(500, observer)
   expect(known()).toEqual([])
 })
 
 test('nobody dies of the sleep of another', async () => {
   const [other, observer] = [newWorker(), newWorker()]
-  await other.presence.join()
-  await observer.presence.look()
+  await other.presence.register()
+  await observer.presence.observe()
   watchMs += 3_600_000
-  await observer.presence.bury()
-  expect(known()).toEqual([other.presence.id])
+  await observer.presence.reclaim()
+  expect(known()).toEqual([other.presence.workerId])
 })
 
 test('a worker is watched from when it is first seen, and not from when the observer began', async () => {
   const observer = newWorker()
   await pass(2 * LEASE_MS, observer)
   const other = newWorker()
-  await other.presence.join()
-  await observer.presence.look()
+  await other.presence.register()
+  await observer.presence.observe()
   await pass(LEASE_MS - 500, observer)
-  expect(known()).toEqual([other.presence.id])
+  expect(known()).toEqual([other.presence.workerId])
 })
 
 test.each(['beats', 'looks'])('a worker that finds when it %s that it was buried begins anew', async (how) => {
   const { presence, events } = newWorker()
-  await presence.join()
-  const before = presence.id
+  await presence.register()
+  const before = presence.workerId
   sql('DELETE FROM workers')
-  await (how === 'beats' ? presence.beat() : presence.look())
+  await (how === 'beats' ? presence.beat() : presence.observe())
   expect(events.onLost).toHaveBeenCalledTimes(1)
-  expect(presence.id).not.toBe(before)
-  expect(known()).toEqual([presence.id])
+  expect(presence.workerId).not.toBe(before)
+  expect(known()).toEqual([presence.workerId])
 })
 
 test('a worker that leaves is known no more, and beats no more', async () => {
   const { presence } = newWorker()
-  await presence.join()
-  await presence.leave()
+  await presence.register()
+  await presence.unregister()
   await presence.beat()
   expect(known()).toEqual([])
-  expect(presence.id).toBeUndefined()
+  expect(presence.workerId).toBeUndefined()
 })

@@ -9,54 +9,54 @@
  */
 import { randomUUID } from 'node:crypto'
 import { LOST_TOO_OFTEN } from '../errors.ts'
-import { isGone, markOf, type ProcessMark } from './processIdentity.ts'
+import { hasExited, identityOf, type ProcessIdentity } from './processIdentity.ts'
 import type { Tables } from './rows/tables.ts'
 import type { WorkerRow } from './rows/workers.ts'
 
 // While this process sleeps its watch stands still: others must not die of it.
-const LONGEST_STEP_MS = 1000
+const MAX_CLOCK_STEP_MS = 1000
 
-interface Seen extends WorkerRow {
+interface ObservedWorker extends WorkerRow {
   /** What our own watch showed when this beat was first seen. */
   readonly since: number
 }
 
-export interface PresenceEvents {
+export interface HeartbeatEvents {
   /** Everything this worker had belongs to others. */
   onLost(): void
   /** Inside a transaction: tasks of somebody else are ready, or this worker is. */
   onReady(): void
 }
 
-export class Presence {
+export class Heartbeat {
   readonly #tables: Tables
-  readonly #events: PresenceEvents
-  readonly #mark: ProcessMark = markOf(process.pid)
-  readonly #others = new Map<string, Seen>()
+  readonly #events: HeartbeatEvents
+  readonly #identity: ProcessIdentity = identityOf(process.pid)
+  readonly #others = new Map<string, ObservedWorker>()
   #id: string | undefined
   #isKnown = false
-  #watchMs = 0
-  #lookedAt = performance.now()
+  #clockMs = 0
+  #readAt = performance.now()
 
-  constructor(tables: Tables, events: PresenceEvents) {
+  constructor(tables: Tables, events: HeartbeatEvents) {
     this.#tables = tables
     this.#events = events
   }
 
   /** The name of this worker; undefined when it is none. */
-  get id(): string | undefined {
+  get workerId(): string | undefined {
     return this.#id
   }
 
   /** Becomes a worker. The name counts from here on; it is known to others when the promise resolves. */
-  async join(): Promise<void> {
+  async register(): Promise<void> {
     const id = randomUUID()
     this.#id = id
     this.#isKnown = false
     const { store, workers } = this.#tables
     const { leaseMs } = store.settings
-    await store.commits.write(() => {
-      workers.add({ id, process: this.#mark, leaseMs })
+    await store.writes.write(() => {
+      workers.add({ id, process: this.#identity, leaseMs })
       this.#events.onReady()
     })
     this.#isKnown = this.#id === id
@@ -66,13 +66,13 @@ export class Presence {
     const id = this.#id
     if (id === undefined) return
     const { store, workers } = this.#tables
-    const isKnown = await store.commits.write(() => workers.beat(id))
-    if (!isKnown && this.#id === id) await this.#beginAnew()
+    const isKnown = await store.writes.write(() => workers.beat(id))
+    if (!isKnown && this.#id === id) await this.#registerAgain()
   }
 
   /** Looks who else is there, and whether this worker still is. */
-  async look(): Promise<void> {
-    this.#advance()
+  async observe(): Promise<void> {
+    this.#advanceClock()
     const rows = new Map(this.#tables.workers.all().map((row) => [row.id, row]))
     const isLost = this.#isKnown && this.#id !== undefined && !rows.has(this.#id)
     if (this.#id !== undefined) rows.delete(this.#id)
@@ -80,49 +80,49 @@ export class Presence {
       if (!rows.has(id)) this.#others.delete(id)
     }
     for (const [id, row] of rows) {
-      if (this.#others.get(id)?.beat !== row.beat) this.#others.set(id, { ...row, since: this.#watchMs })
+      if (this.#others.get(id)?.beat !== row.beat) this.#others.set(id, { ...row, since: this.#clockMs })
     }
-    if (isLost) await this.#beginAnew()
+    if (isLost) await this.#registerAgain()
   }
 
   /** Takes the tasks of those who are dead. */
-  async bury(): Promise<void> {
-    this.#advance()
+  async reclaim(): Promise<void> {
+    this.#advanceClock()
     const dead = [...this.#others.values()].filter(
-      ({ process, leaseMs, since }) => this.#watchMs - since >= leaseMs || isGone(process),
+      ({ process, leaseMs, since }) => this.#clockMs - since >= leaseMs || hasExited(process),
     )
-    await Promise.all(dead.map((worker) => this.#buryOne(worker)))
+    await Promise.all(dead.map((worker) => this.#reclaimFrom(worker)))
   }
 
   /** Stops being a worker; what it had is ready for others. */
-  async leave(): Promise<void> {
+  async unregister(): Promise<void> {
     const id = this.#id
     if (id === undefined) return
     this.#id = undefined
     const { store, workers, leases } = this.#tables
-    await store.commits.write(() => {
-      leases.leaveAll(id)
+    await store.writes.write(() => {
+      leases.releaseAll(id)
       workers.remove(id)
     })
   }
 
-  async #beginAnew(): Promise<void> {
+  async #registerAgain(): Promise<void> {
     this.#events.onLost()
-    await this.join()
+    await this.register()
   }
 
-  #advance(): void {
+  #advanceClock(): void {
     const now = performance.now()
-    this.#watchMs += Math.min(now - this.#lookedAt, LONGEST_STEP_MS)
-    this.#lookedAt = now
+    this.#clockMs += Math.min(now - this.#readAt, MAX_CLOCK_STEP_MS)
+    this.#readAt = now
   }
 
-  async #buryOne(worker: Seen): Promise<void> {
+  async #reclaimFrom(worker: ObservedWorker): Promise<void> {
     const { store, workers, leases, transitions } = this.#tables
-    const isBuried = await store.commits.write(() => {
+    const isBuried = await store.writes.write(() => {
       if (!workers.removeSilent(worker)) return false
-      for (const task of leases.lostOften(worker.id)) transitions.giveUp(task, LOST_TOO_OFTEN)
-      leases.loseAll(worker.id)
+      for (const task of leases.exhaustedOf(worker.id)) transitions.fail(task, LOST_TOO_OFTEN)
+      leases.releaseAllLost(worker.id)
       this.#events.onReady()
       return true
     })

@@ -4,13 +4,13 @@ import type { Json } from '../../protocol/index.ts'
 import { entryText, objectText } from '../entry.ts'
 import type { Lease, NewQuestion, TaskEnd } from '../engine.ts'
 import { type LossReason, LOST_TOO_OFTEN, leaseLost } from '../errors.ts'
-import type { LeaseKey } from './rows/leases.ts'
+import type { SqliteLeaseKey } from './rows/leases.ts'
 import type { Tables } from './rows/tables.ts'
 import type { PreparedEnd } from './rows/transitions.ts'
 
 /** What a run is given. */
 export interface LeaseContent {
-  readonly key: LeaseKey
+  readonly key: SqliteLeaseKey
   readonly id: string
   readonly tool: string
   readonly args: Json
@@ -27,7 +27,7 @@ export class SqliteLease implements Lease {
   readonly args: Json
   readonly caller: Json
   readonly journal: Journal
-  readonly key: LeaseKey
+  readonly key: SqliteLeaseKey
   readonly expiresAt: number | null
   readonly #hasLosses: boolean
   readonly #tables: Tables
@@ -86,17 +86,17 @@ export class SqliteLease implements Lease {
   }
 
   async ask(questions: readonly NewQuestion[], own: unknown): Promise<void> {
-    const { asks, calls, leases, transitions } = this.#tables
-    const prepared = asks.prepare(questions)
+    const { calls, leases, transitions } = this.#tables
+    const prepared = this.#tables.questions.prepare(questions)
     const remembered = own === undefined ? null : this.#text('What is remembered', own)
     await this.#lastWrite((task) => {
-      asks.ask(task, prepared)
+      this.#tables.questions.ask(task, prepared)
       calls.remember(task, remembered)
       leases.countRound(task)
       this.#progress(task)
-      leases.leave(task)
+      leases.release(task)
       if (prepared.length === 0) this.#onReady()
-      else transitions.turn(task, 'input_required')
+      else transitions.setStatus(task, 'input_required')
     })
   }
 
@@ -107,7 +107,7 @@ export class SqliteLease implements Lease {
 
   async giveBack(): Promise<void> {
     await this.#lastWrite((task) => {
-      this.#tables.leases.leave(task)
+      this.#tables.leases.release(task)
       this.#onReady()
     })
   }
@@ -116,14 +116,14 @@ export class SqliteLease implements Lease {
   async abandon(): Promise<void> {
     const { leases, transitions } = this.#tables
     await this.#lastWrite((task) => {
-      if (leases.isWorn(task)) return transitions.giveUp(task, LOST_TOO_OFTEN)
-      leases.lose(task)
+      if (leases.isExhausted(task)) return transitions.fail(task, LOST_TOO_OFTEN)
+      leases.releaseLost(task)
       this.#onReady()
     })
   }
 
   #progress(task: number): void {
-    if (this.#hasLosses) this.#tables.leases.progressed(task)
+    if (this.#hasLosses) this.#tables.leases.resetLosses(task)
   }
 
   #prepareEnd(end: TaskEnd): PreparedEnd {
@@ -143,7 +143,7 @@ export class SqliteLease implements Lease {
   #write<T>(run: (task: number) => T): Promise<T> {
     if (this.#over !== undefined) return Promise.reject(leaseLost(this.#over))
     const { leases, store } = this.#tables
-    return store.commits.write(() => {
+    return store.writes.write(() => {
       if (!leases.isHeld(this.key)) throw leaseLost(this.#over ?? this.whyLost())
       return run(this.key.task)
     })

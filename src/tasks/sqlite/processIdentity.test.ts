@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
-import { isGone, markOf } from './processIdentity.ts'
+import { hasExited, identityOf } from './processIdentity.ts'
 
 const children: ChildProcess[] = []
 afterAll(() => children.forEach((child) => child.kill('SIGKILL')))
@@ -13,39 +13,39 @@ function start(command: string) {
 }
 
 test('a process that lives is not gone', () => {
-  expect(isGone(markOf(process.pid))).toBe(false)
-  expect(isGone(markOf(process.ppid))).toBe(false)
+  expect(hasExited(identityOf(process.pid))).toBe(false)
+  expect(hasExited(identityOf(process.ppid))).toBe(false)
 })
 
 test('a process that was killed is gone', async () => {
   const child = start('exec sleep 60')
-  const mark = markOf(child.pid ?? 0)
-  expect(isGone(mark)).toBe(false)
+  const mark = identityOf(child.pid ?? 0)
+  expect(hasExited(mark)).toBe(false)
   const closed = once(child, 'close')
   child.kill('SIGKILL')
   await closed
-  expect(isGone(mark)).toBe(true)
+  expect(hasExited(mark)).toBe(true)
 })
 
 test('nothing is known about a process of another machine', async () => {
   const child = start('true')
-  const mark = markOf(child.pid ?? 0)
+  const mark = identityOf(child.pid ?? 0)
   await once(child, 'close')
-  expect(isGone({ ...mark, machine: 'another' })).toBe(false)
+  expect(hasExited({ ...mark, machine: 'another' })).toBe(false)
 })
 
 test('a process whose id belongs to another one by now is gone, where the start of processes is known', () => {
-  const mark = markOf(process.pid)
+  const mark = identityOf(process.pid)
   const isKnown = mark.started !== ''
   expect(isKnown).toBe(process.platform === 'linux')
-  expect(isGone({ ...mark, started: '1' })).toBe(isKnown)
-  expect(isGone({ ...mark, started: '' })).toBe(false)
+  expect(hasExited({ ...mark, started: '1' })).toBe(isKnown)
+  expect(hasExited({ ...mark, started: '' })).toBe(false)
 })
 
 test('a process that has ended is gone, even if nobody has asked how it ended', async () => {
   // The inner one ends at once, and the outer one becomes a program that never asks.
   const child = start('sleep 0 & echo $!; exec sleep 60')
   const [text] = (await once(child.stdout ?? child, 'data')) as [Buffer]
-  const mark = { ...markOf(process.pid), pid: Number(text.toString()), started: '' }
-  await expect.poll(() => isGone(mark)).toBe(process.platform === 'linux')
+  const mark = { ...identityOf(process.pid), pid: Number(text.toString()), started: '' }
+  await expect.poll(() => hasExited(mark)).toBe(process.platform === 'linux')
 })

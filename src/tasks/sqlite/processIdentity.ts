@@ -7,7 +7,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 
-export interface ProcessMark {
+export interface ProcessIdentity {
   /** The same for processes that mean the same by a process id. */
   readonly machine: string
   readonly pid: number
@@ -15,12 +15,12 @@ export interface ProcessMark {
   readonly started: string
 }
 
-export function markOf(pid: number): ProcessMark {
+export function identityOf(pid: number): ProcessIdentity {
   return { machine: machineName(), pid, started: statOf(pid)?.started ?? '' }
 }
 
 /** Whether the process is certainly over. */
-export function isGone({ machine, pid, started }: ProcessMark): boolean {
+export function hasExited({ machine, pid, started }: ProcessIdentity): boolean {
   if (machine !== machineName()) return false
   if (!exists(pid)) return true
   const stat = statOf(pid)

@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
-import { newTask, Stage } from '../../../test/tasks/contract/harness.ts'
-import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
+import { newTask, ContractHarness } from '../../../test/tasks/contract/harness.ts'
+import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
-const store = await temporaryStore()
-const stage = new Stage(async () => store)
+const store = await newSqliteStore()
+const stage = new ContractHarness(async () => store)
 
 test('every statement finds its rows by an index, so that no task costs more because there are many', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')

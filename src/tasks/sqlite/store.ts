@@ -2,11 +2,11 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Logger } from '../../server/index.ts'
 import type { EngineSettings } from '../engine.ts'
-import type { Commits } from './writeQueue.ts'
+import type { WriteQueue } from './writeQueue.ts'
 
-export interface Store {
+export interface SqliteTaskStore {
   readonly database: DatabaseSync
-  readonly commits: Commits
+  readonly writes: WriteQueue
   /** As JSON, like every text that others choose. */
   readonly audience: string
   readonly settings: EngineSettings
@@ -15,10 +15,10 @@ export interface Store {
   readonly logger: () => Logger
 }
 
-export type Row = Record<string, SQLOutputValue>
+export type SqliteRow = Record<string, SQLOutputValue>
 
 /** For the WHERE of whoever looks for tasks: the time of these is not over. Wants the time. */
-export const ALIVE = '(expires_at IS NULL OR expires_at > ?)'
+export const NOT_EXPIRED = '(expires_at IS NULL OR expires_at > ?)'
 
 /** For the WHERE of whoever takes tasks: nobody works on these, and somebody should. */
 export const READY = `status = 'working' AND worker IS NULL`

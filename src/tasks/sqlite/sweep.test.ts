@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest'
-import { newTask, question, Stage } from '../../../test/tasks/contract/harness.ts'
-import { temporaryStore } from '../../../test/tasks/contract/sqliteStore.ts'
+import { newTask, question, ContractHarness } from '../../../test/tasks/contract/harness.ts'
+import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 let nowMs = 1_000_000
-const store = await temporaryStore({ clock: () => nowMs })
-const stage = new Stage(async () => store)
+const store = await newSqliteStore({ clock: () => nowMs })
+const stage = new ContractHarness(async () => store)
 
 const rowsIn = (table: string) => Number(store.sql(`SELECT count(*) AS rows FROM ${table}`)[0]?.['rows'])
 
@@ -13,8 +13,8 @@ test('expired tasks leave the file with all that belongs to them, however many t
   await Promise.all(Array.from({ length: 250 }, () => engine.create(newTask({ ttlMs: 1000, tool: 'unserved' }))))
   await engine.create(newTask({ ttlMs: 1000 }))
   const kept = await engine.create(newTask({ ttlMs: 100_000, tool: 'unserved' }))
-  const hand = stage.hand(engine)
-  const lease = await hand.next()
+  const hand = stage.worker(engine)
+  const lease = await hand.nextLease()
   await lease.step('a', { value: 1 })
   await lease.ask([question('a')], 'own')
   expect(['tasks', 'calls', 'steps', 'asks'].map(rowsIn)).toEqual([252, 252, 1, 1])

@@ -1,21 +1,21 @@
 /** Removes tasks whose time is over, a few at a time: nobody should wait long for a lock because of them. */
 import { withStoreErrors } from '../../state/stores/index.ts'
-import type { Store } from './store.ts'
+import type { SqliteTaskStore } from './store.ts'
 
-const BATCH = 100
+const SWEEP_BATCH = 100
 
 export class Sweep {
-  readonly #store: Store
+  readonly #store: SqliteTaskStore
   readonly #statements
 
-  constructor(store: Store) {
+  constructor(store: SqliteTaskStore) {
     this.#store = store
     const { database } = store
     this.#statements = withStoreErrors(() => ({
       isDue: database.prepare('SELECT 1 FROM tasks WHERE expires_at <= :now LIMIT 1'),
       remove: database.prepare(
         `DELETE FROM tasks WHERE number IN (
-           SELECT number FROM tasks WHERE expires_at <= :now ORDER BY expires_at LIMIT ${BATCH}
+           SELECT number FROM tasks WHERE expires_at <= :now ORDER BY expires_at LIMIT ${SWEEP_BATCH}
          )`,
       ),
     }))
@@ -26,7 +26,7 @@ export class Sweep {
     if (withStoreErrors(() => this.#statements.isDue.get({ now })) === undefined) return
     let removed: number | bigint
     do {
-      removed = await this.#store.commits.write(() => this.#statements.remove.run({ now }).changes)
-    } while (removed === BATCH)
+      removed = await this.#store.writes.write(() => this.#statements.remove.run({ now }).changes)
+    } while (removed === SWEEP_BATCH)
   }
 }

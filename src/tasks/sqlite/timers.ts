@@ -5,69 +5,69 @@
  */
 import type { StatementSync } from 'node:sqlite'
 import { withStoreErrors } from '../../state/stores/index.ts'
-import type { Calm } from './failureLog.ts'
-import type { Store } from './store.ts'
+import type { FailureLog } from './failureLog.ts'
+import type { SqliteTaskStore } from './store.ts'
 
-const LOOK_MS = 20
-const BURY_MS = 500
+const POLL_MS = 20
+const RECLAIM_MS = 500
 const SWEEP_MS = 1000
 
-export interface PulseWork {
+export interface TimerHandlers {
   /** Somebody works or watches: only then it matters what others do. */
-  isNeeded(): boolean
+  isActive(): boolean
   /** Another process has written. */
   onForeignWrite(): Promise<void>
   /** Something may be over that was not a moment ago. */
-  onTime(): void
-  bury(): Promise<void>
+  expire(): void
+  reclaim(): Promise<void>
   beat(): Promise<void>
   sweep(): Promise<void>
 }
 
-export class Pulse {
-  readonly #work: PulseWork
-  readonly #calm: Calm
+export class EngineTimers {
+  readonly #handlers: TimerHandlers
+  readonly #log: FailureLog
   readonly #dataVersion: StatementSync
   readonly #timers: NodeJS.Timeout[] = []
-  #look: NodeJS.Timeout | undefined
+  #poll: NodeJS.Timeout | undefined
   #seen: unknown
   #isStopped = false
 
-  constructor({ database, settings }: Store, calm: Calm, work: PulseWork) {
-    this.#work = work
-    this.#calm = calm
+  constructor({ database, settings }: SqliteTaskStore, calm: FailureLog, work: TimerHandlers) {
+    this.#handlers = work
+    this.#log = calm
     this.#dataVersion = withStoreErrors(() => database.prepare('PRAGMA data_version'))
     this.#seen = this.#version()
-    this.#every(BURY_MS, 'look after other workers', () => work.bury())
+    this.#every(RECLAIM_MS, 'look after other workers', () => work.reclaim())
     this.#every(settings.leaseMs / 3, 'show that this worker lives', () => work.beat())
     this.#every(SWEEP_MS, 'remove expired tasks', () => work.sweep())
   }
 
   /** To be called whenever it may be needed, or not any more. */
   adjust(): void {
-    const isNeeded = this.#work.isNeeded()
-    if (this.#isStopped || isNeeded === (this.#look !== undefined)) return
-    clearInterval(this.#look)
-    this.#look = isNeeded ? setInterval(() => this.#lookNow(), LOOK_MS).unref() : undefined
+    const isNeeded = this.#handlers.isActive()
+    if (this.#isStopped || isNeeded === (this.#poll !== undefined)) return
+    clearInterval(this.#poll)
+    this.#poll = isNeeded ? setInterval(() => this.#pollNow(), POLL_MS).unref() : undefined
   }
 
   stop(): void {
     this.#isStopped = true
     for (const timer of this.#timers) clearInterval(timer)
-    clearInterval(this.#look)
+    clearInterval(this.#poll)
   }
 
   #every(ms: number, work: string, run: () => Promise<void>): void {
-    this.#timers.push(setInterval(() => void this.#calm.tryLater(work, run), ms).unref())
+    this.#timers.push(setInterval(() => void this.#log.tryAsync(work, run), ms).unref())
   }
 
-  #lookNow(): void {
-    this.#calm.try('notice other processes', () => {
-      this.#work.onTime()
+  #pollNow(): void {
+    this.#log.try('notice other processes', () => {
+      this.#handlers.expire()
       const version = this.#version()
       if (version === this.#seen) return
       this.#seen = version
-      void this.#calm.tryLater('follow other processes', () => this.#work.onForeignWrite())
+      void this.#log.tryAsync('follow other processes', () => this.#handlers.onForeignWrite())
     })
   }
 

@@ -1,15 +1,15 @@
 /** Who wants to know when a task changes. Nothing is kept of tasks that nobody watches. */
-import type { Changes } from './rows/changes.ts'
-import type { Store } from './store.ts'
+import type { ChangeRows } from './rows/changes.ts'
+import type { SqliteTaskStore } from './store.ts'
 
-export class Watchers {
-  readonly #store: Store
-  readonly #changes: Changes
+export class SqliteWatchers {
+  readonly #store: SqliteTaskStore
+  readonly #changes: ChangeRows
   /** By id, as it lies in the file. */
   readonly #listeners = new Map<unknown, Set<() => void>>()
   #seen = 0
 
-  constructor(store: Store, changes: Changes) {
+  constructor(store: SqliteTaskStore, changes: ChangeRows) {
     this.#store = store
     this.#changes = changes
   }
@@ -33,18 +33,18 @@ export class Watchers {
   }
 
   /** Tells of what has changed since the last time, whoever changed it. */
-  look(): void {
+  poll(): void {
     if (this.size === 0) return
     const last = this.#changes.last
     if (last === this.#seen) return
     const changed = this.#changes.since(this.#seen)
     this.#seen = last
     for (const id of changed) {
-      for (const listener of this.#listeners.get(id) ?? []) this.#tell(listener)
+      for (const listener of this.#listeners.get(id) ?? []) this.#notify(listener)
     }
   }
 
-  #tell(listener: () => void): void {
+  #notify(listener: () => void): void {
     try {
       listener()
     } catch (error) {

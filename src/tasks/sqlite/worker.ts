@@ -7,63 +7,63 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Working, WorkOptions } from '../engine.ts'
 import { isLeaseLost, type LossReason } from '../errors.ts'
-import { type Taken, takeReady, WorkOrder } from './claim.ts'
-import type { Calm } from './failureLog.ts'
-import type { Presence } from './heartbeat.ts'
+import { type ClaimedTask, claimReady, WorkerSlots } from './claim.ts'
+import type { FailureLog } from './failureLog.ts'
+import type { Heartbeat } from './heartbeat.ts'
 import { SqliteLease } from './lease.ts'
 import type { Tables } from './rows/tables.ts'
 
 const PAUSE_MS = 1000
 
-export class Runs {
+export class SqliteWorker {
   readonly #tables: Tables
-  readonly #presence: Presence
-  readonly #calm: Calm
-  readonly #orders = new Set<WorkOrder>()
+  readonly #heartbeat: Heartbeat
+  readonly #log: FailureLog
+  readonly #slots = new Set<WorkerSlots>()
   readonly #leases = new Set<SqliteLease>()
-  #isTaking = false
-  #takesAgain = false
+  #isClaiming = false
+  #claimsAgain = false
 
-  constructor(tables: Tables, presence: Presence, calm: Calm) {
+  constructor(tables: Tables, heartbeat: Heartbeat, log: FailureLog) {
     this.#tables = tables
-    this.#presence = presence
-    this.#calm = calm
+    this.#heartbeat = heartbeat
+    this.#log = log
   }
 
   work(options: WorkOptions): Working {
-    const order = new WorkOrder(options)
-    this.#orders.add(order)
-    this.take()
+    const slots = new WorkerSlots(options)
+    this.#slots.add(slots)
+    this.claim()
     return {
       serve: (tool) => {
-        order.serve(tool)
-        this.take()
+        slots.serve(tool)
+        this.claim()
       },
       stop: () => {
-        this.#orders.delete(order)
-        return order.stop()
+        this.#slots.delete(slots)
+        return slots.stop()
       },
     }
   }
 
   /** Takes what is ready, if anything is; looking costs no lock. */
   wake(): void {
-    this.#calm.try('look for tasks', () => {
+    this.#log.try('look for tasks', () => {
       const { leases } = this.#tables
-      for (const order of this.#orders) order.hasLeftSome ||= order.room <= 0
-      if ([...this.#orders].some(({ room, tools }) => room > 0 && leases.isReady(tools))) this.take()
+      for (const slots of this.#slots) slots.mayHaveMore ||= slots.free <= 0
+      if ([...this.#slots].some(({ free, tools }) => free > 0 && leases.isReady(tools))) this.claim()
     })
   }
 
   /** Takes what is ready. Called by a write, it does so in the same transaction. */
-  take(): void {
-    if (this.#isTaking) this.#takesAgain = true
-    else void this.#takeAll()
+  claim(): void {
+    if (this.#isClaiming) this.#claimsAgain = true
+    else void this.#claimAll()
   }
 
-  /** Tells the runs whose task was taken, cancelled or has expired. */
+  /** Tells the runs whose task was claimed, cancelled or has expired. */
   check(): void {
-    const worker = this.#presence.id
+    const worker = this.#heartbeat.workerId
     if (worker === undefined || this.#leases.size === 0) return
     const held = this.#tables.leases.heldBy(worker)
     for (const lease of this.#leases) {
@@ -91,40 +91,40 @@ export class Runs {
   }
 
   close(): void {
-    this.#orders.clear()
+    this.#slots.clear()
     this.loseAll('closed')
   }
 
-  async #takeAll(): Promise<void> {
-    this.#isTaking = true
+  async #claimAll(): Promise<void> {
+    this.#isClaiming = true
     try {
       do {
-        this.#takesAgain = false
-        for (const taken of await this.#tables.store.commits.write(() => this.#takeNow())) void this.#run(taken)
-      } while (this.#takesAgain)
-      this.#calm.went('take tasks')
+        this.#claimsAgain = false
+        for (const claimed of await this.#tables.store.writes.write(() => this.#claimNow())) void this.#run(claimed)
+      } while (this.#claimsAgain)
+      this.#log.succeeded('take tasks')
     } catch (error) {
-      this.#calm.failed('take tasks', error)
+      this.#log.failed('take tasks', error)
       setTimeout(() => this.wake(), PAUSE_MS).unref()
     } finally {
-      this.#isTaking = false
+      this.#isClaiming = false
     }
   }
 
-  #takeNow(): Taken[] {
-    const worker = this.#presence.id
-    return worker === undefined ? [] : takeReady(this.#tables, worker, this.#orders)
+  #claimNow(): ClaimedTask[] {
+    const worker = this.#heartbeat.workerId
+    return worker === undefined ? [] : claimReady(this.#tables, worker, this.#slots)
   }
 
-  async #run({ order, content }: Taken): Promise<void> {
-    const lease = new SqliteLease(content, this.#tables, () => this.take())
+  async #run({ slots, content }: ClaimedTask): Promise<void> {
+    const lease = new SqliteLease(content, this.#tables, () => this.claim())
     this.#leases.add(lease)
-    if (order.room > 0) await this.#play(order, lease)
-    else await tryToEnd(lease, () => lease.giveBack())
-    if (order.hasLeftSome) this.wake()
+    if (slots.free > 0) await this.#play(slots, lease)
+    else await tryEnd(lease, () => lease.giveBack())
+    if (slots.mayHaveMore) this.wake()
     while (!lease.isOver) {
       await sleep(this.#pauseMs, undefined, { ref: false })
-      await tryToEnd(lease, () => lease.abandon())
+      await tryEnd(lease, () => lease.abandon())
     }
     this.#leases.delete(lease)
   }
@@ -133,21 +133,21 @@ export class Runs {
     return Math.min(PAUSE_MS, this.#tables.store.settings.leaseMs / 2)
   }
 
-  async #play(order: WorkOrder, lease: SqliteLease): Promise<void> {
-    order.begin()
+  async #play(slots: WorkerSlots, lease: SqliteLease): Promise<void> {
+    slots.occupy()
     try {
-      await order.run(lease)
-      this.#calm.went('run tasks')
+      await slots.run(lease)
+      this.#log.succeeded('run tasks')
     } catch (error) {
-      this.#calm.failed('run tasks', error)
+      this.#log.failed('run tasks', error)
     } finally {
-      order.end()
+      slots.release()
     }
   }
 }
 
 /** Tries to end a lease; what cannot be written now may be later, unless the lease is lost. */
-async function tryToEnd(lease: SqliteLease, end: () => Promise<void>): Promise<void> {
+async function tryEnd(lease: SqliteLease, end: () => Promise<void>): Promise<void> {
   await end().catch((error: unknown) => {
     if (isLeaseLost(error)) lease.lose('taken')
   })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test, vi } from 'vitest'
 import { leaseLost } from '../errors.ts'
-import { Commits } from './writeQueue.ts'
+import { WriteQueue } from './writeQueue.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-commits-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -16,7 +16,7 @@ function newFile() {
   database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT PRIMARY KEY) STRICT')
   const note = database.prepare('INSERT INTO notes VALUES (?)')
   const onCommitted = vi.fn<() => void>()
-  const commits = new Commits(database, onCommitted)
+  const commits = new WriteQueue(database, onCommitted)
   return {
     commits,
     database,

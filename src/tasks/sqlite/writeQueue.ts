@@ -15,19 +15,19 @@ import { TaskError } from '../errors.ts'
 // Beyond this, those who came first would wait too long for those who came last.
 const MAX_WRITES = 200
 
-interface Write {
+interface QueuedWrite {
   readonly run: () => unknown
-  readonly settle: (outcome: Outcome) => void
+  readonly settle: (outcome: WriteOutcome) => void
 }
 
-type Outcome = { readonly value: unknown } | { readonly error: Error }
+type WriteOutcome = { readonly value: unknown } | { readonly error: Error }
 
-export class Commits {
+export class WriteQueue {
   readonly #database: DatabaseSync
   readonly #onCommit: () => void
-  readonly #waiting: Write[] = []
-  #begun = 0
-  #isPlanned = false
+  readonly #waiting: QueuedWrite[] = []
+  #transactionCount = 0
+  #isScheduled = false
   #isClosed = false
 
   constructor(database: DatabaseSync, onCommit: () => void) {
@@ -36,20 +36,20 @@ export class Commits {
   }
 
   /** How many transactions have begun: tells the one under way from all others. */
-  get begun(): number {
-    return this.#begun
+  get transactionCount(): number {
+    return this.#transactionCount
   }
 
   /** Runs something in a write transaction, maybe with others; it may run twice. */
   write<T>(run: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new StateError('STORE_UNAVAILABLE', 'The task store was closed.')
-      const settle = (outcome: Outcome): void => {
+      const settle = (outcome: WriteOutcome): void => {
         if ('value' in outcome) resolve(outcome.value as T)
         else reject(outcome.error)
       }
       this.#waiting.push({ run, settle })
-      this.#plan()
+      this.#schedule()
     })
   }
 
@@ -59,62 +59,62 @@ export class Commits {
     this.#isClosed = true
   }
 
-  #plan(): void {
-    if (this.#isPlanned) return
-    this.#isPlanned = true
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
     setImmediate(() => {
       if (this.#waiting.length > 0) this.#commit()
-      this.#isPlanned = false
-      if (this.#waiting.length > 0) this.#plan()
+      this.#isScheduled = false
+      if (this.#waiting.length > 0) this.#schedule()
     })
   }
 
   #commit(): void {
-    const settled = this.#together()
+    const settled = this.#commitTogether()
     this.#onCommit()
     for (const [write, outcome] of settled) write.settle(outcome)
   }
 
-  #together(): (readonly [Write, Outcome])[] {
-    const done: [Write, Outcome][] = []
-    const begun: Write[] = []
+  #commitTogether(): (readonly [QueuedWrite, WriteOutcome])[] {
+    const done: [QueuedWrite, WriteOutcome][] = []
+    const begun: QueuedWrite[] = []
     try {
       this.#transaction(() => {
         for (let write = this.#next(begun); write !== undefined; write = this.#next(begun)) {
-          done.push([write, refusable(write.run)])
+          done.push([write, runWrite(write.run)])
         }
       })
       return done
     } catch (error) {
-      if (begun.length > 1) return begun.map((write) => [write, this.#alone(write)])
+      if (begun.length > 1) return begun.map((write) => [write, this.#commitAlone(write)])
       // Where not even a transaction could begin, nobody else would fare better, and each would wait for the lock.
       const failed = begun.length === 1 ? begun : this.#waiting.splice(0)
-      return failed.map((write) => [write, failure(error)])
+      return failed.map((write) => [write, failedWrite(error)])
     }
   }
 
-  #next(begun: Write[]): Write | undefined {
+  #next(begun: QueuedWrite[]): QueuedWrite | undefined {
     if (begun.length >= MAX_WRITES) return undefined
     const write = this.#waiting.shift()
     if (write !== undefined) begun.push(write)
     return write
   }
 
-  #alone({ run }: Write): Outcome {
+  #commitAlone({ run }: QueuedWrite): WriteOutcome {
     try {
-      return this.#transaction(() => refusable(run))
+      return this.#transaction(() => runWrite(run))
     } catch (error) {
-      return failure(error)
+      return failedWrite(error)
     }
   }
 
   #transaction<Result>(run: () => Result): Result {
-    this.#begun++
+    this.#transactionCount++
     return withStoreErrors(() => inTransaction(this.#database, run))
   }
 }
 
-function refusable(run: () => unknown): Outcome {
+function runWrite(run: () => unknown): WriteOutcome {
   try {
     return { value: run() }
   } catch (error) {
@@ -123,6 +123,6 @@ function refusable(run: () => unknown): Outcome {
   }
 }
 
-function failure(error: unknown): Outcome {
+function failedWrite(error: unknown): WriteOutcome {
   return { error: error instanceof Error ? error : new Error('A write to the task store failed.', { cause: error }) }
 }

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import type { Lease, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
-import { answering, newTask, question, type Stage } from './harness.ts'
+import { answering, newTask, question, type ContractHarness } from './harness.ts'
 
 // A turn is over when a lease lapses, so the tests take as long as a few leases.
 const LEASE_MS = 600
 
 /** Runs that return and have not ended their lease: what is lost, and when a task is given up. */
-export function declareLosses(stage: Stage): void {
+export function declareAbandonedRuns(stage: ContractHarness): void {
   test('a run that returns without having ended its lease has lost its task, which is run again, but not at once', async () => {
     const engine = await stage.engine({ leaseMs: LEASE_MS })
     const times: number[] = []
@@ -64,16 +64,20 @@ export function declareLosses(stage: Stage): void {
 }
 
 /** Makes a task, lets it be run this way, and gives it as it is when it has ended. */
-async function ended(stage: Stage, engine: TaskEngine, run: (lease: Lease) => Promise<void>): Promise<TaskRecord> {
+async function ended(
+  stage: ContractHarness,
+  engine: TaskEngine,
+  run: (lease: Lease) => Promise<void>,
+): Promise<TaskRecord> {
   const { id } = await engine.create(newTask())
   const working = engine.work({ tools: ['chore'], concurrency: 4, run })
-  stage.later(() => working.stop())
+  stage.onTestEnd(() => working.stop())
   return new Promise((resolve, reject) => {
     const look = async () => {
       const task = await engine.read(id, 'ann')
       if (task?.status === 'completed' || task?.status === 'failed') resolve(task)
     }
-    stage.later(engine.watch(id, () => void look().catch(reject)))
+    stage.onTestEnd(engine.watch(id, () => void look().catch(reject)))
     look().catch(reject)
   })
 }

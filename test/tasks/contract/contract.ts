@@ -5,29 +5,29 @@
  */
 import { describe } from 'vitest'
 import { declareCrashes } from './crashes.ts'
-import { declareEnds } from './endings.ts'
+import { declareEndings } from './endings.ts'
 import { declareJournals } from './journals.ts'
 import { declareLeases } from './leases.ts'
 import { declareLists } from './lists.ts'
-import { declareLosses } from './abandonedRuns.ts'
+import { declareAbandonedRuns } from './abandonedRuns.ts'
 import { declareQuestions } from './questions.ts'
 import { declareRecords } from './records.ts'
-import { type EngineStore, Stage } from './harness.ts'
-import { declareWatching } from './watch.ts'
+import { type EngineStore, ContractHarness } from './harness.ts'
+import { declareWatch } from './watch.ts'
 
 export type { EngineStore }
 
 export function engineContract(name: string, newStore: () => Promise<EngineStore>): void {
   describe(`the contract of ${name}`, () => {
-    const stage = new Stage(newStore)
+    const stage = new ContractHarness(newStore)
     declareRecords(stage)
     declareLists(stage)
     declareLeases(stage)
-    declareLosses(stage)
+    declareAbandonedRuns(stage)
     declareJournals(stage)
     declareQuestions(stage)
-    declareEnds(stage)
-    declareWatching(stage)
+    declareEndings(stage)
+    declareWatch(stage)
     declareCrashes(stage)
   })
 }

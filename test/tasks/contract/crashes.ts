@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest'
 import type { Lease } from '../../../src/tasks/engine.ts'
-import { newTask, type Stage } from './harness.ts'
+import { newTask, type ContractHarness } from './harness.ts'
 import { WorkerProcess } from './workerProcess.ts'
 
 // Long enough for a busy machine, short enough for a test.
 const LEASE_MS = 1500
 
 /** Workers that die or freeze, in processes of their own. */
-export function declareCrashes(stage: Stage): void {
+export function declareCrashes(stage: ContractHarness): void {
   test('of several processes exactly one runs each task', async () => {
     const engine = await stage.engine()
     const workers = [new WorkerProcess(stage, {}), new WorkerProcess(stage, {})]
@@ -26,9 +26,9 @@ export function declareCrashes(stage: Stage): void {
     const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS })
     const { id } = await engine.create(newTask())
     await worker.event('holds')
-    const hand = stage.hand(engine)
+    const hand = stage.worker(engine)
     await worker.kill()
-    await finishTakenOver(await hand.next(), id)
+    await finishTakenOver(await hand.nextLease(), id)
     expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { by: 'the heir' } })
   })
 
@@ -39,7 +39,7 @@ export function declareCrashes(stage: Stage): void {
     await worker.event('holds')
     await worker.freeze()
     const frozenAt = performance.now()
-    const lease = await stage.hand(engine).next()
+    const lease = await stage.worker(engine).nextLease()
     expect(performance.now() - frozenAt).toBeLessThan(3 * LEASE_MS)
     worker.wake()
     const { codes } = await worker.event('lost')
@@ -55,8 +55,8 @@ export function declareCrashes(stage: Stage): void {
     const { id } = await engine.create(newTask())
     await worker.event('holds')
     await worker.freeze()
-    const hand = stage.hand(engine)
-    await finishTakenOver(await hand.next(), id)
+    const hand = stage.worker(engine)
+    await finishTakenOver(await hand.nextLease(), id)
     await hand.stop()
     worker.wake()
     await worker.event('lost')
@@ -72,13 +72,13 @@ export function declareCrashes(stage: Stage): void {
       await worker.event('holds')
       await worker.kill()
     }
-    const hand = stage.hand(engine)
+    const hand = stage.worker(engine)
     await new Promise<void>((resolve, reject) => {
       const look = async () => void ((await engine.read(id, 'ann'))?.status === 'failed' && resolve())
-      stage.later(engine.watch(id, () => void look().catch(reject)))
+      stage.onTestEnd(engine.watch(id, () => void look().catch(reject)))
       look().catch(reject)
     })
-    expect(hand.spare).toBe(0)
+    expect(hand.unclaimed).toBe(0)
     const { failure } = (await engine.read(id, 'ann')) ?? {}
     expect(failure?.code).toBe(-32603)
     expect(failure?.message).toContain('lost its worker')

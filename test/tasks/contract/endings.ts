@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { Lease, TaskRecord } from '../../../src/tasks/engine.ts'
-import { newTask, question, type Stage } from './harness.ts'
+import { newTask, question, type ContractHarness } from './harness.ts'
 
 const done = { status: 'completed', result: { content: [{ type: 'text', text: 'é\u0000' }] } } as const
 const failed = { status: 'failed', failure: { code: -32603, message: 'No.', data: { why: ['x'] } } } as const
@@ -18,13 +18,13 @@ const writes: readonly [name: string, write: (lease: Lease) => Promise<unknown>]
 ]
 
 /** How tasks and leases end: once, and for good. */
-export function declareEnds(stage: Stage): void {
+export function declareEndings(stage: ContractHarness): void {
   test('a completed task has its result, and a failed one its failure', async () => {
     const engine = await stage.engine()
     const [good, bad] = [await engine.create(newTask()), await engine.create(newTask())]
-    const hand = stage.hand(engine)
-    await (await hand.next()).end({ ...done, statusMessage: 'All of it' })
-    await (await hand.next()).end(failed)
+    const hand = stage.worker(engine)
+    await (await hand.nextLease()).end({ ...done, statusMessage: 'All of it' })
+    await (await hand.nextLease()).end(failed)
     const [completed, broken] = [await engine.read(good.id, 'ann'), await engine.read(bad.id, 'ann')]
     expect(completed).toMatchObject({ status: 'completed', result: done.result, failure: undefined })
     expect(completed?.statusMessage).toBe('All of it')
@@ -60,7 +60,7 @@ export function declareEnds(stage: Stage): void {
     const { engine, hand, lease: running } = await leased(stage)
     const ready = await engine.create(newTask({ tool: 'unserved' }))
     await engine.create(newTask())
-    const asking = await hand.next()
+    const asking = await hand.nextLease()
     await asking.ask([question('a')], undefined)
     for (const { id } of [ready, running, asking]) {
       const cancelled = await engine.cancel(id, 'ann')
@@ -71,8 +71,8 @@ export function declareEnds(stage: Stage): void {
     }
     hand.serve('unserved')
     const next = await engine.create(newTask())
-    expect((await hand.next()).id).toBe(next.id)
-    expect(hand.spare).toBe(0)
+    expect((await hand.nextLease()).id).toBe(next.id)
+    expect(hand.unclaimed).toBe(0)
   })
 
   test('cancelling aborts the signal of the run, also in another process', async () => {
@@ -91,11 +91,11 @@ export function declareEnds(stage: Stage): void {
 
   test('when an end and a cancellation race, one of them takes, and the worker knows which', async () => {
     const [engine, other] = [await stage.engine(), await stage.engine()]
-    const hand = stage.hand(engine)
+    const hand = stage.worker(engine)
     const ended: TaskRecord['status'][] = []
     for (let turn = 0; turn < 12; turn++) {
       const { id } = await engine.create(newTask())
-      const lease = await hand.next()
+      const lease = await hand.nextLease()
       const racers = [() => lease.end(done), () => (turn % 4 < 2 ? engine : other).cancel(id, 'ann')]
       const inOrder = turn % 2 === 0 ? racers : racers.toReversed()
       const outcomes = await Promise.allSettled(inOrder.map((race) => race()))
@@ -121,7 +121,7 @@ export function declareEnds(stage: Stage): void {
     const { engine, hand, lease } = await leased(stage)
     await lease.claim('claimed')
     await lease.giveBack()
-    const next = await hand.next()
+    const next = await hand.nextLease()
     await expect(write(lease)).rejects.toMatchObject({ code: 'LEASE_LOST' })
     expect(next.journal.steps.size).toBe(0)
     expect(await next.claim('claimed')).toBe('running')
@@ -138,11 +138,11 @@ export function declareEnds(stage: Stage): void {
 }
 
 /** An engine with a task that runs, and room for more. */
-async function leased(stage: Stage, ttlMs = 60_000) {
+async function leased(stage: ContractHarness, ttlMs = 60_000) {
   const engine = await stage.engine()
   const { id } = await engine.create(newTask({ ttlMs }))
-  const hand = stage.hand(engine)
-  const lease = await hand.next()
+  const hand = stage.worker(engine)
+  const lease = await hand.nextLease()
   expect(lease.id).toBe(id)
   return { engine, hand, lease }
 }

@@ -8,7 +8,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { newJournal } from '../../../src/journal/index.ts'
 import type { EngineOptions, NewQuestion, NewTask, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
-import { Hand } from './manualWorker.ts'
+import { ManualWorker } from './manualWorker.ts'
 
 /** What the contract needs to know about an engine. */
 export interface EngineStore {
@@ -23,7 +23,7 @@ export interface EngineStore {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-export class Stage {
+export class ContractHarness {
   readonly #clean: (() => unknown)[] = []
   #store: EngineStore | undefined
   #audience = ''
@@ -46,7 +46,7 @@ export class Stage {
   }
 
   /** Done after the test, the last first. */
-  later(clean: () => unknown): void {
+  onTestEnd(clean: () => unknown): void {
     this.#clean.push(clean)
   }
 
@@ -54,14 +54,14 @@ export class Stage {
   async engine(options?: EngineOptions, audience = this.audience): Promise<TaskEngine> {
     const engine = this.store.engine(options)
     await engine.open({ audience, logger: () => silent })
-    this.later(() => engine.close())
+    this.onTestEnd(() => engine.close())
     return engine
   }
 
   /** Lets the engine work for the test, which takes each lease by hand. */
-  hand(engine: TaskEngine, { tools = ['chore'], concurrency = 100 } = {}): Hand {
-    const hand = new Hand(engine, tools, concurrency)
-    this.later(() => hand.drop())
+  worker(engine: TaskEngine, { tools = ['chore'], concurrency = 100 } = {}): ManualWorker {
+    const hand = new ManualWorker(engine, tools, concurrency)
+    this.onTestEnd(() => hand.abandonAll())
     return hand
   }
 

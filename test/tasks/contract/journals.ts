@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Journal, newJournal } from '../../../src/journal/index.ts'
 import type { Lease, TaskEngine } from '../../../src/tasks/engine.ts'
-import type { Hand } from './manualWorker.ts'
-import { answering, answerTo, newTask, question, type Stage } from './harness.ts'
+import type { ManualWorker } from './manualWorker.ts'
+import { answering, answerTo, newTask, question, type ContractHarness } from './harness.ts'
 
 const oddKeys = ['__proto__', 'constructor', '😀', '\ud83d', 'a\u0000b', '', ' ', '%~2', 'x'.repeat(256)]
 
 /** What a run has committed, as the next run finds it. */
-export function declareJournals(stage: Stage): void {
+export function declareJournals(stage: ContractHarness): void {
   test('what was gathered before the task was made is in the journal of its first run', async () => {
     const engine = await stage.engine()
     const journal = gathered()
     await engine.create(newTask({ journal }))
-    const lease = await stage.hand(engine).next()
+    const lease = await stage.worker(engine).nextLease()
     expect(lease.journal.steps).toEqual(journal.steps)
     expect(lease.journal.answers).toEqual(journal.answers)
     expect(lease.journal.open.get('😀')).toEqual({ question: 'print', times: 2 })
@@ -27,7 +27,7 @@ export function declareJournals(stage: Stage): void {
     await lease.step('nothing', {})
     await lease.step('null', { value: null })
     await lease.giveBack()
-    const { steps } = (await hand.next()).journal
+    const { steps } = (await hand.nextLease()).journal
     expect([...steps.keys()].toSorted()).toEqual([...oddKeys, 'nothing', 'null'].toSorted())
     for (const [at, key] of oddKeys.entries()) expect(steps.get(key)).toEqual({ value: [at, key] })
     expect([steps.get('nothing'), steps.get('null')]).toEqual([{}, { value: null }])
@@ -39,7 +39,7 @@ export function declareJournals(stage: Stage): void {
     lease.journal.steps.set('a', { value: 1 })
     lease.journal.own = 'mine'
     await lease.giveBack()
-    const { steps, own } = (await hand.next()).journal
+    const { steps, own } = (await hand.nextLease()).journal
     expect([steps.size, own]).toEqual([0, undefined])
   })
 
@@ -49,7 +49,7 @@ export function declareJournals(stage: Stage): void {
     expect(await lease.claim('pay')).toBe('running')
     expect(await lease.claim('__proto__')).toBe('fresh')
     await lease.giveBack()
-    const second = await hand.next()
+    const second = await hand.nextLease()
     expect(second.journal.steps.size).toBe(0)
     expect(await second.claim('pay')).toBe('running')
     await second.unclaim('pay')
@@ -64,14 +64,14 @@ export function declareJournals(stage: Stage): void {
     await lease.unclaim('pay')
     expect(await lease.claim('pay')).toBe('running')
     await lease.giveBack()
-    expect((await hand.next()).journal.steps).toEqual(new Map([['pay', { value: 'receipt' }]]))
+    expect((await hand.nextLease()).journal.steps).toEqual(new Map([['pay', { value: 'receipt' }]]))
   })
 
   test('answers, what was remembered and the round are in the journal after a question', async () => {
     const { engine, hand, lease } = await started(stage)
     await lease.ask([question('__proto__', { times: 2 }), question('b', { question: undefined })], { seen: '😀' })
     await engine.answer(lease.id, 'ann', answering('__proto__', 'b'))
-    const { answers, open, own, round } = (await hand.next()).journal
+    const { answers, open, own, round } = (await hand.nextLease()).journal
     expect(answers.get('__proto__')).toEqual({ question: 'fingerprint of __proto__', response: answerTo('__proto__') })
     expect(answers.get('b')).toEqual({ question: undefined, response: answerTo('b') })
     expect(open.get('__proto__')).toEqual({ question: 'fingerprint of __proto__', times: 2 })
@@ -83,10 +83,10 @@ export function declareJournals(stage: Stage): void {
     const { engine, hand, lease } = await started(stage)
     await lease.ask([question('a')], 'first')
     await engine.answer(lease.id, 'ann', answering('a'))
-    const second = await hand.next()
+    const second = await hand.nextLease()
     await second.ask([question('b')], undefined)
     await engine.answer(lease.id, 'ann', answering('b'))
-    expect((await hand.next()).journal).toMatchObject({ own: undefined, round: 2 })
+    expect((await hand.nextLease()).journal).toMatchObject({ own: undefined, round: 2 })
   })
 
   test('a large entry is kept; one above the limit is refused by itself', async () => {
@@ -105,7 +105,7 @@ export function declareJournals(stage: Stage): void {
     expect(await engine.read(lease.id, 'ann')).toMatchObject({ status: 'input_required' })
     await answer(fits)
 
-    const second = await hand.next()
+    const second = await hand.nextLease()
     expect(second.journal.answers.get('a')?.response['text']).toBe(fits)
     expect(second.journal.steps).toEqual(new Map([['fits', { value: fits }]]))
     await expect(second.end({ status: 'completed', result: { tooLarge } })).rejects.toMatchObject(refusal)
@@ -116,15 +116,15 @@ export function declareJournals(stage: Stage): void {
 
 interface Started {
   readonly engine: TaskEngine
-  readonly hand: Hand
+  readonly hand: ManualWorker
   readonly lease: Lease
 }
 
-async function started(stage: Stage, options = {}): Promise<Started> {
+async function started(stage: ContractHarness, options = {}): Promise<Started> {
   const engine = await stage.engine(options)
   await engine.create(newTask())
-  const hand = stage.hand(engine)
-  return { engine, hand, lease: await hand.next() }
+  const hand = stage.worker(engine)
+  return { engine, hand, lease: await hand.nextLease() }
 }
 
 function gathered(): Journal {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { TaskEngine } from '../../../src/tasks/engine.ts'
-import { keysOf, newTask, question, type Stage } from './harness.ts'
+import { keysOf, newTask, question, type ContractHarness } from './harness.ts'
 
-export function declareLists(stage: Stage): void {
+export function declareLists(stage: ContractHarness): void {
   test('a list has the tasks of its owner alone, newest first', async () => {
     const [engine, elsewhere] = [await stage.engine(), await stage.engine({}, `other ${randomUUID()}`)]
     const mine = await createThree(engine)
@@ -17,7 +17,7 @@ export function declareLists(stage: Stage): void {
   test('a list shows each task as it is read', async () => {
     const engine = await stage.engine()
     const { id } = await engine.create(newTask())
-    const lease = await stage.hand(engine).next()
+    const lease = await stage.worker(engine).nextLease()
     await lease.ask([question('a'), question('b')], undefined)
     const [listed] = (await engine.list('ann', undefined, 10)).tasks
     expect(keysOf(listed)).toEqual(['a', 'b'])
@@ -42,9 +42,9 @@ export function declareLists(stage: Stage): void {
   test('a page ends early where results are large, and the list goes on from there', async () => {
     const engine = await stage.engine()
     const ids = [...(await createThree(engine)), ...(await createThree(engine))].toReversed()
-    const hand = stage.hand(engine)
+    const hand = stage.worker(engine)
     const end = { status: 'completed', result: { text: 'x'.repeat(4_190_000) } } as const
-    for (const _ of ids) await (await hand.next()).end(end)
+    for (const _ of ids) await (await hand.nextLease()).end(end)
     const first = await engine.list('ann', undefined, 100)
     expect(first.tasks.map(({ id }) => id)).toEqual(ids.slice(0, 3))
     const second = await engine.list('ann', first.next, 100)

@@ -1,7 +1,7 @@
 import type { Lease, TaskEngine, Working } from '../../../src/tasks/engine.ts'
 
 /** A worker that does nothing by itself: the test asks for the next lease and uses it. */
-export class Hand {
+export class ManualWorker {
   readonly #working: Working
   readonly #leases: Lease[] = []
   readonly #waiting: ((lease: Lease) => void)[] = []
@@ -12,12 +12,12 @@ export class Hand {
   }
 
   /** How many leases were given and not asked for. */
-  get spare(): number {
+  get unclaimed(): number {
     return this.#leases.length
   }
 
   /** The next lease, as soon as there is one. */
-  next(): Promise<Lease> {
+  nextLease(): Promise<Lease> {
     const lease = this.#leases.shift()
     return lease === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(lease)
   }
@@ -31,7 +31,7 @@ export class Hand {
   }
 
   /** Stops, and returns from every run as if its lease had ended. */
-  async drop(): Promise<void> {
+  async abandonAll(): Promise<void> {
     const stopped = this.stop()
     for (const finish of this.#finish) finish()
     await stopped
@@ -45,7 +45,7 @@ export class Hand {
       }
       this.#finish.add(finish)
       lease.signal.addEventListener('abort', finish)
-      this.#give(finishing(lease, finish))
+      this.#give(endingRun(lease, finish))
     })
   }
 
@@ -57,7 +57,7 @@ export class Hand {
 }
 
 /** The same lease; its run is over when one of its ends is. */
-function finishing(lease: Lease, finish: () => void): Lease {
+function endingRun(lease: Lease, finish: () => void): Lease {
   return {
     id: lease.id,
     tool: lease.tool,

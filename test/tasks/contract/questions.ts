@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { newJournal } from '../../../src/journal/index.ts'
 import type { Lease, NewQuestion, TaskEngine } from '../../../src/tasks/engine.ts'
-import type { Hand } from './manualWorker.ts'
-import { answering, answerTo, keysOf, newTask, question, request, type Stage } from './harness.ts'
+import type { ManualWorker } from './manualWorker.ts'
+import { answering, answerTo, keysOf, newTask, question, request, type ContractHarness } from './harness.ts'
 
 /** Asking, and what becomes of every kind of answer. */
-export function declareQuestions(stage: Stage): void {
+export function declareQuestions(stage: ContractHarness): void {
   test('a task that asks shows all its questions, and its run is over', async () => {
     const { engine, lease } = await asking(stage, [question('a'), question('__proto__'), question('😀')])
     const task = await engine.read(lease.id, 'ann')
@@ -22,12 +22,12 @@ export function declareQuestions(stage: Stage): void {
     expect(after).toMatchObject({ status: 'input_required' })
     expect(keysOf(after)).toEqual(['a'])
     const other = await engine.create(newTask())
-    expect((await hand.next()).id).toBe(other.id)
-    expect(hand.spare).toBe(0)
+    expect((await hand.nextLease()).id).toBe(other.id)
+    expect(hand.unclaimed).toBe(0)
     const ready = await engine.answer(lease.id, 'ann', answering('a'))
     expect(ready).toMatchObject({ status: 'working' })
     expect(keysOf(ready)).toEqual([])
-    const { answers } = (await hand.next()).journal
+    const { answers } = (await hand.nextLease()).journal
     expect(answers.get('a')?.response).toEqual(answerTo('a'))
     expect(answers.get('b')?.response).toEqual(answerTo('b'))
   })
@@ -35,7 +35,7 @@ export function declareQuestions(stage: Stage): void {
   test('an answer through another process lets the task go on', async () => {
     const { hand, lease } = await asking(stage, [question('a')])
     const other = await stage.engine()
-    const next = hand.next()
+    const next = hand.nextLease()
     await other.answer(lease.id, 'ann', answering('a'))
     expect((await next).journal.answers.get('a')?.response).toEqual(answerTo('a'))
   })
@@ -49,7 +49,7 @@ export function declareQuestions(stage: Stage): void {
     expect(keysOf(await engine.answer(lease.id, 'ann', answering('a')))).toEqual(['a~2'])
     await engine.answer(lease.id, 'ann', { accepted: new Map(), refused: new Set(['a~2']) })
     await engine.answer(lease.id, 'ann', answering('a~3'))
-    const { answers, open } = (await hand.next()).journal
+    const { answers, open } = (await hand.nextLease()).journal
     expect(answers.get('a')).toEqual({ question: 'fingerprint of a', response: answerTo('a~3') })
     expect(answers.get('b')?.response).toEqual(answerTo('b'))
     expect(open.get('a')).toEqual({ question: 'fingerprint of a', times: 3 })
@@ -64,7 +64,7 @@ export function declareQuestions(stage: Stage): void {
     task = await engine.answer(lease.id, 'ann', refusing('a~5'))
     expect([task?.status, keysOf(task)]).toEqual(['input_required', ['b']])
     expect(await engine.answer(lease.id, 'ann', answering('b'))).toMatchObject({ status: 'working' })
-    const again = await hand.next()
+    const again = await hand.nextLease()
     expect(again.journal.open.get('a')).toEqual({ question: 'fingerprint of a', times: 5 })
     expect([...again.journal.answers.keys()]).toEqual(['b'])
     await again.ask([question('a', { times: 6 })], undefined)
@@ -77,7 +77,7 @@ export function declareQuestions(stage: Stage): void {
     const seen = ['a']
     for (const round of rounds) {
       await engine.answer(lease.id, 'ann', answering(...seen))
-      const next = await hand.next()
+      const next = await hand.nextLease()
       await next.ask(
         round.map((key) => question(key)),
         undefined,
@@ -93,9 +93,9 @@ export function declareQuestions(stage: Stage): void {
   test('the latest answer to a question that was asked again is the one that counts', async () => {
     const { engine, hand, lease } = await asking(stage, [question('a', { question: 'old' })])
     await engine.answer(lease.id, 'ann', answering('a'))
-    await (await hand.next()).ask([question('a', { question: 'new', times: 2 })], undefined)
+    await (await hand.nextLease()).ask([question('a', { question: 'new', times: 2 })], undefined)
     await engine.answer(lease.id, 'ann', answering('a~2'))
-    const { answers, open } = (await hand.next()).journal
+    const { answers, open } = (await hand.nextLease()).journal
     expect(answers.get('a')).toEqual({ question: 'new', response: answerTo('a~2') })
     expect(open.get('a')).toEqual({ question: 'new', times: 2 })
   })
@@ -105,11 +105,11 @@ export function declareQuestions(stage: Stage): void {
     const journal = newJournal(randomUUID())
     journal.answers.set('a', { question: undefined, response: answerTo('before') })
     const { id } = await engine.create(newTask({ journal }))
-    const hand = stage.hand(engine)
-    await (await hand.next()).ask([question('a')], undefined)
+    const hand = stage.worker(engine)
+    await (await hand.nextLease()).ask([question('a')], undefined)
     expect(keysOf(await engine.read(id, 'ann'))).toEqual(['a~2'])
     await engine.answer(id, 'ann', answering('a', 'a~2'))
-    expect((await hand.next()).journal.answers.get('a')?.response).toEqual(answerTo('a~2'))
+    expect((await hand.nextLease()).journal.answers.get('a')?.response).toEqual(answerTo('a~2'))
   })
 
   test('answers to nothing change nothing', async () => {
@@ -126,7 +126,7 @@ export function declareQuestions(stage: Stage): void {
     const late = new Map([['a', { action: 'decline' }]])
     expect(keysOf(await engine.answer(lease.id, 'ann', { accepted: late, refused: new Set(['a']) }))).toEqual(['b'])
     await engine.answer(lease.id, 'ann', answering('b'))
-    const next = await hand.next()
+    const next = await hand.nextLease()
     expect(next.journal.answers.get('a')?.response).toEqual(answerTo('a'))
     expect(await engine.answer(lease.id, 'ann', answering('a', 'b'))).toMatchObject({ status: 'working' })
     await next.end({ status: 'completed', result: {} })
@@ -149,30 +149,30 @@ export function declareQuestions(stage: Stage): void {
     const [second, third] = [await stage.engine(), await stage.engine()]
     const engineAt = (at: number) => (at % 3 === 0 ? engine : at % 3 === 1 ? second : third)
     await Promise.all(keys.map((key, at) => engineAt(at).answer(lease.id, 'ann', answering(key))))
-    const { answers } = (await hand.next()).journal
+    const { answers } = (await hand.nextLease()).journal
     for (const key of keys) expect(answers.get(key)?.response).toEqual(answerTo(key))
-    expect(hand.spare).toBe(0)
+    expect(hand.unclaimed).toBe(0)
   })
 
   test('a run that asks nothing is followed by the next at once', async () => {
     const { hand } = await asking(stage, [])
-    const { own, round } = (await hand.next()).journal
+    const { own, round } = (await hand.nextLease()).journal
     expect([own, round]).toEqual(['remembered', 1])
   })
 }
 
 interface Asking {
   readonly engine: TaskEngine
-  readonly hand: Hand
+  readonly hand: ManualWorker
   readonly lease: Lease
 }
 
 /** A task that waits for answers to these. */
-async function asking(stage: Stage, questions: readonly NewQuestion[]): Promise<Asking> {
+async function asking(stage: ContractHarness, questions: readonly NewQuestion[]): Promise<Asking> {
   const engine = await stage.engine()
   await engine.create(newTask())
-  const hand = stage.hand(engine)
-  const lease = await hand.next()
+  const hand = stage.worker(engine)
+  const lease = await hand.nextLease()
   await lease.ask(questions, 'remembered')
   return { engine, hand, lease }
 }

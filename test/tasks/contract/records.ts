@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { newJournal } from '../../../src/journal/index.ts'
-import { answering, newTask, question, type Stage } from './harness.ts'
+import { answering, newTask, question, type ContractHarness } from './harness.ts'
 
 /** Tasks as their owners see them: made once, seen by one, gone when their time is over. */
-export function declareRecords(stage: Stage): void {
+export function declareRecords(stage: ContractHarness): void {
   test('a created task is read by its owner, and is working', async () => {
     const engine = await stage.engine()
     const { id } = newTask()
@@ -77,9 +77,9 @@ export function declareRecords(stage: Stage): void {
     expect(await engine.cancel(id, 'ann')).toBeUndefined()
     expect((await engine.list('ann', undefined, 10)).tasks).toEqual([])
     const { id: alive } = await engine.create(newTask())
-    const hand = stage.hand(engine)
-    expect((await hand.next()).id).toBe(alive)
-    expect(hand.spare).toBe(0)
+    const hand = stage.worker(engine)
+    expect((await hand.nextLease()).id).toBe(alive)
+    expect(hand.unclaimed).toBe(0)
   })
 
   test('the call of an expired task makes a new one', async () => {
@@ -95,7 +95,7 @@ export function declareRecords(stage: Stage): void {
   test('a task that waits for answers expires, too', async () => {
     const engine = await stage.engine()
     const { id } = await engine.create(newTask({ ttlMs: 2000 }))
-    const lease = await stage.hand(engine).next()
+    const lease = await stage.worker(engine).nextLease()
     await lease.ask([question('a')], undefined)
     expect(await engine.read(id, 'ann')).toMatchObject({ status: 'input_required' })
     await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toBeUndefined(), { timeout: 5000 })
@@ -114,7 +114,7 @@ export function declareRecords(stage: Stage): void {
   test('a task without a TTL lives until it ends, and then for keepMs', async () => {
     const engine = await stage.engine({ keepMs: 300 })
     const { id } = await engine.create(newTask({ ttlMs: null }))
-    const lease = await stage.hand(engine).next()
+    const lease = await stage.worker(engine).nextLease()
     expect(await engine.read(id, 'ann')).toMatchObject({ ttlMs: null })
     await lease.end({ status: 'completed', result: {} })
     const ended = await engine.read(id, 'ann')

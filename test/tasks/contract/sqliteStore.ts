@@ -9,13 +9,13 @@ import { sqliteEngine, type SqliteEngineOptions } from '../../../src/tasks/sqlit
 
 const program = fileURLToPath(new URL('../programs/sqliteWorker.ts', import.meta.url))
 
-export interface TemporaryStore extends EngineStore {
+export interface SqliteTestStore extends EngineStore {
   readonly path: string
   /** Runs SQL as another process would. */
   sql(text: string): Record<string, unknown>[]
 }
 
-export async function temporaryStore(given: Partial<SqliteEngineOptions> = {}): Promise<TemporaryStore> {
+export async function newSqliteStore(given: Partial<SqliteEngineOptions> = {}): Promise<SqliteTestStore> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-tasks-'))
   const path = join(folder, 'tasks.db')
   return {

@@ -1,16 +1,16 @@
 import { expect, test, vi } from 'vitest'
 import type { TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
-import { answering, newTask, question, type Stage } from './harness.ts'
+import { answering, newTask, question, type ContractHarness } from './harness.ts'
 
 /** Who watches a task learns of every change, whoever makes it. */
-export function declareWatching(stage: Stage): void {
+export function declareWatch(stage: ContractHarness): void {
   test.each(['this process', 'another process'])('every change of a task by %s is noticed', async (by) => {
     const engine = await stage.engine()
     const watching = by === 'this process' ? engine : await stage.engine()
     const { id } = await engine.create(newTask())
     const follow = follower(stage, watching, id)
-    const hand = stage.hand(engine)
-    const lease = await hand.next()
+    const hand = stage.worker(engine)
+    const lease = await hand.nextLease()
 
     await lease.note('begun')
     await follow(({ statusMessage }) => statusMessage === 'begun')
@@ -22,7 +22,7 @@ export function declareWatching(stage: Stage): void {
     await follow(({ questions }) => questions.has('b~2'))
     await engine.answer(id, 'ann', answering('b~2'))
     await follow(({ status }) => status === 'working')
-    await (await hand.next()).end({ status: 'completed', result: {} })
+    await (await hand.nextLease()).end({ status: 'completed', result: {} })
     await follow(({ status }) => status === 'completed')
   })
 
@@ -38,7 +38,7 @@ export function declareWatching(stage: Stage): void {
     const engine = await stage.engine()
     const { id } = await engine.create(newTask())
     const [stays, goes] = [vi.fn<() => void>(), vi.fn<() => void>()]
-    stage.later(engine.watch(id, stays))
+    stage.onTestEnd(engine.watch(id, stays))
     const stop = engine.watch(id, goes)
     stop()
     stop()
@@ -53,7 +53,7 @@ export function declareWatching(stage: Stage): void {
     const stop = engine.watch(id, () => {})
     stop()
     const later = vi.fn<() => void>()
-    stage.later(engine.watch(id, later))
+    stage.onTestEnd(engine.watch(id, later))
     stop()
     await engine.cancel(id, 'ann')
     await vi.waitFor(() => expect(later).toHaveBeenCalled(), { timeout: 5000 })
@@ -66,17 +66,17 @@ export function declareWatching(stage: Stage): void {
     const stop = engine.watch(id, () => {
       throw new Error('I am a listener')
     })
-    stage.later(stop)
-    stage.later(engine.watch(id, calm))
+    stage.onTestEnd(stop)
+    stage.onTestEnd(engine.watch(id, calm))
     expect(await engine.cancel(id, 'ann')).toMatchObject({ status: 'cancelled' })
     await vi.waitFor(() => expect(calm).toHaveBeenCalled())
   })
 }
 
 /** Waits, led by the watch alone, until the task is as wanted. */
-function follower(stage: Stage, engine: TaskEngine, id: string) {
+function follower(stage: ContractHarness, engine: TaskEngine, id: string) {
   let changed: () => void = () => {}
-  stage.later(engine.watch(id, () => changed()))
+  stage.onTestEnd(engine.watch(id, () => changed()))
   return async (wanted: (task: TaskRecord) => boolean): Promise<void> => {
     for (;;) {
       const change = new Promise<void>((resolve) => (changed = resolve))

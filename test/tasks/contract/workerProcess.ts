@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { EngineOptions } from '../../../src/tasks/engine.ts'
-import type { EngineStore, Stage } from './harness.ts'
+import type { EngineStore, ContractHarness } from './harness.ts'
 import type { WorkerEvent } from './workerScript.ts'
 
 type EventOf<Name extends WorkerEvent['event']> = Extract<WorkerEvent, { event: Name }>
@@ -20,7 +20,7 @@ export class WorkerProcess {
   #changed: () => void = () => {}
   #errors = ''
 
-  constructor(stage: Stage, options: EngineOptions) {
+  constructor(stage: ContractHarness, options: EngineOptions) {
     const args = ['--conditions=pannier-source', ...stage.store.worker, stage.audience, JSON.stringify(options)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
@@ -28,7 +28,7 @@ export class WorkerProcess {
     createInterface({ input: child.stdout }).on('line', (line) => this.#tell(JSON.parse(line) as WorkerEvent))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text))
     child.once('close', () => this.#changed())
-    stage.later(() => this.kill())
+    stage.onTestEnd(() => this.kill())
   }
 
   /** Every event of this name that it has told and nobody has asked for. */

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createServer } from 'pannier/server'
-import { tasksOn, type WorkOptions } from 'pannier/tasks'
+import { createTasks, type WorkOptions } from 'pannier/tasks'
 import { z } from 'zod'
 import { newJournal } from '../../../src/journal/index.ts'
 import { VERSION } from '../../wire/modernClient.ts'
@@ -27,7 +27,7 @@ let onRun = (): void => {}
 engine.work = ({ run, ...options }: WorkOptions) =>
   work({ ...options, run: (lease) => run(lease).finally(() => onRun()) })
 
-const server = createServer({ name: 'waiting room', version: '1.0.0', tasks: tasksOn(engine) })
+const server = createServer({ name: 'waiting room', version: '1.0.0', tasks: createTasks(engine) })
 const input = z.object({ letter: z.string() })
 server.tool('wait', { description: 'Waits for a name.', input, task: 'required' }, async (_, ctx) => {
   const { name } = await ctx.ask('name', { message: 'Your name?', schema: z.object({ name: z.string() }) })

@@ -4,7 +4,7 @@
  */
 import { flushCompileCache } from 'node:module'
 import { createServer } from 'pannier/server'
-import { type EngineOptions, tasksOn } from 'pannier/tasks'
+import { type EngineOptions, createTasks } from 'pannier/tasks'
 import { z } from 'zod'
 import { build, jobInput } from '../survival/build.ts'
 import { Effects } from '../survival/effects.ts'
@@ -31,7 +31,7 @@ const options = JSON.parse(WORKSHOP) as WorkshopOptions
 const { concurrency = 8, ttlMs = null, orders = ['order'], killAt, drainMs = 1000 } = options
 
 const engine = engineAt(options.place, options.engine)
-const tasks = tasksOn(killAt === undefined ? engine : killingEngine(engine, killAt), {
+const tasks = createTasks(killAt === undefined ? engine : killingEngine(engine, killAt), {
   concurrency,
   ttlMs,
   pollMs: 100,

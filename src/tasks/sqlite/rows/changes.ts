@@ -3,19 +3,19 @@
  * last. So whoever watches asks for what has changed since it last looked, however many tasks it watches.
  */
 import { withStoreErrors } from '../../../state/stores/index.ts'
-import type { Commits } from '../writeQueue.ts'
-import type { Store } from '../store.ts'
+import type { WriteQueue } from '../writeQueue.ts'
+import type { SqliteTaskStore } from '../store.ts'
 
-export class Changes {
+export class ChangeRows {
   readonly #audience: string
-  readonly #commits: Commits
+  readonly #writes: WriteQueue
   readonly #statements
   #number = 0
-  #commit: number | undefined
+  #transaction: number | undefined
 
-  constructor({ database, audience, commits }: Store) {
+  constructor({ database, audience, writes }: SqliteTaskStore) {
     this.#audience = audience
-    this.#commits = commits
+    this.#writes = writes
     this.#statements = withStoreErrors(() => ({
       next: database.prepare('UPDATE changes SET last = last + 1'),
       last: database.prepare('SELECT last FROM changes'),
@@ -25,10 +25,10 @@ export class Changes {
 
   /** The number of what is being written. */
   current(): number {
-    if (this.#commit !== this.#commits.begun) {
+    if (this.#transaction !== this.#writes.transactionCount) {
       this.#statements.next.run()
       this.#number = this.last
-      this.#commit = this.#commits.begun
+      this.#transaction = this.#writes.transactionCount
     }
     return this.#number
   }

@@ -2,11 +2,11 @@
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, unreadable } from '../../entry.ts'
 import type { NewTask, TaskRecord } from '../../engine.ts'
-import { type AskRow, answeredBefore } from '../../journalRows.ts'
-import type { AskRows } from './questions.ts'
+import { type QuestionRow, answeredBefore } from '../../journalRows.ts'
+import type { QuestionRows } from './questions.ts'
 import type { CallRows, StepRows } from './journal.ts'
-import type { Changes } from './changes.ts'
-import { ALIVE, type Store } from '../store.ts'
+import type { ChangeRows } from './changes.ts'
+import { NOT_EXPIRED, type SqliteTaskStore } from '../store.ts'
 
 /** Everything of a task as it will be kept, known to fit. */
 export interface PreparedTask {
@@ -15,29 +15,31 @@ export interface PreparedTask {
   readonly caller: string
   readonly own: string | null
   readonly steps: readonly (readonly [key: string, value: string | null])[]
-  readonly answers: readonly (readonly [ask: AskRow, response: string])[]
+  readonly answers: readonly (readonly [ask: QuestionRow, response: string])[]
 }
 
 /** Where the parts of a task go. */
 export interface TaskParts {
-  readonly asks: AskRows
+  readonly questions: QuestionRows
   readonly steps: StepRows
   readonly calls: CallRows
-  readonly changes: Changes
+  readonly changes: ChangeRows
 }
 
-export class NewTasks {
-  readonly #store: Store
+export class NewTaskRows {
+  readonly #store: SqliteTaskStore
   readonly #rows: TaskParts
   readonly #statements
 
-  constructor(store: Store, rows: TaskParts) {
+  constructor(store: SqliteTaskStore, rows: TaskParts) {
     this.#store = store
     this.#rows = rows
     const { database } = store
     this.#statements = withStoreErrors(() => ({
       madeBy: database.prepare('SELECT number FROM tasks WHERE audience = ? AND owner = ? AND call = ?'),
-      forget: database.prepare(`DELETE FROM tasks WHERE audience = ? AND owner = ? AND call = ? AND NOT ${ALIVE}`),
+      forget: database.prepare(
+        `DELETE FROM tasks WHERE audience = ? AND owner = ? AND call = ? AND NOT ${NOT_EXPIRED}`,
+      ),
       add: database.prepare(
         `INSERT INTO tasks (audience, owner, call, id, tool, status, round, created_at, updated_at, expires_at, change,
                             epoch, losses)
@@ -69,7 +71,7 @@ export class NewTasks {
     if (number === undefined) return undefined
     this.#rows.calls.add(number, { ...prepared, begunAt: journal.begunAt })
     for (const [key, value] of prepared.steps) this.#rows.steps.add(number, key, value)
-    for (const [ask, response] of prepared.answers) this.#rows.asks.addAnswered(number, ask, response)
+    for (const [ask, response] of prepared.answers) this.#rows.questions.addAnswered(number, ask, response)
     return {
       id,
       tool,

@@ -3,13 +3,13 @@ import type { Json } from '../../../protocol/index.ts'
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, readEntry, readObject, readString, unreadable } from '../../entry.ts'
 import type { StepRow } from '../../journalRows.ts'
-import type { Store } from '../store.ts'
+import type { SqliteTaskStore } from '../store.ts'
 
 export class StepRows {
-  readonly #store: Store
+  readonly #store: SqliteTaskStore
   readonly #statements
 
-  constructor(store: Store) {
+  constructor(store: SqliteTaskStore) {
     this.#store = store
     const { database } = store
     this.#statements = withStoreErrors(() => ({
@@ -64,7 +64,7 @@ interface CallRow {
 export class CallRows {
   readonly #statements
 
-  constructor({ database }: Store) {
+  constructor({ database }: SqliteTaskStore) {
     this.#statements = withStoreErrors(() => ({
       add: database.prepare('INSERT INTO calls (task, begun_at, args, caller, own) VALUES (?, ?, ?, ?, ?)'),
       ofTask: database.prepare('SELECT begun_at, args, caller, own FROM calls WHERE task = ?'),

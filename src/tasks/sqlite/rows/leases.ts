@@ -5,53 +5,53 @@
  * worker, so a lease that was lost is never mistaken for a later one.
  */
 import { withStoreErrors } from '../../../state/stores/index.ts'
-import { ALIVE, READY, type Row, type Store } from '../store.ts'
+import { NOT_EXPIRED, READY, type SqliteRow, type SqliteTaskStore } from '../store.ts'
 
-export interface LeaseKey {
+export interface SqliteLeaseKey {
   readonly task: number
   readonly worker: string
   readonly epoch: number
 }
 
 export class LeaseRows {
-  readonly #store: Store
+  readonly #store: SqliteTaskStore
   readonly #statements
 
-  constructor(store: Store) {
+  constructor(store: SqliteTaskStore) {
     this.#store = store
     const { database } = store
     this.#statements = withStoreErrors(() => ({
       // By index: tasks of other tools cost nothing. And a sum, because for a bare parameter SQLite plans each time anew.
       ready: database.prepare(
         `SELECT number, id, tool, call, round, epoch, losses, expires_at FROM tasks
-         WHERE audience = ? AND tool = ? AND ${READY} AND ${ALIVE} ORDER BY number LIMIT ? + 0`,
+         WHERE audience = ? AND tool = ? AND ${READY} AND ${NOT_EXPIRED} ORDER BY number LIMIT ? + 0`,
       ),
-      take: database.prepare('UPDATE tasks SET worker = ?, epoch = ? WHERE number = ?'),
+      assign: database.prepare('UPDATE tasks SET worker = ?, epoch = ? WHERE number = ?'),
       isHeld: database.prepare(
-        `SELECT 1 FROM tasks WHERE number = ? AND worker = ? AND epoch = ? AND status = 'working' AND ${ALIVE}`,
+        `SELECT 1 FROM tasks WHERE number = ? AND worker = ? AND epoch = ? AND status = 'working' AND ${NOT_EXPIRED}`,
       ),
       held: database.prepare('SELECT number, epoch FROM tasks WHERE worker = :worker'),
-      state: database.prepare(`SELECT status FROM tasks WHERE number = ? AND ${ALIVE}`),
-      leave: database.prepare('UPDATE tasks SET worker = NULL, epoch = epoch + 1 WHERE number = :task'),
-      goOn: database.prepare('UPDATE tasks SET round = round + 1 WHERE number = :task'),
-      progress: database.prepare('UPDATE tasks SET losses = 0 WHERE number = :task'),
-      leaveAll: database.prepare('UPDATE tasks SET worker = NULL, epoch = epoch + 1 WHERE worker = :worker'),
-      isWorn: database.prepare('SELECT 1 FROM tasks WHERE number = :task AND losses >= :maxLosses'),
-      lose: database.prepare(
+      state: database.prepare(`SELECT status FROM tasks WHERE number = ? AND ${NOT_EXPIRED}`),
+      release: database.prepare('UPDATE tasks SET worker = NULL, epoch = epoch + 1 WHERE number = :task'),
+      nextRound: database.prepare('UPDATE tasks SET round = round + 1 WHERE number = :task'),
+      resetLosses: database.prepare('UPDATE tasks SET losses = 0 WHERE number = :task'),
+      releaseAll: database.prepare('UPDATE tasks SET worker = NULL, epoch = epoch + 1 WHERE worker = :worker'),
+      isExhausted: database.prepare('SELECT 1 FROM tasks WHERE number = :task AND losses >= :maxLosses'),
+      releaseLost: database.prepare(
         'UPDATE tasks SET worker = NULL, epoch = epoch + 1, losses = losses + 1 WHERE number = :task',
       ),
-      lostOften: database.prepare('SELECT number FROM tasks WHERE worker = :worker AND losses >= :maxLosses'),
-      loseAll: database.prepare(
+      exhaustedOf: database.prepare('SELECT number FROM tasks WHERE worker = :worker AND losses >= :maxLosses'),
+      releaseAllLost: database.prepare(
         'UPDATE tasks SET worker = NULL, epoch = epoch + 1, losses = losses + 1 WHERE worker = :worker',
       ),
     }))
   }
 
   /** The oldest tasks that are ready, at most so many. `tools` are names as JSON. */
-  ready(tools: Iterable<string>, most: number): Row[] {
+  ready(tools: Iterable<string>, limit: number): SqliteRow[] {
     const { audience, now } = this.#store
-    const rows = Array.from(tools, (tool) => this.#statements.ready.all(audience, tool, now(), most)).flat()
-    return rows.toSorted((one, other) => Number(one['number']) - Number(other['number'])).slice(0, most)
+    const rows = Array.from(tools, (tool) => this.#statements.ready.all(audience, tool, now(), limit)).flat()
+    return rows.toSorted((one, other) => Number(one['number']) - Number(other['number'])).slice(0, limit)
   }
 
   /** Whether there is something to take; costs no lock. */
@@ -59,11 +59,11 @@ export class LeaseRows {
     return withStoreErrors(() => this.ready(tools, 1)).length > 0
   }
 
-  take({ task, worker, epoch }: LeaseKey): void {
-    this.#statements.take.run(worker, epoch, task)
+  assign({ task, worker, epoch }: SqliteLeaseKey): void {
+    this.#statements.assign.run(worker, epoch, task)
   }
 
-  isHeld({ task, worker, epoch }: LeaseKey): boolean {
+  isHeld({ task, worker, epoch }: SqliteLeaseKey): boolean {
     return this.#statements.isHeld.get(task, worker, epoch, this.#store.now()) !== undefined
   }
 
@@ -77,39 +77,39 @@ export class LeaseRows {
     return this.#statements.state.get(task, this.#store.now())?.['status']
   }
 
-  leave(task: number): void {
-    this.#statements.leave.run({ task })
+  release(task: number): void {
+    this.#statements.release.run({ task })
   }
 
   countRound(task: number): void {
-    this.#statements.goOn.run({ task })
+    this.#statements.nextRound.run({ task })
   }
 
   /** It got further, so the workers that it has lost so far are forgotten. */
-  progressed(task: number): void {
-    this.#statements.progress.run({ task })
+  resetLosses(task: number): void {
+    this.#statements.resetLosses.run({ task })
   }
 
   /** Whether this task has lost as many workers as it may. */
-  isWorn(task: number): boolean {
-    return this.#statements.isWorn.get({ task, maxLosses: this.#store.settings.maxLosses }) !== undefined
+  isExhausted(task: number): boolean {
+    return this.#statements.isExhausted.get({ task, maxLosses: this.#store.settings.maxLosses }) !== undefined
   }
 
-  lose(task: number): void {
-    this.#statements.lose.run({ task })
+  releaseLost(task: number): void {
+    this.#statements.releaseLost.run({ task })
   }
 
-  leaveAll(worker: string): void {
-    this.#statements.leaveAll.run({ worker })
+  releaseAll(worker: string): void {
+    this.#statements.releaseAll.run({ worker })
   }
 
   /** The tasks of this worker that have lost too many workers with it. */
-  lostOften(worker: string): number[] {
+  exhaustedOf(worker: string): number[] {
     const { maxLosses } = this.#store.settings
-    return this.#statements.lostOften.all({ worker, maxLosses }).map(({ number }) => Number(number))
+    return this.#statements.exhaustedOf.all({ worker, maxLosses }).map(({ number }) => Number(number))
   }
 
-  loseAll(worker: string): void {
-    this.#statements.loseAll.run({ worker })
+  releaseAllLost(worker: string): void {
+    this.#statements.releaseAllLost.run({ worker })
   }
 }

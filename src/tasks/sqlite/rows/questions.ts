@@ -8,14 +8,14 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, readObject, readString } from '../../entry.ts'
 import type { Answers, NewQuestion } from '../../engine.ts'
-import { type AskRow, MOST_TIMES_ALONE, nextWireKey } from '../../journalRows.ts'
-import { type Row, type Store, textOrNull } from '../store.ts'
+import { type QuestionRow, MAX_AUTOMATIC_REPEATS, nextWireKey } from '../../journalRows.ts'
+import { type SqliteRow, type SqliteTaskStore, textOrNull } from '../store.ts'
 
-export class AskRows {
-  readonly #store: Store
+export class QuestionRows {
+  readonly #store: SqliteTaskStore
   readonly #statements
 
-  constructor(store: Store) {
+  constructor(store: SqliteTaskStore) {
     this.#store = store
     const { database } = store
     this.#statements = withStoreErrors(() => ({
@@ -43,7 +43,7 @@ export class AskRows {
   }
 
   /** Everything that was asked, the oldest first. */
-  ofTask(task: number): AskRow[] {
+  ofTask(task: number): QuestionRow[] {
     return this.#statements.ofTask.all(task).map((row) => ({
       key: readString(row['key']),
       question: row['question'] === null ? undefined : readString(row['question']),
@@ -53,20 +53,20 @@ export class AskRows {
   }
 
   /** The questions as they will be kept, if they fit. */
-  prepare(questions: readonly NewQuestion[]): readonly PreparedAsk[] {
+  prepare(questions: readonly NewQuestion[]): readonly PreparedQuestion[] {
     return questions.map(({ key, request, question, times }) => {
       return { key, question, times, request: entryText('A question', request, this.#store.settings.maxEntryBytes) }
     })
   }
 
-  ask(task: number, asks: readonly PreparedAsk[]): void {
+  ask(task: number, asks: readonly PreparedQuestion[]): void {
     for (const { key, question, times, request } of asks) {
       this.#add(task, { key: JSON.stringify(key), question: textOrNull(question), times, request })
     }
   }
 
   /** Rows of what was answered before there was a task. */
-  addAnswered(task: number, { key, question, times }: AskRow, response: string): void {
+  addAnswered(task: number, { key, question, times }: QuestionRow, response: string): void {
     const text = JSON.stringify(key)
     const row = { task, wireKey: text, key: text, question: textOrNull(question), times }
     this.#statements.add.run({ ...row, state: 'answered', request: null, response })
@@ -84,12 +84,12 @@ export class AskRows {
     if (answered.length + unanswered.length === 0) return undefined
     for (const { wireKey, response } of answered) this.#settle(task, wireKey, 'answered', response)
     for (const { wireKey } of unanswered) this.#settle(task, wireKey, 'refused', null)
-    const askedAgain = unanswered.filter(({ row }) => Number(row['times']) < MOST_TIMES_ALONE)
+    const askedAgain = unanswered.filter(({ row }) => Number(row['times']) < MAX_AUTOMATIC_REPEATS)
     for (const { row } of askedAgain) {
       const { key, question, times, request } = row
       this.#add(task, {
         key: String(key),
-        question: textIn(question),
+        question: textOf(question),
         times: Number(times) + 1,
         request: String(request),
       })
@@ -117,13 +117,13 @@ export class AskRows {
 }
 
 /** A question whose request is known to fit. */
-export type PreparedAsk = Omit<NewQuestion, 'request'> & { readonly request: string }
+export type PreparedQuestion = Omit<NewQuestion, 'request'> & { readonly request: string }
 
-function requestOf(row: Row): InputRequest {
+function requestOf(row: SqliteRow): InputRequest {
   // Only `prepare` writes requests, and it was given one.
   return readObject(row['request']) as unknown as InputRequest
 }
 
-function textIn(value: Row[string] | undefined): string | null {
+function textOf(value: SqliteRow[string] | undefined): string | null {
   return typeof value === 'string' ? value : null
 }

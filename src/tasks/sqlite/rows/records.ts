@@ -5,8 +5,8 @@ import { withStoreErrors } from '../../../state/stores/index.ts'
 import { readEntry, readObject, readString, unreadable } from '../../entry.ts'
 import { PAGE_BYTES, type Page, type TaskFailure, type TaskRecord } from '../../engine.ts'
 import { cursorUnknown } from '../../errors.ts'
-import type { AskRows } from './questions.ts'
-import { ALIVE, type Row, type Store } from '../store.ts'
+import type { QuestionRows } from './questions.ts'
+import { NOT_EXPIRED, type SqliteRow, type SqliteTaskStore } from '../store.ts'
 
 // No task has this number, and looking for its questions costs the same as for any other's.
 const NO_TASK = 0
@@ -14,22 +14,24 @@ const NO_TASK = 0
 const STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
 const COLUMNS = 'number, id, tool, status, message, created_at, updated_at, expires_at, outcome'
 
-export class TaskRows {
-  readonly #store: Store
-  readonly #asks: AskRows
+export class RecordRows {
+  readonly #store: SqliteTaskStore
+  readonly #questions: QuestionRows
   readonly #statements
 
-  constructor(store: Store, asks: AskRows) {
+  constructor(store: SqliteTaskStore, questionRows: QuestionRows) {
     this.#store = store
-    this.#asks = asks
+    this.#questions = questionRows
     const { database } = store
     this.#statements = withStoreErrors(() => ({
-      find: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND id = ? AND owner = ? AND ${ALIVE}`),
+      find: database.prepare(
+        `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND id = ? AND owner = ? AND ${NOT_EXPIRED}`,
+      ),
       get: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE number = ?`),
       // Also one whose time is over: a list goes on from there as long as its row is left.
       place: database.prepare('SELECT number FROM tasks WHERE audience = ? AND id = ? AND owner = ?'),
       list: database.prepare(
-        `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND owner = ? AND number < ? AND ${ALIVE}
+        `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND owner = ? AND number < ? AND ${NOT_EXPIRED}
          ORDER BY number DESC LIMIT ?`,
       ),
     }))
@@ -38,7 +40,7 @@ export class TaskRows {
   /** Runs the same statements whoever asks for whatever. */
   read(id: string, owner: string): TaskRecord | undefined {
     const row = this.#row(id, owner)
-    const questions = withStoreErrors(() => this.#asks.open(Number(row?.['number'] ?? NO_TASK)))
+    const questions = withStoreErrors(() => this.#questions.open(Number(row?.['number'] ?? NO_TASK)))
     return row && recordOf(row, questions)
   }
 
@@ -46,7 +48,7 @@ export class TaskRows {
   get(task: number): TaskRecord {
     const row = this.#statements.get.get(task)
     if (row === undefined) throw unreadable()
-    return recordOf(row, this.#asks.open(task))
+    return recordOf(row, this.#questions.open(task))
   }
 
   numberOf(id: string, owner: string): number | undefined {
@@ -56,20 +58,20 @@ export class TaskRows {
 
   list(owner: string, after: string | undefined, limit: number): Page {
     const { audience, now } = this.#store
-    const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#placeOf(after, owner)
+    const before = after === undefined ? Number.MAX_SAFE_INTEGER : this.#positionOf(after, owner)
     const { list } = this.#statements
     const { rows, isLast } = withStoreErrors(() =>
-      fitting(list.iterate(audience, JSON.stringify(owner), before, now(), limit + 1), limit),
+      fillPage(list.iterate(audience, JSON.stringify(owner), before, now(), limit + 1), limit),
     )
-    return { tasks: rows.flatMap((row) => this.#listed(row)), next: isLast ? undefined : lastId(rows) }
+    return { tasks: rows.flatMap((row) => this.#recordOrNone(row)), next: isLast ? undefined : lastId(rows) }
   }
 
-  #row(id: string, owner: string): Row | undefined {
+  #row(id: string, owner: string): SqliteRow | undefined {
     const { audience, now } = this.#store
     return withStoreErrors(() => this.#statements.find.get(audience, JSON.stringify(id), JSON.stringify(owner), now()))
   }
 
-  #placeOf(id: string, owner: string): number {
+  #positionOf(id: string, owner: string): number {
     const { audience } = this.#store
     const row = withStoreErrors(() => this.#statements.place.get(audience, JSON.stringify(id), JSON.stringify(owner)))
     if (row === undefined) throw cursorUnknown()
@@ -77,12 +79,12 @@ export class TaskRows {
   }
 
   /** A task that cannot be read is left out of a list, so that the others can be seen. */
-  #listed(row: Row): TaskRecord[] {
+  #recordOrNone(row: SqliteRow): TaskRecord[] {
     try {
       return [
         recordOf(
           row,
-          withStoreErrors(() => this.#asks.open(Number(row['number']))),
+          withStoreErrors(() => this.#questions.open(Number(row['number']))),
         ),
       ]
     } catch (error) {
@@ -94,8 +96,8 @@ export class TaskRows {
 }
 
 /** The first rows, as many as a page holds. */
-function fitting(found: Iterable<Row>, limit: number): { rows: Row[]; isLast: boolean } {
-  const rows: Row[] = []
+function fillPage(found: Iterable<SqliteRow>, limit: number): { rows: SqliteRow[]; isLast: boolean } {
+  const rows: SqliteRow[] = []
   let size = 0
   for (const row of found) {
     if (rows.length === limit || size > PAGE_BYTES) return { rows, isLast: false }
@@ -106,7 +108,7 @@ function fitting(found: Iterable<Row>, limit: number): { rows: Row[]; isLast: bo
 }
 
 /** Where the next page goes on, also when that task cannot be read. */
-function lastId(rows: readonly Row[]): string | undefined {
+function lastId(rows: readonly SqliteRow[]): string | undefined {
   return rows.map(({ id }) => idIn(id)).findLast((id) => id !== undefined)
 }
 
@@ -118,7 +120,7 @@ function idIn(text: unknown): string | undefined {
   }
 }
 
-function recordOf(row: Row, questions: TaskRecord['questions']): TaskRecord {
+function recordOf(row: SqliteRow, questions: TaskRecord['questions']): TaskRecord {
   const { message, outcome, created_at: createdAt, expires_at: expiresAt } = row
   const status = STATUSES.find((known) => known === row['status'])
   if (status === undefined) throw unreadable()

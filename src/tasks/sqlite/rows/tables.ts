@@ -1,35 +1,35 @@
 /** All that can be read and written in the file of one engine. */
-import { AskRows } from './questions.ts'
+import { QuestionRows } from './questions.ts'
 import { CallRows, StepRows } from './journal.ts'
-import { Changes } from './changes.ts'
+import { ChangeRows } from './changes.ts'
 import { LeaseRows } from './leases.ts'
-import { NewTasks } from './create.ts'
-import type { Store } from '../store.ts'
-import { TaskRows } from './records.ts'
+import { NewTaskRows } from './create.ts'
+import type { SqliteTaskStore } from '../store.ts'
+import { RecordRows } from './records.ts'
 import { Transitions } from './transitions.ts'
 import { WorkerRows } from './workers.ts'
 
 export class Tables {
-  readonly store: Store
-  readonly asks: AskRows
+  readonly store: SqliteTaskStore
+  readonly questions: QuestionRows
   readonly calls: CallRows
   readonly steps: StepRows
-  readonly changes: Changes
-  readonly tasks: TaskRows
-  readonly newTasks: NewTasks
+  readonly changes: ChangeRows
+  readonly records: RecordRows
+  readonly newTasks: NewTaskRows
   readonly transitions: Transitions
   readonly leases: LeaseRows
   readonly workers: WorkerRows
 
-  constructor(store: Store) {
+  constructor(store: SqliteTaskStore) {
     this.store = store
-    this.asks = new AskRows(store)
+    this.questions = new QuestionRows(store)
     this.calls = new CallRows(store)
     this.steps = new StepRows(store)
-    this.changes = new Changes(store)
-    this.tasks = new TaskRows(store, this.asks)
-    this.newTasks = new NewTasks(store, this)
-    this.transitions = new Transitions(store, this.asks, this.changes)
+    this.changes = new ChangeRows(store)
+    this.records = new RecordRows(store, this.questions)
+    this.newTasks = new NewTaskRows(store, this)
+    this.transitions = new Transitions(store, this.questions, this.changes)
     this.leases = new LeaseRows(store)
     this.workers = new WorkerRows(store)
   }

@@ -1,11 +1,11 @@
 /** Who is at work, and the beat by which the others see that it lives. */
 import { withStoreErrors } from '../../../state/stores/index.ts'
-import type { ProcessMark } from '../processIdentity.ts'
-import type { Store } from '../store.ts'
+import type { ProcessIdentity } from '../processIdentity.ts'
+import type { SqliteTaskStore } from '../store.ts'
 
 export interface WorkerRow {
   readonly id: string
-  readonly process: ProcessMark
+  readonly process: ProcessIdentity
   /** How long this worker may be silent, as it has itself promised. */
   readonly leaseMs: number
   readonly beat: number
@@ -14,7 +14,7 @@ export interface WorkerRow {
 export class WorkerRows {
   readonly #statements
 
-  constructor({ database }: Store) {
+  constructor({ database }: SqliteTaskStore) {
     this.#statements = withStoreErrors(() => ({
       all: database.prepare('SELECT id, machine, pid, started, lease_ms, beat FROM workers'),
       add: database.prepare(
