@@ -11,7 +11,7 @@ import { createLayer, type LayerContext, type LayerHandlers } from '../layer/lay
 import { childLines, echoLines } from './lines.ts'
 import { declaringEcho } from './states.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
-import { cancelledId, isAnswer, isRequest, metaIn, paramsOf } from '../layer/message.ts'
+import { cancelledId, isResponse, isRequest, metaIn, paramsOf } from '../layer/message.ts'
 
 export function echo(): Layer {
   const onLines = { start: childLines(echoLines) }
@@ -32,7 +32,7 @@ class EchoInMeta implements LayerHandlers {
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
-    return this.#ends.send(isAnswer(message) ? this.#withState(message) : declare(message), options)
+    return this.#ends.send(isResponse(message) ? this.#withState(message) : declare(message), options)
   }
 
   receive(message: WireMessage, extra: unknown): void {

@@ -1,19 +1,19 @@
-/** Saying more to servers than the client itself says: in a legacy `initialize`, or in the envelope of each request. */
+/** Adds capabilities to those that the client declares: in a legacy `initialize`, or in the envelope of each request. */
 import { type Era, isObject, type Json, META } from '../../protocol/index.ts'
 import type { WireMessage } from './transport.ts'
 import { metaIn, paramsOf, withParams } from './message.ts'
 
-/** Adds to the capabilities of a message that declares any. Others are given back as they are. */
+/** Adds to the capabilities in a message. A message that declares none is given back unchanged. */
 export type Declare = (message: WireMessage) => WireMessage
 
 export function declaring(add: (capabilities: Json, era: Era) => Json): Declare {
-  // Clients declare the same object with each request.
-  const known = new WeakMap<object, Json>()
-  const inEnvelope = (capabilities: Json): Json => {
-    const before = known.get(capabilities)
-    if (before !== undefined) return before
+  // Clients put the same object into each request, so the sum is computed once.
+  const cache = new WeakMap<object, Json>()
+  const addedTo = (capabilities: Json): Json => {
+    const cached = cache.get(capabilities)
+    if (cached !== undefined) return cached
     const added = add(capabilities, 'modern')
-    known.set(capabilities, added)
+    cache.set(capabilities, added)
     return added
   }
   return (message) => {
@@ -26,13 +26,13 @@ export function declaring(add: (capabilities: Json, era: Era) => Json): Declare 
     const meta = metaIn(params)
     const capabilities = meta[META.capabilities]
     if (!isObject(capabilities)) return message
-    const added = inEnvelope(capabilities)
+    const added = addedTo(capabilities)
     if (added === capabilities) return message
     return { ...message, params: { ...params, _meta: { ...meta, [META.capabilities]: added } } }
   }
 }
 
-/** A capability area with more in it. */
+/** Capabilities with `details` added to those of one area. */
 export function extended(capabilities: Json, area: string, details: Json): Json {
   const declared = capabilities[area]
   return { ...capabilities, [area]: { ...(isObject(declared) && declared), ...details } }

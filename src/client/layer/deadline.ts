@@ -15,7 +15,7 @@ import {
   envelopeIn,
   errorMessage,
   idKey,
-  isAnswer,
+  isResponse,
   isRequest,
   isRequestId,
   metaIn,
@@ -69,14 +69,14 @@ class Deadline implements LayerHandlers {
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(message, options)
-    if (isAnswer(message) && this.#asked.delete(idKey(message.id))) this.#beginAgain()
+    if (isResponse(message) && this.#asked.delete(idKey(message.id))) this.#beginAgain()
     const cancelled = cancelledId(message)
     if (cancelled !== undefined) this.#forget(cancelled)
     return this.#ends.send(message, options)
   }
 
   receive(message: WireMessage, extra: unknown): void {
-    if (isAnswer(message)) this.#forget(message.id)
+    if (isResponse(message)) this.#forget(message.id)
     else if (isRequest(message)) this.#heard(message)
     else if (message.method === 'notifications/progress') this.#progressed(paramsOf(message)['progressToken'])
     else this.#tookBack(cancelledId(message))

@@ -1,46 +1,47 @@
-/** Leaving properly: messages that nobody waits for are still sent, and a session of the older era is ended. */
+/** Flush on close: notifications and responses that are being sent still go out, and a session is ended on the server. */
 import { createLayer } from './layer.ts'
 import type { Layer } from './transport.ts'
 import { isRequest } from './message.ts'
 
-const PATIENCE_MS = 1_000
+/** How long each of the two may take. */
+const LIMIT_MS = 1_000
 
 export interface FlushOnClose {
-  /** Sees what is on its way. The innermost layer, and below each that sends by itself. */
+  /** Sees what is being sent. The innermost layer, and one more below each layer that sends messages of its own. */
   readonly layer: Layer
-  /** Comes back when it has arrived, or after a second. */
+  /** Resolves when everything was sent and the session is ended, or when the time for that is over. */
   flush(): Promise<void>
-  /** Whether it is being said, or was. */
+  /** Whether `flush` was called. */
   isClosing(): boolean
 }
 
 export function flushOnClose(endSession: () => Promise<void>): FlushOnClose {
-  const underWay = new Set<Promise<void>>()
-  let isSaid = false
+  const pending = new Set<Promise<void>>()
+  let isClosing = false
   return {
-    isClosing: () => isSaid,
+    isClosing: () => isClosing,
     layer: (transport) =>
-      createLayer(transport, (ends) => ({
-        // A request is under way until its answer comes, which may be never. To cancel a task is one that has to go.
+      createLayer(transport, (context) => ({
         send(message, options) {
-          const sending = ends.send(message, options)
+          const sending = context.send(message, options)
+          // Over HTTP sending a request ends with its answer, which may never come. Only `tasks/cancel` is waited for.
           if (isRequest(message) && message.method !== 'tasks/cancel') return sending
-          underWay.add(sending)
-          return sending.finally(() => underWay.delete(sending))
+          pending.add(sending)
+          return sending.finally(() => pending.delete(sending))
         },
       })),
     async flush() {
-      isSaid = true
-      await withinPatience(Promise.allSettled(underWay))
-      await withinPatience(endSession().catch(() => undefined))
+      isClosing = true
+      await withinLimit(Promise.allSettled(pending))
+      await withinLimit(endSession().catch(() => undefined))
     },
   }
 }
 
-async function withinPatience(work: Promise<unknown>): Promise<void> {
+async function withinLimit(work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const limit = new Promise((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS)
+    timer = setTimeout(resolve, LIMIT_MS)
   })
   await Promise.race([work, limit])
   clearTimeout(timer)

@@ -1,70 +1,70 @@
 import type { RequestId } from '../../protocol/index.ts'
 
-/** One that waits to be heard of. */
+/** Something that has an idle timeout. */
 export interface Idling {
-  /** When it was last heard of. */
+  /** When something last happened to it, by `performance.now()`. */
   activeAt: number
 }
 
 /**
- * Those that wait, by key. Each that nothing was heard of for so long is told of; whoever is told ends it, or has it
- * begin again. One timer for all: most are answered long before.
+ * Idle timeouts of many items with one timer. An item that was not active for `timeoutMs` is given to `onIdle`, which
+ * ends it or sets its `activeAt`. One timer is enough, because most items end long before their timeout.
  */
-export class IdleTimers<One extends Idling> {
-  readonly #patienceMs: number
-  readonly #onSilent: (one: One) => void
-  readonly #waiting = new Map<RequestId, One>()
+export class IdleTimers<Item extends Idling> {
+  readonly #timeoutMs: number
+  readonly #onIdle: (item: Item) => void
+  readonly #items = new Map<RequestId, Item>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(patienceMs: number, onSilent: (one: One) => void) {
-    this.#patienceMs = patienceMs
-    this.#onSilent = onSilent
+  constructor(timeoutMs: number, onIdle: (item: Item) => void) {
+    this.#timeoutMs = timeoutMs
+    this.#onIdle = onIdle
   }
 
-  get all(): Iterable<One> {
-    return this.#waiting.values()
+  get all(): Iterable<Item> {
+    return this.#items.values()
   }
 
-  /** It is heard of now, as it begins. */
-  begin(key: RequestId, one: One): void {
-    this.#waiting.set(key, one)
-    if (this.#timer === undefined) this.#wakeIn(this.#patienceMs)
-    else if (this.#waiting.size === 1) this.#timer.ref()
+  /** Adds an item whose `activeAt` is now. */
+  begin(key: RequestId, item: Item): void {
+    this.#items.set(key, item)
+    if (this.#timer === undefined) this.#schedule(this.#timeoutMs)
+    else if (this.#items.size === 1) this.#timer.ref()
   }
 
-  /** Whether it was waiting. */
+  /** Removes an item. True if there was one. */
   end(key: RequestId): boolean {
-    const wasWaiting = this.#waiting.delete(key)
-    // The next one finds the timer running. Until then it keeps no process alive.
-    if (this.#waiting.size === 0) this.#timer?.unref()
-    return wasWaiting
+    const existed = this.#items.delete(key)
+    // The timer goes on for the next item. Without items it must not keep the process alive.
+    if (this.#items.size === 0) this.#timer?.unref()
+    return existed
   }
 
   endAll(): void {
-    this.#waiting.clear()
+    this.#items.clear()
     this.#timer?.unref()
   }
 
-  #wakeIn(ms: number): void {
-    this.#timer = setTimeout(() => this.#look(), ms)
+  #schedule(ms: number): void {
+    this.#timer = setTimeout(() => this.#check(), ms)
   }
 
-  #look(): void {
+  #check(): void {
     try {
-      for (const one of this.#waiting.values()) if (this.#leftMs(one) <= 0) this.#onSilent(one)
+      for (const item of this.#items.values()) if (this.#leftMs(item) <= 0) this.#onIdle(item)
     } finally {
       this.#timer = undefined
-      if (this.#waiting.size > 0) this.#wakeIn(this.#nextMs())
+      if (this.#items.size > 0) this.#schedule(this.#nextMs())
     }
   }
 
   #nextMs(): number {
-    let nextMs = this.#patienceMs
-    for (const one of this.#waiting.values()) nextMs = Math.min(nextMs, this.#leftMs(one))
+    let nextMs = this.#timeoutMs
+    for (const item of this.#items.values()) nextMs = Math.min(nextMs, this.#leftMs(item))
     return Math.ceil(nextMs)
   }
 
-  #leftMs({ activeAt }: One): number {
-    return activeAt + this.#patienceMs - performance.now()
+  #leftMs({ activeAt }: Item): number {
+    return activeAt + this.#timeoutMs - performance.now()
   }
 }

@@ -1,56 +1,75 @@
 /**
- * The one way a layer is made: a transport around a transport. The outer one is the inner one in everything but what
- * the layer does with messages: session id, protocol version, pid, stderr, private fields and class stay what they are,
- * because every other member is the inner one's own.
+ * Layers: transports that wrap a transport. The outer transport differs from the inner one only in how it handles
+ * messages. Session id, protocol version, pid, stderr, private fields and class are those of the inner one, because a
+ * proxy passes every other member on to it.
  *
- * Messages pass from layer to layer by plain calls; a proxy stands only where somebody else reads or sets a member.
+ * Messages go from layer to layer by plain method calls. The proxy is used only where other code, such as the SDK's
+ * client, reads or sets a member.
  */
 import type { Layer, SendOptions, Transport, WireMessage } from './transport.ts'
 
-/** The two ends of a layer. */
+/** What a layer can do with its two neighbours. */
 export interface LayerContext {
-  /** Sends on, towards the server. */
+  /** Sends a message to the next layer towards the server. */
   send(message: WireMessage, options?: SendOptions): Promise<void>
-  /** Hands on, towards the client. */
+  /** Delivers a message to the next layer towards the client. */
   deliver(message: WireMessage, extra?: unknown): void
-  /** Tells the host what is the answer to no request. */
+  /** Gives the client's `onerror` an error that is not the answer to a request. */
   report(error: Error): void
 }
 
-/** What a layer does; what it leaves out passes untouched. */
+/** What a layer does with messages. Whatever has no handler passes unchanged. */
 export interface LayerHandlers {
   send?(message: WireMessage, options: SendOptions | undefined): Promise<void>
   receive?(message: WireMessage, extra: unknown): void
-  /** Before the inner transport starts, and around it. */
+  /** Replaces `start`, and has to call `inner`. */
   start?(inner: () => Promise<void>): Promise<void>
   setProtocolVersion?(version: string, inner: (version: string) => void): void
-  /** The connection is over: nothing more comes or goes. `isLost` where it was not ended from this side. */
+  /** The connection was closed. `isLost` is true where the client did not close it. May be called twice. */
   closed?(isLost: boolean): void
 }
 
-export function createLayer<T extends object>(inner: T, open: (ends: LayerContext) => LayerHandlers): T {
-  const shell = new LayeredTransport(inner as T & Transport, open)
+/** Wraps one layer around a transport. The result has the type of `inner`. */
+export function createLayer<T extends object>(inner: T, open: (context: LayerContext) => LayerHandlers): T {
+  const layered = new LayeredTransport(inner as T & Transport, open)
   const outer = new Proxy(inner, {
-    get: (_, member) => shell.read(member),
-    set: (_, member, value: unknown) => shell.write(member, value),
+    get: (_, member) => layered.read(member),
+    set: (_, member, value: unknown) => layered.write(member, value),
   })
-  shells.set(outer, shell)
+  layeredTransports.set(outer, layered)
   return outer
 }
 
-/** The transport that all layers of a connection are around; the given one where it has no layers. */
-export function innermost(transport: object): object {
-  return shells.get(transport)?.core.transport ?? transport
+/**
+ * Makes one layer of several, the outermost first: `compose(a, b)(transport)` is `a(b(transport))`.
+ *
+ * The order that makes sense, from the client to the server, and why:
+ *
+ *     rounds   sends requests of its own, so every other layer must see them
+ *     tasks    the same, for calls that become tasks
+ *     scope    judges the server's requests by the client's requests that are really under way
+ *     jar      adds state to each of these requests, and takes it from each result, interim results included
+ *     deadline sees each message when it is really sent and received; above it a result may still wait for the jar
+ *     modern   writes requests in the stateless form; above it everything looks like a session
+ *     echo     works on the bytes: around `fetch`, on the lines of a process, or, as the last layer, in `_meta`
+ */
+export function compose(...layers: readonly Layer[]): Layer {
+  return (transport) => layers.reduceRight((inner, layer) => layer(inner), transport)
 }
 
-/** What is inside each transport made here. */
-const shells = new WeakMap<object, LayeredTransport>()
+/** The transport under all layers of a connection; the given one where it has no layers. */
+export function innermost(transport: object): object {
+  return layeredTransports.get(transport)?.base.transport ?? transport
+}
+
+/** The layer behind each proxy made here. A layer around such a proxy calls that layer, and not the proxy. */
+const layeredTransports = new WeakMap<object, LayeredTransport>()
 
 type MemberKey = string | symbol
-type Handlers = Pick<Transport, 'onmessage' | 'onclose' | 'onerror'>
+type Callbacks = Pick<Transport, 'onmessage' | 'onclose' | 'onerror'>
 
-/** What layers may have in place of the transport's own; all its other members are reached without a look at layers. */
-const OURS: ReadonlySet<MemberKey> = new Set([
+/** The members that a layer may replace. All others are read directly from the base transport. */
+const REPLACEABLE: ReadonlySet<MemberKey> = new Set([
   'send',
   'start',
   'close',
@@ -62,17 +81,18 @@ const OURS: ReadonlySet<MemberKey> = new Set([
 
 /** A transport as the layer around it uses it. */
 interface InnerTransport {
-  readonly core: BaseTransport
+  readonly base: BaseTransport
   readonly send: Transport['send']
   read(member: MemberKey): unknown
   write(member: MemberKey, value: unknown): boolean
 }
 
-/** The transport that all layers are around. */
+/** The transport under all layers. */
 class BaseTransport implements InnerTransport {
-  readonly core = this
+  readonly base = this
   readonly transport: Transport
-  // Private fields are reachable only through the transport itself; one function for each method keeps identities.
+  // A method must run on the transport itself to reach its private fields. Each method is bound once, so that reading
+  // it twice gives the same function.
   readonly #bound = new WeakMap<object, unknown>()
   readonly #original = new WeakMap<object, unknown>()
 
@@ -80,18 +100,18 @@ class BaseTransport implements InnerTransport {
     this.transport = transport
   }
 
-  /** Whatever a transport does when it fails: for layers that is a promise. */
+  /** Gives layers a promise in any case, also where the transport throws or gives none. */
   send(message: WireMessage, options?: SendOptions): Promise<void> {
     try {
       return Promise.resolve(this.transport.send(message, options))
     } catch (error) {
-      return failed(error)
+      return rejected(error)
     }
   }
 
   read(member: MemberKey): unknown {
     const value: unknown = Reflect.get(this.transport, member, this.transport)
-    if (typeof value !== 'function' || member === 'constructor' || isHandler(member)) return value
+    if (typeof value !== 'function' || member === 'constructor' || isCallback(member)) return value
     if (!this.#bound.has(value)) {
       const method: unknown = value.bind(this.transport)
       this.#bound.set(value, method)
@@ -106,114 +126,99 @@ class BaseTransport implements InnerTransport {
   }
 }
 
-async function failed(error: unknown): Promise<never> {
+async function rejected(error: unknown): Promise<never> {
   throw error
 }
 
 /** A transport with one layer around it. */
 class LayeredTransport implements InnerTransport {
-  readonly core: BaseTransport
+  readonly base: BaseTransport
   send: Transport['send']
-  readonly #inside: InnerTransport
-  /** The methods that the layer has in place of the inner transport's. */
-  readonly #own: ReadonlySet<MemberKey>
-  /** These, and what the client has put here: its handlers, and methods it replaced. */
-  readonly #seen: Map<MemberKey, unknown>
-  readonly #handlers: Handlers = {}
-  /** What stands in the way to these. It is put in only while there are any: transports keep early messages for them. */
-  readonly #ours: Handlers
+  readonly #inner: InnerTransport
+  /** The names of the methods that the layer replaces. */
+  readonly #replaced: ReadonlySet<MemberKey>
+  /** What is read here: these methods, the client's callbacks, and whatever the client put in place of a method. */
+  readonly #members: Map<MemberKey, unknown>
+  /** The client's callbacks. */
+  readonly #callbacks: Callbacks = {}
+  /** The layer's callbacks. They are set on the inner transport only while the client has set its own. */
+  readonly #own: Callbacks
 
-  constructor(inner: Transport, open: (ends: LayerContext) => LayerHandlers) {
-    const inside = shells.get(inner) ?? new BaseTransport(inner)
-    const ends: LayerContext = {
-      send: (message, options) => inside.send(message, options),
-      deliver: (message, extra) => this.#handlers.onmessage?.(message, extra),
-      report: (error) => this.#handlers.onerror?.(error),
+  constructor(inner: Transport, open: (context: LayerContext) => LayerHandlers) {
+    const next = layeredTransports.get(inner) ?? new BaseTransport(inner)
+    const context: LayerContext = {
+      send: (message, options) => next.send(message, options),
+      deliver: (message, extra) => this.#callbacks.onmessage?.(message, extra),
+      report: (error) => this.#callbacks.onerror?.(error),
     }
-    const passage = open(ends)
-    const own = ownMethods(inner, ends, passage)
-    this.core = inside.core
-    this.send = own.send ?? ends.send
-    this.#inside = inside
-    this.#own = new Set(Object.keys(own))
-    this.#seen = new Map(Object.entries(own))
-    this.#ours = handlersFor(passage, this.#handlers)
+    const handlers = open(context)
+    const methods = methodsOf(inner, context, handlers)
+    this.base = next.base
+    this.send = methods.send ?? context.send
+    this.#inner = next
+    this.#replaced = new Set(Object.keys(methods))
+    this.#members = new Map(Object.entries(methods))
+    this.#own = callbacksOf(handlers, this.#callbacks)
   }
 
   read(member: MemberKey): unknown {
-    if (!OURS.has(member)) return this.core.read(member)
-    const value = this.#seen.get(member)
-    return value !== undefined || this.#seen.has(member) ? value : this.#inside.read(member)
+    if (!REPLACEABLE.has(member)) return this.base.read(member)
+    const value = this.#members.get(member)
+    return value !== undefined || this.#members.has(member) ? value : this.#inner.read(member)
   }
 
   write(member: MemberKey, value: unknown): boolean {
-    if (isHandler(member)) {
-      this.#seen.set(member, value)
-      const isThere = typeof value === 'function'
-      Reflect.set(this.#handlers, member, isThere ? value : undefined)
-      return this.#inside.write(member, isThere ? (this.#ours[member] ?? value) : undefined)
+    if (isCallback(member)) {
+      this.#members.set(member, value)
+      const isSet = typeof value === 'function'
+      Reflect.set(this.#callbacks, member, isSet ? value : undefined)
+      // Without a callback some transports keep early messages. So where the client has none, there is none below.
+      return this.#inner.write(member, isSet ? (this.#own[member] ?? value) : undefined)
     }
-    if (!this.#own.has(member)) return this.#inside.write(member, value)
-    this.#seen.set(member, value)
+    if (!this.#replaced.has(member)) return this.#inner.write(member, value)
+    this.#members.set(member, value)
     if (member === 'send') this.send = value as Transport['send']
     return true
   }
 }
 
-function isHandler(member: MemberKey): member is keyof Handlers {
+function isCallback(member: MemberKey): member is keyof Callbacks {
   return member === 'onmessage' || member === 'onclose' || member === 'onerror'
 }
 
-function ownMethods(transport: Transport, ends: LayerContext, passage: LayerHandlers): Partial<Transport> {
-  const { send, start, setProtocolVersion, closed } = passage
+/** The methods that handlers put in place of the transport's. */
+function methodsOf(transport: Transport, context: LayerContext, handlers: LayerHandlers): Partial<Transport> {
+  const { send, start, setProtocolVersion, closed } = handlers
   const methods: Partial<Transport> = {}
   if (send !== undefined) {
-    // Several messages at once are no part of the revisions that have layers; they pass.
+    // A batch passes unchanged: the revisions that layers are for have none.
     methods.send = (message, options) =>
-      Array.isArray(message) ? ends.send(message, options) : send.call(passage, message, options)
+      Array.isArray(message) ? context.send(message, options) : send.call(handlers, message, options)
   }
-  if (start !== undefined) methods.start = () => start.call(passage, () => transport.start())
+  if (start !== undefined) methods.start = () => start.call(handlers, () => transport.start())
   if (setProtocolVersion !== undefined && transport.setProtocolVersion !== undefined) {
     const inner = (version: string): void => transport.setProtocolVersion?.(version)
-    methods.setProtocolVersion = (version) => setProtocolVersion.call(passage, version, inner)
+    methods.setProtocolVersion = (version) => setProtocolVersion.call(handlers, version, inner)
   }
   if (closed !== undefined) {
     methods.close = async () => {
-      closed.call(passage, false)
+      closed.call(handlers, false)
       await transport.close()
     }
   }
   return methods
 }
 
-/** Ours, which hand on to the client's. */
-function handlersFor(passage: LayerHandlers, handlers: Handlers): Handlers {
-  const { receive, closed } = passage
+/** The callbacks of handlers. `onclose` then calls the client's. */
+function callbacksOf(handlers: LayerHandlers, callbacks: Callbacks): Callbacks {
+  const { receive, closed } = handlers
   return {
-    ...(receive !== undefined && { onmessage: receive.bind(passage) }),
+    ...(receive !== undefined && { onmessage: receive.bind(handlers) }),
     ...(closed !== undefined && {
       onclose: () => {
-        closed.call(passage, true)
-        handlers.onclose?.()
+        closed.call(handlers, true)
+        callbacks.onclose?.()
       },
     }),
   }
-}
-
-/**
- * Layers in one, the outermost first: `compose(a, b)(transport)` is `a(b(transport))`.
- *
- * The order that makes sense, from the client to the wire, and why:
- *
- *     rounds   begins new requests, so every other layer must see them
- *     tasks    the same, for calls that go on as tasks
- *     scope    judges what the server asks by the requests that are really under way
- *     jar      sends state with each of these requests, and takes it from each result, interim ones too
- *     deadline sees each message when it really goes and comes; above it a result may still wait for its state
- *     modern   writes requests in the stateless form; above it everything looks like a session
- *     echo     belongs to the wire: around `fetch`, on the lines of a process, or, last of the layers, in `_meta`
- */
-
-export function compose(...layers: readonly Layer[]): Layer {
-  return (transport) => layers.reduceRight((inner, layer) => layer(inner), transport)
 }

@@ -1,36 +1,36 @@
-/** Reading and making messages as they pass through layers. */
+/** Reads and makes the messages that pass through layers. */
 import { isObject, type Json, META, type RequestId } from '../../protocol/index.ts'
 import { type ClientCode, registerCode } from '../errors.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
 
 export type WireRequest = WireMessage & { readonly id: RequestId; readonly method: string }
-export type WireAnswer = WireMessage & { readonly id: RequestId }
+export type WireResponse = WireMessage & { readonly id: RequestId }
 
 export function isRequest(message: WireMessage): message is WireRequest {
   return typeof message.method === 'string' && message.id !== undefined
 }
 
-export function isAnswer(message: WireMessage): message is WireAnswer {
+export function isResponse(message: WireMessage): message is WireResponse {
   return message.method === undefined && message.id !== undefined
 }
 
-const NOTHING: Json = Object.freeze({})
+const EMPTY: Json = Object.freeze({})
 
 export function paramsOf(message: WireMessage): Json {
   const params = message['params']
-  return isObject(params) ? params : NOTHING
+  return isObject(params) ? params : EMPTY
 }
 
 /** The `_meta` of parameters or of a result, empty where there is none. */
 export function metaIn(holder: Json): Json {
   const meta = holder['_meta']
-  return isObject(meta) ? meta : NOTHING
+  return isObject(meta) ? meta : EMPTY
 }
 
-/** What a request of the stateless revision says about its sender; undefined in a session, which has said it. */
+/** The envelope of a request of the stateless revision, which describes its sender; undefined in a session. */
 export function envelopeIn(params: Json): Json | undefined {
-  const said = Object.entries(metaIn(params)).filter(([key]) => ENVELOPE.has(key))
-  return said.length > 0 ? Object.fromEntries(said) : undefined
+  const members = Object.entries(metaIn(params)).filter(([key]) => ENVELOPE.has(key))
+  return members.length > 0 ? Object.fromEntries(members) : undefined
 }
 
 const ENVELOPE: ReadonlySet<string> = new Set(Object.values(META))
@@ -48,20 +48,20 @@ export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || typeof value === 'number'
 }
 
-/** An id as the SDKs compare them: to them "7" and "07" are 7, so a server may write either. */
+/** An id as the SDKs compare them: they convert a response's id to a number, so "7" and "07" are the id 7. */
 export function idKey(id: RequestId): RequestId {
   if (typeof id === 'number') return id
   const number = Number(id)
   return Number.isNaN(number) ? id : number
 }
 
-/** The request that a `notifications/cancelled` ends. */
+/** The id of the request that a `notifications/cancelled` cancels; undefined for all other messages. */
 export function cancelledId(message: WireMessage): RequestId | undefined {
   if (message.method !== 'notifications/cancelled') return undefined
   return paramsOf(message)['requestId'] as RequestId | undefined
 }
 
-/** The signal by which the caller of a request gives it up, where the transport has a stream for each request. */
+/** The signal that cancels a request, where the transport has a stream for each request. */
 export function requestSignalIn(options: SendOptions | undefined): AbortSignal | undefined {
   const signal = options?.['requestSignal']
   return signal instanceof AbortSignal ? signal : undefined
@@ -71,7 +71,7 @@ export function resultMessage(id: RequestId, result: Json): WireMessage {
   return { jsonrpc: '2.0', id, result }
 }
 
-/** An answer that a layer gives in a peer's place. `data.code` is one of ours. */
+/** An error response that a layer gives in place of the server or the client. `clientCode` finds the code in it. */
 export function errorMessage(
   id: RequestId,
   code: number,
@@ -82,20 +82,20 @@ export function errorMessage(
   return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }
 }
 
-const OURS = 'pannier-'
-let minted = 0
+const ID_PREFIX = 'pannier-'
+let lastId = 0
 
-/** An id that no client counts up to, and no other layer of this process has. */
+/** A request id that no client uses, since theirs are numbers, and no other layer of this process has. */
 export function mintId(): string {
-  return `${OURS}${++minted}`
+  return `${ID_PREFIX}${++lastId}`
 }
 
-/** Whether a layer made the id, be it this one or another. */
+/** Whether some layer made the id. */
 export function isMinted(id: unknown): id is string {
-  return typeof id === 'string' && id.startsWith(OURS)
+  return typeof id === 'string' && id.startsWith(ID_PREFIX)
 }
 
-/** A result that says it may be kept for later, made to say that it may not. */
+/** The result with `ttlMs: 0` where a client would cache it, so that it does not. */
 export function uncacheable(result: Json): Json {
   return CACHEABLE.some((member) => member in result) ? { ...result, ttlMs: 0 } : result
 }

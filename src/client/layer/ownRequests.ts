@@ -1,6 +1,6 @@
 /**
- * Requests that the layer makes itself, beside those of its client: they go out under ids of their own, and their
- * answers go no further.
+ * Requests that a layer sends itself, beside those of its client. They have ids of their own, and their responses are
+ * not delivered to the client.
  */
 import { CODES, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import type { LayerContext } from './layer.ts'
@@ -9,30 +9,30 @@ import type { SendOptions } from './transport.ts'
 import {
   envelopeIn,
   isMinted,
-  metaIn,
   mintId,
   paramsOf,
   requestSignalIn,
-  type WireAnswer,
+  type WireResponse,
   type WireRequest,
+  withMeta,
 } from './message.ts'
 
-const OWN = '/task'
+const ID_SUFFIX = '/task'
 
-/** An id for a request of ours. It says so itself, so that late answers and notifications are known, too. */
+/** An id for such a request. It can be recognised later, so late responses and notifications are not delivered either. */
 export function ownId(): string {
-  return `${mintId()}${OWN}`
+  return `${mintId()}${ID_SUFFIX}`
 }
 
 export function isOwnId(id: unknown): boolean {
-  return isMinted(id) && id.endsWith(OWN)
+  return isMinted(id) && id.endsWith(ID_SUFFIX)
 }
 
-/** How a client sends, seen from one of its requests: what is made for the same caller is sent alike. */
+/** How a client sends its requests. What a layer sends on behalf of a request is sent in the same way. */
 export interface SenderProfile {
-  /** What the request says about its sender; undefined in a session, which has said it. */
+  /** The envelope of its requests; undefined in a session. */
   readonly envelope: Json | undefined
-  /** Whether to end a request's own stream is how it is cancelled. */
+  /** Whether a request has a stream of its own, and is cancelled by ending that. */
   readonly hasStream: boolean
 }
 
@@ -40,7 +40,7 @@ export function senderProfileOf(request: WireRequest, options: SendOptions | und
   return { envelope: envelopeIn(paramsOf(request)), hasStream: requestSignalIn(options) !== undefined }
 }
 
-/** The server answered with an error. */
+/** An error response of the server. */
 export class ServerFault extends Error {
   override readonly name = 'ServerFault'
   readonly code: number
@@ -52,92 +52,88 @@ export class ServerFault extends Error {
     this.data = data
   }
 
-  /** A layer below says that the server was silent. */
+  /** Whether `deadline`, a layer below, gave this response because the server did not respond in time. */
   get isTimeout(): boolean {
     return registeredCode(this.data) === 'REQUEST_TIMED_OUT'
   }
 }
 
 interface Pending {
-  answer(message: WireAnswer): void
-  giveUp(): void
+  settle(message: WireResponse): void
+  reject(): void
 }
 
 export class OwnRequests {
-  readonly #ends: LayerContext
+  readonly #context: LayerContext
+  readonly #closedError: () => Error
   readonly #pending = new Map<RequestId, Pending>()
 
-  constructor(ends: LayerContext) {
-    this.#ends = ends
+  constructor(context: LayerContext, closedError: () => Error) {
+    this.#context = context
+    this.#closedError = closedError
   }
 
-  /** The result; rejects with a `ServerFault`, with what the transport says, or with the signal's reason. */
-  request(method: string, params: Json, sending: SenderProfile, signal: AbortSignal): Promise<Json> {
+  /** Gives the result. Rejects with a `ServerFault`, with the transport's error, or with the signal's reason. */
+  request(method: string, params: Json, sender: SenderProfile, signal: AbortSignal): Promise<Json> {
     if (signal.aborted) return Promise.reject(signal.reason as Error)
     const id = ownId()
     const { promise, resolve, reject } = Promise.withResolvers<Json>()
     const stream = new AbortController()
-    const settle = (how: () => void): void => {
+    const finish = (how: () => void): void => {
       signal.removeEventListener('abort', cancel)
       how()
     }
     const cancel = (): void => {
-      this.#cancel(id, sending, stream)
-      settle(() => reject(signal.reason as Error))
+      this.#cancel(id, sender, stream)
+      finish(() => reject(signal.reason as Error))
     }
     this.#pending.set(id, {
-      answer: ({ result, error }) =>
-        settle(() => (isObject(result) ? resolve(result) : reject(new ServerFault(isObject(error) ? error : {})))),
-      giveUp: () => settle(() => reject(closed())),
+      settle: ({ result, error }) =>
+        finish(() => (isObject(result) ? resolve(result) : reject(new ServerFault(isObject(error) ? error : {})))),
+      reject: () => finish(() => reject(this.#closedError())),
     })
     signal.addEventListener('abort', cancel, { once: true })
-    this.#ends
-      .send(withEnvelope({ jsonrpc: '2.0', id, method, params }, sending), optionsFor(sending, stream))
+    this.#context
+      .send(withEnvelope({ jsonrpc: '2.0', id, method, params }, sender), optionsFor(sender, stream))
       .catch((error: unknown) => {
         this.#pending.delete(id)
-        settle(() => reject(error))
+        finish(() => reject(error))
       })
     return promise
   }
 
-  /** The answer to a request of ours; also to one that nobody waits for any more. */
-  receive(message: WireAnswer): void {
+  /** Takes the response to a request of this layer. Ignores it where the request was cancelled. */
+  receive(message: WireResponse): void {
     const pending = this.#pending.get(message.id)
     this.#pending.delete(message.id)
-    pending?.answer(message)
+    pending?.settle(message)
   }
 
-  /** Nothing comes any more. */
+  /** Rejects what is pending, because the connection was closed. */
   rejectAll(): void {
     const all = [...this.#pending.values()]
     this.#pending.clear()
-    for (const pending of all) pending.giveUp()
+    for (const pending of all) pending.reject()
   }
 
-  #cancel(id: string, sending: SenderProfile, stream: AbortController): void {
+  #cancel(id: string, sender: SenderProfile, stream: AbortController): void {
     this.#pending.delete(id)
-    if (sending.hasStream) return stream.abort()
+    if (sender.hasStream) return stream.abort()
     const params = { requestId: id }
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params }
-    this.#ends.send(withEnvelope(cancelled, sending)).catch(() => undefined)
+    this.#context.send(withEnvelope(cancelled, sender)).catch(() => undefined)
   }
 }
 
 export function withEnvelope(message: Json, { envelope }: SenderProfile): Json {
-  if (envelope === undefined) return message
-  const params = paramsOf(message)
-  return { ...message, params: { ...params, _meta: { ...metaIn(params), ...envelope } } }
+  return envelope === undefined ? message : withMeta(message, envelope)
 }
 
 export function optionsFor({ hasStream }: SenderProfile, stream: AbortController): SendOptions | undefined {
   return hasStream ? { requestSignal: stream.signal } : undefined
 }
 
-function closed(): ClientError {
-  return new ClientError('TASK_UNREACHABLE', 'The connection was closed while a task was followed; it goes on.')
-}
-
-/** Whether what failed may go well when it is tried again. */
+/** Whether the same request may succeed when it is sent again. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ServerFault) return error.code === CODES.INTERNAL_ERROR && !error.isTimeout
   if (error instanceof ClientError) return error.code === 'STREAM_ENDED'
@@ -145,7 +141,7 @@ export function isTransient(error: unknown): boolean {
   return status === undefined || status >= 500 || status === 408 || status === 429
 }
 
-/** The SDKs keep it in different places. */
+/** The HTTP status in an error. SDK versions 1 and 2 keep it in different members. */
 export function httpStatusOf(error: unknown): number | undefined {
   if (!isObject(error)) return undefined
   const status = error['status'] ?? error['code']

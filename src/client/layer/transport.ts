@@ -1,13 +1,10 @@
-/**
- * The transports of the official SDKs, v1 and v2 alike, by what they have in common. A layer is a function from a
- * transport to a transport: it sees each message both ways and leaves everything else as it is.
- */
+/** What the transports of the official SDKs, versions 1 and 2, have in common, and what a layer is. */
 import type { Json, RequestId } from '../../protocol/index.ts'
 
-/** A JSON-RPC message as it passes through a layer. Nothing about it is certain but that it is an object. */
+/** A JSON-RPC message as it passes through a layer. It is an object; nothing else about it has been checked. */
 export type WireMessage = Json & { readonly id?: RequestId; readonly method?: string }
 
-/** What a transport is told along with a message; each SDK has its own. A layer hands it on. */
+/** The options that a client gives its transport with a message. Each SDK has its own; a layer passes them on. */
 export type SendOptions = Readonly<Record<string, unknown>>
 
 export interface Transport {
@@ -21,7 +18,7 @@ export interface Transport {
   setProtocolVersion?: ((version: string) => void) | undefined
 }
 
-/** Gives a transport of the same kind, with something added. */
+/** A function from a transport to a transport of the same type. It sees each message in both directions. */
 export type Layer = <T extends object>(transport: T) => T
 
 /** Whether a transport starts the server as a child process. The SDK tells such transports by the same two members. */

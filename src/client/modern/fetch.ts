@@ -17,7 +17,7 @@ import {
 } from '../../protocol/index.ts'
 import { isEventStream, isJson, mapEvents, endingQuietly, withBody } from '../transports/eventStream.ts'
 import type { WireMessage } from '../layer/transport.ts'
-import { cancelledId, errorMessage, isAnswer, isRequest, metaIn, paramsOf } from '../layer/message.ts'
+import { cancelledId, errorMessage, isResponse, isRequest, metaIn, paramsOf } from '../layer/message.ts'
 import type { WireRequest } from '../layer/message.ts'
 
 /** For one transport. */
@@ -81,7 +81,7 @@ function streamed(
   return mapEvents(endingQuietly(response), {
     each(data) {
       const message = messageIn(data)
-      if (message !== undefined && isAnswer(message) && message.id === request.id) isAnswered = true
+      if (message !== undefined && isResponse(message) && message.id === request.id) isAnswered = true
       return tools.heard(request, data)
     },
     last() {

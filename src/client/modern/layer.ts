@@ -74,7 +74,7 @@ class Modern implements LayerHandlers {
     if (this.#unheeded !== undefined && message.id === this.#unheeded) return
     if (this.#era !== 'modern') return this.#ends.deliver(message, extra)
     if (wire.isRequest(message)) return this.#ends.report(outOfRevision(message))
-    if (wire.isAnswer(message)) this.#streams.answered(message.id)
+    if (wire.isResponse(message)) this.#streams.answered(message.id)
     if (!this.#listening.takes(message)) this.#ends.deliver(message, extra)
   }
 

@@ -14,7 +14,7 @@ import {
 } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
-import { metaIn, mintId, type WireAnswer } from '../layer/message.ts'
+import { metaIn, mintId, type WireResponse } from '../layer/message.ts'
 import type { Answerers, Asked } from './answerer.ts'
 import type { Questions } from './inputRequests.ts'
 import { answererFor, questionName } from './kinds.ts'
@@ -93,7 +93,7 @@ export class Dispatcher {
   }
 
   /** Whether the message was the client's answer to a question of ours; the server must not see it then. */
-  take(message: WireAnswer): boolean {
+  take(message: WireResponse): boolean {
     return this.#handlers.take(message)
   }
 }
@@ -103,7 +103,7 @@ export class Dispatcher {
  * request, which here comes from a layer.
  */
 class ClientHandlers {
-  readonly #waiting = new Map<RequestId, (answer: WireAnswer) => void>()
+  readonly #waiting = new Map<RequestId, (answer: WireResponse) => void>()
 
   ask({ method, params }: InputRequest, signal: AbortSignal, client: ToClient): Promise<Json> {
     const id = mintId()
@@ -123,7 +123,7 @@ class ClientHandlers {
     })
   }
 
-  take(message: WireAnswer): boolean {
+  take(message: WireResponse): boolean {
     const settle = this.#waiting.get(message.id)
     if (settle === undefined) return false
     this.#waiting.delete(message.id)

@@ -10,7 +10,7 @@ import {
   mintId,
   paramsOf,
   uncacheable,
-  type WireAnswer,
+  type WireResponse,
   type WireRequest,
 } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
@@ -111,7 +111,7 @@ export class RoundCall {
   }
 
   /** The answer to any leg, as the answer to the caller. The result of a retry must not be cached for other calls. */
-  answer(message: WireAnswer): WireMessage {
+  answer(message: WireResponse): WireMessage {
     const isRetry = this.rounds > 0 || 'inputResponses' in this.params || 'requestState' in this.params
     if (!isRetry) return message
     const { result } = message

@@ -7,7 +7,7 @@ import { hasEnvelope, ROUNDS_CAPABILITY, type RequestId } from '../../protocol/i
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { cancelledId, isAnswer, isRequest, paramsOf, type WireRequest } from '../layer/message.ts'
+import { cancelledId, isResponse, isRequest, paramsOf, type WireRequest } from '../layer/message.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import type { Answerers } from '../questions/answerer.ts'
 import { type ConnectionQuestions, questionsOf } from '../questions/connection.ts'
@@ -66,14 +66,14 @@ class RoundsLayer implements LayerHandlers {
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(message, options)
-    if (isAnswer(message) && this.#dispatcher.take(message)) return Promise.resolve()
+    if (isResponse(message) && this.#dispatcher.take(message)) return Promise.resolve()
     const cancelled = cancelledId(message)
     if (cancelled === undefined) return this.#context.send(message, options)
     return this.#trips.cancel(cancelled, message, options)
   }
 
   receive(message: WireMessage, extra: unknown): void {
-    if (isAnswer(message)) {
+    if (isResponse(message)) {
       if (message.id === this.#greeting) this.#dispatcher.serverAnswers(message['result'])
       return this.#trips.answered(message, extra)
     }

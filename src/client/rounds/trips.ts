@@ -15,7 +15,7 @@ import {
   paramsOf,
   requestSignalIn,
   resultMessage,
-  type WireAnswer,
+  type WireResponse,
   type WireRequest,
   withParams,
 } from '../layer/message.ts'
@@ -62,7 +62,7 @@ export class RoundTrips {
     return sent
   }
 
-  answered(message: WireAnswer, extra: unknown): void {
+  answered(message: WireResponse, extra: unknown): void {
     const call = this.#calls.byLeg(message.id)
     if (call !== undefined) this.#settle(call, message, extra)
     else if (!this.#calls.isSpent(message.id)) this.#context.deliver(message, extra)
@@ -97,7 +97,7 @@ export class RoundTrips {
     }
   }
 
-  #settle(call: RoundCall, message: WireAnswer, extra: unknown): void {
+  #settle(call: RoundCall, message: WireResponse, extra: unknown): void {
     this.#calls.legAnswered(call)
     const { result } = message
     switch (isObject(result) ? result['resultType'] : undefined) {
@@ -117,7 +117,7 @@ export class RoundTrips {
     }
   }
 
-  async #round(call: RoundCall, message: WireAnswer, extra: unknown): Promise<void> {
+  async #round(call: RoundCall, message: WireResponse, extra: unknown): Promise<void> {
     try {
       const result = message['result'] as Json
       const round = readInputRequired(result, this.#settings.maxStateBytes)
@@ -134,7 +134,7 @@ export class RoundTrips {
   }
 
   /** The client gets the questions that have no answerer: a part of the round, or the whole round as it came. */
-  async #share(call: RoundCall, message: WireAnswer, round: QuestionRound, extra: unknown): Promise<void> {
+  async #share(call: RoundCall, message: WireResponse, round: QuestionRound, extra: unknown): Promise<void> {
     const { ours, theirs } = this.#dispatcher.split(round.questions)
     const result = message['result'] as Json
     const isShared = ours.length > 0 && declaresKinds(call.params, theirs)

@@ -10,7 +10,15 @@ import { createLayer, type LayerContext, type LayerHandlers } from '../layer/lay
 import { ClientError } from '../errors.ts'
 import { plainLine } from '../safeText.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
-import { cancelledId, errorMessage, idKey, isAnswer, isRequest, paramsOf, type WireRequest } from '../layer/message.ts'
+import {
+  cancelledId,
+  errorMessage,
+  idKey,
+  isResponse,
+  isRequest,
+  paramsOf,
+  type WireRequest,
+} from '../layer/message.ts'
 
 /** A request that was refused. */
 export interface Refused {
@@ -63,7 +71,7 @@ class Scope implements LayerHandlers {
   }
 
   receive(message: WireMessage, extra: unknown): void {
-    if (isAnswer(message)) this.#underWay.delete(idKey(message.id))
+    if (isResponse(message)) this.#underWay.delete(idKey(message.id))
     if (isRequest(message) && message.method !== 'ping' && this.#underWay.size === 0) this.#refuse(message)
     else this.#ends.deliver(message, extra)
   }

@@ -7,7 +7,7 @@
 import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
-import { idKey, isRequestId, requestSignalIn, resultMessage, type WireAnswer } from '../layer/message.ts'
+import { idKey, isRequestId, requestSignalIn, resultMessage, type WireResponse } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import type { TaskCall } from './call.ts'
 import { taskFailure } from './failure.ts'
@@ -56,7 +56,7 @@ export class TaskCalls {
     if (!call.isOver) this.#watch(call)
   }
 
-  answered(message: WireAnswer, extra: unknown): void {
+  answered(message: WireResponse, extra: unknown): void {
     const { id, result } = message
     const call = this.#sent.get(idKey(id)) ?? this.#givenUp.get(idKey(id))
     if (call === undefined) return this.#ends.deliver(isCreated(result) ? taskFailure(id, strayTask()) : message, extra)

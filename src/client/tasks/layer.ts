@@ -3,6 +3,7 @@
  * follows the task, answers what it asks, and in the end gives its result, whichever dialect the server speaks: that of
  * 2026-07-28 (`modernTalk.ts`), or one of the two in a session (`sessionTalk.ts`).
  */
+import { ClientError } from '../errors.ts'
 import { isObject, readRelatedTask, type RequestId, TASKS_EXTENSION } from '../../protocol/index.ts'
 import type { Answerers, AskedCall } from '../questions/answerer.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
@@ -26,11 +27,11 @@ import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import {
   cancelledId,
   idKey,
-  isAnswer,
+  isResponse,
   isRequest,
   metaIn,
   paramsOf,
-  type WireAnswer,
+  type WireResponse,
   type WireRequest,
   withParams,
 } from '../layer/message.ts'
@@ -88,7 +89,7 @@ class TasksLayer implements LayerHandlers {
     this.#declare = declaring((capabilities) =>
       extended(withAnswerers(capabilities, answerers), 'extensions', { [TASKS_EXTENSION]: {} }),
     )
-    this.#wire = new OwnRequests(ends)
+    this.#wire = new OwnRequests(ends, connectionClosed)
     this.#tools = new TaskTools(this.#wire)
     this.#dispatcher = dispatcher
     this.#pushed = pushed
@@ -102,7 +103,7 @@ class TasksLayer implements LayerHandlers {
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(this.#declare(message) as WireRequest, options)
-    if (isAnswer(message) && this.#dispatcher.take(message)) return Promise.resolve()
+    if (isResponse(message) && this.#dispatcher.take(message)) return Promise.resolve()
     const cancelled = cancelledId(message)
     if (cancelled === undefined) return this.#ends.send(message, options)
     this.#lists.delete(idKey(cancelled))
@@ -110,7 +111,7 @@ class TasksLayer implements LayerHandlers {
   }
 
   receive(message: WireMessage, extra: unknown): void {
-    if (isAnswer(message)) return this.#answered(message, extra)
+    if (isResponse(message)) return this.#answered(message, extra)
     if (isRequest(message)) return this.#asked(message, extra)
     if (this.#noticed(message)) this.#ends.deliver(message, extra)
   }
@@ -156,7 +157,7 @@ class TasksLayer implements LayerHandlers {
     await this.#calls.begin(call, call.asksForTask ? withParams(call.request, asking) : call.request)
   }
 
-  #answered(message: WireAnswer, extra: unknown): void {
+  #answered(message: WireResponse, extra: unknown): void {
     if (isOwnId(message.id)) {
       if (!this.#follower.takes(message)) this.#wire.receive(message)
       return
@@ -206,4 +207,8 @@ class TasksLayer implements LayerHandlers {
     const talk = this.#follower.talk(String(taskId), senderProfileOf(message, options), () => undefined)
     this.#ends.deliver(await runErrand(message, talk, new AbortController().signal))
   }
+}
+
+function connectionClosed(): ClientError {
+  return new ClientError('TASK_UNREACHABLE', 'The connection was closed while a task was followed; the task goes on.')
 }

@@ -1,6 +1,6 @@
 /** What the beginning of a connection tells about tasks: which dialect, and whether calls may ask for one. */
 import { isObject, type Json, type RequestId, ROUNDS_CAPABILITY, TASKS_EXTENSION } from '../../protocol/index.ts'
-import { paramsOf, type WireAnswer, type WireRequest } from '../layer/message.ts'
+import { paramsOf, type WireResponse, type WireRequest } from '../layer/message.ts'
 import type { OwnRequests, SenderProfile } from '../layer/ownRequests.ts'
 
 export class TaskPeer {
@@ -20,7 +20,7 @@ export class TaskPeer {
   }
 
   /** Whether the message is its answer. */
-  hear({ id, result }: WireAnswer): boolean {
+  hear({ id, result }: WireResponse): boolean {
     if (id !== this.#greeting || !isObject(result)) return false
     const { capabilities } = result
     this.hasExtension = at(capabilities, 'extensions', TASKS_EXTENSION) && !at(capabilities, 'tasks')
