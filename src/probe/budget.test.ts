@@ -1,24 +1,24 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Allowance } from './budget.ts'
+import { RequestBudget } from './budget.ts'
 
 test('whatever a server does, no more is sent than is allowed, and every session can be ended', () => {
   const deed = fc.record({ mayBegin: fc.boolean(), begins: fc.boolean(), ends: fc.boolean() })
   fc.assert(
     fc.property(fc.integer({ min: 4, max: 40 }), fc.array(deed, { maxLength: 100 }), (limit, deeds) => {
-      const allowance = new Allowance(limit)
+      const budget = new RequestBudget(limit)
       let open = 0
       const end = () => {
         open--
-        allowance.release()
-        expect(allowance.take(1)).toBe(true)
+        budget.release()
+        expect(budget.take(1)).toBe(true)
       }
       for (const { mayBegin, begins, ends } of deeds) {
-        if (allowance.take(mayBegin ? 2 : 1) && begins && allowance.keepBack()) open++
+        if (budget.take(mayBegin ? 2 : 1) && begins && budget.reserve()) open++
         if (ends && open > 0) end()
       }
       for (let left = open; left > 0; left--) end()
-      expect(allowance.used).toBeLessThanOrEqual(limit)
+      expect(budget.used).toBeLessThanOrEqual(limit)
     }),
   )
 })

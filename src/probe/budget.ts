@@ -1,8 +1,8 @@
-/** How many requests the probe may send. What it takes to clean up is kept back. */
-export class Allowance {
+/** How many requests the probe may send. One request is reserved for each open session, to end it. */
+export class RequestBudget {
   readonly limit: number
   #used = 0
-  #keptBack = 0
+  #reserved = 0
 
   constructor(limit: number) {
     this.limit = limit
@@ -12,27 +12,27 @@ export class Allowance {
     return this.#used
   }
 
-  /** How many more may be sent, beside the cleaning up. */
+  /** How many more may be sent, without the reserved ones. */
   get left(): number {
-    return this.limit - this.#used - this.#keptBack
+    return this.limit - this.#used - this.#reserved
   }
 
-  /** Takes one if there are as many left as are `needed`: a request that may begin a session needs two, to end it. */
+  /** Takes one if at least `needed` are left. A request that may begin a session needs two: the second one ends it. */
   take(needed: 1 | 2): boolean {
     if (this.left < needed) return false
     this.#used++
     return true
   }
 
-  /** A session has begun; false where none is left to end it with. */
-  keepBack(): boolean {
+  /** Reserves one request to end a session that has begun; false where none is left. */
+  reserve(): boolean {
     if (this.left < 1) return false
-    this.#keptBack++
+    this.#reserved++
     return true
   }
 
-  /** The session is about to be ended. */
+  /** Gives a reserved request back, right before it is used. */
   release(): void {
-    this.#keptBack--
+    this.#reserved--
   }
 }

@@ -1,4 +1,4 @@
-/** Why a probe could not run. What a server does is never an error: it ends in a verdict. */
+/** Why a probe could not run. Whatever a server does ends in a verdict, never in an error. */
 export const PROBE_CODES = ['PROBE_OPTION_INVALID', 'PROBE_NOT_STARTED'] as const
 
 export type ProbeCode = (typeof PROBE_CODES)[number]

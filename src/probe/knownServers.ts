@@ -1,23 +1,23 @@
-/** Servers of which it is known whether they keep something between calls. Data: add to it, or put your own before it. */
+/** Servers of which it is known whether they keep state between calls. Callers can put their own list before it. */
 import { isObject } from '../protocol/index.ts'
 import { ProbeError } from './errors.ts'
 import { type State, STATES } from './methods/result.ts'
 
 export interface KnownServer {
-  /** A part of its image, package, command or address, in any case. */
+  /** A part of its image, package, command or address; upper and lower case are the same. */
   readonly match: string
   readonly state: State
-  /** From 0 to 1. Above 0.9 nothing else is asked. @default 0.95 */
+  /** From 0 to 1. Above 0.9 it decides without any request. @default 0.95 */
   readonly confidence?: number
-  /** How it is known, as a sentence. */
+  /** The reason, as a sentence. */
   readonly because?: string
 }
 
 const BROWSER = 'It keeps a browser in its process, and the page that the next call works on.'
 const THOUGHTS = 'It keeps the thoughts so far in its process, and counts them in its answers.'
-const EVERYTHING = 'It keeps in its process what was toggled, and the resources that its tools made.'
+const TOGGLES = 'It keeps in its process what was toggled, and the resources that its tools made.'
 
-/** The first that matches counts. Those in npm are held against their packages by `npm run probe:corpus`. */
+/** The first match counts. `npm run probe:corpus` compares those on npm with their packages. */
 export const KNOWN_SERVERS: readonly KnownServer[] = [
   { match: 'github-mcp-server', state: 'STATELESS', because: 'Each request of GitHub’s server stands alone.' },
   { match: 'serena-mcp-server', state: 'STATEFUL', because: 'Serena keeps a project and its language servers.' },
@@ -29,8 +29,8 @@ export const KNOWN_SERVERS: readonly KnownServer[] = [
   { match: 'mcp/puppeteer', state: 'STATEFUL', because: BROWSER },
   { match: 'server-sequential-thinking', state: 'STATEFUL', because: THOUGHTS },
   { match: 'mcp/sequentialthinking', state: 'STATEFUL', because: THOUGHTS },
-  { match: 'server-everything', state: 'STATEFUL', because: EVERYTHING },
-  { match: 'mcp/everything', state: 'STATEFUL', because: EVERYTHING },
+  { match: 'server-everything', state: 'STATEFUL', because: TOGGLES },
+  { match: 'mcp/everything', state: 'STATEFUL', because: TOGGLES },
   {
     match: 'mongodb-mcp-server',
     state: 'STATEFUL',
@@ -38,7 +38,7 @@ export const KNOWN_SERVERS: readonly KnownServer[] = [
   },
 ]
 
-/** Reads a list that somebody else wrote; throws, and says what each of it must be. */
+/** Validates a list from outside; throws, naming the shape that each item must have. */
 export function readKnownServers(list: unknown): readonly KnownServer[] {
   if (Array.isArray(list) && list.every(isKnownServer)) return list
   const shape = '{ "match": a text, "state": "STATELESS", "STATEFUL" or "UNKNOWN" }'

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { proves } from '../../test/proves.ts'
 import { ProbeError } from './errors.ts'
-import { type ProbeOptions, settle } from './options.ts'
+import { type ProbeOptions, settingsOf } from './options.ts'
 
 proves('DT-8', 'an answer may take 10 seconds unless another time is given', () => {
-  expect(settle({}).timeoutMs).toBe(10_000)
-  expect(settle({ timeoutMs: 250 }).timeoutMs).toBe(250)
+  expect(settingsOf({}).timeoutMs).toBe(10_000)
+  expect(settingsOf({ timeoutMs: 250 }).timeoutMs).toBe(250)
 })
 
 test.each<[string, ProbeOptions, number]>([
@@ -16,7 +16,7 @@ test.each<[string, ProbeOptions, number]>([
   ['a tool is named', { call: { name: 'x' } }, 32],
   ['a number is given', { checks: 'all', maxRequests: 5 }, 5],
 ])('where %s, at most so many requests are sent', (_, options, maxRequests) => {
-  expect(settle(options).maxRequests).toBe(maxRequests)
+  expect(settingsOf(options).maxRequests).toBe(maxRequests)
 })
 
 test.each<[object, string]>([
@@ -43,7 +43,7 @@ test.each<[object, string]>([
   [{ call: { name: 'ping', arguments: [] } }, '"call" must have the name of a tool, '],
   [{ clock: 7 }, '"clock" must be a function.'],
 ])('%j is refused with what to do', (options, message) => {
-  const settled = (): unknown => settle(options)
+  const settled = (): unknown => settingsOf(options)
   expect(settled).toThrow(ProbeError)
   expect(settled).toThrow(message)
 })

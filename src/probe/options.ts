@@ -1,7 +1,7 @@
-/** What a probe can be told, with every default in one place. */
-import { isObject } from '../protocol/index.ts'
+/** The options of a probe, with every default in one place. */
+import { isObject, MAX_TIMER_MS } from '../protocol/index.ts'
 import type { HarmlessCall } from './checks/check.ts'
-import type { Chosen } from './checks/runChecks.ts'
+import type { CheckSelection } from './checks/runChecks.ts'
 import { ProbeError } from './errors.ts'
 import { CHECKS, type CheckName } from './report/evidence.ts'
 import type { Watch } from './wire/trace.ts'
@@ -11,37 +11,37 @@ import { type Method, METHODS } from './methods/result.ts'
 import type { Order } from './decision/verdict.ts'
 
 export interface ProbeOptions {
-  /** Sent with each HTTP request, and shown to nobody. @default those of an mcp.json entry */
+  /** Sent with each HTTP request, and never shown. @default those of an mcp.json entry */
   headers?: Readonly<Record<string, string>>
   /** How long one answer may take, in milliseconds. @default 10000 */
   timeoutMs?: number
-  /** Known servers, sequential test, score; or, cheap first: metadata, score, sequential test. @default 'usual' */
+  /** 'usual': known servers, sequential test, score. 'cheap-first': metadata, score, sequential test. @default 'usual' */
   order?: Order
-  /** These methods and nothing else. @default all three, and what the probe knows beyond them */
+  /** Only these methods. @default all three, and the probe's further rules */
   methods?: readonly Method[]
-  /** Servers that are known, looked at before ours. @default none */
+  /** Known servers, searched before the built-in list. @default none */
   known?: readonly KnownServer[]
-  /** Which checks to make for evidence: the usual ones, all, none, or these. They do not change the verdict. @default 'usual' */
+  /** Which checks to run for evidence: the usual ones, all, none, or these. They do not change the verdict. @default 'usual' */
   checks?: 'usual' | 'all' | 'none' | readonly CheckName[]
-  /** Other instances of the same server, asked with the same credentials. @default none */
+  /** Other instances of the same server; they get the same credentials. @default none */
   replicas?: readonly (string | URL)[]
-  /** A tool that may be called: no other ever is. @default none */
+  /** A tool that the probe may call. It calls no other. @default none */
   call?: HarmlessCall
-  /** The headers of somebody else, to see whether they are let into what is not theirs. @default nobody */
+  /** Credentials of another user, to check that a request state is refused from them. @default none */
   otherHeaders?: Readonly<Record<string, string>>
-  /** After how long a request state should have expired, in milliseconds. @default that is not tried */
+  /** After how long a request state should have expired, in milliseconds. @default expiry is not checked */
   expireMs?: number
-  /** How long to listen to a stream that belongs to no request, in milliseconds. @default 50 */
+  /** How long to listen to the GET stream, in milliseconds. @default 50 */
   listenMs?: number
-  /** The most HTTP requests. @default 8, and 32 where you name checks, replicas or a tool */
+  /** The largest number of HTTP requests. @default 8; 32 where checks, replicas or a tool are named */
   maxRequests?: number
-  /** Told of every message, with secrets hidden. */
+  /** Called with every message, secrets hidden. */
   onExchange?: Watch
-  /** Gives up. */
+  /** Aborts the probe. */
   signal?: AbortSignal
-  /** How a name becomes addresses. @default the system's way */
+  /** Resolves a host name to IP addresses. @default the system's resolver */
   lookup?: Lookup
-  /** The variables that an mcp.json file may name. @default process.env */
+  /** The environment variables that an mcp.json file may refer to. @default process.env */
   env?: Readonly<Record<string, string | undefined>>
   /** Milliseconds since 1970. @default Date.now */
   clock?: () => number
@@ -53,38 +53,38 @@ export interface Settings {
   readonly order: Order
   readonly methods: readonly Method[] | undefined
   readonly known: readonly KnownServer[]
-  readonly checks: Chosen | 'none'
+  readonly checks: CheckSelection | 'none'
   readonly replicas: readonly URL[]
   readonly call: HarmlessCall | undefined
   readonly otherHeaders: Readonly<Record<string, string>> | undefined
   readonly expireMs: number | undefined
   readonly listenMs: number
   readonly maxRequests: number
-  /** Whether somebody named what to look at. */
-  readonly asksMore: boolean
+  /** Whether checks, replicas or a tool were named. */
+  readonly isExtended: boolean
   readonly onExchange: Watch | undefined
   readonly signal: AbortSignal | undefined
   readonly lookup: Lookup | undefined
   readonly clock: () => number
 }
 
-const FEW = 8
-const MORE = 32
-/** Less cannot even decide and clean up. */
-const FEWEST = 4
+const DEFAULT_REQUESTS = 8
+const DEFAULT_REQUESTS_EXTENDED = 32
+/** With fewer it can neither decide nor end its sessions. */
+const MIN_REQUESTS = 4
 
-/** Fills in the defaults; throws, and names the option that cannot be used. */
-export function settle(options: ProbeOptions): Settings {
+/** Fills in the defaults; throws, naming the option that is invalid. */
+export function settingsOf(options: ProbeOptions): Settings {
   const { timeoutMs = 10_000, order = 'usual', listenMs = 50, expireMs, methods, checks = 'usual', call } = options
   for (const name of ['methods', 'replicas'] as const) assertList(name, options[name])
   for (const name of ['onExchange', 'lookup', 'clock'] as const) assertFunction(name, options[name])
   assertCall(call)
   const replicas = (options.replicas ?? []).map(replicaUrl)
-  const asksMore = replicas.length > 0 || call !== undefined || (checks !== 'usual' && checks !== 'none')
-  const { maxRequests = asksMore ? MORE : FEW } = options
+  const isExtended = replicas.length > 0 || call !== undefined || (checks !== 'usual' && checks !== 'none')
+  const { maxRequests = isExtended ? DEFAULT_REQUESTS_EXTENDED : DEFAULT_REQUESTS } = options
   for (const [name, value] of Object.entries({ timeoutMs, listenMs, expireMs })) assertTime(name, value)
-  if (typeof maxRequests !== 'number' || !(maxRequests >= FEWEST))
-    throw invalid(`"maxRequests" must be at least ${FEWEST}.`)
+  if (typeof maxRequests !== 'number' || !(maxRequests >= MIN_REQUESTS))
+    throw invalid(`"maxRequests" must be at least ${MIN_REQUESTS}.`)
   if (order !== 'usual' && order !== 'cheap-first') throw invalid('"order" must be "usual" or "cheap-first".')
   const unknown = (methods ?? []).find((method) => !Object.hasOwn(METHODS, method))
   if (unknown !== undefined || methods?.length === 0) {
@@ -103,7 +103,7 @@ export function settle(options: ProbeOptions): Settings {
     replicas,
     call,
     maxRequests,
-    asksMore,
+    isExtended,
     known,
     otherHeaders,
     onExchange,
@@ -113,8 +113,8 @@ export function settle(options: ProbeOptions): Settings {
 }
 
 function assertTime(name: string, value: number | undefined): void {
-  if (value === undefined || (typeof value === 'number' && value >= 1 && value <= 2 ** 31 - 1)) return
-  throw invalid(`"${name}" must be a number of milliseconds from 1 to ${2 ** 31 - 1}.`)
+  if (value === undefined || (typeof value === 'number' && value >= 1 && value <= MAX_TIMER_MS)) return
+  throw invalid(`"${name}" must be a number of milliseconds from 1 to ${MAX_TIMER_MS}.`)
 }
 
 function assertList(name: string, value: unknown): void {

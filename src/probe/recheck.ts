@@ -1,4 +1,4 @@
-/** A verdict that was kept: whether it is young enough, and what has changed since. Servers get upgraded. */
+/** Stored verdicts: whether one is still fresh, and what has changed since. Servers get upgraded. */
 import { nameOf, plainLine, type Target } from '../client/index.ts'
 import { isObject, type Json } from '../protocol/index.ts'
 import type { ProbeOptions } from './options.ts'
@@ -14,41 +14,41 @@ export interface Freshness {
   clock?: () => number
 }
 
-/** What could not be decided is never fresh: the next attempt may tell. Nor is what is no verdict, wherever it was kept. */
-export function isFresh(kept: Verdict, { maxAgeMs = DAY_MS, clock = Date.now }: Freshness = {}): boolean {
-  const { state, checkedAt } = readKept(kept)
+/** UNKNOWN is never fresh, because the next attempt may decide; nor is anything that is not a verdict. */
+export function isFresh(stored: Verdict, { maxAgeMs = DAY_MS, clock = Date.now }: Freshness = {}): boolean {
+  const { state, checkedAt } = readStored(stored)
   if (typeof checkedAt !== 'number' || (state !== 'STATELESS' && state !== 'STATEFUL')) return false
   const ageMs = clock() - checkedAt
   return ageMs >= 0 && ageMs < maxAgeMs
 }
 
 export interface Rechecked {
-  /** The one that was kept where it is fresh, else a new one. */
+  /** The stored one where it is fresh, else a new one. */
   readonly verdict: Verdict
-  /** Whether the server was asked. */
+  /** Whether the server was probed again. */
   readonly isNew: boolean
-  /** What is different, as sentences; none where nothing is. */
+  /** The differences, as sentences. */
   readonly changes: readonly string[]
 }
 
-/** A verdict about another target says nothing about this one. */
+/** Probes again unless the stored verdict is fresh. A verdict about another target counts as none. */
 export async function recheck(
   target: Target,
-  kept: Verdict,
+  stored: Verdict,
   options: ProbeOptions & Freshness = {},
 ): Promise<Rechecked> {
-  const isOfThis = readKept(kept).target === nameOf(target)
-  if (isOfThis && isFresh(kept, options)) return { verdict: kept, isNew: false, changes: [] }
+  const isOfThis = readStored(stored).target === nameOf(target)
+  if (isOfThis && isFresh(stored, options)) return { verdict: stored, isNew: false, changes: [] }
   const verdict = await probe(target, options)
-  return { verdict, isNew: true, changes: isOfThis ? changesBetween(readKept(kept), verdict) : [] }
+  return { verdict, isNew: true, changes: isOfThis ? changesBetween(readStored(stored), verdict) : [] }
 }
 
-/** It may come from a file, of another version or changed by hand. */
-function readKept(kept: unknown): Json {
-  return isObject(kept) ? kept : {}
+/** A stored verdict may come from another version, or may have been edited. */
+function readStored(stored: unknown): Json {
+  return isObject(stored) ? stored : {}
 }
 
-/** A verdict of UNKNOWN is no change: nothing is known about it. */
+/** UNKNOWN on either side is not reported as a change. */
 function changesBetween(before: Json, after: Verdict): string[] {
   const { version } = isObject(before['server']) ? before['server'] : {}
   const facts = [
@@ -57,10 +57,10 @@ function changesBetween(before: Json, after: Verdict): string[] {
     ['version', version, after.server?.version],
   ] as const
   return facts.flatMap(([fact, was, is]) =>
-    isTold(was) && isTold(is) && was !== is ? [`The ${fact} was ${plainLine(was)} and is ${is}.`] : [],
+    isKnown(was) && isKnown(is) && was !== is ? [`The ${fact} was ${plainLine(was)} and is ${is}.`] : [],
   )
 }
 
-function isTold(value: unknown): value is string {
+function isKnown(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && !/^unknown$/i.test(value)
 }

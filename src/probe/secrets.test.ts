@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { REPORT_WORDS } from './report/report.ts'
 import { secretsOf } from './secrets.ts'
 
 const http = { url: 'https://example.com/mcp?key=query-secret&v=1' }
@@ -60,7 +61,10 @@ test('the words of a verdict are no secrets, whatever was given', () => {
     'nothing',
   ]
   const env = Object.fromEntries(values.map((value, n) => [`AUTH_${n}`, value]))
-  const secrets = secretsOf({ command: 'x', args: [], env }, { headers: [{ a: 'Bearer session' }] })
+  const secrets = secretsOf(
+    { command: 'x', args: [], env },
+    { headers: [{ a: 'Bearer session' }], publicWords: REPORT_WORDS },
+  )
   for (const value of values) expect(secrets.hide(`so ${value} it is`)).toBe(`so ${value} it is`)
 })
 

@@ -1,30 +1,43 @@
-/** Values that are kept out of everything the probe says. */
+/** Secret values that the probe was given or received, and that nothing it shows or reports may contain. */
 import type { Address } from '../client/index.ts'
-import { isObject, LEGACY_VERSIONS, MODERN_VERSION } from '../protocol/index.ts'
-import { METHODS, STATES } from './methods/result.ts'
-import { CHECKS } from './report/evidence.ts'
+import { isObject } from '../protocol/index.ts'
 
+/** Shown in place of a secret. */
 export const HIDDEN = '[hidden]'
-/** What is shorter is a part of too many words. */
+/** Shorter values are not replaced: they occur in too many ordinary words. */
 const MIN_CHARS = 6
+const SECRET_NAME = /key|token|secret|pass|pwd|auth|cred|cookie|session/i
 
-/** What anybody may read in a verdict. Hidden, it would be no verdict, and nobody could tell what is said about sessions. */
-const OUR_WORDS: readonly string[] = [
-  ...STATES,
-  ...CHECKS,
-  ...Object.keys(METHODS),
-  ...LEGACY_VERSIONS,
-  ...'transport control declaration nothing legacy modern unknown medium'.split(' '),
-  ...'sessions initialized initialization stateless stateful'.split(' '),
-  MODERN_VERSION,
-]
+export interface GivenCredentials {
+  readonly headers?: readonly Readonly<Record<string, string>>[]
+  readonly urls?: readonly URL[]
+  /** Words that stay readable although a value may equal one of them. @default none */
+  readonly publicWords?: readonly string[]
+}
+
+/** Collects header values, query strings, long path segments, and what an environment or arguments call a secret. */
+export function secretsOf(address: Address, { headers = [], urls = [], publicWords = [] }: GivenCredentials): Secrets {
+  const secrets = new Secrets(publicWords)
+  const values = [
+    ...headers.flatMap((one) => Object.values(one)),
+    ...urls.flatMap(secretsInUrl),
+    ...('url' in address ? secretsInUrl(new URL(address.url)) : secretsInCommand(address.args, address.env ?? {})),
+  ]
+  for (const value of values) secrets.add(value)
+  return secrets
+}
 
 export class Secrets {
+  readonly #publicWords: readonly string[]
   #forms: readonly string[] = []
 
-  /** A value that must not be seen, in any of the forms that a server could give it back in. */
+  constructor(publicWords: readonly string[]) {
+    this.#publicWords = publicWords
+  }
+
+  /** Hides this value from now on, in every form in which a server could repeat it. */
   add(value: string): void {
-    const found = formsOf(String(value)).filter((form) => form.length >= MIN_CHARS && !isOurWord(form))
+    const found = formsOf(String(value)).filter((form) => form.length >= MIN_CHARS && !this.#isPublic(form))
     this.#forms = [...new Set([...this.#forms, ...found])].toSorted((a, b) => b.length - a.length)
   }
 
@@ -32,7 +45,7 @@ export class Secrets {
     return this.#forms.reduce((shown, form) => shown.replaceAll(form, HIDDEN), text)
   }
 
-  /** The same in every text of plain JSON. */
+  /** Hides secrets in every string of plain JSON. */
   hideIn<T>(value: T): T {
     return this.#hidden(value) as T
   }
@@ -43,54 +56,35 @@ export class Secrets {
     if (!isObject(value)) return value
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#hidden(item)]))
   }
+
+  #isPublic(form: string): boolean {
+    return this.#publicWords.some((word) => word.includes(form))
+  }
 }
 
-function isOurWord(form: string): boolean {
-  return OUR_WORDS.some((word) => word.includes(form))
-}
-
+/** A value as it is, escaped for JSON, and percent-encoded; of `Basic` credentials also what they encode. */
 function formsOf(value: string): string[] {
-  // `Bearer x`, `Basic x`: the word before it is no secret, and what it encodes is.
+  // In `Bearer x` and `Basic x` the scheme is no secret.
   const [, bare = value] = /^[A-Za-z]+ +(\S.*)$/.exec(value) ?? []
   const decoded = /^Basic /i.test(value) ? Buffer.from(bare, 'base64').toString() : ''
   const parts = [value, bare, decoded, decoded.slice(decoded.indexOf(':') + 1)].filter((part) => part !== '')
-  return parts.flatMap((part) => [part, JSON.stringify(part).slice(1, -1), encoded(part)])
+  return parts.flatMap((part) => [part, JSON.stringify(part).slice(1, -1), percentEncoded(part)])
 }
 
-/** Half a character cannot be encoded. */
-function encoded(part: string): string {
+/** encodeURIComponent throws on lone surrogates. */
+function percentEncoded(part: string): string {
   return encodeURIComponent(part.toWellFormed())
 }
 
-/** What the probe was given to get in with, or was given beside it: none of it may show. */
-
-const SECRET_NAME = /key|token|secret|pass|pwd|auth|cred|cookie|session/i
-
-interface Given {
-  readonly headers?: readonly Readonly<Record<string, string>>[]
-  readonly urls?: readonly URL[]
-}
-
-/** Headers, what addresses hold beside the place, and what an environment or arguments call a secret. */
-export function secretsOf(address: Address, { headers = [], urls = [] }: Given): Secrets {
-  const secrets = new Secrets()
-  const values = [
-    ...headers.flatMap((one) => Object.values(one)),
-    ...urls.flatMap(secretsInUrl),
-    ...('url' in address ? secretsInUrl(new URL(address.url)) : secretsInCommand(address.args, address.env ?? {})),
-  ]
-  for (const value of values) secrets.add(value)
-  return secrets
-}
-
-/** The query; and a long piece of the path, where some services have the key of their users. */
+/** The query, and long segments of the path: some services put the user's key there. */
 function secretsInUrl({ search, searchParams, pathname }: URL): readonly string[] {
   const query = [...searchParams].map(([name, value]) => (value === '' ? name : value))
   return [search.slice(1), ...query, ...pathname.split('/').filter((piece) => piece.length >= 25)]
 }
 
+/** Values whose option or variable has the name of a secret, and passwords in URLs. */
 function secretsInCommand(args: readonly string[], env: Readonly<Record<string, string>>): readonly string[] {
-  // `--api-key x`, `--api-key=x`, and the same for an environment.
+  // `--api-key x`, `--api-key=x` and `API_KEY=x`.
   const options = args.map((argument, at) => [args[at - 1] ?? '', argument] as const)
   const assigned = args.map((argument) => /^(-[^=]*|[A-Z_]+)=(.*)$/s.exec(argument)?.slice(1) ?? [])
   const named = [...options.filter(([name]) => name.startsWith('-')), ...assigned, ...Object.entries(env)]

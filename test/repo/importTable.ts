@@ -55,11 +55,11 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     transports: ['config'],
   },
   probe: {
-    checks: ['decision', 'methods', 'report', 'wire'],
+    wire: [],
+    methods: ['wire'],
     decision: ['methods', 'wire'],
-    methods: ['decision', 'wire'],
-    report: ['checks', 'decision', 'methods', 'wire'],
-    wire: ['report'],
+    report: ['decision', 'methods', 'wire'],
+    checks: ['decision', 'methods', 'report', 'wire'],
   },
-  cli: { commands: ['options', 'output'], login: [], options: [], output: ['options'] },
+  cli: { options: [], output: [], login: [], commands: ['options', 'output'] },
 }

@@ -1,52 +1,52 @@
-/** What else is answered on a connection that never saw `initialize`. */
+/** Which other requests are answered on a connection without `initialize`. */
 import { isObject } from '../../protocol/index.ts'
 import { type CheckName, type Evidence, evidence } from '../report/evidence.ts'
 import type { Findings } from '../decision/findings.ts'
-import { heardText, isResult } from '../wire/reply.ts'
+import { replyText, isResult } from '../wire/reply.ts'
 import { request } from '../wire/messages.ts'
-import { missesSession } from '../methods/sequential.ts'
-import { alone } from '../decision/steps.ts'
-import type { Check, Scene } from './check.ts'
+import { asksForSession } from '../methods/sequential.ts'
+import { onNewConnection } from '../wire/connection.ts'
+import type { ProbeCheck, CheckContext } from './check.ts'
 
-/** Over HTTP it is a request; of a program it is a process for each, which has to be asked for. */
-export const bareLists: readonly Check[] = (['http', 'stdio'] as const).flatMap((transport) => [
+/** Usual over HTTP only: over stdio each takes a new process. */
+export const bareLists: readonly ProbeCheck[] = (['http', 'stdio'] as const).flatMap((transport) => [
   bareList('bare-prompts', 'prompts', 6, transport),
   bareList('bare-resources', 'resources', 7, transport),
 ])
 
-export const bareCall: Check = {
+export const bareCall: ProbeCheck = {
   name: 'bare-call',
   isUsual: true,
-  cost: ({ findings, options }) => (options.call === undefined || !isLegacy(findings) ? undefined : 2),
-  run: async (scene) => {
-    const { name = '', arguments: args = {} } = scene.options.call ?? {}
-    return bare('bare-call', scene, request(8, 'tools/call', { name, arguments: args }))
+  cost: ({ findings, options }) => (options.call === undefined || !isInitialized(findings) ? undefined : 2),
+  run: async (context) => {
+    const { name = '', arguments: args = {} } = context.options.call ?? {}
+    return sendWithoutInitialize('bare-call', context, request(8, 'tools/call', { name, arguments: args }))
   },
 }
 
-function bareList(name: CheckName, capability: string, id: number, transport: 'http' | 'stdio'): Check {
+function bareList(name: CheckName, capability: string, id: number, transport: 'http' | 'stdio'): ProbeCheck {
   return {
     name,
     isUsual: transport === 'http',
-    // Two, because a request may begin a session.
+    // Two requests: the first may begin a session, which the second ends.
     cost: ({ findings }) =>
-      findings.transport === transport && isLegacy(findings) && offers(findings, capability) ? 2 : undefined,
-    run: (scene) => bare(name, scene, request(id, `${capability}/list`)),
+      findings.transport === transport && isInitialized(findings) && offers(findings, capability) ? 2 : undefined,
+    run: (context) => sendWithoutInitialize(name, context, request(id, `${capability}/list`)),
   }
 }
 
-async function bare(
+async function sendWithoutInitialize(
   check: CheckName,
-  { wire }: Scene,
+  { wire }: CheckContext,
   asked: ReturnType<typeof request>,
 ): Promise<readonly Evidence[]> {
-  const heard = await alone(wire, asked)
-  if (isResult(heard)) return evidence(check, 'STATELESS', `It answers ${asked.method} without initialize.`)
-  const points = missesSession(heard) ? 'STATEFUL' : 'UNKNOWN'
-  return evidence(check, points, `To ${asked.method} without initialize it ${heardText(heard)}.`)
+  const reply = await onNewConnection(wire, asked)
+  if (isResult(reply)) return evidence(check, 'STATELESS', `It answers ${asked.method} without initialize.`)
+  const points = asksForSession(reply) ? 'STATEFUL' : 'UNKNOWN'
+  return evidence(check, points, `To ${asked.method} without initialize it ${replyText(reply)}.`)
 }
 
-function isLegacy({ era, initialize }: Findings): boolean {
+function isInitialized({ era, initialize }: Findings): boolean {
   return era?.era !== 'modern' && isResult(initialize)
 }
 

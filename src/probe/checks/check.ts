@@ -1,11 +1,11 @@
 import type { Json } from '../../protocol/index.ts'
 import type { CheckName, Evidence } from '../report/evidence.ts'
 import type { Findings } from '../decision/findings.ts'
-import type { Listened } from '../wire/sse.ts'
-import type { Heard } from '../wire/reply.ts'
-import type { Wire } from '../wire/connection.ts'
+import type { StreamReply } from '../wire/sse.ts'
+import type { Reply } from '../wire/reply.ts'
+import type { ProbeWire } from '../wire/connection.ts'
 
-/** A tool that the user says can be called without harm. */
+/** A tool that the caller says is safe to call. */
 export interface HarmlessCall {
   readonly name: string
   readonly arguments?: Json
@@ -14,7 +14,7 @@ export interface HarmlessCall {
 export interface CheckOptions {
   readonly replicas: readonly URL[]
   readonly call: HarmlessCall | undefined
-  /** The credentials of somebody else. */
+  /** Credentials of another user. */
   readonly otherHeaders: Readonly<Record<string, string>> | undefined
   /** How long to wait until a request state should have expired. */
   readonly expireMs: number | undefined
@@ -22,22 +22,22 @@ export interface CheckOptions {
   readonly signal: AbortSignal | undefined
 }
 
-/** What a check works with. */
-export interface Scene {
-  readonly wire: Wire
+/** What a check works with. Checks run one after the other and leave replies for later ones. */
+export interface CheckContext {
+  readonly wire: ProbeWire
   readonly findings: Findings
   readonly options: CheckOptions
-  /** What the stream of no request said, once it was asked for. */
-  stream?: Listened | Heard
-  /** The list that a second connection got, once it was asked for. */
-  second?: Heard
+  /** The reply to GET, left by `get-stream`. */
+  stream?: StreamReply | Reply
+  /** The reply on a second connection, left by `second-connection`. */
+  second?: Reply
 }
 
-export interface Check {
+export interface ProbeCheck {
   readonly name: CheckName
-  /** Whether it is made without being named. */
+  /** Whether it runs without being named. */
   readonly isUsual: boolean
-  /** The most requests that it may take; undefined where there is nothing to check. */
-  cost(scene: Scene): number | undefined
-  run(scene: Scene): Promise<readonly Evidence[]> | readonly Evidence[]
+  /** The largest number of requests that it takes; undefined where it does not apply. */
+  cost(context: CheckContext): number | undefined
+  run(context: CheckContext): Promise<readonly Evidence[]> | readonly Evidence[]
 }

@@ -1,13 +1,13 @@
 import { speaksLegacy, versionsOf } from '../decision/findings.ts'
-import { alone } from '../decision/steps.ts'
+import { onNewConnection } from '../wire/connection.ts'
 import { sequentialResult } from '../methods/sequential.ts'
 import { evidence } from '../report/evidence.ts'
 import { INITIALIZE, LIST_TOOLS } from '../wire/messages.ts'
-import { heardText, isResult } from '../wire/reply.ts'
-import type { Check } from './check.ts'
+import { replyText, isResult } from '../wire/reply.ts'
+import type { ProbeCheck } from './check.ts'
 
-/** Which revisions the server speaks, and how that is known. */
-export const eraCheck: Check = {
+/** Which revisions the server supports, and how that is known. */
+export const eraCheck: ProbeCheck = {
   name: 'era',
   isUsual: true,
   cost: ({ findings }) => (findings.era === undefined ? undefined : 0),
@@ -21,7 +21,7 @@ export const eraCheck: Check = {
         `It speaks ${versions.join(', ')}; a revision since 2026-07-28 has no sessions.`,
       )
     }
-    const asked = era === undefined ? '' : `To server/discover it ${heardText(era.heard)}. `
+    const asked = era === undefined ? '' : `To server/discover it ${replyText(era.reply)}. `
     const spoken = isResult(initialize)
       ? `It speaks a revision with sessions: ${versions.join(', ') || 'unnamed'}.`
       : ''
@@ -29,15 +29,15 @@ export const eraCheck: Check = {
   },
 }
 
-/** A server of both eras may keep sessions for its older clients. */
-export const olderEra: Check = {
+/** A server of both eras may need sessions for clients of older revisions. */
+export const olderEra: ProbeCheck = {
   name: 'older-era',
   isUsual: true,
   cost: ({ findings }) =>
     findings.era?.era === 'modern' && findings.transport === 'http' && speaksLegacy(findings) ? 4 : undefined,
   run: async ({ wire }) => {
-    const initialize = await alone(wire, INITIALIZE)
-    const result = sequentialResult(initialize, await alone(wire, LIST_TOOLS))
+    const initialize = await onNewConnection(wire, INITIALIZE)
+    const result = sequentialResult(initialize, await onNewConnection(wire, LIST_TOOLS))
     const { state, message } = result
     const sentence = `For clients of older revisions it is ${state}: ${message}`
     return evidence('older-era', state === 'STATEFUL' ? 'STATEFUL' : 'UNKNOWN', sentence, { state })

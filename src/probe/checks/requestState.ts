@@ -1,60 +1,64 @@
 /**
- * What a server of the stateless revision does with a `requestState` that is not what it should be: changed on the way,
- * sent again, brought by somebody else, or too late. It takes a tool that asks something, and that the user has named.
+ * What a server of the stateless revision does with a `requestState` that was changed, sent twice, sent by another user,
+ * or has expired. It needs a tool that asks for input, and that the caller has named as safe to call.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { type Evidence, evidence } from '../report/evidence.ts'
-import { type Heard, heardText, isResult } from '../wire/reply.ts'
+import { type Reply, replyText, isResult } from '../wire/reply.ts'
 import type { HttpWire } from '../wire/http.ts'
 import { modernRequest } from '../wire/messages.ts'
-import type { Check, Scene } from './check.ts'
+import type { ProbeCheck, CheckContext } from './check.ts'
 
 const CAPABILITIES = { elicitation: { form: {}, url: {} }, roots: {} }
 const FIRST_ID = 20
 
-export const requestState: Check = {
+export const requestState: ProbeCheck = {
   name: 'request-state',
   isUsual: true,
   cost: ({ wire, findings, options }) =>
     wire.transport === 'http' && findings.era?.era === 'modern' && options.call !== undefined
       ? 4 + Number(options.otherHeaders !== undefined) + Number(options.expireMs !== undefined)
       : undefined,
-  run: async (scene) => {
-    const { wire, options } = scene
+  run: async (context) => {
+    const { wire, options } = context
     if (wire.transport !== 'http' || options.call === undefined) return []
     const { name, arguments: args = {} } = options.call
     const params = { name, arguments: args }
     const asked = await wire.post(modernRequest(FIRST_ID, 'tools/call', params, CAPABILITIES))
     const round = isResult(asked) ? roundIn(asked.result) : undefined
     if (round === undefined) {
-      const what = isResult(asked) ? 'asks for nothing with a state' : heardText(asked)
+      const what = isResult(asked) ? 'asks for nothing with a state' : replyText(asked)
       return evidence('request-state', 'UNKNOWN', `The tool ${what}, so its request state cannot be tried.`)
     }
-    return tryAll(wire, scene, { ...params, ...round })
+    return tryAll(wire, context, { ...params, ...round })
   },
 }
 
-interface Round {
+interface StateRound {
   readonly requestState: string
   readonly inputResponses: Json
 }
 
-/** Each way to send the state again, in an order in which none spoils the next. */
-async function tryAll(wire: HttpWire, { options }: Scene, params: Json & Round): Promise<readonly Evidence[]> {
+/** Sends the state in each way, in an order in which no attempt uses up the state for the next. */
+async function tryAll(
+  wire: HttpWire,
+  { options }: CheckContext,
+  params: Json & StateRound,
+): Promise<readonly Evidence[]> {
   let id = FIRST_ID
-  const send = (more: Json = {}, credentials?: Readonly<Record<string, string>>): Promise<Heard> => {
+  const send = (more: Json = {}, credentials?: Readonly<Record<string, string>>): Promise<Reply> => {
     const request = modernRequest(++id, 'tools/call', { ...params, ...more }, CAPABILITIES)
     return wire.post(request, {}, credentials === undefined ? {} : { credentials })
   }
   const { otherHeaders, expireMs, signal } = options
-  const found = [told('changed', await send({ requestState: changed(params.requestState) }))]
-  if (otherHeaders !== undefined) found.push(told('foreign', await send({}, otherHeaders)))
+  const found = [evidenceFor('changed', await send({ requestState: withOneCharacterChanged(params.requestState) }))]
+  if (otherHeaders !== undefined) found.push(evidenceFor('foreign', await send({}, otherHeaders)))
   const once = await send()
-  found.push(isRefused(once) ? told('unchanged', once) : told('repeated', await send()))
+  found.push(isRefused(once) ? evidenceFor('unchanged', once) : evidenceFor('repeated', await send()))
   if (expireMs !== undefined) {
     await wait(expireMs, undefined, signal && { signal })
-    found.push(told('expired', await send()))
+    found.push(evidenceFor('expired', await send()))
   }
   return found
 }
@@ -69,20 +73,20 @@ const WAYS: Readonly<Record<Way, string>> = {
   expired: 'that should have expired',
 }
 
-function told(way: Way, heard: Heard): Evidence {
-  const what = isRefused(heard) ? `is refused: it ${heardText(heard)}` : 'is not refused'
-  const details = { way, isRefused: isRefused(heard) }
+function evidenceFor(way: Way, reply: Reply): Evidence {
+  const what = isRefused(reply) ? `is refused: it ${replyText(reply)}` : 'is not refused'
+  const details = { way, isRefused: isRefused(reply) }
   const [piece] = evidence('request-state', 'UNKNOWN', `A request state ${WAYS[way]} ${what}.`, details)
   return piece
 }
 
-/** Starting over in silence is no refusal: the caller would not learn that something is wrong. */
-function isRefused(heard: Heard): boolean {
-  return heard.kind === 'error' || heard.kind === 'refused'
+/** A server that starts over without an error has not refused: its client would not learn that something is wrong. */
+function isRefused(reply: Reply): boolean {
+  return reply.kind === 'error' || reply.kind === 'refused'
 }
 
-/** What a tool that asks has given, with answers that commit to nothing. */
-function roundIn(result: Json): Round | undefined {
+/** The state of a tool that asks for input, with answers that decline everything. */
+function roundIn(result: Json): StateRound | undefined {
   const { resultType, requestState: state, inputRequests } = result
   if (resultType !== 'input_required' || typeof state !== 'string' || state === '') return undefined
   const asked = Object.entries(isObject(inputRequests) ? inputRequests : {})
@@ -93,8 +97,8 @@ function answerTo(asked: unknown): Json {
   return isObject(asked) && asked['method'] === 'roots/list' ? { roots: [] } : { action: 'decline' }
 }
 
-/** Another character in the middle: the last one may hold no more than filling bits. */
-function changed(state: string): string {
+/** Changes a character in the middle: in base64, the last one may hold only padding bits. */
+function withOneCharacterChanged(state: string): string {
   const at = Math.floor(state.length / 2)
   return state.slice(0, at) + (state[at] === 'A' ? 'B' : 'A') + state.slice(at + 1)
 }

@@ -1,9 +1,9 @@
-/** Makes the checks that apply, in their order, as far as the requests go. */
-import type { Allowance } from '../budget.ts'
-import type { CheckName, Evidence } from '../report/evidence.ts'
+/** Runs the checks that apply, in order, until the request budget is used up. */
+import type { RequestBudget } from '../budget.ts'
+import type { CheckName, CheckResults, Evidence } from '../report/evidence.ts'
 import { strayOutput, unrelatedRequests } from './sideEffects.ts'
 import { bareCall, bareLists } from './bare.ts'
-import type { Check, Scene } from './check.ts'
+import type { ProbeCheck, CheckContext } from './check.ts'
 import { afterDelete, inventedSession, secondConnection, sessionIssued, sessionRequired } from './sessions.ts'
 import { eraCheck, olderEra } from './eras.ts'
 import { getStream, resume } from './streams.ts'
@@ -11,8 +11,8 @@ import { handles, tasks } from './stored.ts'
 import { addresses, replica } from './replica.ts'
 import { requestState } from './requestState.ts'
 
-/** What needs a live session comes before its end. */
-const IN_ORDER: readonly Check[] = [
+/** Checks that need a live session run before the one that ends it. */
+const IN_ORDER: readonly ProbeCheck[] = [
   eraCheck,
   sessionIssued,
   sessionRequired,
@@ -33,28 +33,26 @@ const IN_ORDER: readonly Check[] = [
   handles,
 ]
 
-/** Which checks: those that are usual, all, or these; those that send nothing are made in any case. */
-export type Chosen = 'usual' | 'all' | readonly CheckName[]
+/** Which checks to run: the usual ones, all, or these. Checks that send nothing always run. */
+export type CheckSelection = 'usual' | 'all' | readonly CheckName[]
 
-export interface Checked {
-  readonly evidence: readonly Evidence[]
-  /** The checks for which there were no requests left. */
-  readonly notAsked: readonly CheckName[]
-}
-
-export async function runChecks(scene: Scene, chosen: Chosen, allowance: Allowance): Promise<Checked> {
+export async function runChecks(
+  context: CheckContext,
+  chosen: CheckSelection,
+  budget: RequestBudget,
+): Promise<CheckResults> {
   const evidence: Evidence[] = []
   const notAsked = new Set<CheckName>()
   for (const check of IN_ORDER) {
-    const cost = check.cost(scene)
+    const cost = check.cost(context)
     if (cost === undefined || !(cost === 0 || isChosen(check, chosen))) continue
-    if (cost > allowance.left) notAsked.add(check.name)
-    else evidence.push(...(await check.run(scene)))
+    if (cost > budget.left) notAsked.add(check.name)
+    else evidence.push(...(await check.run(context)))
   }
   return { evidence, notAsked: [...notAsked] }
 }
 
-function isChosen({ name, isUsual }: Check, chosen: Chosen): boolean {
+function isChosen({ name, isUsual }: ProbeCheck, chosen: CheckSelection): boolean {
   if (chosen === 'all') return true
   return chosen === 'usual' ? isUsual : chosen.includes(name)
 }

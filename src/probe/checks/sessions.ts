@@ -1,12 +1,13 @@
-/** What the steps before have shown about the session id. These send nothing. */
+/** Checks of the session id: whether it is given out, required, bound to a connection, deleted, and validated. */
 import { sessionHeaders, sessionOf } from '../decision/findings.ts'
-import { missesSession } from '../methods/sequential.ts'
+import { asksForSession } from '../methods/sequential.ts'
 import { evidence } from '../report/evidence.ts'
 import { INITIALIZED, LIST_TOOLS } from '../wire/messages.ts'
-import { heardText, isResult } from '../wire/reply.ts'
-import type { Check } from './check.ts'
+import { replyText, isResult } from '../wire/reply.ts'
+import type { ProbeCheck } from './check.ts'
 
-export const sessionIssued: Check = {
+/** From the findings; sends nothing. */
+export const sessionIssued: ProbeCheck = {
   name: 'session-issued',
   isUsual: true,
   cost: ({ findings: { transport, initialize } }) => (transport === 'http' && isResult(initialize) ? 0 : undefined),
@@ -18,12 +19,13 @@ export const sessionIssued: Check = {
   },
 }
 
-export const sessionRequired: Check = {
+/** From the findings; sends nothing. */
+export const sessionRequired: ProbeCheck = {
   name: 'session-required',
   isUsual: true,
   cost: ({ findings }) => (sessionOf(findings) === undefined || findings.bareList === undefined ? undefined : 0),
   run: ({ findings: { bareList, barePing } }) => {
-    if (isResult(bareList) && barePing !== undefined && missesSession(barePing)) {
+    if (isResult(bareList) && barePing !== undefined && asksForSession(barePing)) {
       const sentence = 'The session id is required: without it tools/list is answered, but ping is refused.'
       return evidence('session-required', 'STATEFUL', sentence)
     }
@@ -34,33 +36,32 @@ export const sessionRequired: Check = {
         'The session id is not required: without it tools/list is answered.',
       )
     }
-    return bareList !== undefined && missesSession(bareList)
+    return bareList !== undefined && asksForSession(bareList)
       ? evidence('session-required', 'STATEFUL', 'The session id is required: without it tools/list is refused.')
       : evidence('session-required', 'UNKNOWN', 'It cannot be told whether the session id is required.')
   },
 }
 
-/** Whether a session belongs to the connection that it began on. */
-export const secondConnection: Check = {
+/** Whether a session works on another connection than the one that it began on. */
+export const secondConnection: ProbeCheck = {
   name: 'second-connection',
   isUsual: true,
   cost: ({ findings }) => (sessionOf(findings) === undefined ? undefined : findings.control === undefined ? 2 : 0),
-  run: async (scene) => {
-    const { wire, findings } = scene
+  run: async (context) => {
+    const { wire, findings } = context
     if (wire.transport !== 'http') return []
     const headers = sessionHeaders(findings)
     if (findings.control === undefined) await wire.post(INITIALIZED, headers)
-    const heard = findings.control ?? (await wire.post(LIST_TOOLS, headers))
-    scene.second = heard
-    return isResult(heard)
+    const reply = findings.control ?? (await wire.post(LIST_TOOLS, headers))
+    context.second = reply
+    return isResult(reply)
       ? evidence('second-connection', 'UNKNOWN', 'The session is accepted from a second connection.')
-      : evidence('second-connection', 'STATEFUL', `From a second connection with the session it ${heardText(heard)}.`)
+      : evidence('second-connection', 'STATEFUL', `From a second connection with the session it ${replyText(reply)}.`)
   },
 }
 
-/** What becomes of a session that is over, and of one that never was. */
-
-export const afterDelete: Check = {
+/** Whether a session id still works after DELETE. */
+export const afterDelete: ProbeCheck = {
   name: 'after-delete',
   isUsual: true,
   cost: ({ findings }) => (sessionOf(findings) === undefined ? undefined : 1),
@@ -68,25 +69,26 @@ export const afterDelete: Check = {
     if (wire.transport !== 'http') return []
     const { 'mcp-session-id': session = '', ...headers } = sessionHeaders(findings)
     const status = await wire.endSession(session, headers)
-    const heard = await wire.post(LIST_TOOLS, sessionHeaders(findings))
+    const reply = await wire.post(LIST_TOOLS, sessionHeaders(findings))
     const deleted = `DELETE of the session is answered with ${status ?? 'nothing'}`
-    return isResult(heard)
+    return isResult(reply)
       ? evidence('after-delete', 'UNKNOWN', `${deleted}, and its id still works.`, { status, isEnded: false })
-      : evidence('after-delete', 'UNKNOWN', `${deleted}; then it ${heardText(heard)}.`, { status, isEnded: true })
+      : evidence('after-delete', 'UNKNOWN', `${deleted}; then it ${replyText(reply)}.`, { status, isEnded: true })
   },
 }
 
 const INVENTED = 'invented-by-the-probe'
 
-export const inventedSession: Check = {
+/** Whether a session id that no server gave out is accepted. */
+export const inventedSession: ProbeCheck = {
   name: 'invented-session',
   isUsual: true,
   cost: ({ findings: { transport, initialize } }) => (transport === 'http' && isResult(initialize) ? 1 : undefined),
   run: async ({ wire, findings }) => {
     if (wire.transport !== 'http') return []
-    const heard = await wire.post(LIST_TOOLS, { ...sessionHeaders(findings), 'mcp-session-id': INVENTED })
-    return isResult(heard)
+    const reply = await wire.post(LIST_TOOLS, { ...sessionHeaders(findings), 'mcp-session-id': INVENTED })
+    return isResult(reply)
       ? evidence('invented-session', 'STATELESS', 'A session id that was made up is accepted, so nobody looks it up.')
-      : evidence('invented-session', 'UNKNOWN', `With a session id that was made up it ${heardText(heard)}.`)
+      : evidence('invented-session', 'UNKNOWN', `With a session id that was made up it ${replyText(reply)}.`)
   },
 }

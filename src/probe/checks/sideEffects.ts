@@ -1,22 +1,22 @@
-/** What was noticed along the way. These send nothing. */
+/** Side effects that were seen during the probe: unrelated requests and stray output. These checks send nothing. */
 import { evidence } from '../report/evidence.ts'
-import type { Check } from './check.ts'
+import type { ProbeCheck } from './check.ts'
 
-/** Since SEP-2260 a server asks its client something only inside a request of that client; pings stay allowed. */
-export const unrelatedRequests: Check = {
+/** SEP-2260: a server sends requests only while it handles a request of that client. Pings stay allowed. */
+export const unrelatedRequests: ProbeCheck = {
   name: 'unrelated-requests',
   isUsual: true,
   cost: ({ wire, stream }) => (wire.transport === 'stdio' || stream?.kind === 'stream' ? 0 : undefined),
   run: ({ wire }) => {
-    const methods = [...new Set(wire.unrelated.map(named))].filter((method) => method !== 'ping')
+    const methods = [...new Set(wire.unrelated.map(knownMethod))].filter((method) => method !== 'ping')
     return methods.length === 0
       ? evidence('unrelated-requests', 'UNKNOWN', 'It asked nothing outside a request.')
       : evidence('unrelated-requests', 'STATEFUL', `It asks outside a request: ${methods.join(', ')}.`, { methods })
   },
 }
 
-/** The standard output of a program belongs to the protocol. */
-export const strayOutput: Check = {
+/** The standard output of a server program is for protocol messages only. */
+export const strayOutput: ProbeCheck = {
   name: 'stray-output',
   isUsual: true,
   cost: ({ wire }) => (wire.transport === 'stdio' && wire.strayLines > 0 ? 0 : undefined),
@@ -29,9 +29,14 @@ export const strayOutput: Check = {
   },
 }
 
-const ASKABLE: ReadonlySet<string> = new Set(['ping', 'elicitation/create', 'sampling/createMessage', 'roots/list'])
+const CLIENT_METHODS: ReadonlySet<string> = new Set([
+  'ping',
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
+])
 
-/** A server could call its methods anything. */
-function named(method: string): string {
-  return ASKABLE.has(method) ? method : 'another method'
+/** Unknown method names are not repeated: they are text from the server. */
+function knownMethod(method: string): string {
+  return CLIENT_METHODS.has(method) ? method : 'another method'
 }

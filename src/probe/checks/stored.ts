@@ -1,12 +1,12 @@
-/** What a server says that it keeps behind names: tasks, and handles that its tools give out and take. */
+/** State that a server keeps under ids that it gives out: tasks, and handles of its tools. These checks send nothing. */
 import { isObject, type Json, TASKS_EXTENSION } from '../../protocol/index.ts'
 import { evidence } from '../report/evidence.ts'
-import { aboutOf, type Findings } from '../decision/findings.ts'
+import { selfDescriptionOf, type Findings } from '../decision/findings.ts'
 import { isResult } from '../wire/reply.ts'
 import { handlesIn, MAX_SHOWN, toolName, toolsIn } from '../methods/toolHandles.ts'
-import type { Check } from './check.ts'
+import type { ProbeCheck } from './check.ts'
 
-export const tasks: Check = {
+export const tasks: ProbeCheck = {
   name: 'tasks',
   isUsual: true,
   cost: ({ findings }) => (declaresTasks(findings) ? 0 : undefined),
@@ -18,7 +18,7 @@ export const tasks: Check = {
   },
 }
 
-export const handles: Check = {
+export const handles: ProbeCheck = {
   name: 'handles',
   isUsual: true,
   cost: ({ findings }) => (handlesIn(listedTools(findings)).length > 0 ? 0 : undefined),
@@ -35,7 +35,7 @@ function listedTools({ modernList, bareList, control }: Findings): readonly Json
 }
 
 function declaresTasks(findings: Findings): boolean {
-  const capabilities = aboutOf(findings)?.['capabilities']
+  const capabilities = selfDescriptionOf(findings)?.['capabilities']
   if (!isObject(capabilities)) return false
   const { tasks: older, extensions } = capabilities
   return isObject(older) || (isObject(extensions) && isObject(extensions[TASKS_EXTENSION]))

@@ -1,34 +1,34 @@
-/** What is known so far. Each step of the probe fills one place; nothing is ever taken back. */
+/** What is known so far. Each step adds its member; none is removed. */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { capabilityScore } from '../methods/capabilityScore.ts'
 import { type Declared, readDeclared } from '../methods/declared.ts'
 import { type EraFinding, legacyAmong } from '../methods/era.ts'
-import { type Heard, isResult } from '../wire/reply.ts'
-import type { Listened } from '../wire/sse.ts'
+import { type Reply, isResult } from '../wire/reply.ts'
+import type { StreamReply } from '../wire/sse.ts'
 import { sequentialResult } from '../methods/sequential.ts'
 import type { Method, MethodResult } from '../methods/result.ts'
 
 /** The steps, each at most once. */
-export type Step = 'era' | 'modernList' | 'initialize' | 'bareList' | 'barePing' | 'oldStream' | 'control'
+export type Step = 'era' | 'modernList' | 'initialize' | 'bareList' | 'barePing' | 'sseStream' | 'control'
 
 export interface Findings {
   readonly transport: 'http' | 'stdio'
   readonly metadata: MethodResult
   readonly era?: EraFinding
-  /** A list in the stateless revision. */
-  readonly modernList?: Heard
-  readonly initialize?: Heard
+  /** A list, asked for in the stateless revision. */
+  readonly modernList?: Reply
+  readonly initialize?: Reply
   /** `tools/list` on a connection that never saw `initialize`. */
-  readonly bareList?: Heard
-  /** `ping`, in the same way. */
-  readonly barePing?: Heard
-  /** A GET, where the older transport would begin. */
-  readonly oldStream?: Listened | Heard
-  /** `tools/list` as after `initialize`: on the same connection, or with what that gave. */
-  readonly control?: Heard
+  readonly bareList?: Reply
+  /** `ping` on such a connection. */
+  readonly barePing?: Reply
+  /** The stream of a GET, with which the HTTP+SSE transport would begin. */
+  readonly sseStream?: StreamReply | Reply
+  /** `tools/list` after `initialize`, in the same session or process. */
+  readonly control?: Reply
 }
 
-/** What each method says about these findings; those that have nothing to go by are left out. */
+/** The result of each method that has the findings it needs. */
 export function methodsOf(findings: Findings): Partial<Record<Method, MethodResult>> {
   const { initialize, bareList, metadata } = findings
   return {
@@ -38,17 +38,17 @@ export function methodsOf(findings: Findings): Partial<Record<Method, MethodResu
   }
 }
 
-/** What the server said about itself, in either era. */
-export function aboutOf({ era, initialize }: Findings): Json | undefined {
+/** The result of `server/discover` or of `initialize`, in which a server describes itself. */
+export function selfDescriptionOf({ era, initialize }: Findings): Json | undefined {
   return era?.discovered ?? (isResult(initialize) ? initialize.result : undefined)
 }
 
 export function declaredBy(findings: Findings): Declared | undefined {
-  const about = aboutOf(findings)
+  const about = selfDescriptionOf(findings)
   return about && readDeclared(about)
 }
 
-/** Whether there is a server over HTTP that lets the probe in. */
+/** Whether the server is reached over HTTP and accepts the probe's credentials. */
 export function isServed({ transport, initialize, era }: Findings): boolean {
   return transport === 'http' && (isResult(initialize) || era?.era === 'modern')
 }
@@ -58,7 +58,7 @@ export function sessionOf({ initialize }: Findings): string | undefined {
   return isResult(initialize) ? initialize.http?.session : undefined
 }
 
-/** What a client sends along after `initialize`. */
+/** The headers that a client sends after `initialize`. */
 export function sessionHeaders(findings: Findings): Record<string, string> {
   const session = sessionOf(findings)
   const version = versionsOf(findings)[0]
@@ -68,7 +68,7 @@ export function sessionHeaders(findings: Findings): Record<string, string> {
   }
 }
 
-/** The revisions that a server is known to speak: all it named, or the one that was agreed on. */
+/** The revisions that a server is known to support: all that it named, or the one that `initialize` agreed on. */
 export function versionsOf({ era, initialize }: Findings): readonly string[] {
   if (era !== undefined && era.versions.length > 0) return era.versions
   const version = isResult(initialize) ? initialize.result['protocolVersion'] : undefined
@@ -79,7 +79,7 @@ export function speaksLegacy(findings: Findings): boolean {
   return findings.era !== undefined && legacyAmong(findings.era.versions).length > 0
 }
 
-/** The list to ask for: of tools, or of whatever else there is. Undefined where nothing is offered. */
+/** The list method to call: tools, else prompts, else resources. Undefined where the server offers none. */
 export function listMethodOf(about: Json): string | undefined {
   const capabilities = isObject(about['capabilities']) ? about['capabilities'] : {}
   const kind = ['tools', 'prompts', 'resources'].find((name) => isObject(capabilities[name]))

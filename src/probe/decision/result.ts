@@ -1,13 +1,13 @@
 import { type Level, levelOf, type Method, type State } from '../methods/result.ts'
-import { complaintOf, heardText, isWall } from '../wire/reply.ts'
+import { errorTextOf, replyText, isUnauthorized } from '../wire/reply.ts'
 import { type Findings, methodsOf } from './findings.ts'
 
-/** What decided: one of the three methods, or what the probe knows beyond them. */
+/** What decided: one of the three methods, or one of the probe's further rules. */
 export type DecidedBy = Method | 'era' | 'transport' | 'control' | 'declaration' | 'nothing'
 
 export interface Decision {
   readonly state: State
-  /** Why, as a sentence. */
+  /** The reason, as a sentence. */
   readonly message: string
   /** From 0 to 1. */
   readonly confidence: number
@@ -26,16 +26,16 @@ export function decision(
   return { state, message, confidence, level: levelOf(confidence), decidedBy, details }
 }
 
-/** Why nothing is decided, as a sentence that says what is in the way. */
+/** Why nothing is decided: a sentence that names the obstacle. */
 export function whyUnknown(findings: Findings, methods?: readonly Method[]): string {
   const { era: found, initialize } = findings
   if (initialize === undefined) {
-    return found === undefined ? findings.metadata.message : `Nothing can be known: it ${heardText(found.heard)}.`
+    return found === undefined ? findings.metadata.message : `Nothing can be known: it ${replyText(found.reply)}.`
   }
-  if (isWall(initialize)) {
+  if (isUnauthorized(initialize)) {
     const { status } = initialize.http ?? {}
-    const complaint = complaintOf(initialize).trim()
-    // It may be about something else than credentials, such as the name that the server was called by.
+    const complaint = errorTextOf(initialize).trim()
+    // The cause may be something else than credentials, such as a Host header that the server refuses.
     const words = complaint === '' ? '' : ` It says: "${complaint}".`
     return `It lets nobody in without the right credentials (HTTP ${status}), so nothing can be known about its sessions.${words}`
   }

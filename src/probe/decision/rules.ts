@@ -1,54 +1,55 @@
-/** The rules of the combination: each says what to ask next or what is decided, or leaves it to the next. */
+/** The rules. Each names the next step, decides, or passes on to the next rule. */
+import { CODES } from '../../protocol/index.ts'
 import { type Decision, decision, whyUnknown } from './result.ts'
 import { declaredState } from '../methods/declared.ts'
 import { declaredBy, type Findings, listMethodOf, methodsOf, sessionOf, type Step } from './findings.ts'
-import { type Heard, heardText, isPassing, isResult, isWall } from '../wire/reply.ts'
-import { oldEndpoint } from '../wire/sse.ts'
-import { missesSession } from '../methods/sequential.ts'
+import { type Reply, replyText, isTemporary, isResult, isUnauthorized } from '../wire/reply.ts'
+import { sseEndpointIn } from '../wire/sse.ts'
+import { asksForSession } from '../methods/sequential.ts'
 import type { MethodResult } from '../methods/result.ts'
 
-export type Next = { readonly ask: Step } | { readonly decided: Decision }
+export type NextStep = { readonly ask: Step } | { readonly decided: Decision }
 
-/** Undefined leaves it to the next rule. */
-export type Rule = (findings: Findings) => Next | undefined
+/** Undefined passes on to the next rule. */
+export type Rule = (findings: Findings) => NextStep | undefined
 
-/** The first question goes to everybody: what a server speaks is told even where nothing else has to be asked. */
-const reach: Rule = (findings) => {
+/** `server/discover` is sent to every server, so that the verdict names its revisions even where a known server decides. */
+const reachability: Rule = (findings) => {
   if (findings.era === undefined) return { ask: 'era' }
   if (!findings.era.isUnreachable) return undefined
   return { decided: decision('UNKNOWN', 'nothing', 0, whyUnknown(findings)) }
 }
 
-/** The stateless revision has no sessions; only a server that asks for one all the same is believed to have them. */
+/** The stateless revision has no sessions. A server that supports it is STATEFUL only if it still asks for a session. */
 const era: Rule = (findings) => {
   const { era: found, modernList } = findings
-  if (found === undefined || found.isUnreachable) return reach(findings)
+  if (found === undefined || found.isUnreachable) return reachability(findings)
   if (found.era !== 'modern') return undefined
   const list = found.discovered && listMethodOf(found.discovered)
   if (list !== undefined && modernList === undefined) return { ask: 'modernList' }
-  if (modernList !== undefined && missesSession(modernList)) {
-    const message = `It says that it speaks a revision without sessions, and yet it ${heardText(modernList)}.`
+  if (modernList !== undefined && asksForSession(modernList)) {
+    const message = `It says that it speaks a revision without sessions, and yet it ${replyText(modernList)}.`
     return { decided: decision('STATEFUL', 'era', 0.9, message) }
   }
   const confidence = modernList === undefined || isResult(modernList) ? 0.99 : 0.9
   return { decided: decision('STATELESS', 'era', confidence, 'It speaks a revision of MCP that has no sessions.') }
 }
 
-/** A known server decides also where it speaks the stateless revision: what it keeps, it keeps without a session. */
+/** The list of known servers also decides for the stateless revision: a server can keep state without sessions. */
 const metadata: Rule = ({ metadata: guess, era: found }) => {
   if (guess.confidence <= 0.9) return undefined
   const isKeeping = found?.era === 'modern' && guess.state === 'STATEFUL'
   const yet = 'It speaks a revision of MCP that has no sessions, and yet it keeps something between calls.'
-  return clear(isKeeping ? { ...guess, message: `${yet} ${guess.message}` } : guess)
+  return decidedByMethod(isKeeping ? { ...guess, message: `${yet} ${guess.message}` } : guess)
 }
 
-/** Some servers with sessions list their tools for everybody, and nothing else: so what else is there is asked for, too. */
-const exception: Rule = (findings) => {
+/** Some servers with sessions answer `tools/list` without one, and nothing else. So `ping` is sent as well. */
+const publicList: Rule = (findings) => {
   const { bareList, barePing } = findings
   if (sessionOf(findings) === undefined || !isResult(bareList)) return undefined
   if (barePing === undefined) return { ask: 'barePing' }
-  if (!missesSession(barePing)) return undefined
-  const message = `It lists its tools for everybody, but wants a session: to ping without one it ${heardText(barePing)}.`
+  if (!asksForSession(barePing)) return undefined
+  const message = `It lists its tools for everybody, but wants a session: to ping without one it ${replyText(barePing)}.`
   return { decided: decision('STATEFUL', 'control', 0.95, message) }
 }
 
@@ -56,29 +57,29 @@ const sequential: Rule = (findings) => {
   const { initialize, bareList } = findings
   if (initialize === undefined) return { ask: 'initialize' }
   if (isResult(initialize) && bareList === undefined) return { ask: 'bareList' }
-  return clear(methodsOf(findings).sequential)
+  return decidedByMethod(methodsOf(findings).sequential)
 }
 
-/** Where a POST is not served, the transport of the first revision may be: its stream is the session. */
-const transport: Rule = ({ transport: kind, initialize, oldStream }) => {
-  if (kind !== 'http' || initialize === undefined || !isTurnedAway(initialize)) return undefined
-  if (oldStream === undefined) return { ask: 'oldStream' }
-  if (oldEndpoint(oldStream) === undefined) return undefined
+/** A server that refuses POST may use HTTP+SSE, the transport of 2024-11-05, in which the stream is the session. */
+const transport: Rule = ({ transport: kind, initialize, sseStream }) => {
+  if (kind !== 'http' || initialize === undefined || !isNotServed(initialize)) return undefined
+  if (sseStream === undefined) return { ask: 'sseStream' }
+  if (sseEndpointIn(sseStream) === undefined) return undefined
   const message =
     'It speaks the HTTP+SSE transport of 2024-11-05, in which every answer comes on the stream of a session.'
   return { decided: decision('STATEFUL', 'transport', 0.99, message) }
 }
 
-/** An error that says nothing about sessions says something when it is gone after `initialize`, or is not. */
+/** The control experiment: an error without `initialize` is about sessions if it does not occur after `initialize`. */
 const control: Rule = (findings) => {
   const { initialize, bareList, control: controlled } = findings
   if (!isResult(initialize) || bareList === undefined || isResult(bareList)) return undefined
-  if (isPassing(bareList) || bareList.kind === 'unasked') return undefined
+  if (isTemporary(bareList) || bareList.kind === 'not-sent') return undefined
   if (controlled === undefined) return { ask: 'control' }
-  const bare = `without initialize it ${heardText(bareList)}`
+  const bare = `without initialize it ${replyText(bareList)}`
   if (!isResult(controlled)) {
     if (!isSameUnknownMethod(bareList, controlled)) return undefined
-    const message = `It treats tools/list alike with and without initialize: it ${heardText(bareList)}.`
+    const message = `It treats tools/list alike with and without initialize: it ${replyText(bareList)}.`
     return { decided: decision('STATELESS', 'control', 0.7, message) }
   }
   if (findings.transport === 'http' && sessionOf(findings) === undefined) {
@@ -100,10 +101,10 @@ const declaration: Rule = (findings) => {
 
 const capabilities: Rule = (findings) => {
   if (findings.initialize === undefined) return { ask: 'initialize' }
-  return clear(methodsOf(findings).capabilities)
+  return decidedByMethod(methodsOf(findings).capabilities)
 }
 
-/** The score is never used alone: before the sequential test it counts where the metadata say the same. */
+/** The score is never used alone: before the sequential test it counts only where the metadata agree. */
 const agreement: Rule = (findings) => {
   const next = capabilities(findings)
   if (next === undefined || 'ask' in next) return next
@@ -111,10 +112,10 @@ const agreement: Rule = (findings) => {
 }
 
 export const RULES = {
-  reach,
+  reachability,
   era,
   metadata,
-  exception,
+  publicList,
   sequential,
   transport,
   control,
@@ -123,21 +124,25 @@ export const RULES = {
   agreement,
 }
 
-function by({ method, state, message, confidence, details }: MethodResult): Next {
+/** The decision of a method, where it has one. */
+export function decidedByMethod(result: MethodResult | undefined): NextStep | undefined {
+  if (result === undefined || result.state === 'UNKNOWN') return undefined
+  const { method, state, message, confidence, details } = result
   return { decided: decision(state, method, confidence, message, details) }
 }
 
-/** What a method says, where it says something. */
-export function clear(result: MethodResult | undefined): Next | undefined {
-  return result === undefined || result.state === 'UNKNOWN' ? undefined : by(result)
+/** Refused because of the HTTP method or path, and not for credentials or overload. */
+function isNotServed(reply: Reply): boolean {
+  const status = reply.http?.status ?? 0
+  return !isResult(reply) && !isUnauthorized(reply) && !isTemporary(reply) && status >= 400 && status < 500
 }
 
-/** Refused for its method or its path, and not for who asks or because of trouble. */
-function isTurnedAway(heard: Heard): boolean {
-  const status = heard.http?.status ?? 0
-  return !isResult(heard) && !isWall(heard) && !isPassing(heard) && status >= 400 && status < 500
-}
-
-function isSameUnknownMethod(bare: Heard, controlled: Heard): boolean {
-  return bare.kind === 'error' && controlled.kind === 'error' && bare.code === -32601 && controlled.code === -32601
+function isSameUnknownMethod(bare: Reply, controlled: Reply): boolean {
+  const { METHOD_NOT_FOUND } = CODES
+  return (
+    bare.kind === 'error' &&
+    controlled.kind === 'error' &&
+    bare.code === METHOD_NOT_FOUND &&
+    controlled.code === METHOD_NOT_FOUND
+  )
 }

@@ -2,27 +2,27 @@ import { describe, expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
 import { readEra } from '../methods/era.ts'
 import type { Findings } from './findings.ts'
-import type { Heard } from '../wire/reply.ts'
+import type { Reply } from '../wire/reply.ts'
 import { guessFromMetadata } from '../methods/metadata.ts'
-import { nextOf, type Order } from './verdict.ts'
+import { nextStep, type Order } from './verdict.ts'
 import type { Method } from '../methods/result.ts'
 
 const http = (status: number, session?: string, challenge = false) => ({ http: { status, session, challenge } })
-const listed: Heard = { kind: 'result', result: { tools: [{}, {}] }, ...http(200) }
-const sessionError: Heard = { kind: 'error', code: 0, message: 'no session', data: undefined, ...http(400) }
-const otherError: Heard = { kind: 'error', code: -32602, message: 'Invalid request parameters', data: '', ...http(200) }
-const noMethod: Heard = { kind: 'error', code: -32601, message: 'Method not found', data: undefined, ...http(200) }
-const wall: Heard = { kind: 'refused', status: 401, text: '', ...http(401, undefined, true) }
-const gone: Heard = { kind: 'gone', why: 'nothing listens there', wasThere: false }
-const ended: Heard = { kind: 'gone', why: 'its process ended with exit code 1', wasThere: true }
-const silent: Heard = { kind: 'silent', waitedMs: 10_000 }
+const listed: Reply = { kind: 'result', result: { tools: [{}, {}] }, ...http(200) }
+const sessionError: Reply = { kind: 'error', code: 0, message: 'no session', data: undefined, ...http(400) }
+const otherError: Reply = { kind: 'error', code: -32602, message: 'Invalid request parameters', data: '', ...http(200) }
+const noMethod: Reply = { kind: 'error', code: -32601, message: 'Method not found', data: undefined, ...http(200) }
+const wall: Reply = { kind: 'refused', status: 401, text: '', ...http(401, undefined, true) }
+const gone: Reply = { kind: 'disconnected', why: 'nothing listens there', wasConnected: false }
+const ended: Reply = { kind: 'disconnected', why: 'its process ended with exit code 1', wasConnected: true }
+const silent: Reply = { kind: 'timed-out', waitedMs: 10_000 }
 
-const initialized = (name = 'x', capabilities: object = {}, session?: string): Heard => ({
+const initialized = (name = 'x', capabilities: object = {}, session?: string): Reply => ({
   kind: 'result',
   result: { protocolVersion: '2025-06-18', capabilities, serverInfo: { name, version: '1' } },
   ...http(200, session),
 })
-const discovered = (versions = ['2026-07-28'], capabilities: object = { tools: {} }): Heard => ({
+const discovered = (versions = ['2026-07-28'], capabilities: object = { tools: {} }): Reply => ({
   kind: 'result',
   result: { supportedVersions: versions, capabilities },
   ...http(200),
@@ -36,7 +36,7 @@ const modern = readEra(discovered())
 
 /** What is asked next, or what is decided and by what. */
 function next(findings: Findings, order: Order = 'usual', methods?: readonly Method[]): string {
-  const step = nextOf(findings, order, methods)
+  const step = nextStep(findings, order, methods)
   return 'ask' in step ? `ask ${step.ask}` : `${step.decided.state} by ${step.decided.decidedBy}`
 }
 
@@ -164,7 +164,7 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
   [
     'where a POST is not served, the older transport may be',
     { ...overHttp, era: legacy, initialize: { kind: 'refused', status: 404, text: '', ...http(404) } },
-    'ask oldStream',
+    'ask sseStream',
   ],
   [
     'its endpoint decides',
@@ -172,7 +172,7 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
       ...overHttp,
       era: legacy,
       initialize: { kind: 'refused', status: 405, text: '', ...http(405) },
-      oldStream: {
+      sseStream: {
         kind: 'stream',
         events: [{ event: 'endpoint', data: '/messages?sessionId=1', id: undefined }],
         ...http(200),
@@ -186,7 +186,7 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
       ...overHttp,
       era: legacy,
       initialize: { kind: 'refused', status: 405, text: '', ...http(405) },
-      oldStream: { kind: 'stream', events: [{ event: 'news', data: '/messages', id: undefined }], ...http(200) },
+      sseStream: { kind: 'stream', events: [{ event: 'news', data: '/messages', id: undefined }], ...http(200) },
     },
     'UNKNOWN by nothing',
   ],
@@ -239,7 +239,7 @@ proves('DT-17', 'cheap first asks for nothing where the server is known, then lo
 proves('DT-13', 'the score is never used alone', () => {
   const scored: Findings = { ...overHttp, initialize: statelessScore }
   expect(next(overHttp, 'usual', ['capabilities'])).toBe('ask initialize')
-  const alone = nextOf(scored, 'usual', ['capabilities'])
+  const alone = nextStep(scored, 'usual', ['capabilities'])
   expect(alone).toMatchObject({ decided: { state: 'UNKNOWN', decidedBy: 'nothing' } })
   expect(alone).toMatchObject({ decided: { message: expect.stringMatching(/0\.8.*The score is never used alone\.$/) } })
   // Against what the metadata say, it leaves it to the test.
@@ -251,7 +251,7 @@ describe('one method alone', () => {
     expect(next(overHttp, 'usual', ['sequential'])).toBe('ask initialize')
     expect(next({ ...overHttp, initialize: initialized() }, 'usual', ['sequential'])).toBe('ask bareList')
     const failed = { ...overHttp, initialize: initialized(), bareList: otherError }
-    expect(nextOf(failed, 'usual', ['sequential'])).toMatchObject({
+    expect(nextStep(failed, 'usual', ['sequential'])).toMatchObject({
       decided: {
         state: 'UNKNOWN',
         decidedBy: 'nothing',
@@ -273,13 +273,13 @@ describe('a known server', () => {
   test('that speaks the stateless revision and yet keeps something is told to do both', () => {
     const kept = 'It is known as serena-mcp-server. Serena keeps a project and its language servers.'
     const yet = 'It speaks a revision of MCP that has no sessions, and yet it keeps something between calls.'
-    expect(nextOf({ ...known, era: modern }, 'usual')).toMatchObject({
+    expect(nextStep({ ...known, era: modern }, 'usual')).toMatchObject({
       decided: { state: 'STATEFUL', decidedBy: 'metadata', message: `${yet} ${kept}` },
     })
     const decided = { state: 'STATEFUL', decidedBy: 'metadata', message: kept }
-    expect(nextOf({ ...known, era: legacy }, 'usual')).toMatchObject({ decided })
-    expect(nextOf(known, 'cheap-first')).toMatchObject({ decided })
-    expect(nextOf(known, 'usual', ['metadata'])).toMatchObject({ decided })
+    expect(nextStep({ ...known, era: legacy }, 'usual')).toMatchObject({ decided })
+    expect(nextStep(known, 'cheap-first')).toMatchObject({ decided })
+    expect(nextStep(known, 'usual', ['metadata'])).toMatchObject({ decided })
   })
 
   test('that is said to be UNKNOWN is asked like any other', () => {
@@ -291,7 +291,7 @@ describe('a known server', () => {
 })
 
 test('an auth wall is told as one', () => {
-  const decided = nextOf({ ...overHttp, era: readEra(wall), initialize: wall }, 'usual')
+  const decided = nextStep({ ...overHttp, era: readEra(wall), initialize: wall }, 'usual')
   const message =
     'It lets nobody in without the right credentials (HTTP 401), so nothing can be known about its sessions.'
   expect(decided).toMatchObject({ decided: { state: 'UNKNOWN', confidence: 0, message } })

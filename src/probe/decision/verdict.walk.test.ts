@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readEra } from '../methods/era.ts'
 import type { Findings, Step } from './findings.ts'
-import type { Heard } from '../wire/reply.ts'
+import type { Reply } from '../wire/reply.ts'
 import { guessFromMetadata } from '../methods/metadata.ts'
-import type { Listened } from '../wire/sse.ts'
+import type { StreamReply } from '../wire/sse.ts'
 import { type Method, METHODS } from '../methods/result.ts'
-import { nextOf, type Order } from './verdict.ts'
+import { nextStep, type Order } from './verdict.ts'
 
 const facts = fc.record({
   status: fc.constantFrom(200, 202, 301, 400, 401, 403, 404, 405, 406, 429, 500, 503),
@@ -32,15 +32,15 @@ const body = fc.oneof(
   }),
   fc.record({ kind: fc.constant('refused' as const), status: fc.constantFrom(400, 401, 405, 503), text: words }),
   fc.record({ kind: fc.constant('redirected' as const), to: fc.constant('/x'), isElsewhere: fc.boolean() }),
-  fc.constant({ kind: 'silent' as const, waitedMs: 10 }),
-  fc.record({ kind: fc.constant('gone' as const), why: fc.constant('x'), wasThere: fc.boolean() }),
+  fc.constant({ kind: 'timed-out' as const, waitedMs: 10 }),
+  fc.record({ kind: fc.constant('disconnected' as const), why: fc.constant('x'), wasConnected: fc.boolean() }),
   fc.constant({ kind: 'unreadable' as const, why: 'x' }),
-  fc.constant({ kind: 'unasked' as const }),
+  fc.constant({ kind: 'not-sent' as const }),
 )
-const heard: fc.Arbitrary<Heard> = fc
+const reply: fc.Arbitrary<Reply> = fc
   .tuple(body, fc.option(facts))
   .map(([said, http]) => ({ ...said, ...(http !== null && { http }) }))
-const stream: fc.Arbitrary<Listened> = fc.record({
+const stream: fc.Arbitrary<StreamReply> = fc.record({
   kind: fc.constant('stream' as const),
   events: fc.constantFrom([], [{ id: undefined, event: 'endpoint', data: '/messages' }]),
   http: facts,
@@ -49,13 +49,13 @@ const stream: fc.Arbitrary<Listened> = fc.record({
 const server = fc.record({
   transport: fc.constantFrom('http' as const, 'stdio' as const),
   known: fc.constantFrom(undefined, 'STATELESS' as const, 'STATEFUL' as const, 'UNKNOWN' as const),
-  discover: heard,
-  modernList: heard,
-  initialize: heard,
-  bareList: heard,
-  barePing: heard,
-  oldStream: fc.oneof(heard, stream),
-  control: heard,
+  discover: reply,
+  modernList: reply,
+  initialize: reply,
+  bareList: reply,
+  barePing: reply,
+  sseStream: fc.oneof(reply, stream),
+  control: reply,
 })
 type Server = typeof server extends fc.Arbitrary<infer T> ? T : never
 
@@ -71,7 +71,7 @@ function walk(
   let findings: Findings = { transport, metadata: guessFromMetadata({ type: transport, url: 'it' }, list) }
   const asked: Step[] = []
   for (;;) {
-    const next = nextOf(findings, order, methods)
+    const next = nextStep(findings, order, methods)
     if ('decided' in next) return { asked, decided: next.decided }
     expect(asked).not.toContain(next.ask)
     asked.push(next.ask)
@@ -93,10 +93,10 @@ test('it asks each thing once, and what it decides is the same for the same answ
 })
 
 test('one that nobody could talk to is never decided, unless it is known', () => {
-  const nobody = fc.constantFrom<Heard>(
-    { kind: 'silent', waitedMs: 1 },
+  const nobody = fc.constantFrom<Reply>(
+    { kind: 'timed-out', waitedMs: 1 },
     { kind: 'unreadable', why: 'x' },
-    { kind: 'unasked' },
+    { kind: 'not-sent' },
   )
   fc.assert(
     fc.property(server, nobody, orders, (one, said, order) => {

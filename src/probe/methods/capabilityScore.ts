@@ -1,6 +1,6 @@
 /**
  * Method 2, the capability score: hints in the `initialize` result, in integer tenths so that 0.3 and 0.7 are exact.
- * It is a guess, and counts only beside another method.
+ * It is a guess, and counts only together with another method.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { type MethodResult, methodResult, type State } from './result.ts'
@@ -33,7 +33,7 @@ export function capabilityScore(result: Json): MethodResult {
   const state = stateOf(tenths)
   const because = hints.map((hint) => hint.because)
   return methodResult('capabilities', state, messageOf(state, tenths, because), {
-    // "Medium" where it is clear, "low" where it is not.
+    // 0.7 is level "medium", 0.3 is "low".
     confidence: state === 'UNKNOWN' ? 0.3 : 0.7,
     details: { score: tenths / 10, because },
   })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
-import { declaredState, readDeclared, untruths } from './declared.ts'
+import { declaredState, readDeclared, contradictions } from './declared.ts'
 
 const info = { name: 'x', version: '1' }
 
@@ -44,16 +44,16 @@ test.each([
 
 test('a lie is told as one, each by itself, and what nobody found out is no lie', () => {
   const declared = { architecture: 'stateless', session: { persistent: false }, transport: ['stdio'] }
-  expect(untruths(declared, 'STATEFUL', 'http')).toEqual([
+  expect(contradictions(declared, 'STATEFUL', 'http')).toEqual([
     'It declares serverInfo.architecture "stateless", but it was found to be STATEFUL.',
     'It declares capabilities.session.persistent false, but it was found to be STATEFUL.',
     'It was reached over http, which serverInfo.transport does not name.',
   ])
-  expect(untruths(declared, 'STATELESS', 'stdio')).toEqual([])
-  expect(untruths(declared, 'UNKNOWN', 'stdio')).toEqual([])
+  expect(contradictions(declared, 'STATELESS', 'stdio')).toEqual([])
+  expect(contradictions(declared, 'UNKNOWN', 'stdio')).toEqual([])
 })
 
 test.each(['http', 'https', 'streamable-http', 'StreamableHTTP', 'sse'])('"%s" names HTTP', (name) => {
-  expect(untruths({ transport: [name] }, 'UNKNOWN', 'http')).toEqual([])
-  expect(untruths({ transport: [name] }, 'UNKNOWN', 'stdio')).toHaveLength(1)
+  expect(contradictions({ transport: [name] }, 'UNKNOWN', 'http')).toEqual([])
+  expect(contradictions({ transport: [name] }, 'UNKNOWN', 'stdio')).toHaveLength(1)
 })

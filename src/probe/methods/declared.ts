@@ -1,4 +1,4 @@
-/** What a server declares about its sessions (`serverInfo.architecture`, `capabilities.session`), and whether it is so. */
+/** What a server declares about its sessions (`serverInfo.architecture`, `capabilities.session`), and whether it is true. */
 import { plainLine } from '../../client/index.ts'
 import { isObject, type Json, META } from '../../protocol/index.ts'
 import type { State } from './result.ts'
@@ -24,14 +24,14 @@ export function readDeclared(result: Json): Declared | undefined {
   return Object.keys(declared).length === 0 ? undefined : declared
 }
 
-/** In the older era it lies beside the capabilities, in the newer in `_meta`. */
+/** In the session era it stands beside the capabilities, in the stateless revision in `_meta`. */
 export function serverInfoIn(result: Json): Json {
   const meta = isObject(result['_meta']) ? result['_meta'][META.server] : undefined
   const info = result['serverInfo'] ?? meta
   return isObject(info) ? info : {}
 }
 
-/** What the declarations come to; UNKNOWN where they contradict each other or say nothing. */
+/** The declared state; UNKNOWN where the declarations contradict each other or there are none. */
 export function declaredState({ architecture, session }: Declared): State {
   const said = new Set([stateNamed(architecture), statePersistent(session?.persistent)])
   said.delete('UNKNOWN')
@@ -39,18 +39,18 @@ export function declaredState({ architecture, session }: Declared): State {
   return said.size === 1 ? only : 'UNKNOWN'
 }
 
-/** Each declaration that does not hold against what was found, as a sentence. */
-export function untruths(declared: Declared, found: State, transport: 'http' | 'stdio'): string[] {
+/** A sentence for each declaration that contradicts what was found. */
+export function contradictions(declared: Declared, found: State, transport: 'http' | 'stdio'): string[] {
   const { architecture, session } = declared
   const claims = [
     [stateNamed(architecture), `serverInfo.architecture "${architecture}"`],
     [statePersistent(session?.persistent), `capabilities.session.persistent ${session?.persistent}`],
   ] as const
-  const lies = claims
+  const wrong = claims
     .filter(([state]) => state !== 'UNKNOWN' && found !== 'UNKNOWN' && state !== found)
     .map(([, claim]) => `It declares ${claim}, but it was found to be ${found}.`)
   const isUnnamed = declared.transport !== undefined && !declared.transport.some((name) => isNamed(name, transport))
-  return isUnnamed ? [...lies, `It was reached over ${transport}, which serverInfo.transport does not name.`] : lies
+  return isUnnamed ? [...wrong, `It was reached over ${transport}, which serverInfo.transport does not name.`] : wrong
 }
 
 function stateNamed(architecture: string | undefined): State {

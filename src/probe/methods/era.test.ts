@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { legacyAmong, readEra } from './era.ts'
-import type { Heard } from '../wire/reply.ts'
+import type { Reply } from '../wire/reply.ts'
 
-const discovered = (supportedVersions: unknown): Heard => ({ kind: 'result', result: { supportedVersions } })
-const refused = (status: number): Heard => ({
+const discovered = (supportedVersions: unknown): Reply => ({ kind: 'result', result: { supportedVersions } })
+const refused = (status: number): Reply => ({
   kind: 'refused',
   status,
   text: '',
   http: { status, session: undefined, challenge: false },
 })
 
-test.each<[string, Heard, string, string[]]>([
+test.each<[string, Reply, string, string[]]>([
   ['a modern list', discovered(['2026-07-28']), 'modern', ['2026-07-28']],
   ['a list of both', discovered(['2026-07-28', '2025-11-25']), 'modern', ['2026-07-28', '2025-11-25']],
   ['a later revision', discovered(['2030-01-01']), 'modern', ['2030-01-01']],
@@ -19,15 +19,15 @@ test.each<[string, Heard, string, string[]]>([
   ['no list', discovered('2026-07-28'), 'legacy', []],
   ['names that are none', discovered(['zzzz', 7, '9999-99-99\n']), 'legacy', []],
   ['HTTP 400', refused(400), 'legacy', []],
-  ['silence', { kind: 'silent', waitedMs: 1 }, 'legacy', []],
-])('%s', (_, heard, era, versions) => {
-  expect(readEra(heard)).toMatchObject({ era, versions })
+  ['silence', { kind: 'timed-out', waitedMs: 1 }, 'legacy', []],
+])('%s', (_, reply, era, versions) => {
+  expect(readEra(reply)).toMatchObject({ era, versions })
 })
 
 test('a host that cannot be reached is asked nothing else; who went because of the question is', () => {
-  expect(readEra({ kind: 'gone', why: 'x', wasThere: false }).isUnreachable).toBe(true)
+  expect(readEra({ kind: 'disconnected', why: 'x', wasConnected: false }).isUnreachable).toBe(true)
   expect(readEra({ kind: 'redirected', to: 'https://x', isElsewhere: true }).isUnreachable).toBe(true)
-  expect(readEra({ kind: 'gone', why: 'x', wasThere: true }).isUnreachable).toBe(false)
+  expect(readEra({ kind: 'disconnected', why: 'x', wasConnected: true }).isUnreachable).toBe(false)
   expect(readEra(refused(500)).isUnreachable).toBe(false)
 })
 

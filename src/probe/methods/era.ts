@@ -1,47 +1,46 @@
-/** Which era a server speaks, from its answer to `server/discover`: the revision that has it has no sessions. */
-import { type Era, isObject, type Json, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/index.ts'
-import { type Heard, isResult, isWall } from '../wire/reply.ts'
+/** The era of a server, from its reply to `server/discover`. The revisions that have this method have no sessions. */
+import { CODES, type Era, isObject, type Json, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/index.ts'
+import { type Reply, isResult, isUnauthorized } from '../wire/reply.ts'
 
 export interface EraFinding {
-  /** Legacy also where nothing says modern; only `initialize` can tell then. */
+  /** 'legacy' where nothing says modern; `initialize` confirms it. */
   readonly era: Era
-  /** The revisions that it says it speaks. */
+  /** The revisions that the server says it supports. */
   readonly versions: readonly string[]
   /** The result of `server/discover`, where there is one. */
   readonly discovered: Json | undefined
-  /** There is nobody to talk to: nothing else needs to be asked. */
+  /** There was no connection, or a redirect to elsewhere: no further request is sent. */
   readonly isUnreachable: boolean
-  readonly heard: Heard
+  readonly reply: Reply
 }
 
-const VERSION_UNSUPPORTED = -32022
 const NEWEST_LEGACY = LEGACY_VERSIONS[0]
 
-export function readEra(heard: Heard): EraFinding {
-  const versions = versionsIn(heard)
-  const isModern = versions.some((version) => version >= MODERN_VERSION) && !isWall(heard)
+export function readEra(reply: Reply): EraFinding {
+  const versions = versionsIn(reply)
+  const isModern = versions.some((version) => version >= MODERN_VERSION) && !isUnauthorized(reply)
   return {
     era: isModern ? 'modern' : 'legacy',
     versions,
-    discovered: isModern && isResult(heard) ? heard.result : undefined,
-    isUnreachable: heard.kind === 'redirected' || (heard.kind === 'gone' && !heard.wasThere),
-    heard,
+    discovered: isModern && isResult(reply) ? reply.result : undefined,
+    isUnreachable: reply.kind === 'redirected' || (reply.kind === 'disconnected' && !reply.wasConnected),
+    reply,
   }
 }
 
-/** The revisions with sessions among those that a server speaks. */
+/** Those of the revisions that have sessions. */
 export function legacyAmong(versions: readonly string[]): readonly string[] {
   return versions.filter((version) => version <= NEWEST_LEGACY)
 }
 
-function versionsIn(heard: Heard): readonly string[] {
-  if (isResult(heard)) return listed(heard.result['supportedVersions'])
-  if (heard.kind !== 'error' || heard.code !== VERSION_UNSUPPORTED || !isObject(heard.data)) return []
-  return listed(heard.data['supported'])
+function versionsIn(reply: Reply): readonly string[] {
+  if (isResult(reply)) return revisionsIn(reply.result['supportedVersions'])
+  if (reply.kind !== 'error' || reply.code !== CODES.UNSUPPORTED_PROTOCOL_VERSION || !isObject(reply.data)) return []
+  return revisionsIn(reply.data['supported'])
 }
 
-/** Only what looks like a revision, and no more than there can be. */
-function listed(value: unknown): readonly string[] {
+/** Only strings that look like a revision, and at most 50 of them. */
+function revisionsIn(value: unknown): readonly string[] {
   const all: readonly unknown[] = Array.isArray(value) ? value.slice(0, 50) : []
   return all.filter((item) => typeof item === 'string').filter((version) => /^\d{4}-\d\d-\d\d$/.test(version))
 }

@@ -1,9 +1,9 @@
-/** Method 3, metadata heuristics: a guess from the configuration alone, without asking the server anything. */
+/** Method 3, metadata heuristics: a guess from the configuration alone, without any request. */
 import type { Address } from '../../client/index.ts'
 import { KNOWN_SERVERS, type KnownServer } from '../knownServers.ts'
 import { type MethodResult, methodResult, type State } from './result.ts'
 
-/** What is known about a server before it is asked. */
+/** What the configuration says about a server. */
 export interface Metadata {
   readonly type?: string
   /** The image of its container. */
@@ -19,7 +19,7 @@ interface Guess {
   readonly because: string
 }
 
-/** Known servers come first; the first that matches counts, and yours come before ours. */
+/** Known servers come first, `known` before the built-in list; the first match counts. */
 export function guessFromMetadata(metadata: Metadata, known: readonly KnownServer[] = []): MethodResult {
   const { state, confidence, because } = knownGuess(metadata, [...known, ...KNOWN_SERVERS]) ?? guess(metadata)
   return methodResult('metadata', state, because, { confidence })

@@ -1,4 +1,4 @@
-/** What is decided about a server, and how sure that is. */
+/** The states of a server, and the result of one method. */
 
 export const STATES = ['STATELESS', 'STATEFUL', 'UNKNOWN'] as const
 
@@ -21,7 +21,7 @@ export const METHODS = {
 
 export type Method = keyof typeof METHODS
 
-/** What one method found. */
+/** The result of one method. */
 export interface MethodResult {
   readonly method: Method
   readonly state: State

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
-import type { Heard } from '../wire/reply.ts'
+import type { Reply } from '../wire/reply.ts'
 import { sequentialResult } from './sequential.ts'
 
-const initialized: Heard = { kind: 'result', result: { protocolVersion: '2024-11-05', capabilities: {} } }
-const listed = (tools: unknown): Heard => ({ kind: 'result', result: { tools } })
-const error = (message: string, code = -32000, data?: unknown): Heard => ({ kind: 'error', code, message, data })
+const initialized: Reply = { kind: 'result', result: { protocolVersion: '2024-11-05', capabilities: {} } }
+const listed = (tools: unknown): Reply => ({ kind: 'result', result: { tools } })
+const error = (message: string, code = -32000, data?: unknown): Reply => ({ kind: 'error', code, message, data })
 const http = (status: number, more = {}) => ({ http: { status, session: undefined, challenge: false, ...more } })
 
-const stateOf = (bare: Heard) => sequentialResult(initialized, bare).state
+const stateOf = (bare: Reply) => sequentialResult(initialized, bare).state
 
 proves('DT-2', 'an error from initialize gives UNKNOWN, whatever comes after', () => {
-  const failed: Heard[] = [
+  const failed: Reply[] = [
     error('session initialization failed'),
     { kind: 'refused', status: 500, text: '' },
-    { kind: 'silent', waitedMs: 1 },
-    { kind: 'gone', why: 'x', wasThere: true },
+    { kind: 'timed-out', waitedMs: 1 },
+    { kind: 'disconnected', why: 'x', wasConnected: true },
     { kind: 'unreadable', why: 'x' },
   ]
   for (const initialize of failed) expect(sequentialResult(initialize, listed([])).state).toBe('UNKNOWN')
@@ -67,13 +67,13 @@ proves('DT-6', 'a list of tools gives STATELESS, with its length', () => {
 })
 
 proves('DT-7', 'any other answer gives UNKNOWN', () => {
-  const others: Heard[] = [
+  const others: Reply[] = [
     { kind: 'result', result: {} },
     listed('none'),
     listed({ length: 2 }),
     { kind: 'unreadable', why: 'it is not JSON' },
-    { kind: 'silent', waitedMs: 10 },
-    { kind: 'gone', why: 'the connection was cut', wasThere: true },
+    { kind: 'timed-out', waitedMs: 10 },
+    { kind: 'disconnected', why: 'the connection was cut', wasConnected: true },
     { kind: 'redirected', to: '/x', isElsewhere: false },
   ]
   for (const other of others) expect(stateOf(other), other.kind).toBe('UNKNOWN')
@@ -98,7 +98,7 @@ describe('an auth wall', () => {
   })
 
   test('is none where a server says 401 without a challenge and means the session', () => {
-    const wall: Heard = { kind: 'refused', status: 401, text: 'Unauthorized: Session ID is required', ...http(401) }
+    const wall: Reply = { kind: 'refused', status: 401, text: 'Unauthorized: Session ID is required', ...http(401) }
     expect(stateOf(wall)).toBe('STATEFUL')
   })
 })

@@ -1,12 +1,12 @@
-/** Handles, as the stateless revision advises ("Stateful Tools"): one tool gives out an id that others take. */
+/** Handles, as in "Stateful Tools" of the stateless revision: one tool returns an id that other tools take. */
 import { plainLine } from '../../client/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
 
 export interface Handle {
   readonly handle: string
-  /** The tools that give it out. */
+  /** The tools that return it. */
   readonly from: readonly string[]
-  /** The tools that must be given it. */
+  /** The tools that require it. */
   readonly to: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export function toolsIn(result: Json): readonly Json[] {
   return Array.isArray(tools) ? (tools as readonly unknown[]).slice(0, MAX_TOOLS).filter(isObject) : []
 }
 
-/** By the schemas alone: a property of one tool's output that another tool's input requires. */
+/** Found in the schemas: a property of one tool's output that another tool's input requires. */
 export function handlesIn(tools: readonly Json[]): readonly Handle[] {
   const given = byProperty(tools, ({ outputSchema }) => Object.keys(propertiesOf(outputSchema)))
   const taken = byProperty(tools, ({ inputSchema }) => requiredOf(inputSchema))
@@ -34,7 +34,7 @@ export function handlesIn(tools: readonly Json[]): readonly Handle[] {
     .map(({ handle, from, to }) => ({ handle, from: from.slice(0, MAX_SHOWN), to: to.slice(0, MAX_SHOWN) }))
 }
 
-/** What a server calls a tool, fit to be shown. */
+/** The name of a tool, safe to show. */
 export function toolName({ name }: Json): string {
   return typeof name === 'string' ? plainLine(name, 60) : 'a tool without a name'
 }

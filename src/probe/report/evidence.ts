@@ -1,7 +1,7 @@
-/** What speaks for a verdict, each piece with a name for programs and a sentence for people. */
+/** What the checks found. Each piece has a name for programs and a sentence for people. */
 import type { State } from '../methods/result.ts'
 
-/** In the order in which they are made: what needs a live session comes before its end. */
+/** In the order in which they run: checks that need a live session come before the one that ends it. */
 export const CHECKS = [
   'era',
   'session-issued',
@@ -28,10 +28,16 @@ export type CheckName = (typeof CHECKS)[number]
 
 export interface Evidence {
   readonly check: CheckName
-  /** What it speaks for; UNKNOWN where it speaks for neither. */
+  /** The state that it is evidence for; UNKNOWN where it is evidence for neither. */
   readonly points: State
   readonly sentence: string
   readonly details?: Readonly<Record<string, unknown>>
+}
+
+export interface CheckResults {
+  readonly evidence: readonly Evidence[]
+  /** Checks that were left out, because they would have taken more requests than are allowed. */
+  readonly notAsked: readonly CheckName[]
 }
 
 export function evidence(

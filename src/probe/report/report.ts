@@ -1,24 +1,23 @@
-/** What a probe comes to, put together from what it found. */
+/** The verdict, put together from the findings, the decision and the checks. */
 import { plainLine } from '../../client/index.ts'
-import type { Era } from '../../protocol/index.ts'
-import type { Checked } from '../checks/runChecks.ts'
-import { type Declared, serverInfoIn, untruths } from '../methods/declared.ts'
-import { type CheckName, type Evidence, evidence } from './evidence.ts'
-import { aboutOf, declaredBy, type Findings, methodsOf, versionsOf } from '../decision/findings.ts'
+import { type Era, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/index.ts'
+import { type Declared, serverInfoIn, contradictions } from '../methods/declared.ts'
+import { CHECKS, type CheckName, type CheckResults, type Evidence, evidence } from './evidence.ts'
+import { selfDescriptionOf, declaredBy, type Findings, methodsOf, versionsOf } from '../decision/findings.ts'
 import { isResult } from '../wire/reply.ts'
-import { oldEndpoint } from '../wire/sse.ts'
-import type { Method, MethodResult } from '../methods/result.ts'
+import { sseEndpointIn } from '../wire/sse.ts'
+import { type Method, type MethodResult, METHODS, STATES } from '../methods/result.ts'
 import type { Decision } from '../decision/result.ts'
 
-/** What was decided, and why. Plain JSON: it can be stored and looked at later. */
+/** What was decided, and why. Plain JSON, so it can be stored. */
 export interface Verdict extends Decision {
-  /** The server, as people know it. */
+  /** The server's name for people: its URL, command or entry, without secrets. */
   readonly target: string
   readonly transport: 'http' | 'stdio'
   readonly era: Era | 'unknown'
-  /** The revisions that it is known to speak. */
+  /** The protocol revisions that the server is known to support. */
   readonly versions: readonly string[]
-  /** What it calls itself. Nobody has verified it. */
+  /** The name and version that the server gives itself. Not verified. */
   readonly server?: { readonly name: string; readonly version: string }
   readonly methods: Partial<Record<Method, MethodResult>>
   readonly declared?: Declared
@@ -28,14 +27,25 @@ export interface Verdict extends Decision {
   /** How many HTTP requests were sent; 0 for a program. */
   readonly requests: number
   readonly durationMs: number
-  /** When that was, in milliseconds since 1970. */
+  /** When the probe ended, in milliseconds since 1970. */
   readonly checkedAt: number
 }
 
-/** The part of a verdict that the server had a say in. */
+/** The words that a verdict is written in. They are never hidden as secrets: the verdict could not be read without them. */
+export const REPORT_WORDS: readonly string[] = [
+  ...STATES,
+  ...CHECKS,
+  ...Object.keys(METHODS),
+  ...LEGACY_VERSIONS,
+  ...'transport control declaration nothing legacy modern unknown medium'.split(' '),
+  ...'sessions initialized initialization stateless stateful'.split(' '),
+  MODERN_VERSION,
+]
+
+/** The part of a verdict that may hold text from the server. */
 export type Report = Omit<Verdict, 'target' | 'requests' | 'durationMs' | 'checkedAt'>
 
-export function report(findings: Findings, decided: Decision, checked: Checked): Report {
+export function report(findings: Findings, decided: Decision, results: CheckResults): Report {
   const declared = declaredBy(findings)
   return {
     ...decided,
@@ -45,30 +55,30 @@ export function report(findings: Findings, decided: Decision, checked: Checked):
     ...serverOf(findings),
     methods: methodsOf(findings),
     ...(declared !== undefined && { declared }),
-    evidence: [...checked.evidence, ...declaration(findings, decided)],
-    notAsked: checked.notAsked,
+    evidence: [...results.evidence, ...declaration(findings, decided)],
+    notAsked: results.notAsked,
   }
 }
 
 function serverOf(findings: Findings): Pick<Verdict, 'server'> {
-  const about = aboutOf(findings)
+  const about = selfDescriptionOf(findings)
   const { name, version } = about === undefined ? {} : serverInfoIn(about)
   if (typeof name !== 'string') return {}
   return { server: { name: plainLine(name, 100), version: plainLine(typeof version === 'string' ? version : '', 40) } }
 }
 
-function eraOf({ era, initialize, oldStream }: Findings): Verdict['era'] {
+function eraOf({ era, initialize, sseStream }: Findings): Verdict['era'] {
   if (era?.era === 'modern') return 'modern'
-  const isOld = oldStream !== undefined && oldEndpoint(oldStream) !== undefined
+  const isOld = sseStream !== undefined && sseEndpointIn(sseStream) !== undefined
   return isResult(initialize) || isOld ? 'legacy' : 'unknown'
 }
 
-/** What it declares, held against what was found. */
+/** Compares what the server declares with what was found. */
 function declaration(findings: Findings, { state, decidedBy }: Decision): readonly Evidence[] {
   const declared = declaredBy(findings)
   if (declared === undefined) return []
-  const lies = decidedBy === 'declaration' ? [] : untruths(declared, state, findings.transport)
+  const wrong = decidedBy === 'declaration' ? [] : contradictions(declared, state, findings.transport)
   const sentence =
-    lies.length === 0 ? 'What it declares about its sessions agrees with what was found.' : lies.join(' ')
-  return evidence('declared', 'UNKNOWN', sentence, { declared, holds: lies.length === 0 })
+    wrong.length === 0 ? 'What it declares about its sessions agrees with what was found.' : wrong.join(' ')
+  return evidence('declared', 'UNKNOWN', sentence, { declared, holds: wrong.length === 0 })
 }

@@ -7,32 +7,34 @@ import { HIDDEN } from '../secrets.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
-const POSTED: Headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-const OURS: Headers = { 'user-agent': 'pannier-probe' }
-/** What is compressed can unfold into more than anybody wants to read. */
-const PLAIN: Headers = { 'accept-encoding': 'identity' }
+const POST_HEADERS: Headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+const USER_AGENT: Headers = { 'user-agent': 'pannier-probe' }
+/** A small compressed body can expand beyond every limit. */
+const NO_COMPRESSION: Headers = { 'accept-encoding': 'identity' }
 
-/** Those of a message; one of the stateless revision repeats there what its body says. */
+/** The headers of a message. Those of the stateless revision mirror parts of the body. */
 export function messageHeaders(message: Request | Notification): Headers {
   const isModern = 'params' in message && hasEnvelope(message.params)
-  return isModern ? { ...POSTED, ...requestHeaders(message.method, message.params, MODERN_VERSION) } : POSTED
+  return isModern
+    ? { ...POST_HEADERS, ...requestHeaders(message.method, message.params, MODERN_VERSION) }
+    : POST_HEADERS
 }
 
-/** What was given goes along, and what the protocol needs comes before it. */
+/** Adds the given headers. Headers that the protocol needs take precedence. */
 export function withCredentials(given: Headers, needed: Headers): Headers {
   const lowerCased = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
-  return { ...OURS, ...Object.fromEntries(lowerCased), ...PLAIN, ...needed }
+  return { ...USER_AGENT, ...Object.fromEntries(lowerCased), ...NO_COMPRESSION, ...needed }
 }
 
-/** The same names, for showing: however short a value is, it was given to get in with. */
+/** The same header names with hidden values, for the trace. Short values are hidden, too. */
 export function hiddenValues(given: Headers): Headers {
   return Object.fromEntries(Object.keys(given).map((name) => [name, HIDDEN]))
 }
 
-/** Names the header that cannot be sent, and not its value. */
+/** Throws where a header cannot be sent. The message names the header, never its value. */
 export function assertSendable(headers: Headers): void {
   for (const [name, value] of Object.entries(headers)) {
-    // With a session of somebody else, no request would be one without a session.
+    // With a given session id, no request would be one without a session.
     if (name.toLowerCase() === 'mcp-session-id') {
       throw new ProbeError(
         'PROBE_OPTION_INVALID',

@@ -1,40 +1,51 @@
 /**
- * A server over HTTP. Each request has a connection of its own; the probe's credentials go to the server that was named
- * and to no other; every session that begins is ended; and there is a limit to all of it: requests, bytes and time.
+ * A server over HTTP. Invariants:
+ * - Each request has a new connection.
+ * - Credentials go to the origin that was named, and to no other.
+ * - Every session that begins is ended.
+ * - Requests, bytes and time have limits.
  */
 import type { IncomingMessage } from 'node:http'
 import { parseJson } from '../../protocol/index.ts'
-import type { Allowance } from '../budget.ts'
+import type { RequestBudget } from '../budget.ts'
 import { type Headers, hiddenValues, messageHeaders, withCredentials } from './headers.ts'
-import { factsOf, readAnswer } from './httpReply.ts'
-import { addressesOf, goneBy, locate, type Lookup, type Place, placeText, sendHttp } from './httpRequest.ts'
+import { httpFactsOf, readHttpReply } from './httpReply.ts'
+import {
+  instancesOf,
+  disconnectedBy,
+  locate,
+  type Lookup,
+  type Instance,
+  instanceText,
+  sendHttp,
+} from './httpRequest.ts'
 import type { Notification, Request } from './messages.ts'
-import { askedIn, type Heard } from './reply.ts'
-import { isStream, type Listened, type ListenOptions, listenTo } from './sse.ts'
+import { serverRequestIn, type Reply } from './reply.ts'
+import { isStream, type StreamReply, type ListenLimits, listenTo } from './sse.ts'
 import { timeLimit, until } from './timeLimit.ts'
-import { type Recorder, tellingHeaders } from './trace.ts'
+import { type Tracer, tracedHeaders } from './trace.ts'
 
 interface HttpWireOptions {
   readonly url: URL
   readonly headers: Headers
   readonly timeoutMs: number
-  readonly allowance: Allowance
-  readonly recorder: Recorder
+  readonly budget: RequestBudget
+  readonly tracer: Tracer
   readonly signal: AbortSignal | undefined
   readonly lookup: Lookup | undefined
 }
 
-/** Where a request goes, if not to the server itself, and how long its answer may take. */
-interface Sending {
-  readonly place?: Place
+interface HttpSendOptions {
+  /** @default the server's URL, after redirects */
+  readonly instance?: Instance
   readonly timeoutMs?: number
-  /** Instead of the probe's own credentials. */
+  /** Sent in place of the probe's own credentials. */
   readonly credentials?: Headers
-  /** Sent also when the probe was told to give up. */
+  /** Sent even when the probe was aborted. */
   readonly isCleanup?: boolean
 }
 
-interface Ask {
+interface HttpRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly headers: Headers
   readonly body?: string
@@ -42,30 +53,30 @@ interface Ask {
 
 type Read<T> = (response: IncomingMessage, note: (text: string) => void) => Promise<T>
 
-const MAX_HOPS = 3
+const MAX_REDIRECTS = 3
 /** How long a server may take to end a session. */
-const GOODBYE_MS = 2_000
+const END_SESSION_MS = 2_000
 
 export class HttpWire {
   readonly transport = 'http'
-  /** What the server asked for on a stream of no request. */
+  /** The methods of requests that the server sent on the GET stream. */
   readonly unrelated: string[] = []
   readonly #options: HttpWireOptions
-  /** The sessions that have begun and not ended, and where. */
-  readonly #sessions = new Map<string, Place>()
-  #home: Place
+  /** The open sessions, and the instance that each began on. */
+  readonly #sessions = new Map<string, Instance>()
+  #home: Instance
 
   constructor(options: HttpWireOptions) {
     this.#options = options
     this.#home = { url: options.url }
   }
 
-  /** The server at each of its addresses, where its name has several; none where they cannot be found in time. */
-  async addresses(): Promise<readonly Place[]> {
+  /** One instance for each IP address of the server's name; none where it has one address or cannot be resolved in time. */
+  async instances(): Promise<readonly Instance[]> {
     const { timeoutMs, signal, lookup } = this.#options
     const limit = timeLimit(timeoutMs, signal)
     try {
-      return await until(limit.signal, addressesOf(this.#home.url, lookup))
+      return await until(limit.signal, instancesOf(this.#home.url, lookup))
     } catch {
       signal?.throwIfAborted()
       return []
@@ -74,46 +85,50 @@ export class HttpWire {
     }
   }
 
-  post(message: Request | Notification, headers: Headers = {}, sending: Sending = {}): Promise<Heard> {
-    const { recorder } = this.#options
+  post(message: Request | Notification, headers: Headers = {}, sending: HttpSendOptions = {}): Promise<Reply> {
+    const { tracer } = this.#options
     const id = 'id' in message ? message.id : -1
-    const ask = {
+    const request = {
       method: 'POST',
       headers: { ...messageHeaders(message), ...headers },
       body: JSON.stringify(message),
     } as const
-    return this.#ask(ask, sending, (response, note) =>
-      readAnswer(response, { id, shown: (text) => recorder.line(text), onText: note }),
+    return this.#exchange(request, sending, (response, note) =>
+      readHttpReply(response, { id, shown: (text) => tracer.line(text), onText: note }),
     )
   }
 
-  /** Opens the stream that belongs to no request, and listens to it. */
-  async listen(headers: Headers, options: ListenOptions, sending: Sending = {}): Promise<Listened | Heard> {
-    const { recorder } = this.#options
-    const ask = { method: 'GET', headers: { accept: 'text/event-stream', ...headers } } as const
-    // The time that is listened comes on top of what the head of the answer may take.
+  /** Opens the GET stream and listens to it. */
+  async listen(headers: Headers, options: ListenLimits, sending: HttpSendOptions = {}): Promise<StreamReply | Reply> {
+    const { tracer } = this.#options
+    const request = { method: 'GET', headers: { accept: 'text/event-stream', ...headers } } as const
+    // The time limit for the response headers and the time to listen add up.
     const timeoutMs = this.#options.timeoutMs + options.listenMs
-    const heard = await this.#ask<Listened | Heard>(ask, { timeoutMs, ...sending }, async (response, note) => {
-      if (!isStream(response))
-        return readAnswer(response, { id: -1, shown: (text) => recorder.line(text), onText: note })
-      const listened = await listenTo(response, options)
-      note(listened.events.map(({ data }) => data).join('\n'))
-      return listened
-    })
-    if (heard.kind === 'stream')
-      this.unrelated.push(...heard.events.flatMap(({ data }) => askedIn(parseJson(data)) ?? []))
-    return heard
+    const reply = await this.#exchange<StreamReply | Reply>(
+      request,
+      { timeoutMs, ...sending },
+      async (response, note) => {
+        if (!isStream(response))
+          return readHttpReply(response, { id: -1, shown: (text) => tracer.line(text), onText: note })
+        const listened = await listenTo(response, options)
+        note(listened.events.map(({ data }) => data).join('\n'))
+        return listened
+      },
+    )
+    if (reply.kind === 'stream')
+      this.unrelated.push(...reply.events.flatMap(({ data }) => serverRequestIn(parseJson(data)) ?? []))
+    return reply
   }
 
-  /** Ends a session, if it has not been ended before, and gives the status that is answered. */
+  /** Ends an open session; gives the HTTP status, or undefined where there was none. */
   async endSession(id: string, headers: Headers = {}): Promise<number | undefined> {
-    const place = this.#sessions.get(id)
-    if (place === undefined) return undefined
+    const instance = this.#sessions.get(id)
+    if (instance === undefined) return undefined
     this.#sessions.delete(id)
-    this.#options.allowance.release()
-    const ask = { method: 'DELETE', headers: { ...headers, 'mcp-session-id': id } } as const
-    const timeoutMs = Math.min(this.#options.timeoutMs, GOODBYE_MS)
-    const status = await this.#ask(ask, { place, timeoutMs, isCleanup: true }, async (response, note) => {
+    this.#options.budget.release()
+    const request = { method: 'DELETE', headers: { ...headers, 'mcp-session-id': id } } as const
+    const timeoutMs = Math.min(this.#options.timeoutMs, END_SESSION_MS)
+    const status = await this.#exchange(request, { instance, timeoutMs, isCleanup: true }, async (response, note) => {
       note('')
       response.destroy()
       return response.statusCode
@@ -125,91 +140,106 @@ export class HttpWire {
     await Promise.all([...this.#sessions.keys()].map((id) => this.endSession(id)))
   }
 
-  /** Sends, follows redirects within the origin, and reads. What goes wrong becomes something heard. */
-  async #ask<T>(ask: Ask, sending: Sending, read: Read<T>): Promise<T | Heard> {
+  /** Sends a request, follows redirects within the origin, and reads the response. Failures become replies. */
+  async #exchange<T>(request: HttpRequest, sending: HttpSendOptions, read: Read<T>): Promise<T | Reply> {
     const { timeoutMs = this.#options.timeoutMs, isCleanup = false } = sending
     const outer = isCleanup ? undefined : this.#options.signal
     const limit = timeLimit(timeoutMs, outer)
     try {
-      return await this.#follow(ask, sending, read, limit.signal)
+      return await this.#follow(request, sending, read, limit.signal)
     } catch (error) {
       outer?.throwIfAborted()
-      return limit.isOver ? { kind: 'silent', waitedMs: timeoutMs } : goneBy(error)
+      return limit.isOver ? { kind: 'timed-out', waitedMs: timeoutMs } : disconnectedBy(error)
     } finally {
       limit.clear()
     }
   }
 
-  async #follow<T>(ask: Ask, sending: Sending, read: Read<T>, signal: AbortSignal): Promise<T | Heard> {
-    let place = sending.place ?? this.#home
+  async #follow<T>(
+    request: HttpRequest,
+    sending: HttpSendOptions,
+    read: Read<T>,
+    signal: AbortSignal,
+  ): Promise<T | Reply> {
+    let instance = sending.instance ?? this.#home
     for (let hop = 0; ; hop++) {
-      const mayBegin = ask.method === 'POST' && !('mcp-session-id' in ask.headers)
-      if (!this.#options.allowance.take(mayBegin ? 2 : 1)) return { kind: 'unasked' }
-      const { response, note } = await this.#send(ask, place, sending, signal)
-      const redirect = redirectIn(response, place)
+      const mayBegin = request.method === 'POST' && !('mcp-session-id' in request.headers)
+      if (!this.#options.budget.take(mayBegin ? 2 : 1)) return { kind: 'not-sent' }
+      const { response, note } = await this.#send(request, instance, sending, signal)
+      const redirect = redirectIn(response, instance)
       if (redirect === undefined) return read(response, note)
       note('')
       response.destroy()
-      if (redirect.kind === 'stay' || hop === MAX_HOPS) return this.#stayed(response, redirect)
-      if (place === this.#home) this.#home = redirect.place
-      place = redirect.place
+      if (redirect.kind === 'refuse' || hop === MAX_REDIRECTS) return this.#redirectReply(response, redirect)
+      if (instance === this.#home) this.#home = redirect.instance
+      instance = redirect.instance
     }
   }
 
-  async #send(ask: Ask, place: Place, { credentials = this.#options.headers }: Sending, signal: AbortSignal) {
-    const { recorder } = this.#options
-    const connection = recorder.nextConnection()
-    const headers = withCredentials(credentials, ask.headers)
-    const shown = withCredentials(hiddenValues(credentials), ask.headers)
-    recorder.note('sent', connection, `${ask.method} ${placeText(place)}`, { headers: shown, text: ask.body ?? '' })
-    const response = await sendHttp({ ...ask, headers, place: await this.#located(place, signal), signal })
-    if (ask.method !== 'DELETE') this.#meet(factsOf(response).session, ask.headers['mcp-session-id'], place)
+  async #send(
+    request: HttpRequest,
+    instance: Instance,
+    { credentials = this.#options.headers }: HttpSendOptions,
+    signal: AbortSignal,
+  ) {
+    const { tracer } = this.#options
+    const connection = tracer.nextConnection()
+    const headers = withCredentials(credentials, request.headers)
+    const shown = withCredentials(hiddenValues(credentials), request.headers)
+    tracer.note('sent', connection, `${request.method} ${instanceText(instance)}`, {
+      headers: shown,
+      text: request.body ?? '',
+    })
+    const response = await sendHttp({ ...request, headers, instance: await this.#located(instance, signal), signal })
+    if (request.method !== 'DELETE')
+      this.#registerSession(httpFactsOf(response).session, request.headers['mcp-session-id'], instance)
     const way = `HTTP ${response.statusCode}`
     const note = (text: string): void =>
-      recorder.note('received', connection, way, { headers: tellingHeaders(response.headers), text })
+      tracer.note('received', connection, way, { headers: tracedHeaders(response.headers), text })
     return { response, note }
   }
 
-  /** Where the system is not to look names up. */
-  async #located(place: Place, signal: AbortSignal): Promise<Place> {
+  /** Uses the caller's resolver, where there is one. */
+  async #located(instance: Instance, signal: AbortSignal): Promise<Instance> {
     const { lookup } = this.#options
-    return lookup === undefined || place.address !== undefined ? place : until(signal, locate(place, lookup))
+    return lookup === undefined || instance.address !== undefined ? instance : until(signal, locate(instance, lookup))
   }
 
-  /** A session id came: whoever was given one ends it. */
-  #meet(session: string | undefined, sent: string | undefined, place: Place): void {
+  /** Remembers a new session id, so that its session is ended. */
+  #registerSession(session: string | undefined, sent: string | undefined, instance: Instance): void {
     if (session === undefined || session === sent || this.#sessions.has(session)) return
-    this.#options.recorder.secrets.add(session)
-    if (this.#options.allowance.keepBack()) this.#sessions.set(session, place)
+    this.#options.tracer.secrets.add(session)
+    if (this.#options.budget.reserve()) this.#sessions.set(session, instance)
   }
 
-  #stayed(response: IncomingMessage, redirect: Redirect): Heard {
+  #redirectReply(response: IncomingMessage, redirect: Redirect): Reply {
     const { to, isElsewhere } =
-      redirect.kind === 'stay' ? redirect : { to: 'itself again and again', isElsewhere: false }
-    return { kind: 'redirected', to: this.#options.recorder.line(to), isElsewhere, http: factsOf(response) }
+      redirect.kind === 'refuse' ? redirect : { to: 'itself again and again', isElsewhere: false }
+    return { kind: 'redirected', to: this.#options.tracer.line(to), isElsewhere, http: httpFactsOf(response) }
   }
 }
 
 type Redirect =
-  /** Within the origin, with the method and the body as they are. */
-  | { readonly kind: 'follow'; readonly place: Place }
-  /** Anything else: another host would get what is not meant for it, and a GET is not the same request. */
-  | { readonly kind: 'stay'; readonly to: string; readonly isElsewhere: boolean }
+  /** Within the origin, with the same method and body. */
+  | { readonly kind: 'follow'; readonly instance: Instance }
+  /** Anything else: another origin must not get the credentials, and 301 to 303 would turn a POST into a GET. */
+  | { readonly kind: 'refuse'; readonly to: string; readonly isElsewhere: boolean }
 
-const STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-function redirectIn({ statusCode = 0, headers }: IncomingMessage, from: Place): Redirect | undefined {
+function redirectIn({ statusCode = 0, headers }: IncomingMessage, from: Instance): Redirect | undefined {
   const { location } = headers
-  if (!STATUSES.has(statusCode) || location === undefined || !URL.canParse(location, from.url)) return undefined
+  if (!REDIRECT_STATUSES.has(statusCode) || location === undefined || !URL.canParse(location, from.url))
+    return undefined
   const url = new URL(location, from.url)
   const isElsewhere = url.origin !== from.url.origin
   const isSame = (statusCode === 307 || statusCode === 308) && !isElsewhere
   return isSame
-    ? { kind: 'follow', place: { ...from, url } }
-    : { kind: 'stay', to: shownOf(url, isElsewhere), isElsewhere }
+    ? { kind: 'follow', instance: { ...from, url } }
+    : { kind: 'refuse', to: shownOf(url, isElsewhere), isElsewhere }
 }
 
-/** Without the query, and without the path of what is no address of the web. */
+/** Without the query; and only the scheme where it is not HTTP. */
 function shownOf({ protocol, origin, pathname }: URL, isElsewhere: boolean): string {
   if (!isElsewhere) return pathname
   return /^https?:$/.test(protocol) ? origin + pathname : `a ${protocol} address`

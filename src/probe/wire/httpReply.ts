@@ -1,15 +1,15 @@
-/** Reads an HTTP answer, JSON or a stream of events, up to the message that was waited for and never without an end. */
+/** Reads an HTTP response, JSON or server-sent events, up to the awaited message and up to a limit of bytes. */
 import type { IncomingMessage } from 'node:http'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { mediaTypeOf, parseJson } from '../../protocol/index.ts'
-import { answerIn, type Heard, type HttpFacts, MAX_ANSWER_BYTES, worded } from './reply.ts'
+import { replyIn, type Reply, type HttpFacts, MAX_ANSWER_BYTES, withPlainText } from './reply.ts'
 
-/** What a reader of an answer must be able to do with what a server wrote. */
-export interface AnswerReading {
+export interface ReplyReading {
+  /** The id of the request. */
   readonly id: number
-  /** Text of the server, fit to be shown. */
+  /** Makes text of the server safe to show. */
   readonly shown: (text: string) => string
-  /** Told of each message as it came. */
+  /** Called with each message as it came. */
   readonly onText: (text: string) => void
 }
 
@@ -17,9 +17,9 @@ class TooLarge extends Error {
   override readonly name = 'TooLarge'
 }
 
-/** Rejects only where the connection breaks or is ended from here. */
-export async function readAnswer(response: IncomingMessage, reading: AnswerReading): Promise<Heard> {
-  const http = factsOf(response)
+/** Rejects only where the connection breaks or is aborted. */
+export async function readHttpReply(response: IncomingMessage, reading: ReplyReading): Promise<Reply> {
+  const http = httpFactsOf(response)
   const type = mediaTypeOf(response.headers['content-type'])
   const encoding = response.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') {
@@ -28,14 +28,16 @@ export async function readAnswer(response: IncomingMessage, reading: AnswerReadi
   }
   try {
     const isStream = type === 'text/event-stream' && http.status < 300
-    return isStream ? await readStream(response, reading, http) : await readBody(response, type, reading, http)
+    return isStream
+      ? await readEventStream(response, reading, http)
+      : await readPlainBody(response, type, reading, http)
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error
     return { kind: 'unreadable', why: `it is larger than ${MAX_ANSWER_BYTES} bytes`, http }
   }
 }
 
-export function factsOf({ statusCode = 0, headers }: IncomingMessage): HttpFacts {
+export function httpFactsOf({ statusCode = 0, headers }: IncomingMessage): HttpFacts {
   const session = headers['mcp-session-id']
   return {
     status: statusCode,
@@ -44,42 +46,42 @@ export function factsOf({ statusCode = 0, headers }: IncomingMessage): HttpFacts
   }
 }
 
-async function readBody(
+async function readPlainBody(
   response: IncomingMessage,
   type: string,
-  { id, shown, onText }: AnswerReading,
+  { id, shown, onText }: ReplyReading,
   http: HttpFacts,
-): Promise<Heard> {
+): Promise<Reply> {
   const chunks: Buffer[] = []
   for await (const chunk of bounded(response)) chunks.push(chunk)
   const text = Buffer.concat(chunks).toString()
   onText(text)
   const value = parseJson(text)
-  const answer = answerIn(value, id)
-  if (answer !== undefined) return { ...worded(answer, shown), http }
+  const answer = replyIn(value, id)
+  if (answer !== undefined) return { ...withPlainText(answer, shown), http }
   if (http.status >= 300) {
     return { kind: 'refused', status: http.status, text: type === 'text/html' ? '' : shown(text), http }
   }
-  return { kind: 'unreadable', why: whyNoAnswer(text, value), http }
+  return { kind: 'unreadable', why: whyUnreadable(text, value), http }
 }
 
-async function readStream(response: IncomingMessage, reading: AnswerReading, http: HttpFacts): Promise<Heard> {
+async function readEventStream(response: IncomingMessage, reading: ReplyReading, http: HttpFacts): Promise<Reply> {
   let lastEventId: string | undefined
   for await (const { data, id } of eventsIn(response)) {
     lastEventId = id ?? lastEventId
     if (data === '') continue
     reading.onText(data)
-    const answer = answerIn(parseJson(data), reading.id)
-    if (answer !== undefined) return { ...worded(answer, reading.shown), http: { ...http, lastEventId } }
+    const answer = replyIn(parseJson(data), reading.id)
+    if (answer !== undefined) return { ...withPlainText(answer, reading.shown), http: { ...http, lastEventId } }
   }
   return { kind: 'unreadable', why: 'its stream ended without an answer', http: { ...http, lastEventId } }
 }
 
-/** The events of an answer. Leaving the loop ends the connection. */
+/** The events of a response. Leaving the loop closes the connection. */
 export async function* eventsIn(response: IncomingMessage): AsyncGenerator<EventSourceMessage> {
   const decoder = new TextDecoder()
   let ready: EventSourceMessage[] = []
-  // No limit of its own: what it is fed has one.
+  // The parser needs no limit: `bounded` limits its input.
   const parser = createParser({ onEvent: (event) => void ready.push(event) })
   for await (const chunk of bounded(response)) {
     parser.feed(decoder.decode(chunk, { stream: true }))
@@ -98,7 +100,7 @@ async function* bounded(response: IncomingMessage): AsyncGenerator<Buffer> {
   }
 }
 
-function whyNoAnswer(text: string, value: unknown): string {
+function whyUnreadable(text: string, value: unknown): string {
   if (text === '') return 'it is empty'
   return value === undefined ? 'it is not JSON' : 'it answers something else'
 }

@@ -1,27 +1,27 @@
-/** One HTTP request on a connection of its own. Nothing is followed, kept alive or decompressed. */
+/** One HTTP request on a new connection to one instance of the server. No redirects, no keep-alive, no decompression. */
 import { lookup as systemLookup } from 'node:dns/promises'
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { failureReason } from '../../client/index.ts'
-import type { Heard } from './reply.ts'
+import type { Reply } from './reply.ts'
 
-interface HttpAsk {
-  readonly place: Place
+interface HttpRequestOptions {
+  readonly instance: Instance
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** Ends the request, whatever it is at: connecting, waiting, reading. */
+  /** Aborts the request while it connects, waits or reads. */
   readonly signal: AbortSignal
 }
 
-/** Gives the answer as soon as its head is there. Rejects where there is none. */
-export function sendHttp({ place, method, headers, body, signal }: HttpAsk): Promise<IncomingMessage> {
-  const { url, address } = place
+/** Resolves when the response headers have arrived. Rejects where there is no response. */
+export function sendHttp({ instance, method, headers, body, signal }: HttpRequestOptions): Promise<IncomingMessage> {
+  const { url, address } = instance
   const options: RequestOptions = {
     method,
     headers: { ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
-    // A pool would hide whether the server minds a new connection.
+    // A connection pool would hide whether the server accepts a new connection.
     agent: false,
     signal,
     ...(address !== undefined && { lookup: alwaysAt(address) }),
@@ -29,7 +29,7 @@ export function sendHttp({ place, method, headers, body, signal }: HttpAsk): Pro
   return new Promise((resolve, reject) => {
     const sent = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options, resolve)
     sent.on('error', reject)
-    // A connection that is switched to another protocol is closed without an error. Behind an answer this says nothing.
+    // A connection that is upgraded to another protocol closes without an error. After a response this has no effect.
     sent.on('close', () => reject(new Error('The connection was closed without an answer.')))
     sent.end(body)
   })
@@ -43,55 +43,59 @@ function alwaysAt(address: string): LookupFunction {
   }
 }
 
-/** Where requests go: a URL, and where its name has several addresses, which of them. */
-
-export interface Place {
+/** One instance of the server: its URL, and which IP address where the host name has several. */
+export interface Instance {
   readonly url: URL
-  /** The address to connect to in place of the one that the name would give. */
+  /** The IP address to connect to. @default what the host name resolves to */
   readonly address?: string
 }
 
-/** The addresses of a name. */
+/** Resolves a host name to IP addresses. */
 export type Lookup = (host: string) => Promise<readonly string[]>
 
-/** Without the query, which may hold a secret. */
-export function placeText({ url, address }: Place): string {
+/** The instance for people, without the query, which may hold a secret. */
+export function instanceText({ url, address }: Instance): string {
   return url.origin + url.pathname + (address === undefined ? '' : ` at ${address}`)
 }
 
-/** A name that has several addresses, once for each of them; else nothing. */
-export async function addressesOf(url: URL, lookup: Lookup = ofTheSystem): Promise<readonly Place[]> {
-  const host = hostOf(url)
+/** One instance for each IP address of the host name; none where it has only one address. */
+export async function instancesOf(url: URL, lookup: Lookup = lookupBySystem): Promise<readonly Instance[]> {
+  const host = hostnameOf(url)
   if (isIP(host) !== 0 || host === 'localhost') return []
   const found = await lookup(host).catch(() => [])
-  // One machine often has an address of either kind, so only those of one kind are several machines.
-  const kind = isIP(found[0] ?? '')
-  const alike = [...new Set(found.filter((address) => isIP(address) === kind))]
-  return alike.length < 2 ? [] : alike.map((address) => ({ url, address }))
+  // One machine often has both an IPv4 and an IPv6 address, so only addresses of one family count as several machines.
+  const family = isIP(found[0] ?? '')
+  const sameFamily = [...new Set(found.filter((address) => isIP(address) === family))]
+  return sameFamily.length < 2 ? [] : sameFamily.map((address) => ({ url, address }))
 }
 
-/** The same place, at the first address of its name. */
-export async function locate(place: Place, lookup: Lookup): Promise<Place> {
-  const host = hostOf(place.url)
+/** The same instance, at the first IP address of its host name. */
+export async function locate(instance: Instance, lookup: Lookup): Promise<Instance> {
+  const host = hostnameOf(instance.url)
   const [address] = isIP(host) === 0 ? await lookup(host) : []
-  return address === undefined ? place : { ...place, address }
+  return address === undefined ? instance : { ...instance, address }
 }
 
-function hostOf({ hostname }: URL): string {
+function hostnameOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
-async function ofTheSystem(host: string): Promise<readonly string[]> {
+async function lookupBySystem(host: string): Promise<readonly string[]> {
   return (await systemLookup(host, { all: true })).map(({ address }) => address)
 }
 
-/** Somebody was there, and is no more. */
-const CUT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
+/** The connection existed and broke. */
+const CONNECTION_BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 
-/** Why there is no answer over HTTP. */
-export function goneBy(error: unknown): Heard {
+/** The reply for a request that failed without an HTTP response. */
+export function disconnectedBy(error: unknown): Reply {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code.startsWith('HPE_')) return { kind: 'gone', why: 'what is there does not speak HTTP', wasThere: true }
+  if (code.startsWith('HPE_'))
+    return { kind: 'disconnected', why: 'what is there does not speak HTTP', wasConnected: true }
   const why = failureReason(error).why?.replace(/\.$/, '')
-  return { kind: 'gone', why: why ?? 'the connection broke off', wasThere: CUT.has(code) || why === undefined }
+  return {
+    kind: 'disconnected',
+    why: why ?? 'the connection broke off',
+    wasConnected: CONNECTION_BROKEN.has(code) || why === undefined,
+  }
 }

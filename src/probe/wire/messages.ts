@@ -1,4 +1,4 @@
-/** What the probe says. The first two are those of the detection document, byte by byte. */
+/** The messages that the probe sends. The first two are those of the detection document, byte for byte. */
 import { type Json, META, MODERN_VERSION } from '../../protocol/index.ts'
 
 export interface Request {
@@ -28,7 +28,7 @@ export const INITIALIZED: Notification = { jsonrpc: '2.0', method: 'notification
 
 export const PING: Request = { jsonrpc: '2.0', id: 5, method: 'ping', params: {} }
 
-/** Another request of the older era. */
+/** A request of the session era. */
 export function request(id: number, method: string, params: Json = {}): Request {
   return { jsonrpc: '2.0', id, method, params }
 }

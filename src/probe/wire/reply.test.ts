@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answerIn, askedIn, heardText } from './reply.ts'
+import { replyIn, serverRequestIn, replyText } from './reply.ts'
 
 describe('an answer', () => {
   test.each([
@@ -19,7 +19,7 @@ describe('an answer', () => {
     ['an error without a code', { error: { message: 'm' } }, { kind: 'error', code: undefined, message: 'm' }],
     ['an error that is a text', { error: 'no session' }, { kind: 'error', code: undefined, message: 'no session' }],
   ])('%s', (_, value, expected) => {
-    expect(answerIn(value, 2)).toMatchObject(expected)
+    expect(replyIn(value, 2)).toMatchObject(expected)
   })
 
   test.each([
@@ -31,24 +31,24 @@ describe('an answer', () => {
     ['nothing', null],
     ['lists in lists', [[[{ id: 2, result: {} }]]]],
   ])('%s is none', (_, value) => {
-    expect(answerIn(value, 2)).toBeUndefined()
+    expect(replyIn(value, 2)).toBeUndefined()
   })
 
   test('is read from any JSON without a throw', () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => [answerIn(value, 1), askedIn(value)].length === 2))
+    fc.assert(fc.property(fc.jsonValue(), (value) => [replyIn(value, 1), serverRequestIn(value)].length === 2))
   })
 
   test('is looked for in lists that nest as deep as an answer is long', () => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as unknown
-    expect(answerIn(deep, 1)).toBeUndefined()
+    expect(replyIn(deep, 1)).toBeUndefined()
   })
 })
 
-test('what was heard is told in a few words', () => {
+test('a reply is told in a few words', () => {
   const http = { status: 400, session: undefined, challenge: false }
-  expect(heardText({ kind: 'error', code: -32000, message: 'm', data: 1, http })).toBe(
+  expect(replyText({ kind: 'error', code: -32000, message: 'm', data: 1, http })).toBe(
     'answers with error -32000 (HTTP 400): "m"',
   )
-  expect(heardText({ kind: 'refused', status: 502, text: '', http })).toBe('answers HTTP 502')
-  expect(heardText({ kind: 'silent', waitedMs: 1500 })).toBe('says nothing for 1.5 s')
+  expect(replyText({ kind: 'refused', status: 502, text: '', http })).toBe('answers HTTP 502')
+  expect(replyText({ kind: 'timed-out', waitedMs: 1500 })).toBe('says nothing for 1.5 s')
 })

@@ -1,19 +1,19 @@
-/** A stream that belongs to no request: what came on it, in a given time. */
+/** The GET stream, which belongs to no request: the events that come on it in a given time. */
 import type { IncomingMessage } from 'node:http'
 import type { EventSourceMessage } from 'eventsource-parser'
 import { mediaTypeOf } from '../../protocol/index.ts'
-import { eventsIn, factsOf } from './httpReply.ts'
-import type { Heard, HttpFacts } from './reply.ts'
+import { eventsIn, httpFactsOf } from './httpReply.ts'
+import type { Reply, HttpFacts } from './reply.ts'
 
-export interface Listened {
+export interface StreamReply {
   readonly kind: 'stream'
   readonly events: readonly EventSourceMessage[]
   readonly http: HttpFacts
 }
 
-export interface ListenOptions {
+export interface ListenLimits {
   readonly listenMs: number
-  /** What is enough to hear. */
+  /** Stops after the first event for which this is true. */
   readonly until?: (event: EventSourceMessage) => boolean
 }
 
@@ -23,8 +23,8 @@ export function isStream(response: IncomingMessage): boolean {
   return response.statusCode === 200 && mediaTypeOf(response.headers['content-type']) === 'text/event-stream'
 }
 
-/** Never rejects: whatever ends the stream, what was heard was heard. */
-export async function listenTo(response: IncomingMessage, { listenMs, until }: ListenOptions): Promise<Listened> {
+/** Never rejects: however the stream ends, the events so far are the result. */
+export async function listenTo(response: IncomingMessage, { listenMs, until }: ListenLimits): Promise<StreamReply> {
   const events: EventSourceMessage[] = []
   const timer = setTimeout(() => response.destroy(), listenMs)
   try {
@@ -38,18 +38,19 @@ export async function listenTo(response: IncomingMessage, { listenMs, until }: L
     clearTimeout(timer)
   }
   const lastEventId = events.findLast(({ id }) => id !== undefined)?.id
-  return { kind: 'stream', events, http: { ...factsOf(response), lastEventId } }
+  return { kind: 'stream', events, http: { ...httpFactsOf(response), lastEventId } }
 }
 
-/** HTTP+SSE, the transport of 2024-11-05: a GET opens a stream, whose first event says where to POST for this session. */
-
-/** The address in the first event of such a stream; undefined where it is none. */
-export function oldEndpoint(heard: Listened | Heard): string | undefined {
-  if (heard.kind !== 'stream') return undefined
-  const endpoint = heard.events.find(isEndpoint)?.data.trim()
+/**
+ * In HTTP+SSE, the transport of 2024-11-05, the first event of the GET stream says where to POST for this session.
+ * Undefined where there is no such event.
+ */
+export function sseEndpointIn(reply: StreamReply | Reply): string | undefined {
+  if (reply.kind !== 'stream') return undefined
+  const endpoint = reply.events.find(isEndpointEvent)?.data.trim()
   return endpoint !== undefined && URL.canParse(endpoint, 'http://server') ? endpoint : undefined
 }
 
-export function isEndpoint({ event }: { readonly event?: string | undefined }): boolean {
+export function isEndpointEvent({ event }: { readonly event?: string | undefined }): boolean {
   return event === 'endpoint'
 }

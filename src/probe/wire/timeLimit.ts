@@ -1,21 +1,21 @@
-/** An end that a request has in any case. */
+/** The time limit of one request. */
 export interface TimeLimit {
   readonly signal: AbortSignal
-  /** Whether the time was up, and not somebody tired of waiting. */
+  /** Whether the time is up; false where the outer signal aborted. */
   readonly isOver: boolean
   clear(): void
 }
 
-/** Waits until the signal, for work that cannot be told to end. */
+/** Waits for work that takes no signal, until the signal aborts. */
 export async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
-  const give = (): void => reject(signal.reason)
-  signal.addEventListener('abort', give)
-  if (signal.aborted) give()
+  const abort = (): void => reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
   try {
     return await Promise.race([work, aborted])
   } finally {
-    signal.removeEventListener('abort', give)
+    signal.removeEventListener('abort', abort)
   }
 }
 

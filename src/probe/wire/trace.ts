@@ -1,4 +1,4 @@
-/** Every message as it goes and comes, for whoever wants to see what a verdict rests on. Secrets are hidden. */
+/** Reports every message that is sent or received to `onExchange`. Secrets are hidden. */
 import { plainLine, plainText } from '../../client/index.ts'
 import type { Secrets } from '../secrets.ts'
 
@@ -9,24 +9,24 @@ export interface Exchanged {
   /** `POST https://example.com/mcp`, `HTTP 200`, `stdin`, `stdout` or `stderr`. */
   readonly way: string
   readonly headers: Readonly<Record<string, string>>
-  /** Harmless for a terminal, and cut where it is long. */
+  /** Without control characters, and cut where it is long. */
   readonly text: string
 }
 
 export type Watch = (exchanged: Exchanged) => void
 
-const MAX_CHARS = 2_000
+const MAX_TEXT_CHARS = 2_000
 const MAX_LINE_CHARS = 300
-/** For each connection: who says more, does not want to be understood. */
-const MAX_NOTES = 1_000
-/** Those of an answer that say something about sessions. */
-const TELLING = ['content-type', 'mcp-session-id', 'www-authenticate', 'location', 'allow', 'retry-after']
+/** Messages that are reported for one connection. Those beyond are not. */
+const MAX_MESSAGES = 1_000
+/** The response headers that say something about sessions. */
+const TRACED_HEADERS = ['content-type', 'mcp-session-id', 'www-authenticate', 'location', 'allow', 'retry-after']
 
-export class Recorder {
+export class Tracer {
   readonly #watch: Watch | undefined
   readonly #secrets: Secrets
   #connections = 0
-  /** How much was told of each connection. */
+  /** How many messages of each connection were reported. */
   readonly #noted = new Map<number, number>()
 
   constructor(watch: Watch | undefined, secrets: Secrets) {
@@ -38,13 +38,13 @@ export class Recorder {
     return this.#secrets
   }
 
-  /** Text of a server, fit to be shown. */
-  shown(text: string, max = MAX_CHARS): string {
+  /** Text of a server, safe to show: no secrets, no control characters, not too long. */
+  shown(text: string, max = MAX_TEXT_CHARS): string {
     const hidden = plainText(this.#secrets.hide(text))
     return hidden.length <= max ? hidden : `${hidden.slice(0, max)} … (cut)`
   }
 
-  /** The same on one line, for a sentence. */
+  /** The same on one line, to be part of a sentence. */
   line(text: string): string {
     return plainLine(this.#secrets.hide(text), MAX_LINE_CHARS)
   }
@@ -55,7 +55,7 @@ export class Recorder {
 
   note(direction: Exchanged['direction'], connection: number, way: string, rest: Partial<Exchanged> = {}): void {
     const count = (this.#noted.get(connection) ?? 0) + 1
-    if (this.#watch === undefined || count > MAX_NOTES) return
+    if (this.#watch === undefined || count > MAX_MESSAGES) return
     this.#noted.set(connection, count)
     const { headers = {}, text = '' } = rest
     const safe = Object.entries(headers).map(([name, value]) => [name, this.#shownHeader(name, value)])
@@ -63,7 +63,7 @@ export class Recorder {
     try {
       this.#watch({ direction, connection, way: this.shown(way), headers: headersShown, text: this.shown(text) })
     } catch {
-      // Who watches must not change what is found.
+      // An error of the caller's function does not change the verdict.
     }
   }
 
@@ -72,8 +72,10 @@ export class Recorder {
   }
 }
 
-/** The headers of an answer that are worth showing. */
-export function tellingHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string> {
-  const found = TELLING.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]] as const] : []))
+/** The response headers that are reported. */
+export function tracedHeaders(headers: Readonly<Record<string, unknown>>): Record<string, string> {
+  const found = TRACED_HEADERS.flatMap((name) =>
+    typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [],
+  )
   return Object.fromEntries(found)
 }
