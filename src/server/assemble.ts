@@ -14,7 +14,9 @@ import { Carrier } from './calls/carrier.ts'
 import { complete } from './calls/complete.ts'
 import { localBus } from './lifecycle/eventBus.ts'
 import { getPrompt } from './calls/getPrompt.ts'
-import { Endpoint } from './http/endpoint.ts'
+import type { EndpointParts } from './http/endpoint.ts'
+import { MessageHandler } from './http/messageHandler.ts'
+import { ModernHttp } from './modern/request.ts'
 import { LegacyHttp } from './legacy/http.ts'
 import { LegacyStreams } from './legacy/streams.ts'
 import { Lists } from './catalog/lists.ts'
@@ -157,12 +159,16 @@ export function assemble(options: ServerOptions) {
     logger: log,
     needsSession: declaration.isStateful,
   })
-  const door = new Endpoint({
-    calls,
-    legacy: legacy ? legacyHttp : undefined,
+  const endpoint: EndpointParts = {
+    handler: new MessageHandler({
+      modern: new ModernHttp(calls, legacy),
+      legacy: legacy ? legacyHttp : undefined,
+      logger: log,
+    }),
     authenticate: toAuthenticate(options.principal),
+    documents: documentsOf(options),
     logger: log,
-  })
+  }
 
   // What is added before anybody can be served is no change, and other instances need not hear of it.
   let reachable = false
@@ -183,9 +189,8 @@ export function assemble(options: ServerOptions) {
     calls,
     pushes,
     facts,
-    door,
+    endpoint,
     legacy,
-    documents: documentsOf(options),
     tasks,
     open: async () => {
       reachable = true

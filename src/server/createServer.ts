@@ -18,7 +18,8 @@ import { promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/
 import { errorDetails } from './logger.ts'
 import { type FetchHandler, fetchHandler } from './http/fetch.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
-import { type HandlerOptions, type NodeHandler, nodeHandler } from './http/node.ts'
+import type { HandlerOptions } from './http/endpoint.ts'
+import { type NodeHandler, nodeHandler } from './http/node.ts'
 import type { ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
@@ -121,7 +122,7 @@ export class Server {
     this.#assembly.sayKeys()
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('http')
-    const { server, ...listening } = await listen(this.#assembly, { ...this.#checks, ...options })
+    const { server, ...listening } = await listen(this.#assembly.endpoint, { ...this.#checks, ...options })
     this.#hosts.add({ drain: () => closeServer(server, IDLE_MS) })
     this.#watchSignals(options.drainOnTerm)
     logger.current.info({ url: listening.url, keys: keyring.ids }, 'Listening.')
@@ -139,7 +140,7 @@ export class Server {
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
     keepRoundsQuiet()
-    return fetchHandler(this.#assembly, { ...this.#checks, ...options })
+    return fetchHandler(this.#assembly.endpoint, { ...this.#checks, ...options })
   }
 
   /** A handler for `node:http`, Express or Fastify. */
@@ -147,7 +148,7 @@ export class Server {
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
     keepRoundsQuiet()
-    return nodeHandler(this.#assembly, { ...this.#checks, ...options })
+    return nodeHandler(this.#assembly.endpoint, { ...this.#checks, ...options })
   }
 
   /** Serves standard input and output until the input ends. */

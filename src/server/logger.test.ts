@@ -144,7 +144,7 @@ test.each<CarryMode>(['client', 'store', 'both', 'client-first'])(
     })
     await server.drain()
 
-    expect(lines()).toContain('A caller was turned away.')
+    expect(lines()).toContain('A caller was refused.')
     expect(lines()).toContain('A request was refused.')
     expect(lines()).toContain('A tool failed.')
     expect(lines()).toContain('upstream failed')

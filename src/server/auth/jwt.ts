@@ -9,7 +9,7 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose'
-import { isLocalHost } from '../http/hostGuard.ts'
+import { isLocalHost } from '../localHost.ts'
 import { type KeyLike, keySetAlgorithms, verificationKey } from './verificationKey.ts'
 
 export interface TokenVerifierOptions {

@@ -1,6 +1,31 @@
 /** From bytes to one JSON value, refusing what two readers could read differently. */
 import { isUtf8 } from 'node:buffer'
 import { ProtocolError } from '../../protocol/index.ts'
+import type { Reply } from './exchange.ts'
+import { RequestRefused, refusal } from './refusal.ts'
+
+/** The largest body or line that is taken unless an option says otherwise, in bytes. */
+export const MAX_BODY_BYTES = 4 * 1024 * 1024
+
+/** The reply to a body over the limit. */
+export function tooLarge(maxBytes: number): Reply {
+  return refusal(413, `The body is larger than ${maxBytes} bytes.`)
+}
+
+/** The chunks of a body as they come; throws RequestRefused when they are more than the limit. */
+export async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > maxBytes) throw new RequestRefused(tooLarge(maxBytes))
+    yield chunk
+  }
+}
+
+/** A body that is here already, as chunks. */
+export async function* chunked(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks
+}
 
 export function parseBytes(bytes: Buffer): unknown {
   const text = bytes.toString('utf8')

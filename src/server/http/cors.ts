@@ -1,8 +1,8 @@
-/** What a browser must be told before it lets a page of an allowed Origin call, and read what comes back. */
+/** CORS: the headers by which a browser lets a page of an allowed Origin call, and read the answer. */
 import type { HeaderReader } from '../../protocol/index.ts'
-import type { Reply } from './reply.ts'
+import type { HttpRequest, Reply } from './exchange.ts'
 
-/** The headers for a request whose Origin has passed the guard; undefined when no page is calling. */
+/** The headers for a request whose Origin was allowed; undefined when no page is calling. */
 export function corsHeaders(header: HeaderReader): Readonly<Record<string, string>> | undefined {
   const origin = header('origin')
   if (origin === undefined) return undefined
@@ -13,8 +13,8 @@ export function corsHeaders(header: HeaderReader): Readonly<Record<string, strin
   }
 }
 
-/** The answer to the browser's question before the call itself. It brings no credentials, so it is not held to any. */
-export function preflightReply(method: string | undefined, header: HeaderReader): Reply | undefined {
+/** The answer to a browser's preflight request, which comes before the call and brings no credentials. */
+export function preflightReply({ method, header }: Pick<HttpRequest, 'method' | 'header'>): Reply | undefined {
   const wanted = header('access-control-request-method')
   if (method !== 'OPTIONS' || wanted === undefined) return undefined
   return {

@@ -1,48 +1,34 @@
-/** The door on web-standard `Request` and `Response`, for Workers, Deno, Bun, Hono and friends. */
+/** The endpoint on web-standard `Request` and `Response`, for Workers, Deno, Bun, Hono and others. */
 import type { HeaderReader } from '../../protocol/index.ts'
-import { parseBytes } from './body.ts'
-import { corsHeaders, preflightReply } from './cors.ts'
-import { documentReply } from './documents.ts'
-import { createGuard, isLocalHost } from './hostGuard.ts'
-import { type Endpoint, readOnce } from './endpoint.ts'
-import type { HandlerOptions, HostParts } from './node.ts'
-import { type Reply, refusal } from './reply.ts'
-import type { Sink } from './sink.ts'
+import { isLocalHost } from '../localHost.ts'
+import { chunked, limited, parseBytes, tooLarge } from './body.ts'
+import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
+import { type HttpRequest, MAX_UNREAD_BYTES, type Reply, type Sink } from './exchange.ts'
+import { RequestRefused } from './refusal.ts'
 
 export type FetchHandler = (request: Request) => Promise<Response>
 
-const MAX_BODY_BYTES = 4 * 1024 * 1024
-
-export function fetchHandler({ door, documents }: HostParts, options: HandlerOptions): FetchHandler {
-  const { maxBodyBytes = MAX_BODY_BYTES } = options
-  const guard = createGuard(options)
+export function fetchHandler(parts: EndpointParts, options: HandlerOptions): FetchHandler {
+  const endpoint = new Endpoint(parts, options)
   const addressOf = rememberLast((url) => new URL(url))
-  return async (request) => {
-    const { method } = request
-    const url = addressOf(request.url)
-    const header: HeaderReader = (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined)
-    const document = documentReply(documents, method, url.pathname)
-    if (document !== undefined) return toResponse(document)
-    // A Request does not say over which address it came, so its own address must do.
-    const refused = guard(header, isLocalHost(url.hostname))
-    if (refused !== undefined) return toResponse(refusal(403, refused))
-    const response = await serve(door, request, header, maxBodyBytes)
-    for (const [name, value] of Object.entries(corsHeaders(header) ?? {})) response.headers.set(name, value)
-    return response
-  }
+  return (request) => answer(endpoint, request, addressOf(request.url))
 }
 
-async function serve(door: Endpoint, request: Request, header: HeaderReader, maxBytes: number): Promise<Response> {
-  const { method, signal } = request
-  const preflight = preflightReply(method, header)
-  if (preflight !== undefined) return toResponse(preflight)
-  if (request.bodyUsed) return toResponse(refusal(500, BODY_USED))
-  const bytes = method === 'POST' ? await readBody(request, maxBytes) : EMPTY
-  if (bytes === undefined) return toResponse(refusal(413, `The body is larger than ${maxBytes} bytes.`))
-  return answer(door, { method, header, json: readOnce(bytes, parseBytes) }, signal)
+/** Resolves with the reply, or with the stream as soon as one is opened. */
+function answer(endpoint: Endpoint, request: Request, url: URL): Promise<Response> {
+  return new Promise((resolve) => {
+    const sink = new FetchSink(resolve, request.signal)
+    endpoint
+      .handle(new FetchHttpRequest(request, url, endpoint.maxBodyBytes), sink)
+      .then((reply) => {
+        if (reply !== undefined) sink.reply(reply)
+        else if (sink.disconnected) sink.reply({ status: 499 }) // nothing was opened for a client that had disconnected
+      })
+      .catch((error: unknown) => sink.reply(endpoint.fail(error))) // the `principal` hook may set a challenge with any character
+  })
 }
 
-/** Requests mostly come for the same address, and reading one costs more than comparing it. */
+/** Requests mostly come for the same address, and to parse one costs more than to compare it. */
 function rememberLast<T>(read: (text: string) => T): (text: string) => T {
   let last: { readonly text: string; readonly value: T } | undefined
   return (text) => {
@@ -52,38 +38,61 @@ function rememberLast<T>(read: (text: string) => T): (text: string) => T {
 }
 
 const BODY_USED = 'The body was read before it came here; hand the request on unread, or a clone of it.'
-const EMPTY = Buffer.alloc(0)
 
-/** Resolves with the reply, or with the stream as soon as one is opened. */
-function answer(door: Endpoint, request: Parameters<Endpoint['handle']>[0], signal: AbortSignal): Promise<Response> {
-  return new Promise((resolve) => {
-    const sink = new FetchSink(resolve, signal)
-    door
-      .handle(request, sink)
-      .then((reply) => {
-        if (reply !== undefined) resolve(toResponse(reply))
-        else if (sink.gone) resolve(new Response(null, { status: 499 })) // nothing was opened for a client that had gone
-      })
-      .catch((error: unknown) => resolve(toResponse(door.fail(error)))) // a header that `principal` wrote may be none
-  })
-}
+export class FetchHttpRequest implements HttpRequest {
+  readonly header: HeaderReader
+  readonly #request: Request
+  readonly #url: URL
+  readonly #maxBytes: number
 
-/** The body, or undefined when it is too large. */
-async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
-  if (declared > maxBytes) return undefined
-  if (declared <= maxBytes) {
-    const bytes = Buffer.from(await request.arrayBuffer())
-    return bytes.length > maxBytes ? undefined : bytes
+  constructor(request: Request, url: URL, maxBytes: number) {
+    this.header = (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined)
+    this.#request = request
+    this.#url = url
+    this.#maxBytes = maxBytes
   }
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.length
-    if (size > maxBytes) return undefined
-    chunks.push(chunk)
+
+  get method(): string {
+    return this.#request.method
   }
-  return Buffer.concat(chunks)
+
+  get path(): string {
+    return this.#url.pathname
+  }
+
+  /** A Request does not say over which address it came, so its own address must do. */
+  get loopback(): boolean {
+    return isLocalHost(this.#url.hostname)
+  }
+
+  get declaredBytes(): number {
+    return Number(this.#request.headers.get('content-length') ?? Number.NaN)
+  }
+
+  get unreadable(): string | undefined {
+    return this.#request.bodyUsed ? BODY_USED : undefined
+  }
+
+  async json(): Promise<unknown> {
+    return parseBytes(this.declaredBytes <= this.#maxBytes ? await this.#whole() : await this.#collected())
+  }
+
+  bytes(): AsyncIterable<Uint8Array> {
+    return limited(this.#request.body ?? chunked(), this.#maxBytes)
+  }
+
+  /** The usual way, and the fastest. Content-Length is only what the client says. */
+  async #whole(): Promise<Buffer> {
+    const bytes = Buffer.from(await this.#request.arrayBuffer())
+    if (bytes.length > this.#maxBytes) throw new RequestRefused(tooLarge(this.#maxBytes))
+    return bytes
+  }
+
+  async #collected(): Promise<Buffer> {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of this.bytes()) chunks.push(chunk)
+    return Buffer.concat(chunks)
+  }
 }
 
 function toResponse({ status, headers, body }: Reply): Response {
@@ -93,16 +102,14 @@ function toResponse({ status, headers, body }: Reply): Response {
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
-// A client that does not read must not make us keep what it leaves.
-const MAX_UNREAD_BYTES = 16 * 1024 * 1024
-
 class FetchSink implements Sink {
   readonly #resolve: (response: Response) => void
   readonly #listeners: (() => void)[] = []
   readonly #encoder = new TextEncoder()
   readonly #signal: AbortSignal
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  #gone = false
+  #disconnected = false
+  #headers: Readonly<Record<string, string>> | undefined
   #ended = false
 
   constructor(resolve: (response: Response) => void, signal: AbortSignal) {
@@ -110,8 +117,19 @@ class FetchSink implements Sink {
     this.#signal = signal
   }
 
-  get gone(): boolean {
-    return this.#gone || (this.#signal.aborted && !this.#ended)
+  get disconnected(): boolean {
+    return this.#disconnected || (this.#signal.aborted && !this.#ended)
+  }
+
+  setHeaders(headers: Readonly<Record<string, string>>): void {
+    this.#headers = headers
+  }
+
+  /** Answers with a whole reply instead of a stream. */
+  reply(reply: Reply): void {
+    const response = toResponse(reply)
+    for (const [name, value] of Object.entries(this.#headers ?? {})) response.headers.set(name, value)
+    this.#resolve(response)
   }
 
   open(headers: Readonly<Record<string, string>>): void {
@@ -119,35 +137,35 @@ class FetchSink implements Sink {
       start: (controller: ReadableStreamDefaultController<Uint8Array>): void => {
         this.#controller = controller
       },
-      cancel: () => this.#leave(),
+      cancel: () => this.#disconnect(),
     }
     const body = new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }))
-    this.#resolve(new Response(body, { status: 200, headers }))
+    this.#resolve(new Response(body, { status: 200, headers: { ...headers, ...this.#headers } }))
   }
 
   write(text: string): void {
-    if (this.#controller === undefined || this.gone || this.#ended) return
+    if (this.#controller === undefined || this.disconnected || this.#ended) return
     const isFull = (this.#controller.desiredSize ?? 0) <= 0
     if (!isFull) return this.#controller.enqueue(this.#encoder.encode(text))
     this.#controller.error(new Error('The stream was not read.'))
-    this.#leave()
+    this.#disconnect()
   }
 
   end(): void {
-    if (this.#ended || this.#gone) return
+    if (this.#ended || this.#disconnected) return
     this.#ended = true
     this.#controller?.close()
   }
 
-  onGone(listener: () => void): void {
-    if (this.gone) return listener()
-    if (this.#listeners.length === 0) this.#signal.addEventListener('abort', () => this.#leave(), { once: true })
+  onDisconnect(listener: () => void): void {
+    if (this.disconnected) return listener()
+    if (this.#listeners.length === 0) this.#signal.addEventListener('abort', () => this.#disconnect(), { once: true })
     this.#listeners.push(listener)
   }
 
-  #leave(): void {
-    if (this.#gone || this.#ended) return
-    this.#gone = true
+  #disconnect(): void {
+    if (this.#disconnected || this.#ended) return
+    this.#disconnected = true
     for (const listener of this.#listeners) listener()
   }
 }

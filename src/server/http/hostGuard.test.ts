@@ -1,7 +1,8 @@
 import { createServer as createHttpServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createGuard, type GuardOptions, isLocalHost } from './hostGuard.ts'
+import { createGuard, type GuardOptions } from './hostGuard.ts'
+import { isLocalHost } from '../localHost.ts'
 import { createServer } from '../index.ts'
 
 type Verdict = 'passes' | 'Host' | 'Origin'

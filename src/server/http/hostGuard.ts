@@ -7,6 +7,7 @@
  * - A request without an Origin does not come from a page's script.
  */
 import type { HeaderReader } from '../../protocol/index.ts'
+import { isLocalHost } from '../localHost.ts'
 
 export interface GuardOptions {
   /** Host names this server answers to; a port is ignored. @default local names when reached by loopback, else any */
@@ -86,9 +87,4 @@ function readAllowedOrigin(origin: string): string {
   const read = readOrigin(origin.replace(/\/$/, ''))
   if (read === undefined) throw new TypeError(`allowedOrigins: "${origin}" is not an origin.`)
   return read.text
-}
-
-/** Whether a name or address leads to the machine that uses it, and nowhere else. */
-export function isLocalHost(host: string): boolean {
-  return /^(?:localhost|(?:::ffff:)?127\.\d+\.\d+\.\d+|\[?::1\]?|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/i.test(host)
 }

@@ -5,9 +5,11 @@ import {
   type ServerOptions as HttpServerOptions,
 } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
-import { type GuardOptions, isLocalHost } from './hostGuard.ts'
-import { type HostParts, nodeHandler, pathOf, send } from './node.ts'
-import { refusal } from './reply.ts'
+import { isLocalHost } from '../localHost.ts'
+import type { EndpointParts } from './endpoint.ts'
+import type { GuardOptions } from './hostGuard.ts'
+import { nodeHandler, pathOf, send } from './node.ts'
+import { refusal } from './refusal.ts'
 
 export interface ListenOptions extends GuardOptions {
   /** @default 0, any free port */
@@ -32,7 +34,10 @@ export interface Listening {
   close(): Promise<void>
 }
 
-export async function listen(parts: HostParts, options: ListenOptions): Promise<Listening & { server: HttpServer }> {
+export async function listen(
+  parts: EndpointParts,
+  options: ListenOptions,
+): Promise<Listening & { server: HttpServer }> {
   const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
   // A server on all addresses is reached over loopback too, so there each request is looked at.
   const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)

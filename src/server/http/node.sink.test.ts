@@ -9,6 +9,6 @@ test.each([
 ])('whoever minds the client is %s', (_, destroyed, writableFinished, times) => {
   const res = { destroyed, writableFinished, once() {} } as unknown as ServerResponse
   let told = 0
-  new NodeSink(res).onGone(() => told++)
+  new NodeSink(res).onDisconnect(() => told++)
   expect(told).toBe(times)
 })

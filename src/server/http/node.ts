@@ -1,95 +1,44 @@
-/** The door as a handler for `node:http` and what builds on it. */
+/** The endpoint as a handler for `node:http` and the frameworks built on it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HeaderReader } from '../../protocol/index.ts'
-import { parseBody, parseBytes } from './body.ts'
-import { corsHeaders, preflightReply } from './cors.ts'
-import { documentReply, type Documents } from './documents.ts'
-import { type Endpoint, readOnce } from './endpoint.ts'
-import { createGuard, type GuardOptions, isLocalHost } from './hostGuard.ts'
-import { refusal, type Reply } from './reply.ts'
-import type { Sink } from './sink.ts'
-
-export interface HandlerOptions extends GuardOptions {
-  /** The largest body taken, in bytes; a framework's own parser has its own limit. @default 4194304 */
-  maxBodyBytes?: number
-}
+import { isLocalHost } from '../localHost.ts'
+import { chunked, limited, parseBody, parseBytes, tooLarge } from './body.ts'
+import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
+import { type HttpRequest, MAX_UNREAD_BYTES, type Reply, type Sink } from './exchange.ts'
+import { refusal, RequestRefused } from './refusal.ts'
 
 /** A request as `node:http` gives it; `body` is there when a framework has read it already, parsed or not. */
-type NodeRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
+export type NodeRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
 
 /** Serves one endpoint, whatever its path; for mounting in Express, Fastify or a plain server of one's own. */
 export type NodeHandler = (req: NodeRequest, res: ServerResponse) => void
 
-export interface HostParts {
-  readonly door: Endpoint
-  readonly documents: Documents
-}
-
-const MAX_BODY_BYTES = 4 * 1024 * 1024
-
 /** `loopback`: whether requests come over a loopback address, where that is known beforehand. */
-export function nodeHandler(parts: HostParts, options: HandlerOptions, loopback?: boolean): NodeHandler {
-  const { door, documents } = parts
-  const { maxBodyBytes = MAX_BODY_BYTES } = options
-  const guard = createGuard(options)
+export function nodeHandler(parts: EndpointParts, options: HandlerOptions, loopback?: boolean): NodeHandler {
+  const endpoint = new Endpoint(parts, options)
   return (req, res) => {
     if (req.rawHeaders.length >= MAX_RAW_HEADERS) return send(res, refusal(431, 'Send fewer headers.'))
-    const header = rawHeaderReader(req.rawHeaders)
-    const document = documents.size > 0 ? documentReply(documents, req.method, pathOf(req)) : undefined
-    if (document !== undefined) return send(res, document)
-    const refused = guard(header, loopback ?? isLocalHost(req.socket.localAddress ?? ''))
-    if (refused !== undefined) return send(res, refusal(403, refused))
-    const cors = corsHeaders(header)
-    if (cors !== undefined) res.setHeaders(new Map(Object.entries(cors)))
-    if (req.method !== 'POST') return serveOther(door, req, res, header)
-    if (req.body !== undefined) return serve(door, req, res, header, readOnce(req.body, parseBody))
-    if (req.readableEnded) return send(res, refusal(500, BODY_READ))
-    collect(req, res, maxBodyBytes, (bytes) => serve(door, req, res, header, readOnce(bytes, parseBytes)))
+    endpoint.handle(new NodeHttpRequest(req, endpoint.maxBodyBytes, loopback), new NodeSink(res)).then(
+      (reply) => {
+        if (reply !== undefined) sendOrFail(endpoint, res, reply)
+      },
+      (error: unknown) => send(res, endpoint.fail(error)),
+    )
   }
 }
 
-const BODY_READ = 'The body was read before it came here; hand it over as "body" of the request.'
-
-function serveOther(door: Endpoint, req: NodeRequest, res: ServerResponse, header: HeaderReader): void {
-  const preflight = preflightReply(req.method, header)
-  if (preflight !== undefined) send(res, preflight)
-  else serve(door, req, res, header, () => undefined)
-}
-
-function serve(
-  door: Endpoint,
-  req: IncomingMessage,
-  res: ServerResponse,
-  header: HeaderReader,
-  json: () => unknown,
-): void {
-  door
-    .handle({ method: req.method ?? '', header, json }, new NodeSink(res))
-    .then((reply) => {
-      if (reply !== undefined) send(res, reply)
-    })
-    .catch((error: unknown) => send(res, door.fail(error))) // a header that `principal` wrote may be none
-}
-
-function collect(req: IncomingMessage, res: ServerResponse, maxBytes: number, done: (bytes: Buffer) => void): void {
-  let chunks: Buffer[] = []
-  let size = 0
-  req.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    if (size <= maxBytes) chunks.push(chunk)
-    else if (!res.headersSent)
-      send(res, { ...refusal(413, `The body is larger than ${maxBytes} bytes.`), headers: { connection: 'close' } })
-  })
-  req.on('end', () => {
-    if (size > maxBytes) return
-    const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
-    chunks = [] // the request lives as long as its call, and this listener with it
-    done(bytes)
-  })
+/** A reply can be one that HTTP does not allow: the `principal` hook may set a challenge with any character. */
+function sendOrFail(endpoint: Endpoint, res: ServerResponse, reply: Reply): void {
+  try {
+    send(res, reply)
+  } catch (error) {
+    send(res, endpoint.fail(error))
+  }
 }
 
 export function send(res: ServerResponse, { status, headers, body }: Reply): void {
   if (res.headersSent || res.destroyed) return
+  if (status === 413) res.setHeader('connection', 'close') // or Node would read the rest of the body
   if (body === undefined) {
     res.writeHead(status, { ...headers, 'content-length': '0' }).end()
     return
@@ -101,15 +50,84 @@ export function send(res: ServerResponse, { status, headers, body }: Reply): voi
   res.end(body)
 }
 
+const BODY_READ = 'The body was read before it came here; hand it over as "body" of the request.'
+const BODY_PARSED = 'The body was parsed before it came here; hand it over unread.'
+
+class NodeHttpRequest implements HttpRequest {
+  readonly header: HeaderReader
+  readonly #req: NodeRequest
+  readonly #maxBytes: number
+  readonly #loopback: boolean | undefined
+
+  constructor(req: NodeRequest, maxBytes: number, loopback: boolean | undefined) {
+    this.header = rawHeaderReader(req.rawHeaders)
+    this.#req = req
+    this.#maxBytes = maxBytes
+    this.#loopback = loopback
+  }
+
+  get method(): string {
+    return this.#req.method ?? ''
+  }
+
+  get path(): string {
+    return pathOf(this.#req)
+  }
+
+  get loopback(): boolean {
+    return this.#loopback ?? isLocalHost(this.#req.socket.localAddress ?? '')
+  }
+
+  get declaredBytes(): number {
+    return this.#req.body === undefined ? Number(this.header('content-length') ?? Number.NaN) : Number.NaN
+  }
+
+  get unreadable(): string | undefined {
+    return this.#req.body === undefined && this.#req.readableEnded ? BODY_READ : undefined
+  }
+
+  json(): Promise<unknown> {
+    const { body } = this.#req
+    return body === undefined ? readJson(this.#req, this.#maxBytes) : new Promise((resolve) => resolve(parseBody(body)))
+  }
+
+  bytes(): AsyncIterable<Uint8Array> {
+    const { body } = this.#req
+    if (body === undefined) return limited(this.#req.iterator({ destroyOnReturn: false }), this.#maxBytes)
+    if (body instanceof Uint8Array) return chunked(body)
+    throw new RequestRefused(refusal(500, BODY_PARSED))
+  }
+}
+
+/** By events: to iterate over the request costs a promise for each chunk and the end. */
+function readJson(req: IncomingMessage, maxBytes: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let chunks: Buffer[] = []
+    let size = 0
+    req.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= maxBytes) chunks.push(chunk)
+      else reject(new RequestRefused(tooLarge(maxBytes)))
+    })
+    req.on('end', () => {
+      if (size > maxBytes) return
+      const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+      chunks = [] // the request lives as long as its call, and this listener with it
+      try {
+        resolve(parseBytes(bytes))
+      } catch (error) {
+        reject(error as Error)
+      }
+    })
+  })
+}
+
 /** Frameworks shorten `url` to what is below the mount and keep the whole in `originalUrl`. */
 export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
   const whole = originalUrl ?? url
   const query = whole.indexOf('?')
   return query < 0 ? whole : whole.slice(0, query)
 }
-
-// A client that does not read must not make us keep what it leaves.
-const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 /** A streamed answer on `node:http`. */
 export class NodeSink implements Sink {
@@ -119,8 +137,12 @@ export class NodeSink implements Sink {
     this.#res = res
   }
 
-  get gone(): boolean {
+  get disconnected(): boolean {
     return this.#res.destroyed && !this.#res.writableFinished
+  }
+
+  setHeaders(headers: Readonly<Record<string, string>>): void {
+    this.#res.setHeaders(new Map(Object.entries(headers)))
   }
 
   open(headers: Readonly<Record<string, string>>): void {
@@ -139,8 +161,8 @@ export class NodeSink implements Sink {
     this.#res.end()
   }
 
-  onGone(listener: () => void): void {
-    if (this.gone) return listener()
+  onDisconnect(listener: () => void): void {
+    if (this.disconnected) return listener()
     this.#res.once('close', () => {
       if (!this.#res.writableFinished) listener()
     })

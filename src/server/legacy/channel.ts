@@ -7,7 +7,7 @@ import type { LegacyStream } from './stream.ts'
 import type { LegacyStreams } from './streams.ts'
 import type { Pushes } from './push.ts'
 import { notificationMessage } from '../results.ts'
-import type { Sink } from '../http/sink.ts'
+import type { Sink } from '../http/exchange.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
 
 export interface LegacyChannelOptions {

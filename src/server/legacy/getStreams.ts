@@ -5,7 +5,7 @@ import type { Caller } from '../call.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
 import { notificationMessage } from '../results.ts'
 import type { SessionFacts } from './sessionFacts.ts'
-import type { Sink } from '../http/sink.ts'
+import type { Sink } from '../http/exchange.ts'
 import { notificationFor } from '../modern/subscriptions.ts'
 
 export class GetStreams {
@@ -21,12 +21,12 @@ export class GetStreams {
   }
 
   open(caller: Caller, sink: Sink): void {
-    if (!sink.gone) this.#connect(caller, this.#streams.begin(caller, 'standalone'), sink, 0)
+    if (!sink.disconnected) this.#connect(caller, this.#streams.begin(caller, 'standalone'), sink, 0)
   }
 
   /** A client comes back for what it missed and for what follows. */
   resume(place: StreamPosition, caller: Caller, sink: Sink): void {
-    if (!sink.gone) this.#connect(caller, this.#streams.at(place, caller), sink, place.after)
+    if (!sink.disconnected) this.#connect(caller, this.#streams.at(place, caller), sink, place.after)
   }
 
   close(session: string): void {
@@ -46,7 +46,7 @@ export class GetStreams {
       if (this.#bySession.get(session) === stream) this.#bySession.delete(session)
     }
     stream.onGivenUp = forget
-    sink.onGone(() => this.#streams.retire(stream, forget))
+    sink.onDisconnect(() => this.#streams.retire(stream, forget))
   }
 
   #spread(event: ServerEvent): void {

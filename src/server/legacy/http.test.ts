@@ -8,7 +8,7 @@ import { LegacyStreams } from './streams.ts'
 import type { RevivedCall } from './push.ts'
 import { Sessions } from './session.ts'
 import { SessionFacts } from './sessionFacts.ts'
-import type { Sink } from '../http/sink.ts'
+import type { Sink } from '../http/exchange.ts'
 import { GetStreams } from './getStreams.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
@@ -48,9 +48,10 @@ function broken() {
 test('a stream ends with an error where the call handler fails', async () => {
   const texts: string[] = []
   const sink: Sink = {
-    gone: false,
+    disconnected: false,
     open() {},
-    onGone() {},
+    onDisconnect() {},
+    setHeaders() {},
     write: (text) => void texts.push(text),
     end: () => void texts.push('end'),
   }

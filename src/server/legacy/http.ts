@@ -13,8 +13,9 @@ import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Caller } from '../call.ts'
 import { SESSION_NEEDED } from '../catalog/capabilities.ts'
 import { ServerError } from '../errors.ts'
-import { refusal, type Reply } from '../http/reply.ts'
-import type { Sink } from '../http/sink.ts'
+import type { Reply, Sink } from '../http/exchange.ts'
+import type { SessionHandler } from '../http/messageHandler.ts'
+import { refusal } from '../http/refusal.ts'
 import type { EventBus } from '../lifecycle/eventBus.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
@@ -41,7 +42,7 @@ export interface LegacyHttpOptions {
 
 const NO_STREAM: Reply = { status: 405, headers: { allow: 'POST' } }
 
-export class LegacyHttp {
+export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
   readonly #live = new LiveCalls()
 

@@ -6,7 +6,7 @@
  * Event numbers only grow, also from one instance to the next: whoever goes on with a stream moves it past every number
  * the one before may have used, so that nothing new looks like something the client has seen.
  */
-import type { Sink } from '../http/sink.ts'
+import type { Sink } from '../http/exchange.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from '../http/sse.ts'
 
 const MAX_KEPT = 1000
@@ -67,7 +67,7 @@ export class LegacyStream {
 
   /** Sends what came after event `after` on this connection, and from now on everything. */
   connect(sink: Sink, after: number): void {
-    if (sink.gone) return
+    if (sink.disconnected) return
     this.#disconnect()
     this.#sink = sink
     sink.open(SSE_HEADERS)
@@ -78,7 +78,7 @@ export class LegacyStream {
     if (this.#finished) return this.#disconnect()
     this.#keepAlive = setInterval(() => sink.write(KEEP_ALIVE), KEEP_ALIVE_MS)
     this.#keepAlive.unref()
-    sink.onGone(() => {
+    sink.onDisconnect(() => {
       if (this.#sink === sink) this.#forget()
     })
   }

@@ -3,7 +3,7 @@ import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import type { LegacyStream } from './stream.ts'
 import { LegacyStreams } from './streams.ts'
 import { legacyPeer } from './session.ts'
-import type { Sink } from '../http/sink.ts'
+import type { Sink } from '../http/exchange.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
 const peer = { ...legacyPeer({ version: '2025-06-18', client: undefined, capabilities: {} }), session: 's' }
@@ -11,7 +11,14 @@ const caller = { peer, principal: undefined }
 const MB = 1024 * 1024
 
 function sinkOf(texts: string[], gone = false): Sink {
-  return { gone, open: () => void texts.push('opened'), write: (text) => texts.push(text), end() {}, onGone() {} }
+  return {
+    disconnected: gone,
+    open: () => void texts.push('opened'),
+    write: (text) => texts.push(text),
+    end() {},
+    onDisconnect() {},
+    setHeaders() {},
+  }
 }
 
 /** The first letters of the messages that a client gets who comes back. */

@@ -1,6 +1,8 @@
 import {
   assertHeadersAgree,
+  hasEnvelope,
   type HeaderReader,
+  type Message,
   type Json,
   MODERN_VERSION,
   ProtocolError,
@@ -8,8 +10,9 @@ import {
   type RequestMessage,
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
-import type { Call, Channel } from '../call.ts'
-import type { Sink } from '../http/sink.ts'
+import type { Call, CallHandler, Channel } from '../call.ts'
+import type { Reply, Sink } from '../http/exchange.ts'
+import type { EraHandler } from '../http/messageHandler.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEvent } from '../http/sse.ts'
 import { notificationMessage } from '../results.ts'
 
@@ -18,6 +21,47 @@ interface ModernRequest {
   readonly header: HeaderReader | undefined
   readonly principal: Principal | undefined
   readonly channel: Channel
+}
+
+/** Streamable HTTP of the stateless revision: one POST, one answer. */
+export class ModernHttp implements EraHandler {
+  readonly #calls: CallHandler
+  readonly #servesLegacy: boolean
+
+  /** `servesLegacy`: whether clients of the session era are served as well. */
+  constructor(calls: CallHandler, servesLegacy: boolean) {
+    this.#calls = calls
+    this.#servesLegacy = servesLegacy
+  }
+
+  async post(
+    message: Message,
+    header: HeaderReader,
+    principal: Principal | undefined,
+    sink: Sink,
+  ): Promise<Reply | undefined> {
+    if (message.kind === 'notification') return { status: 202 }
+    if (message.kind === 'response') {
+      throw new ProtocolError('MESSAGE_INVALID', 'A client sends answers as inputResponses, not as responses.')
+    }
+    if (message.method === 'initialize' && !this.#servesLegacy) assertNoHandshake(message)
+    const channel = new ModernChannel(sink, acceptsStream(header))
+    const { body, status } = await this.#calls.answer(modernCall({ message, header, principal, channel }))
+    return channel.finish(body) ? undefined : { status, body }
+  }
+}
+
+/** A client of the session era cannot continue by itself, so the error tells it which versions are served. */
+function assertNoHandshake(message: RequestMessage): void {
+  if (hasEnvelope(message.params)) return
+  throw new ProtocolError('VERSION_UNSUPPORTED', `This server has no sessions; it speaks ${MODERN_VERSION}.`, {
+    supported: [MODERN_VERSION],
+    requested: String(message.params['protocolVersion']),
+  })
+}
+
+function acceptsStream(header: HeaderReader): boolean {
+  return /text\/event-stream|text\/\*|\*\/\*/i.test(header('accept') ?? '*/*')
 }
 
 /** A stateless request as a call: its envelope read, its version known, its headers in agreement. */
@@ -61,15 +105,15 @@ export class ModernChannel implements Channel {
   }
 
   get cancelled(): boolean {
-    return this.#sink.gone
+    return this.#sink.disconnected
   }
 
   onCancel(listener: () => void): void {
-    this.#sink.onGone(listener)
+    this.#sink.onDisconnect(listener)
   }
 
   notify(method: string, params: Json): void {
-    if (!this.#streams || this.#finished || this.#sink.gone) return
+    if (!this.#streams || this.#finished || this.#sink.disconnected) return
     if (!this.#opened) this.#open()
     this.#sink.write(sseEvent(notificationMessage(method, params)))
   }
@@ -79,7 +123,7 @@ export class ModernChannel implements Channel {
     this.#finished = true
     if (!this.#opened) return false
     clearInterval(this.#keepAlive)
-    if (!this.#sink.gone) this.#sink.write(sseEvent(body))
+    if (!this.#sink.disconnected) this.#sink.write(sseEvent(body))
     this.#sink.end()
     return true
   }
@@ -89,6 +133,6 @@ export class ModernChannel implements Channel {
     this.#sink.open(SSE_HEADERS)
     this.#keepAlive = setInterval(() => this.#sink.write(KEEP_ALIVE), KEEP_ALIVE_MS)
     this.#keepAlive.unref()
-    this.#sink.onGone(() => clearInterval(this.#keepAlive))
+    this.#sink.onDisconnect(() => clearInterval(this.#keepAlive))
   }
 }

@@ -13,7 +13,7 @@ import {
   type RequestMessage,
   readMessage,
 } from '../../protocol/index.ts'
-import { parseBytes } from '../http/body.ts'
+import { MAX_BODY_BYTES, parseBytes } from '../http/body.ts'
 import type { Call, CallHandler, Channel, Peer } from '../call.ts'
 import { newId } from '../sealing.ts'
 import type { DrainableHost } from '../lifecycle/drain.ts'
@@ -47,11 +47,9 @@ export interface StdioParts {
   readonly legacy: boolean
 }
 
-const MAX_LINE_BYTES = 4 * 1024 * 1024
-
 /** Serves the connection until its input ends; resolves when the last answer is written. */
 export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<DrainableHost>): Promise<void> {
-  const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_LINE_BYTES } = options
+  const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_BODY_BYTES } = options
   const connection = new Connection(parts, output)
   hosts.add(connection)
   // A client that stops reading has gone, whether or not its end of the input is still open.

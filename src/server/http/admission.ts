@@ -1,0 +1,98 @@
+/**
+ * Admission: what is decided by the headers of a request alone, before its body is read. In this order:
+ *
+ * - a document that is served beside the endpoint (the protected-resource metadata)
+ * - Host and Origin: 403
+ * - the preflight request of a browser
+ * - a body that is too large by its Content-Length: 413
+ * - who calls: 401, 403, 503
+ * - the media types of a message: 415, 406
+ *
+ * The result is an Admission, or the reply to give instead. A refused request keeps its body unread.
+ */
+import { type Era, type HeaderReader, isLegacyVersion, MODERN_VERSION } from '../../protocol/index.ts'
+import type { Authenticate } from '../auth/authenticator.ts'
+import { tooLarge } from './body.ts'
+import { corsHeaders, preflightReply } from './cors.ts'
+import type { Admission, HttpRequest, Reply, Sink } from './exchange.ts'
+import { createGuard, type GuardOptions } from './hostGuard.ts'
+import { refusal } from './refusal.ts'
+
+/** What is served beside the endpoint, to everyone, by its path. */
+export type Documents = ReadonlyMap<string, string>
+
+export interface AdmissionOptions extends GuardOptions {
+  readonly documents: Documents
+  readonly authenticate: Authenticate | undefined
+  readonly maxBodyBytes: number
+}
+
+export type Admit = (request: HttpRequest, sink: Sink) => Admission | Reply | Promise<Admission | Reply>
+
+/** The promise rejects with what `authenticate` throws. */
+export function createAdmission(options: AdmissionOptions): Admit {
+  const { documents, authenticate, maxBodyBytes } = options
+  const guard = createGuard(options)
+
+  const refused = (request: HttpRequest, sink: Sink): Reply | undefined => {
+    const document = documents.size > 0 ? documentReply(documents, request) : undefined
+    if (document !== undefined) return document
+    const wrongSite = guard(request.header, request.loopback)
+    if (wrongSite !== undefined) return refusal(403, wrongSite)
+    const cors = corsHeaders(request.header)
+    if (cors !== undefined) sink.setHeaders(cors)
+    return request.method === 'POST' ? refusedBody(request, maxBodyBytes) : preflightReply(request)
+  }
+
+  return (request, sink) => {
+    const reply = refused(request, sink)
+    if (reply !== undefined) return reply
+    if (authenticate === undefined) return admitted(request, undefined)
+    return identified(request, authenticate)
+  }
+}
+
+async function identified(request: HttpRequest, authenticate: Authenticate): Promise<Admission | Reply> {
+  return admitted(request, await authenticate(request))
+}
+
+function admitted({ method, header }: HttpRequest, principal: Admission['principal']): Admission | Reply {
+  const wrongMedia = method === 'POST' ? refusedMedia(header) : undefined
+  return wrongMedia ?? { principal, era: eraByHeaders(header) }
+}
+
+/** The answer when a request is for a document; undefined when it is for the endpoint. */
+function documentReply(documents: Documents, { method, path }: HttpRequest): Reply | undefined {
+  const body = documents.get(path)
+  if (body === undefined) return undefined
+  const headers = { 'access-control-allow-origin': '*' }
+  if (method === 'GET') return { status: 200, body, headers }
+  // Clients in a page announce their version in a header, and for that the browser sends a preflight request.
+  if (method === 'OPTIONS') return { status: 204, headers: { ...headers, 'access-control-allow-headers': '*' } }
+  return { status: 405, headers: { ...headers, allow: 'GET' } }
+}
+
+function refusedBody({ unreadable, declaredBytes }: HttpRequest, maxBytes: number): Reply | undefined {
+  if (unreadable !== undefined) return refusal(500, unreadable)
+  return declaredBytes > maxBytes ? tooLarge(maxBytes) : undefined
+}
+
+function refusedMedia(header: HeaderReader): Reply | undefined {
+  const type = header('content-type')
+  if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type ?? '')) {
+    return refusal(415, 'Send the message as application/json.')
+  }
+  const accept = header('accept')
+  if (accept !== undefined && !/application\/json|text\/event-stream|application\/\*|\*\/\*/i.test(accept)) {
+    return refusal(406, 'Accept application/json and text/event-stream.')
+  }
+  return undefined
+}
+
+/** A stateless request names its version in a header, a session its version or its id. `initialize` has neither. */
+export function eraByHeaders(header: HeaderReader): Era | undefined {
+  const version = header('mcp-protocol-version')
+  if (version === MODERN_VERSION) return 'modern'
+  if (version === undefined) return header('mcp-session-id') === undefined ? undefined : 'legacy'
+  return isLegacyVersion(version) ? 'legacy' : undefined
+}

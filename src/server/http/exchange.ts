@@ -1,0 +1,58 @@
+/** One HTTP exchange, apart from any particular HTTP server: the request, the two ways to answer it, and who answers. */
+import type { Era, HeaderReader } from '../../protocol/index.ts'
+import type { Principal } from '../auth/authenticator.ts'
+
+/** A request whose headers are here and whose body is still unread. */
+export interface HttpRequest {
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  readonly header: HeaderReader
+  /** Whether the request reached this process over a loopback address. */
+  readonly loopback: boolean
+  /** The size of the body that is yet to be read, by Content-Length; NaN where that is not known. */
+  readonly declaredBytes: number
+  /** Why the body cannot be read, where somebody before us has read it. */
+  readonly unreadable: string | undefined
+  /** Reads the whole body as one JSON value. Rejects with a ProtocolError when it is none, or RequestRefused when it is too large. */
+  json(): Promise<unknown>
+  /** The body as it arrives, for a handler that passes it on unparsed. Use either this or `json`, once. */
+  bytes(): AsyncIterable<Uint8Array>
+}
+
+/** What the headers of an admitted request tell. */
+export interface Admission {
+  readonly principal: Principal | undefined
+  /** The era by its headers. Undefined leaves it to the message; where they disagree, the message's envelope counts. */
+  readonly era: Era | undefined
+}
+
+/** Answers admitted requests: the server's own handler reads a message, another may pass the bytes on. */
+export interface RequestHandler {
+  /** Gives the reply, or undefined when the answer goes by the sink. */
+  handle(request: HttpRequest, admission: Admission, sink: Sink): Promise<Reply | undefined>
+}
+
+/** A whole HTTP answer, as every host can give it. */
+export interface Reply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** A JSON message. */
+  readonly body?: string
+}
+
+/** An answer that is streamed. */
+export interface Sink {
+  /** Adds these headers to the answer, whether it is streamed or a reply. */
+  setHeaders(headers: Readonly<Record<string, string>>): void
+  /** Starts the answer. */
+  open(headers: Readonly<Record<string, string>>): void
+  write(text: string): void
+  end(): void
+  /** Calls the listener once when the client disconnects before `end`. */
+  onDisconnect(listener: () => void): void
+  readonly disconnected: boolean
+}
+
+/** What a sink holds of what its client has not read. Above it the connection is given up. */
+export const MAX_UNREAD_BYTES = 16 * 1024 * 1024

@@ -1,0 +1,66 @@
+/** The server's own handler behind the endpoint: reads the body as a message and gives it to the era it belongs to. */
+import { hasEnvelope, type HeaderReader, idOf, type Message, readMessage } from '../../protocol/index.ts'
+import type { Logger } from '../logger.ts'
+import type { Principal } from '../auth/authenticator.ts'
+import type { Admission, HttpRequest, Reply, RequestHandler, Sink } from './exchange.ts'
+import { errorReply } from './refusal.ts'
+
+/** Answers the messages of one era. */
+export interface EraHandler {
+  /** Gives the reply, or undefined when the answer goes by the sink. */
+  post(message: Message, header: HeaderReader, principal: Principal | undefined, sink: Sink): Promise<Reply | undefined>
+}
+
+/** Sessions also have streams and an end. */
+export interface SessionHandler extends EraHandler {
+  get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Reply | undefined
+  delete(header: HeaderReader, principal: Principal | undefined): Reply
+}
+
+export interface MessageHandlerOptions {
+  readonly modern: EraHandler
+  /** Absent when only the stateless era is served. */
+  readonly legacy: SessionHandler | undefined
+  readonly logger: () => Logger
+}
+
+const ALLOW_ALL = 'POST, GET, DELETE'
+const ALLOW_MODERN = 'POST'
+
+export class MessageHandler implements RequestHandler {
+  readonly #options: MessageHandlerOptions
+
+  constructor(options: MessageHandlerOptions) {
+    this.#options = options
+  }
+
+  /** Never rejects. */
+  async handle(request: HttpRequest, admission: Admission, sink: Sink): Promise<Reply | undefined> {
+    const { modern, legacy, logger } = this.#options
+    const { header } = request
+    let value: unknown
+    try {
+      if (request.method !== 'POST') return this.#other(request, admission, sink)
+      value = await request.json()
+      const message = readMessage(value)
+      const era = legacy !== undefined && isLegacy(message, header, admission) ? legacy : modern
+      return await era.post(message, header, admission.principal, sink)
+    } catch (error) {
+      return errorReply(error, logger(), idOf(value))
+    }
+  }
+
+  #other({ method, header }: HttpRequest, { principal }: Admission, sink: Sink): Reply | undefined {
+    const { legacy } = this.#options
+    if (legacy !== undefined && method === 'GET') return legacy.get(header, principal, sink)
+    if (legacy !== undefined && method === 'DELETE') return legacy.delete(header, principal)
+    return { status: 405, headers: { allow: legacy === undefined ? ALLOW_MODERN : ALLOW_ALL } }
+  }
+}
+
+/** The opening message picks the era: a stateless request says so in its envelope or its version header. */
+function isLegacy(message: Message, header: HeaderReader, { era }: Admission): boolean {
+  if (era === 'modern' || (message.kind !== 'response' && hasEnvelope(message.params))) return false
+  if (era === 'legacy' || header('mcp-protocol-version') === undefined) return true
+  return message.kind !== 'response' && message.method === 'initialize'
+}

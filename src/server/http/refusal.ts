@@ -1,0 +1,48 @@
+/** Replies that refuse a request, and the errors that become such replies. */
+import { CODES, type RequestId } from '../../protocol/index.ts'
+import { AuthError } from '../errors.ts'
+import { errorDetails, type Logger } from '../logger.ts'
+import { errorMessage } from '../results.ts'
+import { isExpected, toWireError } from '../wireErrors.ts'
+import type { Reply } from './exchange.ts'
+
+const RETRY_AFTER_SECONDS = 5
+
+/** Refuses a request before anything of it was parsed. */
+export function refusal(status: number, message: string): Reply {
+  return { status, body: errorMessage(undefined, { code: CODES.INVALID_REQUEST, message, status }) }
+}
+
+/** Thrown where a request turns out to be refused while its body is read. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused'
+  readonly reply: Reply
+
+  constructor(reply: Reply) {
+    super(`The request was refused with status ${reply.status}.`)
+    this.reply = reply
+  }
+}
+
+/** The reply for an error of a request that no call handler has answered. */
+export function errorReply(error: unknown, logger: Logger, id?: RequestId): Reply {
+  if (error instanceof RequestRefused) return error.reply
+  if (error instanceof AuthError) return authReply(error, logger)
+  const wire = toWireError(error)
+  if (!isExpected(error)) logger.error({ err: errorDetails(error) }, 'A request failed.')
+  // Errors that a call handler sends as results with 200 have a status of their own here.
+  const status = wire.status !== 200 ? wire.status : wire.code === CODES.INTERNAL_ERROR ? 500 : 400
+  return { status, body: errorMessage(id, wire) }
+}
+
+function authReply(error: AuthError, logger: Logger): Reply {
+  const { code, reason, challenge, cause } = error
+  const { status, ...wire } = toWireError(error)
+  const body = errorMessage(undefined, { status, ...wire })
+  if (status === 503) {
+    logger.error({ code, err: errorDetails(cause) }, 'Callers cannot be authenticated right now.')
+    return { status, headers: { 'retry-after': String(RETRY_AFTER_SECONDS) }, body }
+  }
+  logger.debug({ code, reason }, 'A caller was refused.')
+  return { status, ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }), body }
+}
