@@ -1,4 +1,4 @@
-/** What a measured process is told to be: JSON as the only argument of its command line. */
+/** What a measured process does: JSON as the only argument of its command line. */
 import type { StoreLocation } from './tasks/engines.ts'
 
 export interface ServerRole {

@@ -74,10 +74,10 @@ export async function connectWithTasks(url: string, options: TasksOptions): Prom
 }
 
 /** The work may take any time. The status of its task comes as progress. */
-export function callForLong(client: Client, name: string, args: Record<string, unknown>, tell: (task: Task) => void) {
+export function callForLong(client: Client, name: string, args: Record<string, unknown>, onTask: (task: Task) => void) {
   const onprogress = (progress: unknown): void => {
     const task = taskOf(progress)
-    if (task !== undefined) tell(task)
+    if (task !== undefined) onTask(task)
   }
   return client.callTool({ name, arguments: args }, { timeout: NO_LIMIT_MS, onprogress })
 }

@@ -61,13 +61,13 @@ export function offerWorkItem(server: Server): Server {
 export function broadcastBus(name: string): EventBus & { close(): void } {
   const channel = new BroadcastChannel(name)
   const listeners = new Set<Parameters<EventBus['subscribe']>[0]>()
-  const tell: EventBus['publish'] = (event) => {
+  const deliver: EventBus['publish'] = (event) => {
     for (const listener of listeners) listener(event)
   }
-  channel.onmessage = ({ data }: MessageEvent) => tell(data)
+  channel.onmessage = ({ data }: MessageEvent) => deliver(data)
   return {
     publish: (event) => {
-      tell(event) // a channel does not deliver to its sender, and the publisher must get the event, too
+      deliver(event) // a channel does not deliver to its sender, and the publisher must get the event, too
       channel.postMessage(event)
     },
     subscribe: (listener) => {

@@ -34,10 +34,10 @@ export function withOwnKnowledge(target: Target): Promise<Verdict> {
 
 // #region kept
 /** Probes a server again once a day, and reports changes. */
-export async function keepUp(target: Target, kept: Verdict, tell: (change: string) => void): Promise<Verdict> {
+export async function keepUp(target: Target, kept: Verdict, report: (change: string) => void): Promise<Verdict> {
   if (isFresh(kept)) return kept
   const { verdict, changes } = await recheck(target, kept)
-  for (const change of changes) tell(change)
+  for (const change of changes) report(change)
   return verdict
 }
 // #endregion kept

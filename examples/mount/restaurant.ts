@@ -1,4 +1,4 @@
-/** The server that the examples beside this file mount in a framework: it tells the menu, takes bookings and cooks. */
+/** The server that the examples beside this file mount in a framework: it has the menu, takes bookings and cooks. */
 import { setTimeout } from 'node:timers/promises'
 import { createServer, type Server } from 'pannier/server'
 import { z } from 'zod'

@@ -37,7 +37,7 @@ export const FRAMEWORKS: readonly Configuration[] = [
     version: fastmcp.version,
     launch: { args: [fastmcp.program, 'stdio'] },
     truth: 'STATELESS',
-    because: 'The tool keeps nothing, and the SDK below answers whoever did not initialize.',
+    because: 'The tool keeps nothing, and its SDK answers clients that did not initialize.',
     proof: hello,
   },
   {

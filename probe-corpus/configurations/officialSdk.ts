@@ -34,12 +34,12 @@ const handler: Served = {
 }
 const program: Served = {
   truth: 'STATELESS',
-  because: 'The tool keeps nothing, and the SDK answers whoever did not initialize.',
+  because: 'The tool keeps nothing, and the SDK answers clients that did not initialize.',
   proof: older,
 }
 const newerProcess: Served = {
   truth: 'STATELESS',
-  because: 'The tool keeps nothing, and every request says all that the SDK needs to know.',
+  because: 'The tool keeps nothing, and every request has all that the SDK needs.',
   proof: newer,
 }
 

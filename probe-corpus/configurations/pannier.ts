@@ -9,7 +9,7 @@ const inBothEras: Proof = { requests: hello }
 const modern: Proof = { requests: hello, era: 'modern' }
 
 const STATELESS = 'What a call keeps is sealed and travels with it; a session id is never required.'
-const STATEFUL = 'It is told that its handlers keep something in the process, so it serves nothing without a session.'
+const STATEFUL = 'Its option says that its handlers keep state in the process, so it serves nothing without a session.'
 
 export const OWN: readonly Configuration[] = [
   own('HTTP, both eras', 'http', 'STATELESS', inBothEras, '/mcp'),

@@ -46,7 +46,7 @@ export const REFERENCE: readonly Configuration[] = [
     version: versionOf(MEMORY),
     launch: { args: [packageProgram(MEMORY)], env: { MEMORY_FILE_PATH: '{folder}/memory.jsonl' } },
     truth: 'STATELESS',
-    because: 'Its graph lies in a file, which it reads again for each call (loadGraph in dist/index.js).',
+    because: 'Its graph is in a file, which it reads again for each call (loadGraph in dist/index.js).',
     proof: {
       requests: [
         call('create_entities', { entities: [{ name: 'Ann', entityType: 'person', observations: ['sails'] }] }),
@@ -59,7 +59,7 @@ export const REFERENCE: readonly Configuration[] = [
     version: versionOf(FILESYSTEM),
     launch: { args: [packageProgram(FILESYSTEM), '{folder}'] },
     truth: 'STATELESS',
-    because: 'Its folders are named when it is started; what it changes lies in files.',
+    because: 'Its folders are named when it is started; its changes are in files.',
     proof: { requests: [call('list_allowed_directories')] },
   },
   {
