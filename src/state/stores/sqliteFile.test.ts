@@ -223,7 +223,7 @@ describe('a file of an older version', () => {
     const slow = `INSERT INTO notes (text) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)
                   SELECT 'third' FROM n WHERE i = 1 OR i < 0; UPDATE notes SET seen = seen + 1`
     const source = `
-      import { openSqliteFile } from ${JSON.stringify(new URL('../internal.ts', import.meta.url).href)}
+      import { openSqliteFile } from ${JSON.stringify(new URL('./sqliteFile.ts', import.meta.url).href)}
       const format = ${JSON.stringify({ ...format, migrations: [...migrations.slice(0, 2), slow] })}
       process.stdin.once('data', () => {
         const database = openSqliteFile(${JSON.stringify(path)}, format)
