@@ -7,6 +7,7 @@
  *   the function.
  */
 import { hash } from 'node:crypto'
+import { DAY_SECONDS } from '../protocol/index.ts'
 import { JournalError } from './errors.ts'
 import { assertKey, type Journal, reused } from './journal.ts'
 import type { RoundLifecycle } from './roundLifecycle.ts'
@@ -46,7 +47,7 @@ export interface OnceOptions {
 }
 
 // Twice the default of `maxCallSeconds`.
-const DEFAULT_CLAIM_SECONDS = 2 * 86_400
+const DEFAULT_CLAIM_SECONDS = 2 * DAY_SECONDS
 
 export class Steps {
   readonly #journal: Journal

@@ -42,7 +42,7 @@ export {
   TASKS_EXTENSION,
   type TaskStatus,
 } from './tasks.ts'
-export { type BackoffOptions, backoffMs, MAX_TIMER_MS, sleep } from './timers.ts'
+export { type BackoffOptions, backoffMs, DAY_MS, DAY_SECONDS, MAX_TIMER_MS, sleep } from './timers.ts'
 export {
   type Era,
   isLegacyVersion,

@@ -1,10 +1,13 @@
-/** The longest delay that setTimeout takes, about 24 days. It fires at once for a longer one. */
+export const DAY_SECONDS = 86_400
+export const DAY_MS = DAY_SECONDS * 1000
+
+/** The longest delay that setTimeout accepts, about 24 days. With a longer one it fires at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
 export interface BackoffOptions {
   readonly firstMs: number
   readonly maxMs: number
-  /** By how much each pause is longer than the one before. @default 2 */
+  /** How many times longer each pause is than the one before. @default 2 */
   readonly factor?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * One short name for a JSON value: SHA-256 over its canonical text (RFC 8785: members sorted by UTF-16 code units,
- * numbers and strings as ECMAScript writes them), so two spellings of the same arguments have the same digest.
+ * A digest of a JSON value: SHA-256 over its canonical text (RFC 8785: members sorted by UTF-16 code units, numbers and
+ * strings as ECMAScript writes them). So the same arguments have the same digest in whatever order their members come.
  */
 import { hash } from 'node:crypto'
 import { StateError } from './errors.ts'
@@ -9,21 +9,21 @@ import { notWritable } from './jsonText.ts'
 const DIGEST_CHARS = 22 // 132 bits
 const MAX_DEPTH = 2000
 
-/** The digest of a JSON value. `undefined` has one of its own, which no JSON value shares. */
+/** The digest of a JSON value. `undefined` has a digest that no JSON value has. */
 export function digestOf(value: unknown): string {
   return hash('sha256', canonicalText(value), 'base64url').slice(0, DIGEST_CHARS)
 }
 
 function canonicalText(value: unknown): string {
   try {
-    // Most arguments are small and arrive in order: then the runtime's own writer is the fastest.
+    // Most arguments are small and already sorted. For these, JSON.stringify is the fastest writer.
     return (isCanonical(value, 0) ? JSON.stringify(value) : write(value, 0)) ?? ''
   } catch (error) {
     throw notWritable(error)
   }
 }
 
-/** Whether `JSON.stringify` already writes the canonical text of the value. */
+/** Whether `JSON.stringify` writes the canonical text of the value. */
 function isCanonical(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return isPlainNumber(value)
   if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean'
@@ -40,7 +40,7 @@ function isCanonical(value: unknown, depth: number): boolean {
   return true
 }
 
-/** `JSON.stringify` with sorted members: undefined where JSON leaves a member out. */
+/** `JSON.stringify` with sorted members. Undefined where JSON omits the member. */
 function write(value: unknown, depth: number, key = ''): string | undefined {
   if (typeof value === 'number') return isPlainNumber(value) ? JSON.stringify(value) : '-0'
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -57,7 +57,7 @@ function write(value: unknown, depth: number, key = ''): string | undefined {
   return `{${members}}`
 }
 
-/** JSON reads 1e400 as infinity and writes infinity as null: two values would share a digest. And -0 is not 0. */
+/** JSON.parse reads 1e400 as Infinity, and JSON.stringify writes Infinity as null and -0 as 0: digests would collide. */
 function isPlainNumber(value: number): boolean {
   if (!Number.isFinite(value)) throw new TypeError('a number is too large for JSON')
   return !Object.is(value, -0)

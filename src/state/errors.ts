@@ -1,4 +1,4 @@
-/** Every way sealed state, its keys and its stores can fail. `docs/errors.md` says what to do about each. */
+/** The codes of all errors of sealed state, keys and stores. `docs/errors.md` says what to do about each. */
 export const STATE_CODES = [
   'STATE_MALFORMED',
   'STATE_UNKNOWN_KEY',
@@ -31,7 +31,7 @@ export const STATE_CODES = [
 
 export type StateCode = (typeof STATE_CODES)[number]
 
-/** The one error of this folder. Its message says what to do and never holds a token, a key or a body. */
+/** The error class of this folder. Its message says what to do, and never contains a token, a key or a body. */
 export class StateError extends Error {
   override readonly name = 'StateError'
   readonly code: StateCode

@@ -1,8 +1,8 @@
 import { StateError } from './errors.ts'
 
 /**
- * Writes a value as JSON, or says why that cannot be done. Lone surrogates are written as escapes, so every string
- * survives UTF-8. No `cause` is kept: the runtime's message names parts of the value.
+ * Writes a value as JSON, or throws a StateError that says why this is not possible. Lone surrogates are written as
+ * escapes, so that UTF-8 changes no string. The error has no `cause`: the runtime's message quotes parts of the value.
  */
 export function jsonText(value: unknown): string {
   const text = stringify(value)
@@ -18,7 +18,7 @@ function stringify(value: unknown): string | undefined {
   }
 }
 
-/** The StateError for what `JSON.stringify` or a walk over a value threw. */
+/** The StateError for an error that `JSON.stringify`, or a function that walks through a value, threw. */
 export function notWritable(error: unknown): StateError {
   if (error instanceof StateError) return error
   if (error instanceof RangeError) {

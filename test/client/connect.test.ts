@@ -213,7 +213,7 @@ test('a jar that cannot be opened is named', async () => {
   writeFileSync(jar, 'This is a text, and longer than the header of a database: '.repeat(10))
   await expect(connect(commandOf('kitchen', 'stdio'), { jar })).rejects.toMatchObject({
     code: 'JAR_UNAVAILABLE',
-    message: expect.stringMatching(/^The jar \S+no-jar\.db cannot be used\. The file is not a store of ours/),
+    message: expect.stringMatching(/^The jar \S+no-jar\.db cannot be used\. The file was not made by Pannier/),
   })
 })
 

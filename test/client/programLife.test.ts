@@ -223,7 +223,7 @@ describe('what a server asks to keep', () => {
     expect(await visits('--jar', jar)).toEqual({
       status: 2,
       stdout: '',
-      stderr: `error: The jar ${jar} cannot be used. The file is not a store of ours or is damaged; restore it from a backup, or move it away and let a new one be made.\n`,
+      stderr: `error: The jar ${jar} cannot be used. The file was not made by Pannier or is damaged; restore it from a backup, or move it away, and a new one is made.\n`,
     })
     const home = mkdtempSync(join(folder, 'home-'))
     mkdirSync(join(home, 'pannier'))

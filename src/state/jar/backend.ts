@@ -3,7 +3,7 @@ import { StateError } from '../errors.ts'
 import type { JarSet } from './rules.ts'
 import type { JarEntry, JarFilter, JarKey, JarOwner } from './store.ts'
 
-/** A value as it lies on a shelf: JSON text, so that nobody who reads it can change what is kept. */
+/** An entry as a backend stores it. The value is JSON text, so that nobody who reads it can change the stored value. */
 export interface JarRecord {
   readonly scope: StateScope
   readonly name: string
@@ -12,41 +12,41 @@ export interface JarRecord {
   readonly usedAt: number
 }
 
-/** When a value is put, and since when it counts as set already if it is the same. Times are in milliseconds. */
+/** The time of a write, in milliseconds. An equal value that was written after `knownSince` is not written again. */
 export interface JarTime {
   readonly now: number
   readonly knownSince: number
 }
 
-/** Where entries end. */
+/** The times before which entries are expired. */
 export interface JarHorizon {
-  /** What was set at this time or before is too old. */
+  /** Entries that were set at this time or before are expired. */
   readonly updatedAt: number
-  /** Session state that was used at this time or before belongs to a context that is over. */
+  /** Session state that was last used at this time or before is expired: its context is over. */
   readonly sessionUsedAt: number
 }
 
-/** Where entries lie. It decides nothing: `jarOn` makes a jar of it. Operations are synchronous. */
+/** Stores the entries of a jar, and applies no rules: `createJar` does that. Operations are synchronous. */
 export interface JarBackend {
-  /** Runs something alone: all of it happens, or nothing. */
+  /** Runs a function in one transaction. */
   atomically<Result>(run: () => Result): Result
-  /** Both dictionaries of a connection as they are at one moment, with what has ended. */
+  /** The session state and the server state of a connection at one moment, with expired entries. */
   read(owner: JarOwner): JarRecord[]
   put(key: JarKey, set: JarSet, time: JarTime): void
   delete(key: JarKey, name: string): void
-  /** Notes that what a connection has, and has not ended, was used. An attempt: it never waits and never fails. */
+  /** Sets the time of last use for all live entries of a connection. Best effort: it never waits and never throws. */
   touch(owner: JarOwner, now: number, horizon: JarHorizon): void
   count(owner: JarOwner): { ofServer: number; ofPrincipal: number }
   entries(filter: JarFilter): JarEntry[]
   items(filter: JarFilter): (JarEntry & { readonly text: string })[]
   endContext(principal: string, context: string): void
   sweep(horizon: JarHorizon): void
-  /** Something was removed for somebody's privacy: nothing of it should stay behind. */
-  forget(): void
+  /** Called after a removal: nothing of the removed values may stay on the disk. */
+  erase(): void
   close(): void
 }
 
-/** Whether the same value need not be put again. A time that lies ahead comes from a clock that was set back. */
+/** Whether an equal value was written recently. A write time in the future comes from a clock that was set back. */
 export function isKnown(known: Pick<JarRecord, 'text' | 'updatedAt'>, text: string, time: JarTime): boolean {
   return known.text === text && known.updatedAt > time.knownSince && known.updatedAt <= time.now
 }
@@ -59,11 +59,11 @@ export function scopeOf({ context }: Pick<JarKey, 'context'>): StateScope {
   return context === undefined ? 'server' : 'session'
 }
 
-export function parseKept(text: string): unknown {
+export function parseStored(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // No cause: the parser's message would quote the value.
+    // No cause: the parser's message quotes the value.
     throw new StateError('STORE_CORRUPT', 'An entry of the jar is damaged; restore the file, or move it away.')
   }
 }

@@ -1,4 +1,4 @@
-/** Reads from a command line what the server is. Pure: no file is looked at. */
+/** Finds out from a command line which program, file, module or package is the server. Pure: it reads no file. */
 import {
   type Interpreter,
   INTERPRETERS,
@@ -13,17 +13,17 @@ import {
 export type CommandLine =
   /** The program is the server. */
   | { readonly kind: 'program' }
-  /** A file that an interpreter runs, from a folder where that is another one. */
+  /** A file that an interpreter runs, relative to `folder` if that is not the working folder. */
   | { readonly kind: 'script'; readonly path: string; readonly folder?: string }
-  /** A module that the interpreter finds by itself. */
+  /** A module that the interpreter searches for (`python -m`). */
   | { readonly kind: 'module'; readonly name: string }
   /** A program or module of the project in a folder. */
   | { readonly kind: 'project'; readonly run: string; readonly folder: string }
-  /** A program of a package, which is named like the package where nothing is said. */
+  /** A program of a package. Without `program`, it has the name of the package. */
   | { readonly kind: 'package'; readonly registry: 'npm' | 'pypi'; readonly name: string; readonly program?: string }
   | { readonly kind: 'unclear'; readonly why: string }
 
-/** `name` is what the program is called, by the command or by the file behind it. */
+/** `name` is the command, or the real path of the file that the command starts. */
 export function readCommandLine(name: string, args: readonly string[]): CommandLine {
   const program = programName(name)
   if (args.some(isUrl)) return unclear('it is given the address of another server')
@@ -37,7 +37,7 @@ export function readCommandLine(name: string, args: readonly string[]): CommandL
   return { kind: 'program' }
 }
 
-/** `C:\\bin\\Python3.12.EXE` is called python. */
+/** The name of a program without folder, version and extension: `python` for `C:\\bin\\Python3.12.EXE`. */
 export function programName(path: string): string {
   const file = path.split(/[\\/]/).at(-1) ?? ''
   const name = file.toLowerCase().replace(/\.(exe|cmd|bat|ps1|com)$/, '')
@@ -75,7 +75,7 @@ function readRunner(
   return inside ?? packageLine({ registry, spec, program: spec === run ? undefined : run })
 }
 
-/** What a runner or a project runs may itself run something else: `npx tsx server.ts`. */
+/** The program that a package runner or `uv run` starts may itself start a file: `npx tsx server.ts`. */
 function readInside(run: string, args: readonly string[]): CommandLine | undefined {
   const isScopedPackage = run.startsWith('@')
   const line = isScopedPackage ? undefined : readCommandLine(run.replace(/@[^/]*$/, ''), args)
@@ -125,7 +125,7 @@ function readProject(operands: Operands, folder: string): CommandLine {
   return inside ?? { kind: 'project', run, folder }
 }
 
-// An option that nobody knows stands for a word that is missing.
+// A missing subcommand becomes an unknown option, which makes the command line unclear.
 function afterWord(args: readonly string[], word: RegExp | undefined): readonly string[] {
   if (word === undefined) return args
   return word.test(args[0] ?? '') ? args.slice(1) : ['--no-such-option']
@@ -140,13 +140,13 @@ function unclear(why: string): CommandLine {
 }
 
 interface Operands {
-  /** The values given to an option, under any of its spellings. */
+  /** The values of an option, under any of its spellings. */
   given(...spellings: readonly string[]): string[]
-  /** From the first argument that is no option. */
+  /** The operands: all arguments from the first that is no option. */
   readonly rest: readonly string[]
 }
 
-/** Undefined where an option is not known: it might take the next argument, which then is not what we look for. */
+/** The operands of a program. Undefined if an option is unknown: it might take the next argument as its value. */
 function readOperands(args: readonly string[], options: OptionTable): Operands | undefined {
   const { alone, aloneLike, valued, last = '' } = options
   const found: [string, string][] = []

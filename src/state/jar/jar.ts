@@ -1,22 +1,23 @@
 /**
- * Makes a jar of a shelf, by the rules that all stores have in common.
+ * Makes a jar of a backend, with the rules that all jars have in common.
  *
  * Invariants:
- * - a change happens as a whole, together with the evictions it brings;
- * - nobody gets at another principal's entries, or another server's, by any name;
- * - the least recently used goes first, to the minute: use is noted at most so often, so that a read costs no write.
+ * - a change and the evictions it causes are one transaction;
+ * - no name gives access to the entries of another principal or another server;
+ * - the least recently used entry is evicted first. The time of last use is written at most once a minute, so that most
+ *   reads write nothing.
  */
 import type { JarSettings } from './options.ts'
 import { overflow, planChange } from './rules.ts'
-import { type JarRecord, type JarBackend, parseKept, scopeOf, serverKey } from './backend.ts'
+import { type JarRecord, type JarBackend, parseStored, scopeOf, serverKey } from './backend.ts'
 import type { Jar, JarChange, JarContents, JarEntry, JarFilter, JarKey, JarNews, JarOwner } from './store.ts'
 import { makeSweeper } from '../stores/expiry.ts'
 
-export function createJar(shelf: JarBackend, settings: JarSettings): Jar {
+export function createJar(backend: JarBackend, settings: JarSettings): Jar {
   const { limits, noteEveryMs, maxAgeMs, sessionIdleMs } = settings
   const clock = () => Math.trunc(settings.clock())
   const horizonAt = (now: number) => ({ updatedAt: now - maxAgeMs, sessionUsedAt: now - sessionIdleMs })
-  const sweep = makeSweeper(clock, (now) => shelf.sweep(horizonAt(now)))
+  const sweep = makeSweeper(clock, (now) => backend.sweep(horizonAt(now)))
 
   function onlyLive<Kept extends Pick<JarEntry, 'scope' | 'updatedAt' | 'usedAt'>>(kept: Kept[], now: number): Kept[] {
     const { updatedAt, sessionUsedAt } = horizonAt(now)
@@ -24,16 +25,16 @@ export function createJar(shelf: JarBackend, settings: JarSettings): Jar {
   }
 
   function readNow(owner: JarOwner): JarContents {
-    const kept = shelf.read(owner)
+    const kept = backend.read(owner)
     if (kept.length === 0) return { session: {}, server: {} }
     const now = clock()
     const records = onlyLive(kept, now)
-    const isNews = records.some(({ usedAt }) => Math.abs(now - usedAt) >= noteEveryMs)
-    if (isNews) shelf.touch(owner, now, horizonAt(now))
+    const isStale = records.some(({ usedAt }) => Math.abs(now - usedAt) >= noteEveryMs)
+    if (isStale) backend.touch(owner, now, horizonAt(now))
     return { session: dictionary(records, 'session'), server: dictionary(records, 'server') }
   }
 
-  // With each request it is asked for, so nobody waits for a promise of what is here. It never throws.
+  // Every request reads the jar, so the result is not a promise. Errors become a rejected promise: `read` never throws.
   function read(owner: JarOwner): JarContents | Promise<never> {
     try {
       return readNow(owner)
@@ -46,47 +47,50 @@ export function createJar(shelf: JarBackend, settings: JarSettings): Jar {
   function writeNow(owner: JarOwner, change: JarChange): JarNews[] {
     const plan = planChange(change, limits)
     if (plan.deletes.length + plan.sets.length === 0) return [...plan.news]
-    return shelf.atomically(() => {
+    return backend.atomically(() => {
       sweep()
       const now = clock()
-      // With a maximum age, setting the same value again gives it a new term.
+      // With a maximum age, an equal value is written again, because that renews its age.
       const knownSince = maxAgeMs === Number.POSITIVE_INFINITY ? now - noteEveryMs : now
-      for (const { scope, name } of plan.deletes) shelf.delete(keyIn(scope, owner), name)
-      for (const set of plan.sets) shelf.put(keyIn(set.scope, owner), set, { now, knownSince })
-      const { ofServer, ofPrincipal } = shelf.count(owner)
+      for (const { scope, name } of plan.deletes) backend.delete(keyIn(scope, owner), name)
+      for (const set of plan.sets) backend.put(keyIn(set.scope, owner), set, { now, knownSince })
+      const { ofServer, ofPrincipal } = backend.count(owner)
       if (ofServer <= limits.maxNamesPerServer && ofPrincipal <= limits.maxNames) return [...plan.news]
       const { principal, server } = owner
       const crowd = ofPrincipal > limits.maxNames ? { principal } : { principal, server }
-      const evictions = overflow(shelf.entries(crowd), owner, plan, limits)
-      for (const { entry } of evictions) shelf.delete(entry, entry.name)
+      const evictions = overflow(backend.entries(crowd), owner, plan, limits)
+      for (const { entry } of evictions) backend.delete(entry, entry.name)
       return [...plan.news, ...evictions.map(({ news }) => news)]
     })
   }
 
-  // What has ended goes as well, but is not told of: for everybody it was gone before.
+  // Expired entries are deleted as well, but not reported: to everybody they were gone before.
   function removeNow(filter: JarFilter): JarEntry[] {
-    const removed = shelf.atomically(() => {
-      const entries = shelf.entries(filter)
-      for (const entry of entries) shelf.delete(entry, entry.name)
+    const removed = backend.atomically(() => {
+      const entries = backend.entries(filter)
+      for (const entry of entries) backend.delete(entry, entry.name)
       return onlyLive(entries, clock())
     })
-    shelf.forget()
+    backend.erase()
     return removed
   }
 
   function showNow(filter: JarFilter) {
-    return onlyLive(shelf.items(filter), clock()).map(({ text, ...entry }) => ({ ...entry, value: parseKept(text) }))
+    return onlyLive(backend.items(filter), clock()).map(({ text, ...entry }) => ({
+      ...entry,
+      value: parseStored(text),
+    }))
   }
 
   return {
     read,
     write: async (owner, change) => writeNow(owner, change),
-    endContext: async ({ principal, context }) => shelf.endContext(principal, context),
-    list: async (filter = {}) => onlyLive(shelf.entries(filter), clock()),
+    endContext: async ({ principal, context }) => backend.endContext(principal, context),
+    list: async (filter = {}) => onlyLive(backend.entries(filter), clock()),
     show: async (filter) => showNow(filter),
     remove: async (filter) => removeNow(filter),
     clear: async (filter) => removeNow(filter).length,
-    close: () => shelf.close(),
+    close: () => backend.close(),
   }
 }
 
@@ -94,9 +98,9 @@ function keyIn(scope: JarRecord['scope'], owner: JarOwner): JarKey {
   return scope === scopeOf(owner) ? owner : serverKey(owner)
 }
 
-// A name may be `__proto__`: from entries it becomes a member like any other.
+// A name may be `__proto__`, which Object.fromEntries makes an ordinary member.
 function dictionary(records: readonly JarRecord[], scope: JarRecord['scope']): Record<string, unknown> {
   return Object.fromEntries(
-    records.filter((record) => record.scope === scope).map(({ name, text }) => [name, parseKept(text)]),
+    records.filter((record) => record.scope === scope).map(({ name, text }) => [name, parseStored(text)]),
   )
 }

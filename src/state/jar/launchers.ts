@@ -1,20 +1,20 @@
-/** Programs that are not the server themselves but run it: how each is told what to run. */
-/** The options of a program, as far as they are needed to find the first argument that is none. */
+/** Tables of the programs that start a server but are not the server, and of their options. */
+/** The options of a program, as far as they are needed to find its first operand: the first argument that is none. */
 export interface OptionTable {
-  /** Those that stand alone, as words. */
+  /** Options without a value, separated by white space. */
   readonly alone: string
-  /** More of those that stand alone. */
+  /** A pattern for further options without a value. */
   readonly aloneLike?: RegExp
-  /** Those with a value, as the next argument or after `=`. */
+  /** Options with a value, as the next argument or after `=`. */
   readonly valued: string
-  /** Those with a value after which everything belongs to what it names (`python -m`). */
+  /** Options with a value that end the options: what follows are arguments of what the value names (`python -m`). */
   readonly last?: string
 }
 
-/** Runs a file, the first argument that is no option; or what an option names. */
+/** A program that runs a file: its first operand, or the value of an option. */
 export interface Interpreter {
   readonly options: OptionTable
-  /** The word that comes before the options (`deno run`). */
+  /** The subcommand before the options (`deno run`). */
   readonly word?: RegExp
   /** The option that names a module (`python -m`). */
   readonly module?: string
@@ -22,11 +22,11 @@ export interface Interpreter {
   readonly file?: string
 }
 
-/** Fetches a package and runs a program of it. */
+/** A program that fetches a package and runs a program of it. */
 export interface PackageRunner {
   readonly registry: 'npm' | 'pypi'
   readonly options: OptionTable
-  /** The options that name the package, where it is not named by the program. */
+  /** The options that name the package, if it is not named like the program. */
   readonly from: readonly string[]
   readonly word?: RegExp
 }
@@ -37,7 +37,7 @@ const node: Interpreter = {
       --throw-deprecation --pending-deprecation --inspect --inspect-brk --preserve-symlinks --preserve-symlinks-main
       --use-system-ca --use-openssl-ca --expose-gc --permission --watch --experimental-strip-types
       --experimental-transform-types --experimental-vm-modules --experimental-sqlite --experimental-wasm-modules`,
-    // With its value in it, an option cannot take the next argument, whatever it is.
+    // An option with `=` contains its value, so it cannot take the next argument, even if we do not know the option.
     aloneLike: /^--(?!eval|print|run|test|check|build)[a-z][a-z0-9-]*=/,
     valued: `-r --require --import --loader --experimental-loader -C --conditions --env-file --env-file-if-exists
       --title --disable-warning --max-http-header-size --stack-trace-limit --unhandled-rejections`,
@@ -95,7 +95,7 @@ export const UV: OptionTable = {
   valued: '--directory',
 }
 
-/** `uv run` works in a project: it runs a file, a module or a program of its environment. */
+/** The options of `uv run`, which runs a file, a module or a program of a project. */
 export const UV_RUN: OptionTable = {
   alone: `-q -v -n -s --quiet --verbose --no-cache --script --no-sync --frozen --locked --isolated --no-project --active
     --no-dev --all-extras --all-groups --offline --native-tls --exact --refresh`,
@@ -127,7 +127,7 @@ export const RUNNERS: ReadonlyMap<string, PackageRunner> = new Map([
   ...named(pipx, 'pipx'),
 ])
 
-/** Programs that start others, or lead to servers elsewhere, and from whose arguments we do not read which. */
+/** Programs that start another program or connect to another server, and whose arguments we do not analyse. */
 export const WRAPPERS: ReadonlySet<string> = new Set(
   `docker podman nerdctl kubectl ssh sudo doas su runuser env nice nohup timeout setsid stdbuf xargs unshare chroot
   bwrap firejail flatpak snap wsl systemd-run busybox toybox coreutils direnv mise rtx asdf volta volta-shim corepack

@@ -1,14 +1,14 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { delimiter, dirname, extname, join, resolve } from 'node:path'
 
-/** What the rules for programs ask of the machine they run on. */
+/** The operating system as the rules for programs see it, so that tests can replace it. */
 export interface Machine {
   /** The environment that programs inherit. */
   readonly env: Readonly<Record<string, string | undefined>>
   cwd(): string
-  /** The path of a file or folder with every link followed; undefined when there is none. */
+  /** The path of a file or folder with all symbolic links resolved; undefined if it does not exist. */
   realPath(path: string): string | undefined
-  /** Whether this is a file that may be run as a program. */
+  /** Whether this is an executable file. */
   isProgram(path: string): boolean
 }
 
@@ -32,13 +32,13 @@ export const thisMachine: Machine = {
   },
 }
 
-/** Where a program is looked for. */
+/** The working folder and the environment in which a program is searched for. */
 export interface Place {
   readonly cwd: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** The path of the program that starts by this name, as the system finds it; links are not followed. */
+/** The path of the program that a command starts, found as the system does, by PATH. Symbolic links are not resolved. */
 export function findProgram(command: string, { cwd, env }: Place, machine: Machine): string | undefined {
   const isPath = command.includes('/') || command.includes('\\')
   const folders = isPath ? [''] : (env['PATH'] ?? env['Path'] ?? '').split(delimiter)
@@ -51,7 +51,7 @@ function spellings(path: string, env: Place['env']): string[] {
   return (env['PATHEXT'] ?? '.COM;.EXE;.BAT;.CMD').split(';').map((extension) => path + extension)
 }
 
-/** The first place of this name in a folder or one above it, with every link followed. */
+/** The real path of a file or folder of this name in a folder or the nearest folder above it. */
 export function findUpward(folder: string, name: string, machine: Machine): string | undefined {
   const found = machine.realPath(join(folder, name))
   if (found !== undefined || dirname(folder) === folder) return found

@@ -12,7 +12,7 @@ import {
 } from './backend.ts'
 import type { Jar, JarEntry, JarFilter, JarKey, JarOwner } from './store.ts'
 
-/** A jar for one process. It forgets everything when the process ends. */
+/** A jar in the memory of this process. */
 export function memoryJar(options: JarOptions = {}): Jar {
   return createJar(new MemoryBackend(), jarSettings(options))
 }
@@ -22,11 +22,11 @@ interface Dictionary {
   readonly records: Map<string, JarRecord & { readonly bytes: number }>
 }
 
-/** By principal, then by server and context, then by name. No map stays empty. */
+/** Entries by principal, then by server and context, then by name. An empty map is removed. */
 class MemoryBackend implements JarBackend {
   readonly #principals = new Map<string, Map<string, Dictionary>>()
 
-  // Nothing here fails halfway: what could be wrong was checked before.
+  // Needs no rollback: values were checked before, so no operation fails.
   atomically<Result>(run: () => Result): Result {
     return run()
   }
@@ -92,7 +92,7 @@ class MemoryBackend implements JarBackend {
     }
   }
 
-  forget(): void {}
+  erase(): void {}
 
   close(): void {
     this.#principals.clear()

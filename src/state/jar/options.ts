@@ -1,18 +1,18 @@
 import { StateError } from '../errors.ts'
 
-/** 400 days. SEP-1655 allows no more, as browsers do for cookies. */
+/** 400 days, the maximum of SEP-1655. It is also the maximum of browsers for cookies. */
 const MAX_AGE_SECONDS = 34_560_000
 
 export interface JarOptions {
-  /** How large a name and its value, as JSON, may be together. @default 4096 */
+  /** The maximum size of a name and its value as JSON together, in bytes. @default 4096 */
   maxBytes?: number
-  /** How many names a request to one server may carry. @default 20 */
+  /** The maximum number of names that a request to one server carries. @default 20 */
   maxNamesPerServer?: number
-  /** How many names there may be for one principal, over all servers and contexts. @default 300 */
+  /** The maximum number of names for one principal, over all servers and contexts. @default 300 */
   maxNames?: number
-  /** Forgets what no server has set again for so long; at most 34560000 (400 days). @default without end */
+  /** An entry expires when its server has not set it for so long; at most 34560000 (400 days). @default never */
   maxAgeSeconds?: number
-  /** A context unused for so long is over, as if the host had ended it: its process may be gone. @default 2592000 */
+  /** Session state expires when it was not used for so long, because its host may have ended. @default 2592000 */
   sessionIdleSeconds?: number
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
@@ -26,14 +26,14 @@ export interface JarLimits {
 
 export interface JarSettings {
   readonly limits: JarLimits
-  /** Use is noted at most so often. */
+  /** The shortest time between two writes of the time of last use. */
   readonly noteEveryMs: number
   readonly maxAgeMs: number
   readonly sessionIdleMs: number
   readonly clock: () => number
 }
 
-/** Fills in what is left out, and refuses what makes no sense. */
+/** Adds the defaults, and refuses invalid options. */
 export function jarSettings(options: JarOptions): JarSettings {
   const { maxBytes = 4096, maxNamesPerServer = 20, maxNames = 300, clock = Date.now } = options
   const { maxAgeSeconds, sessionIdleSeconds = 2_592_000 } = options

@@ -1,17 +1,17 @@
 /**
- * The name of a server that is started as a process: the real path of its file, links followed (SEP-1655: the file path
- * of the server). Where the command is an interpreter, that is the file it runs; where it is a runner of packages, the
- * file of a package that is installed here, else the package, as a package URL without version. Other arguments make no
- * other server. What cannot be told from the command line is refused: two servers must not share a name.
+ * The key of a server that is started as a process: the real path of its file (SEP-1655: the file path of the server).
+ * For an interpreter it is the file that the interpreter runs. For a package runner, such as npx, it is the file of the
+ * installed package, or else a package URL without version. Other arguments do not change the key. If the command line
+ * does not show which file is the server, there is no key: two servers must not share one.
  */
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { type CommandLine, programName, readCommandLine } from './commandLine.ts'
 import { findProgram, findUpward, type Machine, type Place } from './machine.ts'
 import type { JarProgram, JarServer } from './store.ts'
 
-/** The program that starts, and where. */
+/** The program that a command starts, and where. */
 interface Start extends Place {
-  /** Its path, links not followed: a Python environment is told by its link. */
+  /** Its path with symbolic links: a Python environment differs from others only by the path of its link. */
   readonly program: string | undefined
   readonly machine: Machine
 }
@@ -24,13 +24,13 @@ export function programServer(target: JarProgram, machine: Machine): JarServer {
   return nameOf(readLine(command, args, start), start)
 }
 
-// On Windows, `cmd /c npx …` is how a script is started.
+// On Windows, scripts such as npx are started by `cmd /c npx …`.
 function withoutShell({ command, args }: JarProgram): Pick<JarProgram, 'command' | 'args'> {
   const isShell = programName(command) === 'cmd' && /^\/c$/i.test(args[0] ?? '')
   return isShell ? { command: args[1] ?? '', args: args.slice(2) } : { command, args }
 }
 
-// A link may lead to an interpreter or a wrapper that goes by another name.
+// A symbolic link with another name may lead to an interpreter or a wrapper.
 function readLine(command: string, args: readonly string[], { program, machine }: Start): CommandLine {
   const line = readCommandLine(command, args)
   const real = program && machine.realPath(program)
@@ -54,14 +54,14 @@ function nameOf(line: CommandLine, start: Start): JarServer {
   }
 }
 
-// Some interpreters add the ending, and some take the name of an object after the file.
+// Some interpreters add the file extension, and some accept the name of an object after the file (`server.py:app`).
 function scriptNamed(path: string, { machine }: Start): JarServer {
   const spellings = [path, `${path}.js`, `${path}.ts`, `${path}.mjs`, path.replace(/:\w+$/, '')]
   const real = spellings.map((spelling) => machine.realPath(spelling)).find((found) => found !== undefined)
   return fileNamed(real, 'there is no such file')
 }
 
-// Python looks in the working folder and in PYTHONPATH first. What lies elsewhere belongs to the interpreter.
+// Python searches the working folder and PYTHONPATH first. A module found elsewhere belongs to the interpreter.
 function moduleNamed(name: string, { cwd, env, program, machine }: Start): JarServer {
   if (!/^\w+(\.\w+)*$/.test(name)) return refused('its module has no plain name')
   const folders = [cwd, ...(env['PYTHONPATH'] ?? '').split(delimiter).filter((folder) => folder !== '')]
@@ -84,7 +84,8 @@ function projectNamed({ run, folder }: { run: string; folder: string }, { cwd, m
 
 type Package = Extract<CommandLine, { kind: 'package' }>
 
-// npx prefers what is installed: a program of that name in the project, the package there, a program next to itself.
+// npx prefers installed programs: first a program of that name in the project, then the package in the project, then a
+// program in the folder of npx itself.
 function packageNamed({ registry, name, program }: Package, { cwd, program: runner, machine }: Start): JarServer {
   const run = program ?? name
   if (!/^(-m )?[\w.@/+-]+$/.test(run)) return refused('its program has no plain name')

@@ -1,10 +1,11 @@
 /**
- * The rules of setting state (SEP-1655), and of the room there is for it, as decisions about plain data.
+ * The rules for setting state (SEP-1655) and the limits on its size, as pure functions.
  *
- * - A dictionary adds to what is there. A name replaces its whole value, null deletes it; nothing is merged deeper.
- * - Names are any strings and values any JSON. What looks like an attribute inside a value (server-scope, max-age,
- *   method-scope) is part of the value, and has no effect.
- * - What cannot be kept is refused by itself, and what was there before stays; the rest of the change counts.
+ * - A dictionary is added to the stored names. A name replaces its whole value and null deletes it; values are not
+ *   merged.
+ * - A name is any string and a value any JSON. Members of a value that look like attributes (server-scope, max-age,
+ *   method-scope) are part of the value, and have no effect.
+ * - A name that cannot be stored is refused alone: its old value stays, and the rest of the change is applied.
  */
 import { Buffer } from 'node:buffer'
 import { isObject, STATE_SCOPES, type StateScope } from '../../protocol/index.ts'
@@ -27,7 +28,7 @@ export interface JarPlan {
   readonly news: readonly JarNews[]
 }
 
-/** What a change comes down to. More names than would stay are refused beyond that number, all in one piece of news. */
+/** The deletes, writes and refusals of a change. Names above the limit are refused together, with one notice. */
 export function planChange(change: JarChange, limits: JarLimits): JarPlan {
   const deletes: { scope: StateScope; name: string }[] = []
   const sets: JarSet[] = []
@@ -38,17 +39,17 @@ export function planChange(change: JarChange, limits: JarLimits): JarPlan {
     for (const [name, value] of dictionaryOf(change[scope], scope, news)) {
       if (value === null) deletes.push({ scope, name })
       else if (sets.length === room) surplus++
-      else takeValue(value, { scope, name }, { limits, sets, news })
+      else planSet(value, { scope, name }, { limits, sets, news })
     }
     if (surplus > 0) news.push(refused(scope, '', `${surplus} names too many were set at once; the limit is ${room}.`))
   }
   return { deletes, sets, news }
 }
 
-/** What names more is nothing that anybody could keep, and is not gone through: it could hold up everybody else. */
+/** A change with more names than this is refused without looking at them: they would block the event loop. */
 const MAX_NAMES_AT_ONCE = 1_000
 
-// What is undefined would not exist on the wire, so it does not exist here.
+// JSON has no undefined, so a member that is undefined counts as absent.
 function dictionaryOf(state: unknown, scope: StateScope, news: JarNews[]): [string, unknown][] {
   if (state === undefined) return []
   const problem = problemWith(state)
@@ -63,19 +64,19 @@ function problemWith(state: unknown): string | undefined {
   return count > MAX_NAMES_AT_ONCE ? `has ${count} names; at most ${MAX_NAMES_AT_ONCE} are read` : undefined
 }
 
-interface Taking {
+interface PlanBuilder {
   limits: JarLimits
   sets: JarSet[]
   news: JarNews[]
 }
 
-function takeValue(value: unknown, { scope, name }: Pick<JarSet, 'scope' | 'name'>, taking: Taking): void {
-  const { maxBytes } = taking.limits
+function planSet(value: unknown, { scope, name }: Pick<JarSet, 'scope' | 'name'>, plan: PlanBuilder): void {
+  const { maxBytes } = plan.limits
   const text = textOf(value)
   const bytes = Buffer.byteLength(name) + Buffer.byteLength(text ?? '')
-  if (text === undefined) taking.news.push(refused(scope, name, 'The value is not JSON.'))
-  else if (bytes <= maxBytes) taking.sets.push({ scope, name, text, bytes })
-  else taking.news.push(refused(scope, name, `Name and value have ${bytes} bytes; the limit is ${maxBytes}.`))
+  if (text === undefined) plan.news.push(refused(scope, name, 'The value is not JSON.'))
+  else if (bytes <= maxBytes) plan.sets.push({ scope, name, text, bytes })
+  else plan.news.push(refused(scope, name, `Name and value have ${bytes} bytes; the limit is ${maxBytes}.`))
 }
 
 function textOf(value: unknown): string | undefined {
@@ -88,8 +89,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Which entries of a principal must go after a write, the least recently used first. What the write itself set stays.
- * A server's names are counted as a request carries them: its server state and the session state of one context.
+ * The entries of a principal to evict after a write, the least recently used first. What the write itself set is evicted
+ * last. The names of a server are counted as a request carries them: server state and the session state of one context.
  */
 export function overflow(entries: readonly JarEntry[], owner: JarOwner, plan: JarPlan, limits: JarLimits): Eviction[] {
   const oldestFirst = leastUsedFirst(entries, owner, plan)
@@ -121,7 +122,7 @@ function leastUsedFirst(entries: readonly JarEntry[], owner: JarOwner, plan: Jar
   return [...byUse(others), ...written]
 }
 
-// Where all is equal, session state goes first, and the rest is order for its own sake: every store decides alike.
+// With equal times, session state is evicted first. The rest of the order is arbitrary, but the same in all jars.
 function byUse(entries: readonly JarEntry[]): JarEntry[] {
   const ties = new Map(entries.map((entry) => [entry, tieOf(entry)]))
   const compareTies = (a: JarEntry, b: JarEntry) => ((ties.get(a) ?? '') < (ties.get(b) ?? '') ? -1 : 1)

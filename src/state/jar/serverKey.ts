@@ -1,6 +1,6 @@
 /**
- * For whom state is kept (SEP-1655, state scope). A refusal is a sentence for the host: no state is kept then, and
- * calls go on without.
+ * The key under which state of a server is kept (SEP-1655, state scope): a domain name, or the file of a program. Some
+ * servers have none. Then the result is a sentence for the host, no state is kept, and calls go on without it.
  */
 import { parse } from 'tldts'
 import { thisMachine } from './machine.ts'
@@ -9,13 +9,13 @@ import type { JarProgram, JarServer } from './store.ts'
 
 export interface JarScopeOptions {
   /**
-   * Also keeps state for localhost, IP addresses and names that nobody registered. For development only: who is behind
-   * such a name today need not be who was behind it yesterday. @default false
+   * Also keeps state for localhost, IP addresses and unregistered names. For development only: another server may have
+   * such a name tomorrow. @default false
    */
   allowLocal?: boolean
 }
 
-/** The name under which state is kept for a server. A URL is not fetched, and a program not started. */
+/** The key under which state of a server is kept. A URL is not fetched, and a program is not started. */
 export function jarServerOf(target: { readonly url: string } | JarProgram, options: JarScopeOptions = {}): JarServer {
   const { allowLocal = false } = options
   return 'url' in target ? domainServer(target.url, allowLocal) : programServer(target, thisMachine)
@@ -24,15 +24,15 @@ export function jarServerOf(target: { readonly url: string } | JarProgram, optio
 const SCHEMES = new Set(['http:', 'https:', 'ws:', 'wss:'])
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'ws:': '80', 'https:': '443', 'wss:': '443' }
 
-// These have entries in the list of public suffixes, but no registry gives their names to anybody.
+// These are in the list of public suffixes, but nobody can register a name below them.
 const UNREGISTERED = /(^|\.)(arpa|onion)$/
 
 const ADVICE = 'Use allowLocal (--allow-local) while you develop.'
 
 /**
- * The name of an HTTP server: its full domain name, as the parser of URLs writes it that `fetch` uses, too: small
- * letters, other scripts as `xn--`, numbers in any spelling as an address. Servers that have no such name get none,
- * except in development, where the port is part of it: on one machine other ports are other servers.
+ * The key of an HTTP server: its full domain name as the URL parser normalizes it (lower case, punycode, IP addresses
+ * in one form), which is also what `fetch` connects to. With `allowLocal`, a server without a registered domain gets a
+ * key with its port, because other ports of one machine are other servers.
  */
 function domainServer(url: string, allowLocal: boolean): JarServer {
   const address = URL.canParse(url) ? new URL(url) : undefined
@@ -51,7 +51,7 @@ function objectionTo(host: string): string | undefined {
   if (isIp) return `No state is kept for servers named by an IP address. ${ADVICE}`
   const isRegistered = (isIcann || isPrivate) && !UNREGISTERED.test(host)
   if (!isRegistered || !isDomainName(host)) return `State is kept only for names in a registered domain. ${ADVICE}`
-  if (domain === null) return `The name is a suffix under which anybody may have a name. ${ADVICE}`
+  if (domain === null) return `The name is a public suffix, under which anybody may have a name. ${ADVICE}`
   return undefined
 }
 

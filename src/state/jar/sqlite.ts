@@ -1,26 +1,68 @@
+/**
+ * A jar in a SQLite file.
+ *
+ * - Values are not encrypted. Deleted values are overwritten (secure_delete), so that cleared state is not in the file.
+ * - Names and keys are stored as JSON strings, because SQLite would change those with a NUL or a lone surrogate.
+ *   The context of server state is the empty string, which is no JSON string.
+ */
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { BUSY_TIMEOUT_MS, inTransaction, openSqliteFile, withStoreErrors } from '../stores/sqliteFile.ts'
-import { type JarRecord, type JarBackend, parseKept, scopeOf } from './backend.ts'
+import { type JarRecord, type JarBackend, parseStored, scopeOf } from './backend.ts'
 import { createJar } from './jar.ts'
 import { type JarOptions, jarSettings } from './options.ts'
 import type { Jar, JarEntry, JarFilter, JarKey } from './store.ts'
 
 export interface SqliteJarOptions extends JarOptions {
-  /** The file; it is made when there is none, with its folder. `:memory:` is for tests. */
+  /** The path of the file, which is created with its folder if it does not exist. `:memory:` is for tests. */
   path: string
   /**
-   * Waits for the disk with each write, 10 to 20 times as long. Without, the last writes before a power cut may be
-   * gone; a killed process loses nothing either way. @default false
+   * Waits with each write until it is on the disk (synchronous = FULL), which takes 10 to 20 times as long. Without it,
+   * a power cut may lose the last writes. A killed process loses nothing in either case. @default false
    */
   survivesPowerLoss?: boolean
 }
 
-/** A jar in a file, for all processes of a user. Calls are synchronous inside and may wait up to 5 s for each other. */
+/** A jar for all processes of a user. Its statements are synchronous, and wait up to 5 s for a lock. */
 export function sqliteJar({ path, survivesPowerLoss = false, ...options }: SqliteJarOptions): Jar {
   const settings = jarSettings(options)
   return createJar(sqliteBackend(openJarFile(path, survivesPowerLoss)), settings)
+}
+
+interface PathOptions {
+  env?: Readonly<Record<string, string | undefined>>
+  platform?: NodeJS.Platform
+  home?: string
+}
+
+/** The path of the jar of the program `pannier`: in the folder that this system has for data of a user. */
+export function defaultJarPath({ env = process.env, platform = process.platform, home }: PathOptions = {}): string {
+  const { join, isAbsolute } = platform === 'win32' ? win32 : posix
+  const own = () => home ?? homedir()
+  // The XDG Base Directory specification: a relative path is ignored.
+  const named = platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME']
+  if (named !== undefined && isAbsolute(named)) return join(named, 'pannier', 'jar.db')
+  if (platform === 'win32') return join(own(), 'AppData', 'Local', 'pannier', 'jar.db')
+  if (platform === 'darwin') return join(own(), 'Library', 'Application Support', 'pannier', 'jar.db')
+  return join(own(), '.local', 'share', 'pannier', 'jar.db')
+}
+
+const SCHEMA = `
+  CREATE TABLE entries (
+    principal TEXT NOT NULL, server TEXT NOT NULL, context TEXT NOT NULL, name TEXT NOT NULL,
+    value TEXT NOT NULL, bytes INTEGER NOT NULL, updated_at INTEGER NOT NULL, used_at INTEGER NOT NULL,
+    PRIMARY KEY (principal, server, context, name)
+  ) STRICT`
+
+function openJarFile(path: string, survivesPowerLoss: boolean): DatabaseSync {
+  return openSqliteFile(path, {
+    applicationId: 0x50_4a_61_72, // "PJar"
+    makesFolder: true,
+    noun: 'a jar',
+    migrations: [SCHEMA],
+    pragmas: `PRAGMA synchronous = ${survivesPowerLoss ? 'FULL' : 'NORMAL'}; PRAGMA secure_delete = ON`,
+  })
 }
 
 const ENTRY = 'principal, server, context, name, bytes, updated_at, used_at'
@@ -56,7 +98,7 @@ function sqliteBackend(database: DatabaseSync): JarBackend {
       try {
         withoutWaiting(database, () => statements.touch.run({ ...keyOf(owner), now, sessionUsedAt }))
       } catch {
-        // Somebody else is writing, or nobody can: the order of use is then a little older than it could be.
+        // Another process is writing, or the file is read-only. Then the order of use is slightly out of date.
       }
     },
 
@@ -78,8 +120,8 @@ function sqliteBackend(database: DatabaseSync): JarBackend {
       statements.sweep.run({ updatedAt, sessionUsedAt })
     },
 
-    // The log may hold old pages until it is emptied; where others are using it, that happens later.
-    forget() {
+    // The write-ahead log may contain deleted values until it is truncated. If others use it, that happens later.
+    erase() {
       withStoreErrors(() => database.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
     },
 
@@ -95,7 +137,7 @@ function prepareStatements(database: DatabaseSync) {
       `SELECT context, name, value, updated_at, used_at FROM entries
        WHERE principal = :principal AND server = :server AND context IN (:context, '')`,
     ),
-    // A value that is known is left alone, so that setting it again writes nothing.
+    // The same condition as `isKnown`: an equal value that was written recently is not written again.
     put: database.prepare(
       `INSERT INTO entries (${ENTRY}, value) VALUES (:principal, :server, :context, :name, :bytes, :now, :now, :value)
        ON CONFLICT DO UPDATE SET value = :value, bytes = :bytes, updated_at = :now, used_at = :now
@@ -116,29 +158,7 @@ function prepareStatements(database: DatabaseSync) {
   }
 }
 
-/** The file of a jar. Its values lie in it in clear; what is deleted is overwritten, so cleared state is gone from it, too. */
-
-// Names and keys are JSON strings: those with a NUL or half a character in them come back as they were.
-// The context of server state is empty, which is no JSON string.
-const SCHEMA = `
-  CREATE TABLE entries (
-    principal TEXT NOT NULL, server TEXT NOT NULL, context TEXT NOT NULL, name TEXT NOT NULL,
-    value TEXT NOT NULL, bytes INTEGER NOT NULL, updated_at INTEGER NOT NULL, used_at INTEGER NOT NULL,
-    PRIMARY KEY (principal, server, context, name)
-  ) STRICT`
-
-/** What is written survives the end of this process in either mode, and the file stays sound in either. */
-function openJarFile(path: string, survivesPowerLoss: boolean): DatabaseSync {
-  return openSqliteFile(path, {
-    applicationId: 0x50_4a_61_72, // "PJar"
-    makesFolder: true,
-    noun: 'a jar',
-    migrations: [SCHEMA],
-    pragmas: `PRAGMA synchronous = ${survivesPowerLoss ? 'FULL' : 'NORMAL'}; PRAGMA secure_delete = ON`,
-  })
-}
-
-/** Runs something that should not wait for other processes: it fails at once where it would have to. */
+/** Runs a statement that fails at once if another process has the lock. */
 function withoutWaiting(database: DatabaseSync, run: () => void): void {
   database.exec('PRAGMA busy_timeout = 0')
   try {
@@ -147,8 +167,6 @@ function withoutWaiting(database: DatabaseSync, run: () => void): void {
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
 }
-
-/** Between the table and what it means. Names and keys are JSON strings there, for the reason in `sqliteJarFile.ts`. */
 
 type JarRow = Record<string, SQLOutputValue>
 
@@ -190,23 +208,5 @@ function itemOf(row: JarRow): JarEntry & { text: string } {
 }
 
 function textIn(row: JarRow, column: string): string {
-  return String(parseKept(String(row[column])))
-}
-
-interface PathOptions {
-  env?: Readonly<Record<string, string | undefined>>
-  platform?: NodeJS.Platform
-  home?: string
-}
-
-/** Where the jar of the program `pannier` lies: in the folder where this system keeps a user's data. */
-export function defaultJarPath({ env = process.env, platform = process.platform, home }: PathOptions = {}): string {
-  const { join, isAbsolute } = platform === 'win32' ? win32 : posix
-  const own = () => home ?? homedir()
-  // The XDG rules: a relative path counts as none.
-  const named = platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_DATA_HOME']
-  if (named !== undefined && isAbsolute(named)) return join(named, 'pannier', 'jar.db')
-  if (platform === 'win32') return join(own(), 'AppData', 'Local', 'pannier', 'jar.db')
-  if (platform === 'darwin') return join(own(), 'Library', 'Application Support', 'pannier', 'jar.db')
-  return join(own(), '.local', 'share', 'pannier', 'jar.db')
+  return String(parseStored(String(row[column])))
 }

@@ -1,29 +1,27 @@
 import type { StateScope } from '../../protocol/index.ts'
 
-/** Whose state: a server's, kept for a principal; in a context of the host where it is session state. */
+/** Whose state it is: the state of a server for a principal, and for session state in a context of the host. */
 export interface JarKey {
   readonly server: string
   readonly principal: string
-  /** Undefined: server state, which outlives every context. */
+  /** Undefined for server state, which belongs to no context. */
   readonly context: string | undefined
 }
 
-/** A connection: the server as `jarServerOf` names it, who uses it, and the context its session state lives with. */
+/** A connection: the server as `jarServerOf` names it, who uses it, and the context of its session state. */
 export interface JarOwner {
   readonly server: string
   readonly principal: string
   readonly context: string
 }
 
-/** What a result sets, as it came: two dictionaries, of which nothing is certain. */
+/** The state that a result sets, not yet validated. */
 export interface JarChange {
   readonly session?: unknown
   readonly server?: unknown
 }
 
-/**
- * Something the host should hear of. `name` is empty where no single name is meant. No value is ever part of it.
- */
+/** A refusal or an eviction that the host should know of. `name` is empty if it concerns no single name. No values. */
 export interface JarNews {
   readonly kind: 'refused' | 'evicted'
   readonly scope: StateScope
@@ -31,14 +29,14 @@ export interface JarNews {
   readonly reason: string
 }
 
-/** What is kept under a name, without its value. Times are in milliseconds. */
+/** An entry of a jar without its value. Times are in milliseconds since 1970. */
 export interface JarEntry extends JarKey {
   readonly scope: StateScope
   readonly name: string
-  /** Of the name and of the value as JSON. */
+  /** The size of the name and of the value as JSON. */
   readonly bytes: number
   readonly updatedAt: number
-  /** When it was last sent or set, to the minute. */
+  /** When it was last sent or set, accurate to a minute. */
   readonly usedAt: number
 }
 
@@ -46,7 +44,7 @@ export interface JarItem extends JarEntry {
   readonly value: unknown
 }
 
-/** Which entries; what is left out fits all. */
+/** Selects entries. A member that is left out selects all. */
 export interface JarFilter {
   readonly server?: string | undefined
   readonly principal?: string | undefined
@@ -58,33 +56,33 @@ export interface JarContents {
   readonly server: Record<string, unknown>
 }
 
-/** Keeps for servers what they ask a client to keep (SEP-1655). Every operation happens as a whole or not at all. */
+/** Stores the state that servers set with a client (SEP-1655). Every operation is atomic. */
 export interface JarStore {
-  /** What to send: session state of the context and server state, by name. Not a promise where it is at hand. */
+  /** The state to send with a request: session state of the context and server state, by name. */
   read(owner: JarOwner): JarContents | Promise<JarContents>
-  /** Takes what a result sets; null deletes. Gives what was refused or evicted, for the host to be told. */
+  /** Stores the state that a result sets; null deletes a name. Returns what was refused or evicted. */
   write(owner: JarOwner, change: JarChange): Promise<readonly JarNews[]>
-  /** The context is over: its session state goes. */
+  /** Deletes the session state of a context. */
   endContext(owner: { readonly principal: string; readonly context: string }): Promise<void>
-  /** What fits, without values. @default everything */
+  /** The selected entries, without values. @default all entries */
   list(filter?: JarFilter): Promise<readonly JarEntry[]>
-  /** Removes what fits, and tells how much that was. */
+  /** Deletes the selected entries, and returns their number. */
   clear(filter: JarFilter): Promise<number>
 }
 
-/** A store that people can look into. */
+/** A jar store whose contents people can see. */
 export interface Jar extends JarStore {
-  /** What fits, with values. To look is not to use: nothing counts as used by it. */
+  /** The selected entries, with values. It does not change their time of last use. */
   show(filter: JarFilter): Promise<readonly JarItem[]>
-  /** As `clear`, and tells what it removed. */
+  /** Deletes the selected entries, and returns them. */
   remove(filter: JarFilter): Promise<readonly JarEntry[]>
   close(): void
 }
 
-/** The name of a server, which no other server has; or why it has none. */
+/** The unique name of a server, or why state cannot be kept for it. */
 export type JarServer = { readonly server: string } | { readonly refused: string }
 
-/** A server that is started as a process, with what decides which program that is. */
+/** A server that is started as a process: everything that decides which program that is. */
 export interface JarProgram {
   readonly command: string
   readonly args: readonly string[]

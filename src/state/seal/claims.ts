@@ -1,27 +1,27 @@
 /**
- * What a token says beside its body, and the checks on opening. The text is one JSON array:
- * six bound places (see BOUND), issued at, expires at, round, id, body.
+ * The claims of a token, and the checks when it is opened. The text of a token is one JSON array:
+ * six bound claims (see BOUND), issued at, expires at, round, id, body.
  *
  * Invariant: every claim is checked, each with its own code; an absent claim and a present one never match.
  */
 import { type StateCode, StateError } from '../errors.ts'
 import { jsonText } from '../jsonText.ts'
 
-/** Clocks of two instances may differ by this much before a seal looks as if it came from the future. */
+/** How much the clocks of two instances may differ before a token counts as issued in the future. */
 const SKEW_SECONDS = 30
 
-/** What a seal is tied to. It opens only where each of these is the same, or is absent both times. */
+/** What a token is bound to. It opens only if each member is the same as when it was sealed, or absent both times. */
 export interface Binding {
   readonly principal?: string | undefined
   readonly method?: string | undefined
   readonly name?: string | undefined
   /** `digestOf` the request's arguments. */
   readonly argumentsDigest?: string | undefined
-  /** The legacy session the call belongs to. */
+  /** The session of the call, in the session era. */
   readonly session?: string | undefined
 }
 
-/** What an opened seal holds. Times are in seconds. */
+/** The content of an opened token. Times are in seconds since 1970. */
 export interface Sealed {
   readonly body: unknown
   readonly id: string
@@ -30,7 +30,7 @@ export interface Sealed {
   readonly expiresAt: number
 }
 
-// What it means when one of the bound places differs, in their order.
+// The error for each bound claim that differs, in the order of the claims.
 const BOUND: readonly (readonly [StateCode, string])[] = [
   ['STATE_AUDIENCE', 'State was sealed by a server of another name (audience); route the call to the one that asked.'],
   ['STATE_PRINCIPAL', 'State was sealed for another principal; repeat the call from its first round.'],
@@ -42,19 +42,19 @@ const BOUND: readonly (readonly [StateCode, string])[] = [
 
 export function writeClaims(audience: string, binding: Binding, sealed: Sealed): string {
   const { issuedAt, expiresAt, round, id } = sealed
-  const head = jsonText([...boundPlaces(audience, binding), issuedAt, expiresAt, round, id])
+  const head = jsonText([...boundClaims(audience, binding), issuedAt, expiresAt, round, id])
   return `${head.slice(0, -1)},${jsonText(sealed.body)}]`
 }
 
-/** Reads claims that have been authenticated, and refuses those that do not fit here and now. */
+/** Reads authenticated claims, and refuses those of another request or another time. */
 export function readClaims(text: string, audience: string, binding: Binding, nowMs: number): Sealed {
   const { bound, sealed } = parseRow(text)
-  assertBound(bound, boundPlaces(audience, binding))
+  assertBound(bound, boundClaims(audience, binding))
   assertFresh(sealed, nowMs / 1000)
   return sealed
 }
 
-function boundPlaces(audience: string, binding: Binding): unknown[] {
+function boundClaims(audience: string, binding: Binding): unknown[] {
   const { principal = null, session = null, method = null, name = null, argumentsDigest = null } = binding
   return [audience, principal, session, method, name, argumentsDigest]
 }
@@ -77,18 +77,18 @@ function parseArray(text: string): unknown[] {
     const value: unknown = JSON.parse(text)
     if (Array.isArray(value)) return value
   } catch {
-    // Falls through: the parser's message would quote the text.
+    // Ignored: the parser's message quotes the text.
   }
   throw malformed()
 }
 
 function assertBound(actual: readonly unknown[], expected: readonly unknown[]): void {
-  BOUND.forEach(([code, message], place) => {
-    if (actual[place] !== expected[place]) throw new StateError(code, message)
+  BOUND.forEach(([code, message], index) => {
+    if (actual[index] !== expected[index]) throw new StateError(code, message)
   })
 }
 
-// Written so that a clock that is not a number refuses.
+// The comparisons are negated so that the token is refused when the clock returns NaN.
 function assertFresh({ issuedAt, expiresAt }: Sealed, now: number): void {
   if (!(issuedAt <= now + SKEW_SECONDS)) {
     throw new StateError('STATE_NOT_YET_VALID', 'State was sealed in the future; set the clocks of all instances.')

@@ -1,10 +1,10 @@
 /**
- * A keyring seals with its first key and opens with any, so keys rotate without a lost call.
+ * A keyring seals with its first key and opens with any of its keys, so that keys can be rotated without losing a call.
  *
  * Invariants:
  * - a key's id is the first four bytes of its SHA-256, so an id cannot be paired with the wrong key;
- * - key bytes live in a KeyObject behind a WeakMap: printing, logging or serializing a keyring shows ids only;
- * - no message names a key, only its position.
+ * - key bytes are in a KeyObject in a WeakMap: printing, logging or serializing a keyring shows ids only;
+ * - an error message contains the position of a key, never the key.
  */
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { StateError } from '../errors.ts'
@@ -13,13 +13,13 @@ const KEY_BYTES = 32
 const KEY_CHARS = 43
 
 export interface Keyring {
-  /** Key ids in hex, safe to share. The first is the one that seals. */
+  /** Key ids in hex, which are no secret. The first is the id of the key that seals. */
   readonly ids: readonly string[]
-  /** Made by this process for itself: no other instance can open what it seals. */
+  /** Whether this process made the key itself: then no other instance can open what it seals. */
   readonly ephemeral: boolean
 }
 
-/** One key, ready for use. `tag` is its id as a number, as it is read from a token. */
+/** One key of a ring. `tag` is its id as a number, as it stands in a token. */
 export interface RingKey {
   readonly id: string
   readonly tag: number
@@ -33,7 +33,7 @@ export function createKeyring(value: string | readonly Uint8Array[]): Keyring {
   return makeKeyring(typeof value === 'string' ? readKeys(value) : value, false)
 }
 
-/** Makes a keyring that only this process has. */
+/** Makes a keyring with a random key that only this process has. */
 export function ephemeralKeyring(): Keyring {
   return makeKeyring([randomBytes(KEY_BYTES)], true)
 }
@@ -43,7 +43,7 @@ export function newKey(): string {
   return randomBytes(KEY_BYTES).toString('base64url')
 }
 
-/** Gives the three values to deploy one after the other, so that a new key takes over and no call is lost. */
+/** The values of `PANNIER_KEYS` to deploy one after the other so that a new key replaces the old and no call is lost. */
 export function rotationSteps(value: string): { spread: string; promote: string; retire: string } {
   createKeyring(value)
   const old = splitKeys(value)
@@ -51,7 +51,7 @@ export function rotationSteps(value: string): { spread: string; promote: string;
   return { spread: [...old, fresh].join(','), promote: [fresh, ...old].join(','), retire: fresh }
 }
 
-/** The keys of a ring, first the one that seals. Private to this folder. */
+/** The keys of a ring, the sealing key first. Private to this folder. */
 export function keysOf(keyring: Keyring): readonly [RingKey, ...RingKey[]] {
   const [first, ...rest] = ringKeys.get(keyring) ?? []
   if (!first) throw new StateError('STATE_OPTION', 'Make the keyring with createKeyring or ephemeralKeyring.')
@@ -95,7 +95,7 @@ function readKeys(value: string): Buffer[] {
 
 function readKey(text: string, position: number): Buffer {
   if (/^\w+=[\w-]/.test(text)) {
-    const sentence = `Key ${position} is a whole line of a .env file; set the variable to what is behind the "=" alone.`
+    const sentence = `Key ${position} is a whole line of a .env file; set the variable to the part after the "=" only.`
     throw new StateError('KEYS_ENCODING', sentence)
   }
   if (!/^[\w-]+$/.test(text)) {
@@ -116,13 +116,13 @@ function readKey(text: string, position: number): Buffer {
   if (bytes) return bytes
   throw new StateError(
     'KEYS_ENCODING',
-    `Key ${position} ends in a character no key ends in; copy it again from its source.`,
+    `Key ${position} ends in a character that no key of this length can end in; copy it again from its source.`,
   )
 }
 
 /**
- * Reads base64url, and only its one canonical spelling. `Buffer.from` skips characters it does not know, takes the
- * `+/` alphabet and padding too, and ignores stray last bits; writing the bytes again shows every such liberty.
+ * Reads base64url, and only in its canonical form. `Buffer.from` skips unknown characters, also accepts the `+/`
+ * alphabet and padding, and ignores unused last bits. Encoding the bytes again and comparing finds all of these.
  */
 export function readBase64url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url')

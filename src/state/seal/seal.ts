@@ -1,8 +1,9 @@
 /**
- * Seals a body into a token that only this keyring opens, for one purpose, one audience and one binding, for a while.
+ * Seals a body into a token that only this keyring opens, for one purpose, one audience and one binding, until it
+ * expires.
  *
- * A sealed body is secret and cannot be changed; its length shows. Where a body holds both a secret and text the peer
- * chose, deflating lets the length hint at the secret: set `deflateAboveBytes: Infinity` there.
+ * A sealed body is encrypted and authenticated; only its length is visible. If a body contains both a secret and text
+ * that the peer chose, the length after deflating can leak the secret (as in CRIME): set `deflateAboveBytes: Infinity`.
  */
 import { type Binding, readClaims, type Sealed, writeClaims } from './claims.ts'
 import {
@@ -19,38 +20,38 @@ import {
 import { StateError } from '../errors.ts'
 import { type Keyring, keysOf } from './keyring.ts'
 
-/** How long a state can be opened when nothing else is said: the default of `ttlSeconds`. */
+/** The default life of a state: the default of `ttlSeconds` for sealers and servers. */
 export const DEFAULT_TTL_SECONDS = 3600
 
-// A body may inflate to this many times the token limit; beyond, it is refused when sealed and when opened.
+// A body may be this many times larger than the token limit before it is deflated. A larger body is refused.
 const INFLATED_RATIO = 16
 
 export interface SealOptions {
-  /** Seals with its first key and opens with any. */
+  /** Its first key seals, and all its keys open. */
   keyring: Keyring
-  /** The server's name, the same on every instance: a seal opens only where it is equal. */
+  /** The name of the server, the same on every instance. A token opens only where the audience is equal. */
   audience: string
-  /** How long a seal can be opened, in seconds. @default 3600 */
+  /** How long a token can be opened, in seconds. @default 3600 */
   ttlSeconds?: number
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
-  /** Bodies above this many bytes are deflated, when that makes them smaller. @default 1024 */
+  /** Bodies larger than this many bytes are deflated if that makes them at least a tenth smaller. @default 1024 */
   deflateAboveBytes?: number
-  /** The longest token made or opened, in bytes. @default 65536 */
+  /** The maximum size of a token, in bytes, for sealing and for opening. @default 65536 */
   maxBytes?: number
-  /** The longest body before it is deflated, and after it is inflated, in bytes. @default 16 times maxBytes */
+  /** The maximum size of a body before it is deflated and after it is inflated, in bytes. @default 16 times maxBytes */
   maxBodyBytes?: number
 }
 
-/** What goes into a seal. */
+/** The content of a token that is to be sealed. */
 export interface SealContent {
   /** Any JSON value. */
   body: unknown
-  /** Names this seal; a single-use ledger can claim it. */
+  /** The id of this token, which a ledger can claim to make it single-use. */
   id: string
   /** @default 0 */
   round?: number
-  /** How long this seal can be opened, in seconds. @default the sealer's ttlSeconds */
+  /** How long this token can be opened, in seconds. @default the sealer's ttlSeconds */
   ttlSeconds?: number
 }
 
@@ -98,7 +99,7 @@ function withDefaults(options: SealOptions): Required<SealOptions> {
   return { keyring, audience, ttlSeconds, clock, deflateAboveBytes, maxBytes, maxBodyBytes }
 }
 
-/** Puts the times on a body. Issued at is rounded down and expires at up, to whole seconds. */
+/** Adds the times to a body: issued at is rounded down and expires at is rounded up, to whole seconds. */
 function stamp(content: SealContent, defaultTtlSeconds: number, nowMs: number): Sealed {
   const { body, id, round = 0, ttlSeconds = defaultTtlSeconds } = content
   assertTtl(ttlSeconds)
@@ -129,7 +130,7 @@ function assertTokenSize(token: string, maxBytes: number): void {
 }
 
 function tooLarge(bytes: number, limit: number): StateError {
-  const advice = 'keep large results elsewhere and put a reference here, raise maxBytes, or carry state in a store'
+  const advice = 'store large results elsewhere and keep a reference here, raise maxBytes, or carry state in a store'
   return new StateError('STATE_TOO_LARGE', `State would have ${bytes} bytes, the limit is ${limit}: ${advice}.`)
 }
 

@@ -1,13 +1,13 @@
 /**
- * The bytes of a token, and the cipher.
+ * The bytes of a token, and its cipher, AES-256-GCM.
  *
  *   offset  0        1      2       6        18           end-16
  *           version  flags  key id  nonce    ciphertext   tag
  *
  * Invariants:
  * - flags: bit 0 is "deflated", bits 1 to 3 number the purpose, the rest are zero;
- * - the associated data is version, flags, key id and the purpose's name, so no byte of a token is free;
- * - a token has exactly one spelling;
+ * - the associated data is version, flags, key id and the purpose's name, so every byte of a token is authenticated;
+ * - a token has exactly one encoding as text;
  * - nonces are random: change the sealing key before 2^32 seals (NIST SP 800-38D, 8.3).
  */
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
@@ -15,10 +15,10 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { StateError } from '../errors.ts'
 import { readBase64url, type RingKey } from './keyring.ts'
 
-/** A seal for one purpose never opens for another. */
+/** What a token is for. A token for one purpose never opens for another. */
 export type Purpose = 'request' | 'push' | 'session' | 'stream' | 'ticket'
 
-// A purpose's place is its number in the flags: add at the end only.
+// The index of a purpose is its number in the flags, so new purposes are added at the end only.
 const PURPOSES: readonly Purpose[] = ['request', 'push', 'session', 'stream', 'ticket']
 
 const VERSION = 1
@@ -29,14 +29,17 @@ const TAG_BYTES = 16
 const CONTENT_AT = HEADER_BYTES + NONCE_BYTES
 const CIPHER = 'aes-256-gcm'
 const CIPHER_OPTIONS = { authTagLength: TAG_BYTES }
+const NONCE_BATCH = 256
+// For journals, level 3 takes half the time of the default level, and the result is at most 5 % larger.
+const DEFLATE_LEVEL = 3
 
-/** The bytes of a text, deflated or not. */
+/** The plaintext of a token, deflated or not. */
 export interface Plain {
   readonly content: Buffer
   readonly deflated: boolean
 }
 
-/** A key with the associated data of every kind of token it can make, built once. */
+/** A key with the associated data of every purpose, deflated or not, computed once. */
 interface TokenKey {
   readonly ringKey: RingKey
   readonly associatedData: readonly Buffer[]
@@ -58,7 +61,7 @@ export function encrypt(key: TokenKey, purpose: Purpose, nonce: Uint8Array, plai
   const cipher = createCipheriv(CIPHER, key.ringKey.secret, nonce, CIPHER_OPTIONS)
   cipher.setAAD(associatedData)
   const content = cipher.update(plain.content)
-  cipher.final() // GCM has no last block
+  cipher.final() // returns nothing: GCM is a stream mode
   const token = Buffer.allocUnsafe(CONTENT_AT + content.length + TAG_BYTES)
   associatedData.copy(token, 0, 0, HEADER_BYTES)
   token.set(nonce, HEADER_BYTES)
@@ -114,13 +117,11 @@ function associatedDataFor(key: TokenKey, flags: number): Buffer {
   throw new StateError('STATE_OPTION', `The purpose of a seal is one of ${PURPOSES.join(', ')}.`)
 }
 
-const BATCH = 256
-
 export type NonceSource = () => Uint8Array
 
-/** Random 96-bit nonces, drawn in batches because one call for 3 KB costs about as much as one for 12 bytes. */
+/** Random 96-bit nonces, made in batches: one call for 3 KB costs about as much as one for 12 bytes. */
 export function randomNonces(): NonceSource {
-  const batch = Buffer.allocUnsafeSlow(NONCE_BYTES * BATCH)
+  const batch = Buffer.allocUnsafeSlow(NONCE_BYTES * NONCE_BATCH)
   let next = batch.length
   return () => {
     if (next === batch.length) {
@@ -132,18 +133,15 @@ export function randomNonces(): NonceSource {
   }
 }
 
-// On journals, level 3 gives sizes within 5 % of the default's in half the time.
-const LEVEL = 3
-
-/** Deflates bytes, or gives undefined when that saves less than a tenth and is not worth inflating later. */
+/** Deflates bytes, or returns undefined if that saves less than a tenth. */
 export function deflate(bytes: Uint8Array): Buffer | undefined {
-  const small = deflateRawSync(bytes, { level: LEVEL })
+  const small = deflateRawSync(bytes, { level: DEFLATE_LEVEL })
   return small.length < bytes.length * 0.9 ? small : undefined
 }
 
-/** Inflates what `deflate` made, up to a limit. */
+/** Inflates bytes, and refuses more output than a limit. */
 export function inflate(bytes: Uint8Array, maxOutputLength: number): Buffer {
-  // One chunk that fits a typical journal saves joining several.
+  // A chunk size that holds a typical journal avoids joining several chunks.
   const chunkSize = Math.min(Math.max(bytes.length * 8, 4096), Math.max(maxOutputLength, 64))
   try {
     return inflateRawSync(bytes, { maxOutputLength, chunkSize })

@@ -3,13 +3,13 @@ import { ExpiringMap } from './expiry.ts'
 import { assertId } from './ledger.ts'
 
 /**
- * Where sealed journals lie when the server carries them itself. It holds tokens, which stay sealed, so whoever reads
- * the store learns no answers, and what it gives back is checked as if the peer had sent it.
+ * A store for sealed journals on the server's side, in place of the client. It holds sealed tokens: nobody who reads the
+ * store learns an answer, and a token from the store is verified like one from a client.
  */
 export interface CarryStore {
-  /** Keeps a token until a time, in seconds; the last put under an id stands. */
+  /** Stores a token until a time, in seconds since 1970. A second put with the same id replaces the first. */
   put(id: string, token: string, expiresAt: number): Promise<void>
-  /** The token, or undefined when there is none or its time is over. */
+  /** The token, or undefined when there is none or it has expired. */
   get(id: string): Promise<string | undefined>
   delete(id: string): Promise<void>
 }
@@ -17,11 +17,11 @@ export interface CarryStore {
 export interface MemoryCarryStoreOptions {
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
-  /** Above this many live tokens new ones are refused, so that no waiting call is lost. @default 10000 */
+  /** The maximum number of live tokens. Further ones are refused, so that no waiting call is lost. @default 10000 */
   maxEntries?: number
 }
 
-/** A store for one process. It forgets everything when the process ends. */
+/** A carry store in the memory of this process. */
 export function memoryCarryStore({ clock = Date.now, maxEntries = 10_000 }: MemoryCarryStoreOptions = {}): CarryStore {
   const tokens = new ExpiringMap<string>(clock)
 
@@ -44,5 +44,5 @@ export function memoryCarryStore({ clock = Date.now, maxEntries = 10_000 }: Memo
 
 function full(maxEntries: number): StateError {
   const advice = 'raise maxEntries, shorten ttlSeconds, or use a store on disk'
-  return new StateError('STORE_FULL', `The store holds ${maxEntries} live tokens and takes no more; ${advice}.`)
+  return new StateError('STORE_FULL', `The store has ${maxEntries} live tokens and accepts no more; ${advice}.`)
 }

@@ -1,6 +1,6 @@
 /**
- * A map whose entries end at a time of their own. Entries are also filed under the second in which they end, so that
- * sweeping looks at seconds, not at entries, and at most once a second.
+ * A map whose entries each have an expiry time. An index by the second of expiry lets the sweep look at seconds and not
+ * at every entry, at most once a second.
  */
 export class ExpiringMap<Value> {
   readonly #entries = new Map<string, { value: Value; expiresAtMs: number }>()
@@ -12,7 +12,7 @@ export class ExpiringMap<Value> {
     this.#clock = clock
   }
 
-  /** How many entries there are, once those that ended before this second are gone. */
+  /** The number of entries after a sweep of the expired ones. */
   get size(): number {
     this.#sweep()
     return this.#entries.size
@@ -56,7 +56,7 @@ export class ExpiringMap<Value> {
 
 const SWEEP_EVERY_MS = 30_000
 
-/** Calls `sweep` at once and then, when asked again, at most every half minute: expired rows go without a timer. */
+/** A function that runs `sweep` when it is called, but at most every 30 seconds: expired rows go without a timer. */
 export function makeSweeper(clock: () => number, sweep: (nowMs: number) => void): () => void {
   let next = Number.NEGATIVE_INFINITY
   return () => {

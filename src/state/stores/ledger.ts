@@ -1,11 +1,12 @@
 /**
- * Single use. Who claims an id first does the work; everyone after learns that it runs, or what it gave.
+ * A ledger makes work single-use. The first to claim an id does the work; later claims of the id learn that the work is
+ * running, or its result.
  *
  * Invariants, for every ledger:
- * - of any number of claims of one id within its time, exactly one is fresh;
- * - a claim whose process died stays running until its time is over: nobody can know how far the work came;
- * - the first settled value stands, and releasing does not undo it;
- * - a value comes back as JSON, and undefined as undefined.
+ * - of all claims of one id before it expires, exactly one is fresh;
+ * - a claim whose process died stays `running` until it expires: nobody can know how far the work came;
+ * - the first settled value is kept, and `release` does not remove it;
+ * - a value is written as JSON and read back, and undefined stays undefined.
  */
 import { StateError } from '../errors.ts'
 import { jsonText } from '../jsonText.ts'
@@ -14,43 +15,43 @@ import { ExpiringMap } from './expiry.ts'
 export type Claim = { state: 'fresh' } | { state: 'running' } | { state: 'done'; value: unknown }
 
 export interface Ledger {
-  /** Claims an id for some seconds. */
+  /** Claims an id. The claim expires after `ttlSeconds`. */
   claim(id: string, ttlSeconds: number): Promise<Claim>
-  /** Says what the claimed work gave; it is told to later claims until the claim's time is over. */
+  /** Records the result of the claimed work. Later claims get it until the claim expires. */
   settle(id: string, value: unknown): Promise<void>
-  /** Gives a claim back because its work was not done, so that it can be claimed again at once. */
+  /** Removes a claim whose work was not done, so that the id can be claimed again at once. */
   release(id: string): Promise<void>
 }
 
-/** Refuses claims that a ledger could not keep its word on. */
+/** Refuses a claim with an invalid id or an invalid time. */
 export function assertClaim(id: string, ttlSeconds: number): void {
   assertId(id)
   if (Number.isFinite(ttlSeconds) && ttlSeconds > 0) return
   throw new StateError('STATE_OPTION', 'ttlSeconds is a positive, finite number of seconds.')
 }
 
-/** Refuses ids that two stores could take for one: in UTF-8 all lone surrogates are the same. */
+/** Refuses ids with lone surrogates: UTF-8 replaces each by the same character, so two ids would become one. */
 export function assertId(id: string): void {
   if (typeof id === 'string' && id.isWellFormed()) return
   throw new StateError('STATE_OPTION', 'An id is a string of well-formed Unicode.')
 }
 
 export function claimMissing(): StateError {
-  const advice = 'claim it first, and give the claim more time than the work takes'
-  return new StateError('LEDGER_UNKNOWN', `Nothing is claimed under this id, or its time is over; ${advice}.`)
+  const advice = 'claim it first, and choose ttlSeconds longer than the work takes'
+  return new StateError('LEDGER_UNKNOWN', `There is no claim with this id, or it has expired; ${advice}.`)
 }
 
 export interface MemoryLedgerOptions {
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
-  /** Above this many live claims new ones are refused: forgetting one would allow its work twice. @default 100000 */
+  /** The maximum number of live claims. Further ones are refused: dropping one would repeat its work. @default 100000 */
   maxEntries?: number
 }
 
-/** `text` is the JSON of a settled value, undefined where the value was. */
+/** `text` is the settled value as JSON, or undefined if the value was undefined. */
 type LedgerEntry = { done: false; expiresAtMs: number } | { done: true; text: string | undefined }
 
-/** A ledger for one process. It forgets everything when the process ends. */
+/** A ledger in the memory of this process. */
 export function memoryLedger({ clock = Date.now, maxEntries = 100_000 }: MemoryLedgerOptions = {}): Ledger {
   const entries = new ExpiringMap<LedgerEntry>(clock)
 
@@ -82,5 +83,5 @@ export function memoryLedger({ clock = Date.now, maxEntries = 100_000 }: MemoryL
 
 function full(maxEntries: number): StateError {
   const advice = 'raise maxEntries, shorten ttlSeconds, or use a ledger on disk'
-  return new StateError('LEDGER_FULL', `The ledger holds ${maxEntries} live claims and takes no more; ${advice}.`)
+  return new StateError('LEDGER_FULL', `The ledger has ${maxEntries} live claims and accepts no more; ${advice}.`)
 }

@@ -3,7 +3,7 @@ import { assertId } from './ledger.ts'
 import { openStateFile, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
 import { makeSweeper } from './expiry.ts'
 
-/** A store for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
+/** A carry store for all processes of one machine. Its statements are synchronous, and wait up to 5 s for a lock. */
 export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions): CarryStore & { close(): void } {
   const database = openStateFile(path)
   const statements = withStoreErrors(() => ({

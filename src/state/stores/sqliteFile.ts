@@ -1,11 +1,11 @@
 /**
- * Opens a SQLite file of ours.
+ * Opens a SQLite file of this package.
  *
  * Invariants:
- * - the file is readable by its owner only, from the moment it exists, and so are its log and its index;
+ * - the file, its write-ahead log and its shared-memory index are readable by their owner only, from their creation on;
  * - a file of another program, of a newer version or with damage is refused, and never written to;
- * - a file of an older version is brought up to date, by one process, while others that open it wait;
- * - several processes of one machine may use it at once (write-ahead log, 5 s of patience with each other).
+ * - a file of an older version is migrated by one process, while other processes that open it wait;
+ * - several processes of one machine may use it at once (write-ahead log, busy timeout of 5 s).
  */
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -20,20 +20,20 @@ const READ_ONLY = new Set([3, 8])
 const FULL = new Set([13])
 const DAMAGED = new Set([1, 11, 26]) // a missing table or column, a malformed image, not a database
 
-/** What tells one kind of file from another. */
+/** The format of one kind of file. */
 export interface SqliteFormat {
   readonly applicationId: number
-  /** What makes each version of the schema from the one before, the first from nothing. Never changed, only added to. */
+  /** The SQL that makes each version of the schema from the one before. Released entries never change. */
   readonly migrations: readonly string[]
   readonly pragmas: string
-  /** Whether a folder that is missing is made, or is taken for a mistake. */
+  /** Whether a missing folder is created. If not, it is an error. */
   readonly makesFolder: boolean
-  /** What the file is called in messages. */
+  /** What the file is called in error messages. */
   readonly noun: string
 }
 
 export interface SqliteFileOptions {
-  /** The file; it is made when there is none. `:memory:` is for tests. */
+  /** The path of the file, which is created if it does not exist. `:memory:` is for tests. */
   path: string
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
@@ -45,7 +45,7 @@ export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync
     if (path !== ':memory:') makeFile(path, format)
     const database = new (sqliteClass())(path, { timeout: BUSY_TIMEOUT_MS })
     try {
-      // Reading comes first, so that a file of somebody else stays as it is.
+      // Check before the first write, so that a file of another program stays unchanged.
       if (!isEmpty(database)) assertOurs(database, format)
       if (path !== ':memory:') makePrivate(path)
       prepareFile(database, format)
@@ -57,16 +57,16 @@ export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync
   })
 }
 
-/** Runs something against the file, and says what to do when the file fails. What else fails is passed on as it is. */
+/** Runs a function that uses a file. Errors of SQLite and the file system become StateErrors; others pass unchanged. */
 export function withStoreErrors<Result>(run: () => Result): Result {
   try {
     return run()
   } catch (error) {
-    throw isOfFile(error) ? storeError(error) : error
+    throw isFileError(error) ? storeError(error) : error
   }
 }
 
-/** Runs something in one write transaction: all of it happens, alone, or nothing. */
+/** Runs a function in one write transaction, which is rolled back if the function throws. */
 export function inTransaction<Result>(database: DatabaseSync, run: () => Result): Result {
   database.exec('BEGIN IMMEDIATE')
   try {
@@ -79,7 +79,7 @@ export function inTransaction<Result>(database: DatabaseSync, run: () => Result)
   }
 }
 
-// Loaded when first used: other runtimes lack it, and Node 22 warns that it is experimental.
+// Loaded when a file is opened and not before: other runtimes lack node:sqlite, and Node 22 prints a warning for it.
 function sqliteClass(): typeof DatabaseSync {
   const module = process.getBuiltinModule('node:sqlite')
   if (module) return module.DatabaseSync
@@ -94,7 +94,7 @@ function makeFile(path: string, { makesFolder }: SqliteFormat): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
-// SQLite gives the log and the index the mode of the file; those that lie there may have been made before.
+// SQLite creates the log and the index with the mode of the file, but existing ones may have another mode.
 function makePrivate(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     const stats = statSync(file, { throwIfNoEntry: false })
@@ -103,7 +103,7 @@ function makePrivate(path: string): void {
 }
 
 function prepareFile(database: DatabaseSync, format: SqliteFormat): void {
-  patiently(() => database.exec('PRAGMA journal_mode = WAL'))
+  retryWhileBusy(() => database.exec('PRAGMA journal_mode = WAL'))
   database.exec(format.pragmas)
   if (isEmpty(database) || versionOf(database) < format.migrations.length) {
     inTransaction(database, () => migrate(database, format))
@@ -111,7 +111,7 @@ function prepareFile(database: DatabaseSync, format: SqliteFormat): void {
   assertOurs(database, format)
 }
 
-/** Looks again, under the lock, where the file stands: another process may have done it in the meantime. */
+/** Checks the version again under the write lock: another process may have migrated the file in the meantime. */
 function migrate(database: DatabaseSync, format: SqliteFormat): void {
   if (!isEmpty(database)) assertOurs(database, format)
   const { applicationId, migrations } = format
@@ -119,8 +119,8 @@ function migrate(database: DatabaseSync, format: SqliteFormat): void {
   database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}`)
 }
 
-// Changing the journal mode does not wait for other processes as statements do, so it is tried again.
-function patiently(run: () => void): void {
+// A change of the journal mode ignores the busy timeout, so it is retried here for as long.
+function retryWhileBusy(run: () => void): void {
   const deadline = performance.now() + BUSY_TIMEOUT_MS
   for (;;) {
     try {
@@ -160,11 +160,11 @@ function pragma(database: DatabaseSync, name: string): number {
 function storeError(cause: unknown): StateError {
   const code = resultCode(cause)
   if (DAMAGED.has(code)) {
-    const advice = 'restore it from a backup, or move it away and let a new one be made'
-    return new StateError('STORE_CORRUPT', `The file is not a store of ours or is damaged; ${advice}.`, { cause })
+    const advice = 'restore it from a backup, or move it away, and a new one is made'
+    return new StateError('STORE_CORRUPT', `The file was not made by Pannier or is damaged; ${advice}.`, { cause })
   }
   if (BUSY.has(code)) {
-    const advice = 'look for a process that holds a transaction open'
+    const advice = 'find the process that keeps a transaction open'
     return new StateError('STORE_UNAVAILABLE', `The file stayed locked for ${BUSY_TIMEOUT_MS} ms; ${advice}.`, {
       cause,
     })
@@ -176,12 +176,12 @@ function storeError(cause: unknown): StateError {
     const advice = 'make it and its folder writable for this process'
     return new StateError('STORE_UNAVAILABLE', `The file is read-only; ${advice}.`, { cause })
   }
-  const advice = 'check that its folder exists, that it is writable, and that the disk has room'
+  const advice = 'check that its folder exists, that it is writable, and that the disk has free space'
   return new StateError('STORE_UNAVAILABLE', `The file cannot be used; ${advice}.`, { cause })
 }
 
-/** Whether SQLite or the file system failed, or the file was closed; all else is a fault of the code, and must show. */
-function isOfFile(error: unknown): boolean {
+/** Whether SQLite or the file system failed, or the file was closed. Any other error is a bug and is not translated. */
+function isFileError(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   return error.code === 'ERR_SQLITE_ERROR' || error.code === 'ERR_INVALID_STATE' || 'syscall' in error
 }
@@ -190,13 +190,11 @@ function resultCode(error: unknown): number {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
 }
 
-/** The file of ledgers and carry stores: they may share one, or have one each. */
-
-// A claim or a token that was acknowledged must also survive a power cut: what `once` promises rests on it.
-const FORMAT: SqliteFormat = {
+// synchronous = FULL: an acknowledged claim or token must survive a power cut, or `once` could run twice.
+const STATE_FILE: SqliteFormat = {
   applicationId: 0x50_61_6e_6e, // "Pann"
   makesFolder: false,
-  noun: 'a store of ours',
+  noun: 'a store of Pannier',
   pragmas: 'PRAGMA synchronous = FULL',
   migrations: [
     `CREATE TABLE claims (id TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, done INTEGER NOT NULL, value TEXT) STRICT;
@@ -206,6 +204,7 @@ const FORMAT: SqliteFormat = {
   ],
 }
 
+/** Opens the file of a ledger or a carry store. Both may use the same file. */
 export function openStateFile(path: string): DatabaseSync {
-  return openSqliteFile(path, FORMAT)
+  return openSqliteFile(path, STATE_FILE)
 }

@@ -4,11 +4,11 @@ import { assertClaim, type Claim, claimMissing, type Ledger } from './ledger.ts'
 import { inTransaction, openStateFile, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
 import { makeSweeper } from './expiry.ts'
 
-/** A ledger for all processes of one machine. Calls are synchronous inside and may wait up to 5 s for each other. */
+/** A ledger for all processes of one machine. Its statements are synchronous, and wait up to 5 s for a lock. */
 export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Ledger & { close(): void } {
   const database = openStateFile(path)
   const statements = withStoreErrors(() => ({
-    // A claim whose time is over is taken over by the new one.
+    // A new claim replaces an expired one.
     claim: database.prepare(
       `INSERT INTO claims (id, expires_at, done) VALUES (:id, :expiresAt, 0)
        ON CONFLICT (id) DO UPDATE SET expires_at = :expiresAt, done = 0, value = NULL WHERE expires_at <= :now`,
@@ -61,7 +61,7 @@ function readValue(text: unknown): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // No cause: the parser's message would quote the value.
+    // No cause: the parser's message quotes the value.
     throw new StateError('STORE_CORRUPT', 'A settled value in the ledger is damaged; restore the file from a backup.')
   }
 }
