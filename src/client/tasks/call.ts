@@ -1,21 +1,21 @@
-/** One call of a tool by its caller, from its request to its answer, as a task or not. */
+/** One `tools/call` of a caller, from its request to its answer, whether it becomes a task or not. */
 import { hasEnvelope, isObject, type Json, type RequestId } from '../../protocol/index.ts'
-import type { AskedCall } from '../questions/answerer.ts'
-import type { Following } from './poller.ts'
-import { readTicket, taskMeta, type Ticket } from './handle.ts'
-import type { Task } from './task.ts'
+import { idKey, metaIn, paramsOf, type WireRequest } from '../layer/message.ts'
 import { type SenderProfile, senderProfileOf } from '../layer/ownRequests.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
-import { idKey, metaIn, paramsOf, type WireRequest } from '../layer/message.ts'
+import type { AskedCall } from '../questions/answerer.ts'
+import { readTicket, taskMeta, type Ticket } from './handle.ts'
+import type { TaskPoller } from './poller.ts'
+import type { Task } from './task.ts'
 
 export class TaskCall {
   readonly request: WireRequest
   readonly options: SendOptions | undefined
   readonly params: Json
-  /** It asks for a task, as calls do in a session. */
+  /** Whether the request asks for a task, as it does in a session. */
   asksForTask = false
   isOver = false
-  following: Following | undefined
+  poller: TaskPoller | undefined
   #progress = 0
   #ended: AbortController | undefined
 
@@ -29,7 +29,7 @@ export class TaskCall {
     return this.request.id
   }
 
-  /** What it is found by. */
+  /** The key by which the call is looked up. */
   get key(): RequestId {
     return idKey(this.id)
   }
@@ -45,19 +45,19 @@ export class TaskCall {
     this.#ended?.abort()
   }
 
-  /** The task that it goes on with. */
+  /** The ticket in the request, where the call goes on with a task that exists already. */
   get ticket(): Ticket | undefined {
     return readTicket(this.params['requestState'])
   }
 
-  /** What it brings for that task. */
+  /** The answers that the request brings for that task. */
   get answers(): Readonly<Record<string, Json>> | undefined {
     const { inputResponses } = this.params
     if (!isObject(inputResponses) || Object.keys(inputResponses).length === 0) return undefined
     return inputResponses as Readonly<Record<string, Json>>
   }
 
-  /** Whether its client speaks the stateless revision, and so can be asked by results. */
+  /** Whether the client speaks the stateless revision, and so can be asked by results. */
   get isModern(): boolean {
     return hasEnvelope(this.params)
   }
@@ -71,16 +71,16 @@ export class TaskCall {
     return { method: 'tools/call', name: typeof name === 'string' && !this.ticket?.isWatch ? name : undefined }
   }
 
-  get token(): unknown {
+  get progressToken(): unknown {
     return metaIn(this.params)['progressToken']
   }
 
-  /** The server itself tells how far it is; what we tell comes after. */
-  heardProgress(progress: unknown): void {
+  /** Takes note of the server's own progress: the next progress that is sent from here must be higher. */
+  serverProgressed(progress: unknown): void {
     if (typeof progress === 'number' && progress > this.#progress) this.#progress = progress
   }
 
-  /** The status of its task, as the progress that the caller asked for. */
+  /** A progress notification with the status of the task. */
   progress(task: Task): WireMessage {
     const { taskId, status, statusMessage } = task
     this.#progress = Math.floor(this.#progress) + 1
@@ -88,7 +88,7 @@ export class TaskCall {
       jsonrpc: '2.0',
       method: 'notifications/progress',
       params: {
-        progressToken: this.token,
+        progressToken: this.progressToken,
         progress: this.#progress,
         ...(statusMessage !== undefined && { message: statusMessage }),
         _meta: taskMeta({ taskId, status, ...(statusMessage !== undefined && { statusMessage }), ttlMs: task.ttlMs }),

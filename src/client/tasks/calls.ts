@@ -1,8 +1,8 @@
 /**
- * The calls of tools on one transport, until they are answered or become tasks.
+ * The `tools/call` requests of one transport, until they are answered or become tasks.
  *
- * - The caller gets one answer: the server's, the result of the task, its error, or why it is not followed further.
- * - To give up a call cancels its task; to give up looking on does not. A connection that ends cancels nothing.
+ * - The caller gets one answer: the server's, the result or the error of the task, or why the task is not followed.
+ * - Giving up a call cancels its task; giving up watching a task does not. The end of the connection cancels nothing.
  */
 import { isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
@@ -13,74 +13,75 @@ import type { TaskCall } from './call.ts'
 import { taskFailure } from './failure.ts'
 import type { TaskFollower } from './follower.ts'
 import { handleResult, readTicket } from './handle.ts'
-import { invalid, readTask } from './task.ts'
+import { invalidTask, readTask } from './task.ts'
 
-/** More calls that were cancelled and never answered are not remembered. */
+/** How many cancelled calls are remembered that have no answer yet. */
 const MAX_GIVEN_UP = 100
 
 export class TaskCalls {
-  readonly #ends: LayerContext
+  readonly #context: LayerContext
   readonly #follower: TaskFollower
-  /** Whether callers want the handles of their tasks. */
+  /** Whether callers get the handles of their tasks in place of the results. */
   readonly #handle: boolean
-  /** Not answered yet, by id. */
+  /** The calls without an answer, by id. */
   readonly #sent = new Map<RequestId, TaskCall>()
-  /** Cancelled before they were answered. One may have become a task all the same. */
+  /** Calls that were cancelled before they were answered. Such a call may still have become a task. */
   readonly #givenUp = new Map<RequestId, TaskCall>()
 
-  constructor(ends: LayerContext, follower: TaskFollower, handle: boolean) {
-    this.#ends = ends
+  constructor(context: LayerContext, follower: TaskFollower, handle: boolean) {
+    this.#context = context
     this.#follower = follower
     this.#handle = handle
   }
 
-  /** A call that will be sent, unless it is cancelled before. */
+  /** Registers a call before it is sent, so that it can be cancelled. */
   expect(call: TaskCall): void {
     this.#sent.set(call.key, call)
   }
 
-  /** Sends a call as it is to go out, or goes on with the task that it names. */
+  /** Sends a call as `request`, or goes on with the task of its ticket. */
   async begin(call: TaskCall, request: WireMessage): Promise<void> {
     const { ticket } = call
     if (ticket !== undefined) {
       this.#follower.follow(call, ticket.taskId, undefined)
-      return this.#watch(call)
+      return this.#watchSignal(call)
     }
     this.expect(call)
     try {
-      await this.#ends.send(request, call.options)
+      await this.#context.send(request, call.options)
     } catch (error) {
       this.#sent.delete(call.key)
       throw error
     }
-    if (!call.isOver) this.#watch(call)
+    if (!call.isOver) this.#watchSignal(call)
   }
 
   answered(message: WireResponse, extra: unknown): void {
     const { id, result } = message
     const call = this.#sent.get(idKey(id)) ?? this.#givenUp.get(idKey(id))
-    if (call === undefined) return this.#ends.deliver(isCreated(result) ? taskFailure(id, strayTask()) : message, extra)
+    if (call === undefined)
+      return this.#context.deliver(isCreated(result) ? taskFailure(id, strayTask()) : message, extra)
     this.#sent.delete(call.key)
     if (this.#givenUp.size > 0) this.#givenUp.delete(call.key)
     const created = createdBy(result, call.asksForTask)
     if (created !== undefined) return this.#created(call, created)
     call.end()
-    const problem = problemIn(result)
-    this.#ends.deliver(problem === undefined ? message : taskFailure(id, problem), extra)
+    const problem = forgedTicket(result)
+    this.#context.deliver(problem === undefined ? message : taskFailure(id, problem), extra)
   }
 
-  /** Progress that the server tells of a call. */
+  /** The server's own progress notification for a call. */
   progressed({ progressToken, progress }: Json): void {
-    // The SDKs, and `rounds`, take the id of a request for the token of its progress.
-    if (isRequestId(progressToken)) this.#sent.get(idKey(progressToken))?.heardProgress(progress)
+    // The SDKs and `rounds` use the id of a request as its progress token.
+    if (isRequestId(progressToken)) this.#sent.get(idKey(progressToken))?.serverProgressed(progress)
   }
 
-  /** The caller cancels. Where there is no task yet, the server is told so as ever. */
+  /** The caller cancels. Where there is no task yet, the server gets the notification. */
   async cancel(id: RequestId, message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (this.#follower.giveUp(id)) return
     const call = this.#sent.get(idKey(id))
     if (call !== undefined) this.#forget(call)
-    await this.#ends.send(message, options)
+    await this.#context.send(message, options)
   }
 
   end(): void {
@@ -92,8 +93,8 @@ export class TaskCalls {
   #created(call: TaskCall, created: unknown): void {
     try {
       const task = readTask(created)
-      // Its caller gave it up while it was made.
-      if (call.isOver) this.#follower.cancel(this.#follower.talk(task.taskId, call.sending, () => undefined))
+      // The caller gave the call up while the server created the task.
+      if (call.isOver) this.#follower.cancel(this.#follower.dialectFor(task.taskId, call.sending, () => undefined))
       else if (this.#handle) this.#answer(call, resultMessage(call.id, handleResult(created)))
       else this.#follower.follow(call, task.taskId, task)
     } catch (error) {
@@ -104,11 +105,14 @@ export class TaskCalls {
   #answer(call: TaskCall, message: WireMessage): void {
     if (call.isOver) return
     call.end()
-    this.#ends.deliver(message)
+    this.#context.deliver(message)
   }
 
-  /** Until it is sent, the transport tells by failing that its caller gave it up; and then it may be over already. */
-  #watch(call: TaskCall): void {
+  /**
+   * Gives the call up when its caller's signal aborts. This begins once the request is sent: before that the transport
+   * itself fails when the signal aborts. By then the call may already be over.
+   */
+  #watchSignal(call: TaskCall): void {
     const signal = requestSignalIn(call.options)
     if (signal === undefined) return
     const giveUp = (): void => {
@@ -118,7 +122,7 @@ export class TaskCalls {
     else signal.addEventListener('abort', giveUp, { once: true })
   }
 
-  /** Nobody waits for its answer any more, which may come or not. */
+  /** Nobody waits for the answer any more. It may still come. */
   #forget(call: TaskCall): void {
     call.end()
     this.#sent.delete(call.key)
@@ -128,28 +132,26 @@ export class TaskCalls {
   }
 }
 
-/** Telling from an answer whether a call became a task. */
-
-/** A task in place of a result, as the revision 2026-07-28 has it. */
+/** Whether a result is a task, as in the revision 2026-07-28. */
 function isCreated(result: unknown): boolean {
   return isObject(result) && result['resultType'] === 'task'
 }
 
-/** The task that a call was answered with; in a session only one that it asked for. */
+/** The task that a call was answered with. In a session only a call that asked for a task becomes one. */
 function createdBy(result: unknown, asksForTask: boolean): unknown {
   if (isCreated(result)) return result
   return asksForTask && isObject(result) && isObject(result['task']) ? result['task'] : undefined
 }
 
-/** Why an answer that is no task cannot be given to the caller either. */
-function problemIn(result: unknown): ClientError | undefined {
+/** The error for a server that sends a ticket, which only this client makes. */
+function forgedTicket(result: unknown): ClientError | undefined {
   const isForged = isObject(result) && readTicket(result['requestState']) !== undefined
   if (!isForged) return undefined
   const sentence = 'The server asked for input in a way that cannot be read: its state is one of this client.'
   return new ClientError('INPUT_INVALID', sentence)
 }
 
-/** SEP-2663: only a call of a tool becomes a task. */
+/** SEP-2663: only `tools/call` becomes a task. */
 function strayTask(): ClientError {
-  return invalid('it came in place of a result that is never a task')
+  return invalidTask('it came in place of a result that is never a task')
 }

@@ -1,38 +1,37 @@
-/** Talking about one task with its server, in the dialect that the server speaks. */
+/** The requests about one task, in the dialect that its server speaks: that of 2026-07-28, or one of two in a session. */
 import { isObject, type Json, relatedTask } from '../../protocol/index.ts'
 import { type OwnRequests, type SenderProfile, ServerFault } from '../layer/ownRequests.ts'
 import { readInputRequired } from '../questions/inputRequests.ts'
-import { finalResult, invalid, isOver, readTask, readWholeTask, type Task } from './task.ts'
+import { finalResult, invalidTask, isOver, readTask, readWholeTask, type Task } from './task.ts'
 
-export interface TaskTalk {
+export interface TaskDialect {
   readonly taskId: string
-  /** The task as it is now, with whatever can be told of it without any effect. */
-  look(signal: AbortSignal): Promise<Task>
-  /** The same for whoever follows it. In a session this may wait for the result, and bring about pushed questions. */
+  /** Reads the task with questions, result and error, as far as reading has no side effect on the server. */
+  read(signal: AbortSignal): Promise<Task>
+  /** Reads the task in order to follow it. In a session this may request the result, which lets the server push questions. */
   follow(signal: AbortSignal): Promise<Task>
   answer(inputResponses: Readonly<Record<string, Json>>, signal: AbortSignal): Promise<void>
   cancel(signal: AbortSignal): Promise<void>
 }
 
 /** Tasks of the revision 2026-07-28 (SEP-2663): `tasks/get` tells everything, `tasks/update` takes answers. */
-
-export class ModernTalk implements TaskTalk {
+export class ModernDialect implements TaskDialect {
   readonly taskId: string
-  readonly #wire: OwnRequests
+  readonly #requests: OwnRequests
   readonly #sending: SenderProfile
 
-  constructor(taskId: string, wire: OwnRequests, sending: SenderProfile) {
+  constructor(taskId: string, requests: OwnRequests, sending: SenderProfile) {
     this.taskId = taskId
-    this.#wire = wire
+    this.#requests = requests
     this.#sending = sending
   }
 
-  async look(signal: AbortSignal): Promise<Task> {
+  async read(signal: AbortSignal): Promise<Task> {
     return readWholeTask(await this.#request('tasks/get', {}, signal), this.taskId)
   }
 
   follow(signal: AbortSignal): Promise<Task> {
-    return this.look(signal)
+    return this.read(signal)
   }
 
   async answer(inputResponses: Readonly<Record<string, Json>>, signal: AbortSignal): Promise<void> {
@@ -44,125 +43,126 @@ export class ModernTalk implements TaskTalk {
   }
 
   #request(method: string, params: Json, signal: AbortSignal): Promise<Json> {
-    return this.#wire.request(method, { taskId: this.taskId, ...params }, this.#sending, signal)
+    return this.#requests.request(method, { taskId: this.taskId, ...params }, this.#sending, signal)
   }
 }
 
-/**
- * Tasks of a session. `tasks/get` tells how a task is, `tasks/result` the rest, in one of two ways:
- *
- * - SEP-2322, where both sides know `dev.pannier/rounds`: while input is required it gives the questions at once, and
- *   `tasks/input_response` takes the answers;
- * - 2025-11-25 as published: it answers when the task has ended. The questions come meanwhile, as requests on its
- *   stream, and the client answers them like any other.
- *
- * Which of the two it is shows by what comes. So following asks for the result once, and goes on looking meanwhile.
- */
-
-interface SessionTalkOptions {
-  readonly wire: OwnRequests
+interface SessionDialectOptions {
+  readonly requests: OwnRequests
   readonly sending: SenderProfile
   /** Whether both sides know `dev.pannier/rounds`: questions are then results, and not pushed. */
   readonly hasRounds: boolean
-  /** Called when there is more to tell than at the last look. */
-  readonly onNews: () => void
+  /** Called when the next `follow` has more to tell. */
+  readonly onChange: () => void
 }
 
-/** What `tasks/result` came to. */
-type Told = Pick<Task, 'inputRequests' | 'result' | 'error'>
+/** What `tasks/result` was answered with. */
+type ResultPart = Pick<Task, 'inputRequests' | 'result' | 'error'>
 
-export class SessionTalk implements TaskTalk {
+/**
+ * Tasks of a session. `tasks/get` tells the status and `tasks/result` everything else, in one of two ways:
+ *
+ * - SEP-2322, where both sides know `dev.pannier/rounds`: while input is required, `tasks/result` gives the questions at
+ *   once, and `tasks/input_response` takes the answers;
+ * - 2025-11-25 as published: `tasks/result` is answered when the task has ended. Meanwhile the questions come as requests
+ *   on its stream, and the client answers them like other pushed questions.
+ *
+ * Only the answer shows which of the two it is. So `follow` sends `tasks/result` once, and goes on with `tasks/get`
+ * meanwhile.
+ */
+export class SessionDialect implements TaskDialect {
   readonly taskId: string
-  readonly #options: SessionTalkOptions
+  readonly #options: SessionDialectOptions
   #last: Task | undefined
-  /** A `tasks/result` that is under way, or was answered and not told yet. */
-  #waiting: Promise<Told> | undefined
-  #told: Promise<Told> | undefined
-  /** It asked, and has no answer yet. */
-  #isAsked = false
+  /** The `tasks/result` under way. */
+  #pending: Promise<ResultPart> | undefined
+  /** The same once it is answered, until `follow` has told it. */
+  #settled: Promise<ResultPart> | undefined
+  /** The task asked, and has no answer yet. */
+  #isAsking = false
 
-  constructor(taskId: string, options: SessionTalkOptions) {
+  constructor(taskId: string, options: SessionDialectOptions) {
     this.taskId = taskId
     this.#options = options
   }
 
-  async look(signal: AbortSignal): Promise<Task> {
-    const task = await this.#get(signal)
-    const tellsMore = isOver(task) || (this.#options.hasRounds && task.status === 'input_required')
-    return tellsMore && task.status !== 'cancelled' ? whole(task, await failing(task, this.#result(signal))) : task
+  async read(signal: AbortSignal): Promise<Task> {
+    const task = await this.#readStatus(signal)
+    const hasMore = isOver(task) || (this.#options.hasRounds && task.status === 'input_required')
+    return hasMore && task.status !== 'cancelled' ? whole(task, await errorAsResult(task, this.#result(signal))) : task
   }
 
   async follow(signal: AbortSignal): Promise<Task> {
-    if (this.#told !== undefined && this.#last !== undefined) return this.#tell(this.#last, this.#told)
-    const task = await this.#get(signal)
+    if (this.#settled !== undefined && this.#last !== undefined) return this.#withResult(this.#last, this.#settled)
+    const task = await this.#readStatus(signal)
     this.#last = task
-    if (task.status === 'working') this.#isAsked = false
-    if (task.status === 'working' || task.status === 'cancelled' || this.#isAsked) return task
-    const waiting = this.#wait(signal)
-    return isOver(task) ? this.#tell(task, waiting) : task
+    if (task.status === 'working') this.#isAsking = false
+    if (task.status === 'working' || task.status === 'cancelled' || this.#isAsking) return task
+    const pending = this.#awaitResult(signal)
+    return isOver(task) ? this.#withResult(task, pending) : task
   }
 
   async answer(inputResponses: Readonly<Record<string, Json>>, signal: AbortSignal): Promise<void> {
     const params = { inputResponses, _meta: relatedTask(this.taskId) }
-    await this.#options.wire.request('tasks/input_response', params, this.#options.sending, signal)
-    this.#isAsked = false
+    await this.#options.requests.request('tasks/input_response', params, this.#options.sending, signal)
+    this.#isAsking = false
   }
 
   async cancel(signal: AbortSignal): Promise<void> {
     await this.#request('tasks/cancel', signal)
   }
 
-  /** For the result, which may take as long as the task. */
-  #wait(signal: AbortSignal): Promise<Told> {
-    if (this.#waiting !== undefined) return this.#waiting
-    const waiting = this.#result(signal)
-    const heard = (): void => {
-      this.#told = waiting
-      this.#options.onNews()
+  /** Requests the result, unless that is under way. It may take as long as the task. */
+  #awaitResult(signal: AbortSignal): Promise<ResultPart> {
+    if (this.#pending !== undefined) return this.#pending
+    const pending = this.#result(signal)
+    const settle = (): void => {
+      this.#settled = pending
+      this.#options.onChange()
     }
-    this.#waiting = waiting
-    waiting.then(heard, heard)
-    return waiting
+    this.#pending = pending
+    pending.then(settle, settle)
+    return pending
   }
 
-  async #tell(task: Task, waiting: Promise<Told>): Promise<Task> {
+  async #withResult(task: Task, pending: Promise<ResultPart>): Promise<Task> {
     try {
-      const told = await failing(task, waiting)
-      this.#isAsked = told.inputRequests !== undefined
-      return whole(task, told)
+      const part = await errorAsResult(task, pending)
+      this.#isAsking = part.inputRequests !== undefined
+      return whole(task, part)
     } catch (error) {
-      // A server may be silent for as long as the task works. That is looked at, and the result asked for again.
+      // The server may leave the request unanswered for as long as the task works. It is then sent again.
       if (error instanceof ServerFault && error.isTimeout && !isOver(task)) return task
       throw error
     } finally {
-      this.#waiting = undefined
-      this.#told = undefined
+      this.#pending = undefined
+      this.#settled = undefined
     }
   }
 
-  async #get(signal: AbortSignal): Promise<Task> {
+  async #readStatus(signal: AbortSignal): Promise<Task> {
     return readTask(await this.#request('tasks/get', signal), this.taskId)
   }
 
-  async #result(signal: AbortSignal): Promise<Told> {
-    return toldIn(await this.#request('tasks/result', signal))
+  async #result(signal: AbortSignal): Promise<ResultPart> {
+    return readResultPart(await this.#request('tasks/result', signal))
   }
 
   #request(method: string, signal: AbortSignal): Promise<Json> {
-    return this.#options.wire.request(method, { taskId: this.taskId }, this.#options.sending, signal)
+    return this.#options.requests.request(method, { taskId: this.taskId }, this.#options.sending, signal)
   }
 }
 
-function toldIn(result: Json): Told {
+function readResultPart(result: Json): ResultPart {
   const asks = result['resultType'] === 'input_required' || isObject(result['inputRequests'])
   if (!asks) return { result: finalResult(result) }
   return { inputRequests: Object.fromEntries(readInputRequired(result).questions) }
 }
 
-/** An error in place of the result is what a failed task came to. Of any other task it tells nothing. */
-async function failing({ status }: Task, waiting: Promise<Told>): Promise<Told> {
+/** A failed task answers `tasks/result` with its error. With any other status an error is a failure of the request. */
+async function errorAsResult({ status }: Task, pending: Promise<ResultPart>): Promise<ResultPart> {
   try {
-    return await waiting
+    return await pending
   } catch (error) {
     if (status !== 'failed' || !(error instanceof ServerFault) || error.isTimeout) throw error
     const { code, message, data } = error
@@ -170,12 +170,12 @@ async function failing({ status }: Task, waiting: Promise<Told>): Promise<Told> 
   }
 }
 
-/** The task and what was told of it, which may be newer; then what was said about it before counts no more. */
-function whole(task: Task, told: Told): Task {
-  if (told.inputRequests !== undefined) {
-    if (isOver(task)) throw invalid('it has ended and asks')
-    return { ...task, status: 'input_required', ...told }
+/** The task with its result part. That may be newer than the status, and the status message is then out of date. */
+function whole(task: Task, part: ResultPart): Task {
+  if (part.inputRequests !== undefined) {
+    if (isOver(task)) throw invalidTask('it has ended and asks')
+    return { ...task, status: 'input_required', ...part }
   }
   const { statusMessage: _, ...rest } = task
-  return { ...(isOver(task) ? task : rest), status: told.error === undefined ? 'completed' : 'failed', ...told }
+  return { ...(isOver(task) ? task : rest), status: part.error === undefined ? 'completed' : 'failed', ...part }
 }

@@ -1,11 +1,11 @@
-/** Why a caller gets no result from its task, as the answer to its request. */
+/** The error answer to a caller whose task gives no result. */
 import { CODES, type RequestId } from '../../protocol/index.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
+import { errorMessage } from '../layer/message.ts'
 import { ServerFault } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
-import { errorMessage } from '../layer/message.ts'
 
-/** What the server said goes on as it came. With ours comes the id of the task, so that one can look at it later. */
+/** An error of the server is passed on as it came. Our own errors hold the task's id, so that the host can go on with it. */
 export function taskFailure(id: RequestId, error: unknown, taskId?: string): WireMessage {
   const known = clientErrorOf(error)
   if (known instanceof ServerFault) {
@@ -27,6 +27,6 @@ function clientErrorOf(error: unknown): ClientError | ServerFault {
   }
   if (error.isTimeout) return new ClientError('REQUEST_TIMED_OUT', error.message)
   if (error.code !== CODES.HEADER_MISMATCH) return error
-  const sentence = 'The server misses the header that names the task; give the transport "fetch: tasksFetch()".'
+  const sentence = 'The server requires a header with the name of the task; give the transport "fetch: tasksFetch()".'
   return new ClientError('TASK_UNREACHABLE', sentence, { cause: error })
 }

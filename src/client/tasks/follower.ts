@@ -1,5 +1,6 @@
-/** Follows the tasks of one transport, each for the call that has it, until the caller has its answer or wants none. */
+/** The tasks of one transport, each followed for its call until the caller has an answer or wants none any more. */
 import type { RequestId } from '../../protocol/index.ts'
+import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { idKey, resultMessage } from '../layer/message.ts'
@@ -8,22 +9,21 @@ import type { WireMessage } from '../layer/transport.ts'
 import { answerAll } from '../questions/answerAll.ts'
 import type { AskedCall } from '../questions/answerer.ts'
 import type { Dispatcher } from '../questions/dispatcher.ts'
-import type { SavedPlace } from '../config/savedPlace.ts'
+import type { Questions } from '../questions/inputRequests.ts'
 import { suspendCall } from '../suspend/suspend.ts'
 import type { TaskCall } from './call.ts'
-import { ModernTalk, SessionTalk, type TaskTalk } from './dialects.ts'
+import { ModernDialect, SessionDialect, type TaskDialect } from './dialects.ts'
 import { taskFailure } from './failure.ts'
 import { ticketText } from './handle.ts'
-import { Following, type Outcome } from './poller.ts'
-import type { Questions } from '../questions/inputRequests.ts'
-import type { TaskPeer } from './server.ts'
-import { TaskNews } from './subscription.ts'
+import { type TaskOutcome, TaskPoller } from './poller.ts'
+import type { TaskServer } from './server.ts'
+import { TaskSubscription } from './subscription.ts'
 import type { Task } from './task.ts'
 
 interface TaskFollowerOptions {
-  readonly ends: LayerContext
-  readonly wire: OwnRequests
-  readonly peer: TaskPeer
+  readonly context: LayerContext
+  readonly requests: OwnRequests
+  readonly server: TaskServer
   readonly dispatcher: Dispatcher
   readonly listen: boolean
   readonly maxRounds: number
@@ -32,136 +32,133 @@ interface TaskFollowerOptions {
   readonly place: SavedPlace | undefined
 }
 
-function lost(): ClientError {
-  return new ClientError('TASK_UNREACHABLE', 'The connection ended before the task did; the server may go on with it.')
-}
-
 export class TaskFollower {
   readonly #options: TaskFollowerOptions
-  readonly #ends: LayerContext
-  readonly #news: TaskNews
-  /** By the caller's id. */
-  readonly #followed = new Map<RequestId, TaskCall>()
+  readonly #context: LayerContext
+  readonly #subscription: TaskSubscription
+  /** The calls whose tasks are followed, by the caller's id. */
+  readonly #calls = new Map<RequestId, TaskCall>()
 
   constructor(options: TaskFollowerOptions) {
     this.#options = options
-    this.#ends = options.ends
-    this.#news = new TaskNews(options.ends)
+    this.#context = options.context
+    this.#subscription = new TaskSubscription(options.context)
   }
 
-  /** From what the call was answered with, or from the ticket that it brings. */
+  /** Follows a task for its call. `first` is what the call was answered with; undefined where the call brings a ticket. */
   follow(call: TaskCall, taskId: string, first: Task | undefined): void {
     const { maxRounds, patienceMs, listen } = this.#options
     const { sending } = call
-    const following = new Following((ring) => this.talk(taskId, sending, ring), {
+    const poller = new TaskPoller((onChange) => this.dialectFor(taskId, sending, onChange), {
       maxRounds,
       patienceMs,
-      isTold: () => this.#news.isTold(taskId),
-      tell: (task) => this.#tell(call, task),
+      isSubscribed: () => this.#subscription.isSubscribed(taskId),
+      onChange: (task) => this.#statusChanged(call, task),
       ask: (questions, signal) => this.#ask(call, questions, signal),
     })
-    call.following = following
-    this.#followed.set(call.key, call)
-    if (listen && this.#isModern(sending)) this.#news.listen(taskId, following, sending)
-    void this.#run(call, following, first)
+    call.poller = poller
+    this.#calls.set(call.key, call)
+    if (listen && this.#isModern(sending)) this.#subscription.listen(taskId, poller, sending)
+    void this.#run(call, poller, first)
   }
 
-  /** The caller wants no answer any more. Whether it has a task here. */
+  /** The caller wants no answer any more, which cancels the task unless it was only watched. False where there is none. */
   giveUp(id: RequestId): boolean {
-    const call = this.#followed.get(idKey(id))
-    if (call?.following === undefined) return false
+    const call = this.#calls.get(idKey(id))
+    if (call?.poller === undefined) return false
     if (call.isOver) return true
     call.end()
-    call.following.stop()
-    if (!call.ticket?.isWatch) this.cancel(call.following.talk)
+    call.poller.stop()
+    if (!call.ticket?.isWatch) this.cancel(call.poller.dialect)
     return true
   }
 
-  /** Nobody waits for this. A task that has ended cannot be cancelled, and need not. */
-  cancel(talk: TaskTalk): void {
-    talk.cancel(new AbortController().signal).catch((error: unknown) => {
-      if (!(error instanceof ServerFault)) this.#ends.report(error as Error)
+  /** Cancels a task in the background. A server's refusal is ignored: it comes where the task has ended already. */
+  cancel(dialect: TaskDialect): void {
+    dialect.cancel(new AbortController().signal).catch((error: unknown) => {
+      if (!(error instanceof ServerFault)) this.#context.report(error as Error)
     })
   }
 
   /** The call that follows a task. */
   callOf(taskId: string | undefined): TaskCall | undefined {
     if (taskId === undefined) return undefined
-    return [...this.#followed.values()].find(({ following }) => following?.talk.taskId === taskId)
+    return [...this.#calls.values()].find(({ poller }) => poller?.dialect.taskId === taskId)
   }
 
-  /** Whether a message is about tasks that are listened to here. */
+  /** Whether a message belongs to the subscription to tasks, and not to the client. */
   takes(message: WireMessage): boolean {
-    return this.#news.takes(message)
+    return this.#subscription.takes(message)
   }
 
-  /** How to talk about a task to the server that has it. */
-  talk(taskId: string, sending: SenderProfile, onNews: () => void): TaskTalk {
-    const { wire, peer } = this.#options
-    if (this.#isModern(sending)) return new ModernTalk(taskId, wire, sending)
-    return new SessionTalk(taskId, { wire, sending, hasRounds: peer.hasRounds, onNews })
+  dialectFor(taskId: string, sending: SenderProfile, onChange: () => void): TaskDialect {
+    const { requests, server } = this.#options
+    if (this.#isModern(sending)) return new ModernDialect(taskId, requests, sending)
+    return new SessionDialect(taskId, { requests, sending, hasRounds: server.hasRounds, onChange })
   }
 
-  /** Where the connection was lost, callers are told the ids: their tasks go on. */
+  /** The connection is over. Where it was lost, the errors of the callers hold the ids of their tasks, which go on. */
   end(isLost: boolean): void {
-    for (const call of this.#followed.values()) {
-      const { isOver, following } = call
+    for (const call of this.#calls.values()) {
+      const { isOver, poller } = call
       call.end()
-      following?.stop()
-      if (isLost && !isOver) this.#ends.deliver(taskFailure(call.id, lost(), following?.talk.taskId))
+      poller?.stop()
+      if (isLost && !isOver) this.#context.deliver(taskFailure(call.id, connectionLost(), poller?.dialect.taskId))
     }
-    this.#news.stop()
+    this.#subscription.stop()
   }
 
   #isModern({ envelope }: SenderProfile): boolean {
-    return envelope !== undefined || this.#options.peer.hasExtension
+    return envelope !== undefined || this.#options.server.hasExtension
   }
 
-  async #run(call: TaskCall, following: Following, first: Task | undefined): Promise<void> {
-    const { taskId } = following.talk
-    const message = await following
+  async #run(call: TaskCall, poller: TaskPoller, first: Task | undefined): Promise<void> {
+    const { taskId } = poller.dialect
+    const message = await poller
       .run(first, call.answers)
       .then((outcome) => answerFor(call, taskId, outcome, this.#options))
       .catch((error: unknown) => taskFailure(call.id, error, taskId))
-    this.#followed.delete(call.key)
-    this.#news.leave(taskId, following)
+    this.#calls.delete(call.key)
+    this.#subscription.leave(taskId, poller)
     if (call.isOver) return
     call.end()
-    this.#ends.deliver(message)
+    this.#context.deliver(message)
   }
 
   #ask(call: TaskCall, questions: Questions, signal: AbortSignal) {
     const { dispatcher } = this.#options
-    // Where the client speaks the stateless revision, it may have what answers the rest.
+    // A client of the stateless revision may itself answer what has no answerer.
     if (call.isModern && !dispatcher.hasAllAnswerers(questions)) return undefined
     dispatcher.assertAnswerable(questions)
-    return answerAll(questions, signal, (question) => dispatcher.ask({ ...question, call: call.about }, this.#ends))
+    return answerAll(questions, signal, (question) => dispatcher.ask({ ...question, call: call.about }, this.#context))
   }
 
-  #tell(call: TaskCall, task: Task): void {
+  #statusChanged(call: TaskCall, task: Task): void {
     if (call.isOver) return
-    if (call.token !== undefined) this.#ends.deliver(call.progress(task))
+    if (call.progressToken !== undefined) this.#context.deliver(call.progress(task))
     try {
       this.#options.onStatus?.(task, call.about)
     } catch (error) {
-      this.#ends.report(error as Error)
+      this.#context.report(error as Error)
     }
   }
 }
 
-/** What a caller is answered when its task is not followed any further. */
+function connectionLost(): ClientError {
+  return new ClientError('TASK_UNREACHABLE', 'The connection ended before the task did; the server may go on with it.')
+}
 
-interface Whereabouts {
+interface AnswerContext {
   readonly dispatcher: Dispatcher
   readonly place: SavedPlace | undefined
 }
 
-/** The answer. Where it is not the last word, the caller goes on with it from a ticket. */
+/** The answer to the caller. Where the task has not ended, the answer holds a ticket to go on with the task. */
 async function answerFor(
   call: TaskCall,
   taskId: string,
-  outcome: Outcome,
-  { dispatcher, place }: Whereabouts,
+  outcome: TaskOutcome,
+  { dispatcher, place }: AnswerContext,
 ): Promise<WireMessage> {
   const requestState = ticketText(call.ticket ?? { taskId, isWatch: false })
   switch (outcome.kind) {

@@ -1,15 +1,18 @@
-/** The handle of a task in place of a result, in a form that the clients of both SDK versions let through. */
+/**
+ * The two forms in which a host holds a task: its handle, which is a result that the clients of both SDK versions accept,
+ * and its ticket, which is a `requestState`.
+ */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { readTask, type Task } from './task.ts'
 
 const META_KEY = 'dev.pannier/task'
 
-const NOTE = 'The call goes on as a task; its result is to be had from there.'
+const NOTE = 'The call goes on as a task; the result is read from the task.'
 
-/** The result of a call that became a task. What the server said of the task is in it as it came. */
+/** The handle of a task, as the result of its call. The task is in it exactly as the server sent it. */
 export function handleResult(task: unknown): Json {
   return {
-    // An error, so that no reader takes it for what the tool gives, and no output schema is asked for.
+    // `isError`, so that no reader takes it for the tool's result, and the SDK does not check it against an output schema.
     content: [{ type: 'text', text: NOTE }],
     isError: true,
     resultType: 'complete',
@@ -17,7 +20,7 @@ export function handleResult(task: unknown): Json {
   }
 }
 
-/** The task that a call became, where `tasks({ handle: true })` gave its handle in place of the result. */
+/** The task in a handle, where `tasks({ handle: true })` answered the call with one. */
 export function taskOf(result: unknown): Task | undefined {
   const meta = isObject(result) ? result['_meta'] : undefined
   const task = isObject(meta) ? meta[META_KEY] : undefined
@@ -28,31 +31,32 @@ export function taskOf(result: unknown): Task | undefined {
   }
 }
 
-/** The `_meta` of progress that is the status of a task. */
+/** The `_meta` of a progress notification that tells the status of a task. */
 export function taskMeta(task: Task): Json {
   return { [META_KEY]: task }
 }
 
 /**
- * A task to go on with, as the `requestState` of a call. Whoever sends a call with it, and with answers where there are
- * any, goes on with the task: today's caller, or one who resumes a saved call in another process, or looks on. The
- * layer takes it from the request, and no server ever sees one. Where there is no such layer the server refuses it.
+ * A task as the `requestState` of a call. A call that brings a ticket goes on with the task, and sends it the answers that
+ * the call brings: the next round of the same caller, a saved call that is resumed in another process, or `watchTask`.
+ * The layer takes the ticket out of the request, so no server sees one. Without the layer the server refuses the state.
  */
 export interface Ticket {
   readonly taskId: string
-  /** Whether the call only looks on: to give it up does not cancel the task. */
+  /** Whether the call only watches the task: giving the call up then does not cancel the task. */
   readonly isWatch: boolean
 }
 
-const CALL = 'pannier-task:'
-const WATCH = 'pannier-task-watch:'
+const CALL_PREFIX = 'pannier-task:'
+const WATCH_PREFIX = 'pannier-task-watch:'
 
 export function ticketText({ taskId, isWatch }: Ticket): string {
-  return `${isWatch ? WATCH : CALL}${taskId}`
+  return `${isWatch ? WATCH_PREFIX : CALL_PREFIX}${taskId}`
 }
 
 export function readTicket(requestState: unknown): Ticket | undefined {
   if (typeof requestState !== 'string') return undefined
-  if (requestState.startsWith(CALL)) return { taskId: requestState.slice(CALL.length), isWatch: false }
-  return requestState.startsWith(WATCH) ? { taskId: requestState.slice(WATCH.length), isWatch: true } : undefined
+  if (requestState.startsWith(CALL_PREFIX)) return { taskId: requestState.slice(CALL_PREFIX.length), isWatch: false }
+  if (requestState.startsWith(WATCH_PREFIX)) return { taskId: requestState.slice(WATCH_PREFIX.length), isWatch: true }
+  return undefined
 }

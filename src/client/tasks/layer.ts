@@ -1,29 +1,13 @@
 /**
- * Tasks for a client that need not know of them. A call that becomes a task stays open for its caller while this layer
- * follows the task, answers what it asks, and in the end gives its result, whichever dialect the server speaks: that of
- * 2026-07-28 (`modernTalk.ts`), or one of the two in a session (`sessionTalk.ts`).
+ * Tasks for a client that need not know them. A call that becomes a task stays open for its caller while this layer
+ * follows the task, answers what it asks, and in the end gives its result, whichever dialect the server speaks
+ * (`dialects.ts`).
  */
-import { ClientError } from '../errors.ts'
 import { isObject, readRelatedTask, type RequestId, TASKS_EXTENSION } from '../../protocol/index.ts'
-import type { Answerers, AskedCall } from '../questions/answerer.ts'
-import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { type Declare, declaring, extended } from '../layer/capabilities.ts'
-import { type ConnectionQuestions, questionsOf } from '../questions/connection.ts'
-import type { Dispatcher } from '../questions/dispatcher.ts'
-import { readInputRequest } from '../questions/inputRequests.ts'
-import { withAnswerers } from '../questions/kinds.ts'
-import { DEFAULT_MAX_ROUNDS } from '../questions/limits.ts'
-import type { PushedQuestions } from '../questions/pushed.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
-import type { Task } from './task.ts'
-import { TaskCall } from './call.ts'
-import { TaskCalls } from './calls.ts'
-import { isErrand, runErrand } from './controlRequest.ts'
-import { TaskFollower } from './follower.ts'
-import { TaskPeer, TaskTools } from './server.ts'
-import { isOwnId, senderProfileOf, OwnRequests } from '../layer/ownRequests.ts'
-import { timerMs } from '../timerMs.ts'
-import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
+import { ClientError } from '../errors.ts'
+import { type Declare, declaring, extended } from '../layer/capabilities.ts'
+import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
 import {
   cancelledId,
   idKey,
@@ -35,27 +19,43 @@ import {
   type WireRequest,
   withParams,
 } from '../layer/message.ts'
+import { isOwnId, OwnRequests, senderProfileOf } from '../layer/ownRequests.ts'
+import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
+import type { Answerers, AskedCall } from '../questions/answerer.ts'
+import { type ConnectionQuestions, questionsOf } from '../questions/connection.ts'
+import type { Dispatcher } from '../questions/dispatcher.ts'
+import { readInputRequest } from '../questions/inputRequests.ts'
+import { withAnswerers } from '../questions/kinds.ts'
+import { DEFAULT_MAX_ROUNDS } from '../questions/limits.ts'
+import type { PushedQuestions } from '../questions/pushed.ts'
+import { timerMs } from '../timerMs.ts'
+import { TaskCall } from './call.ts'
+import { TaskCalls } from './calls.ts'
+import { isControlRequest, runControlRequest } from './controlRequest.ts'
+import { TaskFollower } from './follower.ts'
+import { TaskServer, TaskTools } from './server.ts'
+import type { Task } from './task.ts'
 
 export interface TasksOptions {
   /** Who answers what tasks ask. Give the same to `rounds`, above this layer. @default nobody */
   answerers?: Answerers
-  /** Gives the handle of a task in place of its result, to be found with `taskOf`. @default false, it is followed */
+  /** Answers a call with the handle of its task, to be read with `taskOf`. @default false, the task is followed */
   handle?: boolean
-  /** In a session, also makes tasks of tools that can be called either way. @default false */
+  /** In a session, also runs tools as tasks that can be called either way. @default false */
   optional?: boolean
   /** How long a task may live, as asked of servers in a session, in milliseconds. @default 86400000, a day */
   ttlMs?: number
-  /** How long one task is followed, in milliseconds; then its call fails, and it goes on. @default 86400000, a day */
+  /** How long a task is followed, in milliseconds; then the call fails, and the task goes on. @default 86400000, a day */
   patienceMs?: number
   /** How often one task may ask before its call fails. @default 100 */
   maxRounds?: number
-  /** Hears changes from the server where it tells them; else tasks are only looked at. @default true */
+  /** Subscribes to changes where the server has subscriptions to tasks; else tasks are polled. @default true */
   listen?: boolean
-  /** Hears each change of a task's status, and of what the server says about it. */
+  /** Called with each change of a task's status or status message. */
   onStatus?: (task: Task, call: AskedCall) => void
   /** Who asks, for the answerers. @default the name the server gives itself, and no target */
   server?: { readonly name?: string | undefined; readonly target?: string | undefined }
-  /** Where a call that is put to sleep finds the server again, by `placeOf(target)`. @default the server's `target` */
+  /** Where a suspended call finds the server again, by `placeOf(target)`. @default the server's `target` */
   place?: SavedPlace
 }
 
@@ -65,47 +65,47 @@ export function tasks(options: TasksOptions = {}): Layer {
   const { answerers = {}, server } = options
   return (transport) => {
     const questions = questionsOf(transport, 'tasks', { answerers, server })
-    return createLayer(transport, (ends) => new TasksLayer(ends, questions, options))
+    return createLayer(transport, (context) => new TasksLayer(context, questions, options))
   }
 }
 
 class TasksLayer implements LayerHandlers {
-  readonly #ends: LayerContext
+  readonly #context: LayerContext
   readonly #declare: Declare
-  readonly #wire: OwnRequests
-  readonly #peer = new TaskPeer()
+  readonly #requests: OwnRequests
+  readonly #server = new TaskServer()
   readonly #tools: TaskTools
   readonly #dispatcher: Dispatcher
   readonly #follower: TaskFollower
   readonly #calls: TaskCalls
   readonly #pushed: PushedQuestions
-  readonly #asksFor: { readonly optional: boolean; readonly ttlMs: number }
-  /** Requests for lists of tools. */
+  readonly #asking: { readonly optional: boolean; readonly ttlMs: number }
+  /** The ids of `tools/list` requests under way. */
   readonly #lists = new Set<RequestId>()
 
-  constructor(ends: LayerContext, { dispatcher, pushed }: ConnectionQuestions, options: TasksOptions) {
+  constructor(context: LayerContext, { dispatcher, pushed }: ConnectionQuestions, options: TasksOptions) {
     const { answerers = {}, handle = false, optional = false, listen = true, onStatus, place } = options
-    this.#ends = ends
+    this.#context = context
     this.#declare = declaring((capabilities) =>
       extended(withAnswerers(capabilities, answerers), 'extensions', { [TASKS_EXTENSION]: {} }),
     )
-    this.#wire = new OwnRequests(ends, connectionClosed)
-    this.#tools = new TaskTools(this.#wire)
+    this.#requests = new OwnRequests(context, connectionClosed)
+    this.#tools = new TaskTools(this.#requests)
     this.#dispatcher = dispatcher
     this.#pushed = pushed
-    this.#asksFor = { optional, ttlMs: options.ttlMs ?? DAY_MS }
+    this.#asking = { optional, ttlMs: options.ttlMs ?? DAY_MS }
     const { maxRounds = DEFAULT_MAX_ROUNDS.task } = options
     const patienceMs = timerMs(options.patienceMs ?? DAY_MS, '"patienceMs"')
-    const parts = { ends, wire: this.#wire, peer: this.#peer, dispatcher: this.#dispatcher }
+    const parts = { context, requests: this.#requests, server: this.#server, dispatcher }
     this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
-    this.#calls = new TaskCalls(ends, this.#follower, handle)
+    this.#calls = new TaskCalls(context, this.#follower, handle)
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(this.#declare(message) as WireRequest, options)
     if (isResponse(message) && this.#dispatcher.take(message)) return Promise.resolve()
     const cancelled = cancelledId(message)
-    if (cancelled === undefined) return this.#ends.send(message, options)
+    if (cancelled === undefined) return this.#context.send(message, options)
     this.#lists.delete(idKey(cancelled))
     return this.#calls.cancel(cancelled, message, options)
   }
@@ -113,13 +113,13 @@ class TasksLayer implements LayerHandlers {
   receive(message: WireMessage, extra: unknown): void {
     if (isResponse(message)) return this.#answered(message, extra)
     if (isRequest(message)) return this.#asked(message, extra)
-    if (this.#noticed(message)) this.#ends.deliver(message, extra)
+    if (this.#notified(message)) this.#context.deliver(message, extra)
   }
 
   closed(isLost: boolean): void {
     this.#calls.end()
     this.#follower.end(isLost)
-    this.#wire.rejectAll()
+    this.#requests.rejectAll()
     this.#pushed.cancelAll()
     this.#lists.clear()
   }
@@ -129,57 +129,57 @@ class TasksLayer implements LayerHandlers {
       case 'tools/call':
         return this.#call(new TaskCall(message, options))
       case 'tools/list':
-        if (this.#peer.takesTasks) this.#lists.add(idKey(message.id))
+        if (this.#server.takesTasks) this.#lists.add(idKey(message.id))
         break
       case 'initialize':
       case 'server/discover':
-        this.#peer.greet(message)
+        this.#server.clientGreets(message)
         this.#dispatcher.clientDeclares(paramsOf(message)['capabilities'])
         break
       default:
-        if (isErrand(message)) return this.#errand(message, options)
+        if (isControlRequest(message)) return this.#control(message, options)
     }
-    return this.#ends.send(message, options)
+    return this.#context.send(message, options)
   }
 
   #call(call: TaskCall): Promise<void> {
-    const mayAsk = this.#peer.takesTasks && call.params['task'] === undefined && call.ticket === undefined
+    const mayAsk = this.#server.takesTasks && call.params['task'] === undefined && call.ticket === undefined
     return mayAsk ? this.#callInSession(call) : this.#calls.begin(call, call.request)
   }
 
-  /** In a session it is the call that asks to become a task. */
+  /** In a session the call itself asks to become a task. */
   async #callInSession(call: TaskCall): Promise<void> {
     this.#calls.expect(call)
     const support = await this.#tools.support(String(call.params['name']), call.sending)
     if (call.isOver) return
-    call.asksForTask = support === 'required' || (support === 'optional' && this.#asksFor.optional)
-    const asking = { ...call.params, task: { ttl: this.#asksFor.ttlMs } }
-    await this.#calls.begin(call, call.asksForTask ? withParams(call.request, asking) : call.request)
+    call.asksForTask = support === 'required' || (support === 'optional' && this.#asking.optional)
+    const params = { ...call.params, task: { ttl: this.#asking.ttlMs } }
+    await this.#calls.begin(call, call.asksForTask ? withParams(call.request, params) : call.request)
   }
 
   #answered(message: WireResponse, extra: unknown): void {
     if (isOwnId(message.id)) {
-      if (!this.#follower.takes(message)) this.#wire.receive(message)
+      if (!this.#follower.takes(message)) this.#requests.receive(message)
       return
     }
     const { result } = message
-    if (this.#peer.hear(message)) this.#dispatcher.serverAnswers(result)
+    if (this.#server.serverAnswers(message)) this.#dispatcher.serverAnswers(result)
     const isList = this.#lists.size > 0 && this.#lists.delete(idKey(message.id)) && isObject(result)
-    if (isList) this.#ends.deliver({ ...message, result: this.#tools.learn(result) }, extra)
+    if (isList) this.#context.deliver({ ...message, result: this.#tools.learn(result) }, extra)
     else this.#calls.answered(message, extra)
   }
 
-  /** A question that a session-era server pushes for a task of ours. All others are none of our business. */
+  /** A session-era server pushes a question. Those about tasks that are followed here are answered, others pass. */
   #asked(message: WireRequest, extra: unknown): void {
     const request = readInputRequest(message)
     const call = this.#follower.callOf(readRelatedTask(metaIn(paramsOf(message))))
     const isOurs = request !== undefined && call !== undefined && this.#dispatcher.hasAnswerer(request)
-    if (isOurs) void this.#pushed.answer(message, request, [call], this.#ends)
-    else this.#ends.deliver(message, extra)
+    if (isOurs) void this.#pushed.answer(message, request, [call], this.#context)
+    else this.#context.deliver(message, extra)
   }
 
-  /** Whether the client should hear of it, too. */
-  #noticed(message: WireMessage): boolean {
+  /** Handles a notification. Whether it also goes to the client. */
+  #notified(message: WireMessage): boolean {
     switch (message.method) {
       case 'notifications/progress':
         this.#calls.progressed(paramsOf(message))
@@ -189,7 +189,7 @@ class TasksLayer implements LayerHandlers {
         return !this.#follower.takes(message)
       case 'notifications/tasks/status': {
         const { taskId } = paramsOf(message)
-        this.#follower.callOf(typeof taskId === 'string' ? taskId : undefined)?.following?.nudge()
+        this.#follower.callOf(typeof taskId === 'string' ? taskId : undefined)?.poller?.pollNow()
         return true
       }
       case 'notifications/tools/list_changed':
@@ -202,10 +202,10 @@ class TasksLayer implements LayerHandlers {
     }
   }
 
-  async #errand(message: WireRequest, options: SendOptions | undefined): Promise<void> {
+  async #control(message: WireRequest, options: SendOptions | undefined): Promise<void> {
     const { taskId } = paramsOf(message)
-    const talk = this.#follower.talk(String(taskId), senderProfileOf(message, options), () => undefined)
-    this.#ends.deliver(await runErrand(message, talk, new AbortController().signal))
+    const dialect = this.#follower.dialectFor(String(taskId), senderProfileOf(message, options), () => undefined)
+    this.#context.deliver(await runControlRequest(message, dialect, new AbortController().signal))
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * One task, from where it is first seen to its end: looked at, told of, answered. Every way comes to an end: that of
- * the task, of its time, of the caller's patience; too many rounds or failures; or nobody wants to know any more.
+ * Follows one task to its end: polls it, reports its status, and answers what it asks. Following ends when the task ends,
+ * when its time to live or the caller's patience is over, after too many rounds or failures, or when it is stopped.
  */
 import { CODES, type Json, sleep } from '../../protocol/index.ts'
 import { ClientError, SEE_CAUSE } from '../errors.ts'
@@ -8,12 +8,12 @@ import { isTransient, ServerFault } from '../layer/ownRequests.ts'
 import type { Answered } from '../questions/answerAll.ts'
 import type { Questions } from '../questions/inputRequests.ts'
 import { assertRounds } from '../questions/limits.ts'
-import type { TaskTalk } from './dialects.ts'
+import type { TaskDialect } from './dialects.ts'
 import { type Batch, TaskQuestions } from './questions.ts'
-import { MAX_TRIES, pauseBeforeLook, pauseBeforeTry, TaskTime } from './schedule.ts'
-import { finalResult, invalid, isOver, type Task, type TaskError } from './task.ts'
+import { MAX_TRIES, pauseBeforePoll, pauseBeforeRetry, TaskDeadline } from './schedule.ts'
+import { finalResult, invalidTask, isOver, type Task, type TaskError } from './task.ts'
 
-export type Outcome =
+export type TaskOutcome =
   | { readonly kind: 'completed'; readonly result: Json }
   | { readonly kind: 'failed'; readonly error: TaskError }
   /** Questions that the caller has to answer itself. */
@@ -21,87 +21,92 @@ export type Outcome =
   /** Questions that somebody left for later, and what the others answered. */
   | { readonly kind: 'suspended'; readonly round: Answered }
 
-interface FollowingOptions {
+interface PollerOptions {
   readonly maxRounds: number
   readonly patienceMs: number
-  /** Whether changes of the task are told as they happen. */
-  readonly isTold: () => boolean
-  /** Called with each change of what people see. */
-  readonly tell: (task: Task) => void
-  /** Undefined where the caller has to answer itself. */
+  /** Whether the server notifies of changes of the task. */
+  readonly isSubscribed: () => boolean
+  /** Called with each change of the status or the status message. */
+  readonly onChange: (task: Task) => void
+  /** Asks the questions of the task; undefined where the caller has to answer them itself. */
   readonly ask: (questions: Questions, signal: AbortSignal) => Promise<Answered> | undefined
 }
 
-export class Following {
-  readonly #options: FollowingOptions
-  readonly #talk: TaskTalk
+export class TaskPoller {
+  readonly #options: PollerOptions
+  readonly #dialect: TaskDialect
   readonly #questions = new TaskQuestions()
-  readonly #bell = new Bell()
+  readonly #wakeSignal = new WakeSignal()
   readonly #stopped = new AbortController()
-  readonly #time: TaskTime
-  /** The newest that was seen; the newest that was told, until it is seen. */
+  readonly #deadline: TaskDeadline
+  /** The task as it was seen last. */
   #latest: Task | undefined
-  #news: Task | undefined
-  /** What came of asking, where that ends it. */
-  #verdict: (() => Outcome) | undefined
-  #looks = 0
+  /** The newest notification of the task, until it is seen. */
+  #pushed: Task | undefined
+  /** How asking ended, where that ends the following. */
+  #decided: (() => TaskOutcome) | undefined
+  #polls = 0
   #rounds = 0
 
-  constructor(talk: (ring: () => void) => TaskTalk, options: FollowingOptions) {
-    this.#talk = talk(this.#bell.ring)
+  constructor(dialect: (onChange: () => void) => TaskDialect, options: PollerOptions) {
+    this.#dialect = dialect(this.#wakeSignal.wake)
     this.#options = options
-    this.#time = new TaskTime(options.patienceMs)
+    this.#deadline = new TaskDeadline(options.patienceMs)
   }
 
-  get talk(): TaskTalk {
-    return this.#talk
+  get dialect(): TaskDialect {
+    return this.#dialect
   }
 
-  /** The task as its server tells it by itself. */
-  hear(task: Task): void {
-    if (isBefore(task, this.#news ?? this.#latest)) return
-    this.#news = task
-    this.#bell.ring()
+  /** The task as a notification of the server has it. */
+  pushed(task: Task): void {
+    if (isBefore(task, this.#pushed ?? this.#latest)) return
+    this.#pushed = task
+    this.#wakeSignal.wake()
   }
 
-  /** Something may have changed: look now. */
-  readonly nudge = (): void => this.#bell.ring()
+  /** Polls now instead of after the pause, because something may have changed. */
+  pollNow(): void {
+    this.#wakeSignal.wake()
+  }
 
-  /** Nobody wants to know any more. */
   stop(): void {
     this.#stopped.abort(new Error('Nobody follows the task any more.'))
   }
 
-  /** From what the call was answered with; from nothing, or from answers that were given elsewhere. */
-  async run(first: Task | undefined, answers?: Readonly<Record<string, Json>>): Promise<Outcome> {
+  /**
+   * Follows the task. `first` is the task as the call was answered with it, if this process made the call; `answers` are
+   * answers that were given elsewhere and are to be sent first.
+   */
+  async run(first: Task | undefined, answers?: Readonly<Record<string, Json>>): Promise<TaskOutcome> {
     try {
       if (answers !== undefined) await this.#send(answers)
-      let task = first === undefined ? await this.#look() : await this.#afterFirst(first)
+      let task = first === undefined ? await this.#poll() : await this.#afterFirst(first)
       for (;;) {
-        const outcome = this.#heed(task)
+        const outcome = this.#react(task)
         if (outcome !== undefined) return outcome
         task = await this.#next(task)
-        if (this.#verdict !== undefined) return this.#verdict()
+        if (this.#decided !== undefined) return this.#decided()
       }
     } finally {
       this.stop()
     }
   }
 
-  /** What a call is answered with says only that there is a task. */
+  /** The answer to a call tells the status only. Questions, a result or an error have to be asked for. */
   async #afterFirst(first: Task): Promise<Task> {
-    this.#see(first)
-    return first.status === 'working' ? this.#next(first) : this.#look()
+    this.#remember(first)
+    return first.status === 'working' ? this.#next(first) : this.#poll()
   }
 
-  /** Tells of the task, and asks what it asks. Gives the outcome once there is one. */
-  #heed(task: Task): Outcome | undefined {
-    this.#see(task)
+  /** Reports the status and asks what the task asks. Gives the outcome once there is one. */
+  #react(task: Task): TaskOutcome | undefined {
+    this.#remember(task)
     switch (task.status) {
       case 'completed':
         return { kind: 'completed', result: finalResult(task.result ?? {}) }
       case 'failed':
-        if (task.error === undefined) throw invalid('it has failed and has no error')
+        if (task.error === undefined) throw invalidTask('it has failed and has no error')
         return { kind: 'failed', error: task.error }
       case 'cancelled':
         throw new ClientError('TASK_CANCELLED', 'The task was cancelled before it was done.')
@@ -113,14 +118,14 @@ export class Following {
     }
   }
 
-  #see(task: Task): void {
+  #remember(task: Task): void {
     const before = this.#latest
     this.#latest = task
-    const isNews = before?.status !== task.status || before.statusMessage !== task.statusMessage
-    if (isNews) this.#options.tell(task)
+    const isChanged = before?.status !== task.status || before.statusMessage !== task.statusMessage
+    if (isChanged) this.#options.onChange(task)
   }
 
-  #ask(batch: Batch | undefined): Outcome | undefined {
+  #ask(batch: Batch | undefined): TaskOutcome | undefined {
     if (batch === undefined) return undefined
     assertRounds(++this.#rounds, this.#options.maxRounds, 'task')
     const signal = AbortSignal.any([batch.signal, this.#stopped.signal])
@@ -139,75 +144,75 @@ export class Following {
     } catch (error) {
       if (signal.aborted) return
       this.#decide(() => {
-        throw isTold(error) ? error : unanswered(error)
+        throw isSelfExplaining(error) ? error : unanswered(error)
       })
     }
   }
 
-  #decide(verdict: () => Outcome): void {
-    this.#verdict = verdict
-    this.#bell.ring()
+  #decide(outcome: () => TaskOutcome): void {
+    this.#decided = outcome
+    this.#wakeSignal.wake()
   }
 
   async #send(answers: Readonly<Record<string, Json>>): Promise<void> {
     this.#questions.answered(Object.keys(answers))
     try {
-      await this.#patiently((signal) => this.#talk.answer(answers, signal))
+      await this.#withRetries((signal) => this.#dialect.answer(answers, signal))
     } catch (error) {
-      // It asks no more, or is gone: the next look tells.
+      // The task asks no more, or does not exist any more. The next poll tells which.
       if (!(error instanceof ServerFault) || error.code !== CODES.INVALID_PARAMS) throw error
     }
   }
 
-  /** The task at its next change, as far as that can be told; or when it is time to look again. */
+  /** Waits for a notification or for the next poll, and gives the task as it is then. */
   async #next(task: Task): Promise<Task> {
-    const pauseMs = pauseBeforeLook(task, this.#looks++, this.#options.isTold())
-    await this.#bell.wait(Math.max(0, Math.min(pauseMs, this.#time.leftMs(task))), this.#stopped.signal)
-    if (this.#verdict !== undefined) return task
-    const isLast = this.#time.leftMs(task) <= 0
-    const next = this.#takeNews() ?? (await this.#look())
-    if (isLast && !isOver(next)) throw this.#time.overdue(next)
+    const pauseMs = pauseBeforePoll(task, this.#polls++, this.#options.isSubscribed())
+    await this.#wakeSignal.wait(Math.max(0, Math.min(pauseMs, this.#deadline.leftMs(task))), this.#stopped.signal)
+    if (this.#decided !== undefined) return task
+    const isLast = this.#deadline.leftMs(task) <= 0
+    const next = this.#takePushed() ?? (await this.#poll())
+    if (isLast && !isOver(next)) throw this.#deadline.overdue(next)
     return next
   }
 
-  async #look(): Promise<Task> {
+  async #poll(): Promise<Task> {
     try {
-      const task = await this.#patiently((signal) => this.#talk.follow(signal))
-      // What was told meanwhile is not older.
-      return this.#takeNews() ?? task
+      const task = await this.#withRetries((signal) => this.#dialect.follow(signal))
+      // A notification that came meanwhile is at least as new.
+      return this.#takePushed() ?? task
     } catch (error) {
-      const isGone = error instanceof ServerFault && error.code === CODES.INVALID_PARAMS
-      if (isGone && this.#latest !== undefined && this.#time.isExpired(this.#latest)) {
-        throw this.#time.overdue(this.#latest)
+      const isUnknown = error instanceof ServerFault && error.code === CODES.INVALID_PARAMS
+      if (isUnknown && this.#latest !== undefined && this.#deadline.isExpired(this.#latest)) {
+        throw this.#deadline.overdue(this.#latest)
       }
       throw error
     }
   }
 
-  #takeNews(): Task | undefined {
-    const news = this.#news
-    this.#news = undefined
-    return news
+  #takePushed(): Task | undefined {
+    const pushed = this.#pushed
+    this.#pushed = undefined
+    return pushed
   }
 
-  /** A server that is away for a while comes back, and its task with it. */
-  async #patiently<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  /** Tries again after failures that may pass: a server that restarts still has its tasks. */
+  async #withRetries<Result>(run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     const { signal } = this.#stopped
     for (let tries = 1; ; tries++) {
       try {
         return await run(signal)
       } catch (cause) {
         signal.throwIfAborted()
-        if (!isTransient(cause)) throw isTold(cause) ? cause : unreachable(cause)
+        if (!isTransient(cause)) throw isSelfExplaining(cause) ? cause : unreachable(cause)
         if (tries === MAX_TRIES) throw unreachable(cause)
       }
-      await sleep(pauseBeforeTry(tries), signal)
+      await sleep(pauseBeforeRetry(tries), signal)
     }
   }
 }
 
-/** Whether an error says all there is to say. */
-function isTold(error: unknown): boolean {
+/** Whether an error can go to the caller as it is. */
+function isSelfExplaining(error: unknown): boolean {
   return error instanceof ClientError || error instanceof ServerFault
 }
 
@@ -224,35 +229,35 @@ function unreachable(cause: unknown): ClientError {
   return new ClientError('TASK_UNREACHABLE', sentence, { cause })
 }
 
-/** Waiting for something to happen, or for some time to pass. A ring that nobody waited for counts next time. */
-class Bell {
-  #isRung = false
-  #wake: (() => void) | undefined
+/** Waits until somebody wakes it, or for some time. A `wake` that comes while nobody waits ends the next wait. */
+class WakeSignal {
+  #isAwake = false
+  #resolve: (() => void) | undefined
 
-  readonly ring = (): void => {
-    this.#isRung = true
-    this.#wake?.()
+  readonly wake = (): void => {
+    this.#isAwake = true
+    this.#resolve?.()
   }
 
   /** Rejects with the signal's reason as soon as it is aborted. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    if (!this.#isRung) await this.#rungWithin(ms, signal)
-    this.#isRung = false
+    if (!this.#isAwake) await this.#wakeWithin(ms, signal)
+    this.#isAwake = false
     signal.throwIfAborted()
   }
 
-  #rungWithin(ms: number, signal: AbortSignal): Promise<void> {
+  #wakeWithin(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const wake = (): void => {
+      const end = (): void => {
         clearTimeout(timer)
-        signal.removeEventListener('abort', wake)
-        this.#wake = undefined
+        signal.removeEventListener('abort', end)
+        this.#resolve = undefined
         resolve()
       }
-      const timer = setTimeout(wake, ms)
-      this.#wake = wake
-      signal.addEventListener('abort', wake, { once: true })
+      const timer = setTimeout(end, ms)
+      this.#resolve = end
+      signal.addEventListener('abort', end, { once: true })
     })
   }
 }

@@ -1,71 +1,72 @@
 /**
- * What one task asks, by key: each is asked once and answered once, however often and in whatever order the task is
- * seen. A question that is not open any more, because somebody else answered it, is taken back.
+ * The questions of one task, by key. Each is asked once and answered once, however often the task is seen. A question
+ * that is not open any more, because somebody else answered it, is withdrawn.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { digestOf } from '../../state/internal.ts'
 import type { Questions } from '../questions/inputRequests.ts'
-import { invalid, type Task } from './task.ts'
-import { DEAF_LOOKS, DEAF_MS } from './schedule.ts'
+import { STALE_MS, STALE_POLLS } from './schedule.ts'
+import { invalidTask, type Task } from './task.ts'
 
 /** Questions that were asked together. */
 export class Batch {
   readonly questions: Questions
-  readonly #takenBack = new AbortController()
+  readonly #withdrawn = new AbortController()
 
   constructor(questions: Questions) {
     this.questions = questions
   }
 
   get signal(): AbortSignal {
-    return this.#takenBack.signal
+    return this.#withdrawn.signal
   }
 
-  takeBack(): void {
-    this.#takenBack.abort(new Error('The question was answered elsewhere, or nobody needs the answer any more.'))
+  withdraw(): void {
+    this.#withdrawn.abort(new Error('The question was answered elsewhere, or nobody needs the answer any more.'))
   }
 }
 
-interface Seen {
-  /** What was asked; undefined where that was in another process. */
-  readonly mark: string | undefined
-  /** Undefined once the answer is on its way. */
+interface SeenQuestion {
+  /** The digest of the request; undefined where another process asked it. */
+  readonly digest: string | undefined
+  /** Undefined once the answer is being sent. */
   batch: Batch | undefined
 }
 
 export class TaskQuestions {
-  readonly #seen = new Map<string, Seen>()
-  readonly #deafness = new Deafness()
+  readonly #seen = new Map<string, SeenQuestion>()
+  readonly #stale = new StaleQuestions()
 
-  /** The new ones, as one batch; undefined when there are none. Throws for a server that breaks the rules of keys. */
+  /** The new questions, as one batch; undefined when there are none. Throws where a server reuses a key. */
   next(task: Task): Batch | undefined {
     if (task.status === 'input_required' && task.inputRequests === undefined) return undefined
     const open = Object.entries(task.inputRequests ?? {})
-    this.#takeBackAllBut(new Set(open.map(([key]) => key)))
+    this.#withdrawAllBut(new Set(open.map(([key]) => key)))
     const fresh = open.filter(([key, request]) => this.#isNew(key, request))
-    this.#deafness.judge(open.length > 0 && open.every(([key]) => this.#isAnswered(key)))
+    this.#stale.check(open.length > 0 && open.every(([key]) => this.#isAnswered(key)))
     if (fresh.length === 0) return undefined
     const batch = new Batch(fresh)
-    for (const [key, request] of fresh) this.#seen.set(key, { mark: markOf(request), batch })
+    for (const [key, request] of fresh) this.#seen.set(key, { digest: digestOfRequest(request), batch })
     return batch
   }
 
-  /** Their answers are on their way: from here on nothing is asked again. */
+  /** The answers to these keys are being sent, so they are not asked again. */
   answered(keys: Iterable<string>): void {
-    for (const key of keys) this.#seen.set(key, { mark: this.#seen.get(key)?.mark, batch: undefined })
+    for (const key of keys) this.#seen.set(key, { digest: this.#seen.get(key)?.digest, batch: undefined })
   }
 
   #isNew(key: string, request: InputRequest): boolean {
     const seen = this.#seen.get(key)
     if (seen === undefined) return true
-    if (seen.mark !== undefined && seen.mark !== markOf(request)) throw invalid('it asks two things under one key')
+    const isOther = seen.digest !== undefined && seen.digest !== digestOfRequest(request)
+    if (isOther) throw invalidTask('it asks two things under one key')
     return false
   }
 
-  #takeBackAllBut(open: ReadonlySet<string>): void {
+  #withdrawAllBut(open: ReadonlySet<string>): void {
     for (const batch of new Set(Array.from(this.#seen.values(), (seen) => seen.batch))) {
       if (batch === undefined || batch.questions.some(([key]) => open.has(key))) continue
-      batch.takeBack()
+      batch.withdraw()
       for (const [key] of batch.questions) this.#seen.delete(key)
     }
   }
@@ -76,23 +77,23 @@ export class TaskQuestions {
   }
 }
 
-/** An answer may take a while to show. Not for ever. */
-class Deafness {
-  #looks = 0
+/** A server may show a question for a while after it was answered, but not for ever. */
+class StaleQuestions {
+  #polls = 0
   #since = 0
 
-  judge(isDeaf: boolean): void {
-    this.#looks = isDeaf ? this.#looks + 1 : 0
-    if (this.#looks === 1) this.#since = performance.now()
-    const isLong = this.#looks > DEAF_LOOKS && performance.now() - this.#since > DEAF_MS
-    if (isLong) throw invalid('it still asks what was answered long ago')
+  check(areAllAnswered: boolean): void {
+    this.#polls = areAllAnswered ? this.#polls + 1 : 0
+    if (this.#polls === 1) this.#since = performance.now()
+    const isLong = this.#polls > STALE_POLLS && performance.now() - this.#since > STALE_MS
+    if (isLong) throw invalidTask('it still asks what was answered long ago')
   }
 }
 
-function markOf(request: InputRequest): string {
+function digestOfRequest(request: InputRequest): string {
   try {
     return digestOf(request)
   } catch {
-    throw invalid('one of its questions nests too deeply')
+    throw invalidTask('one of its questions nests too deeply')
   }
 }

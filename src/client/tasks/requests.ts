@@ -1,15 +1,15 @@
 /**
- * Going on with a task from its id, in any process that reaches its server: with a connected client of either SDK that
- * has `tasks()` around its transport. Which dialect the server speaks is the layer's business.
+ * Reading, answering, cancelling and watching a task by its id, in any process that reaches its server: with a connected
+ * client of either SDK that has `tasks()` around its transport. The layer knows the server's dialect.
  */
 import { CODES, isObject, type Json, MAX_TIMER_MS } from '../../protocol/index.ts'
 import { clientCode, ClientError } from '../errors.ts'
+import { httpStatusOf } from '../layer/ownRequests.ts'
 import { quotedKeys } from '../questions/kinds.ts'
 import { type Given, responseTo } from '../questions/response.ts'
-import type { Task } from './task.ts'
-import { ERRANDS } from './controlRequest.ts'
+import { CONTROL_METHODS } from './controlRequest.ts'
 import { taskOf, ticketText } from './handle.ts'
-import { httpStatusOf } from '../layer/ownRequests.ts'
+import type { Task } from './task.ts'
 
 /** A connected client of either SDK. */
 export interface TaskClient {
@@ -21,19 +21,19 @@ export interface TaskRequestOptions {
 }
 
 export interface WatchOptions extends TaskRequestOptions {
-  /** Hears each change of the status, and of what the server says about it. */
+  /** Called with each change of the status or the status message. */
   onStatus?: (task: Pick<Task, 'taskId' | 'status' | 'statusMessage'>) => void
 }
 
-/** How a task is now, with what it asks, and with its result or error once it has one. */
+/** The task as it is now, with what it asks, and with its result or error once it has one. */
 export async function getTask(client: TaskClient, taskId: string, options: TaskRequestOptions = {}): Promise<Task> {
-  const { task } = await send(client, ERRANDS.get, { taskId }, options)
+  const { task } = await send(client, CONTROL_METHODS.get, { taskId }, options)
   return task as Task
 }
 
 /**
- * Answers what a task asks, by the keys of its questions; not all of them need be answered at once. Each answer is held
- * against its question before anything is sent.
+ * Answers what a task asks, by the keys of its questions; not all of them need be answered at once. Each answer is
+ * checked against its question before anything is sent.
  */
 export async function answerTask(
   client: TaskClient,
@@ -41,28 +41,28 @@ export async function answerTask(
   answers: Readonly<Record<string, Given>>,
   options: TaskRequestOptions = {},
 ): Promise<void> {
-  const inputResponses = matched(await getTask(client, taskId, options), answers)
-  await send(client, ERRANDS.answer, { taskId, inputResponses }, options)
+  const inputResponses = responsesFor(await getTask(client, taskId, options), answers)
+  await send(client, CONTROL_METHODS.answer, { taskId, inputResponses }, options)
 }
 
 /** Asks the server to cancel a task, which it may do at once, later or not at all. */
 export async function cancelTask(client: TaskClient, taskId: string, options: TaskRequestOptions = {}): Promise<void> {
-  await send(client, ERRANDS.cancel, { taskId }, options)
+  await send(client, CONTROL_METHODS.cancel, { taskId }, options)
 }
 
 /**
  * Follows a task to its end and gives the result that its call would have got; fails with the error that it would have
- * got. What it asks goes to the answerers of the layer. Giving up through the signal does not cancel it.
+ * got. What it asks goes to the answerers of the layer. Aborting the signal does not cancel the task.
  */
 export async function watchTask(client: TaskClient, taskId: string, options: WatchOptions = {}): Promise<Json> {
   const { signal, onStatus } = options
   const requestState = ticketText({ taskId, isWatch: true })
   const params = { name: 'task', arguments: {}, requestState }
-  const onprogress = onStatus && ((progress: unknown) => tell(progress, onStatus))
+  const onprogress = onStatus && ((progress: unknown) => reportStatus(progress, onStatus))
   return send(client, 'tools/call', params, { ...(signal && { signal }), ...(onprogress && { onprogress }) })
 }
 
-function tell(progress: unknown, onStatus: NonNullable<WatchOptions['onStatus']>): void {
+function reportStatus(progress: unknown, onStatus: NonNullable<WatchOptions['onStatus']>): void {
   const task = taskOf(progress)
   if (task !== undefined) onStatus(task)
 }
@@ -78,21 +78,22 @@ async function send(client: TaskClient, method: string, params: Json, options: o
   }
 }
 
-/** A schema for the clients of both versions. What came was read by the layer. */
+/** A schema for the clients of both SDK versions that accepts anything: the layer has read the answer. */
 const ANY_RESULT = {
   safeParse: (data: unknown) => ({ success: true, data }),
   '~standard': { version: 1, vendor: 'pannier', validate: (value: unknown) => ({ value }) },
 }
 
-function matched(task: Task, answers: Readonly<Record<string, Given>>): Json {
+function responsesFor(task: Task, answers: Readonly<Record<string, Given>>): Json {
   const { status, inputRequests } = task
   if (status === 'input_required' && inputRequests === undefined) {
-    const sentence = 'This server asks on the stream of whoever waits for the result; follow the task with watchTask.'
+    const sentence =
+      'This server asks on the stream of the client that waits for the result; follow the task with watchTask.'
     throw new ClientError('TASK_UNANSWERABLE', sentence)
   }
   const asked = inputRequests ?? {}
-  const strange = Object.keys(answers).filter((key) => !Object.hasOwn(asked, key))
-  if (strange.length > 0) throw unasked(strange, Object.keys(asked))
+  const notAsked = Object.keys(answers).filter((key) => !Object.hasOwn(asked, key))
+  if (notAsked.length > 0) throw unasked(notAsked, Object.keys(asked))
   return Object.fromEntries(
     Object.entries(asked).flatMap(([key, request]) => {
       const given = answers[key]
@@ -101,12 +102,12 @@ function matched(task: Task, answers: Readonly<Record<string, Given>>): Json {
   )
 }
 
-function unasked(strange: readonly string[], asked: readonly string[]): ClientError {
+function unasked(keys: readonly string[], asked: readonly string[]): ClientError {
   const asks = asked.length === 0 ? 'it asks nothing now' : `it asks ${quotedKeys(asked)}`
-  return new ClientError('QUESTION_UNANSWERED', `The task does not ask ${quotedKeys(strange)}; ${asks}.`)
+  return new ClientError('QUESTION_UNANSWERED', `The task does not ask ${quotedKeys(keys)}; ${asks}.`)
 }
 
-/** No server knows what is asked of the layer. */
+/** Whether a control request reached the server, which does not know it: the layer is missing then. */
 function isUnknownMethod(error: unknown): boolean {
   if (!isObject(error) || clientCode(error) !== undefined) return false
   return error['code'] === CODES.METHOD_NOT_FOUND || httpStatusOf(error) === 404

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pauseBeforeLook, pauseBeforeTry } from './schedule.ts'
+import { pauseBeforePoll, pauseBeforeRetry } from './schedule.ts'
 
 const task = (pollIntervalMs?: number) =>
   ({ taskId: 't', status: 'working', ttlMs: null, ...(pollIntervalMs !== undefined && { pollIntervalMs }) }) as const
@@ -10,21 +10,21 @@ test.each([
   [1, 100],
   [1e15, 3_600_000],
 ])('a server that wishes %i ms is looked at after %i', (wished, pause) => {
-  expect(pauseBeforeLook(task(wished), 0, false)).toBe(pause)
-  expect(pauseBeforeLook(task(wished), 100, false)).toBe(pause)
+  expect(pauseBeforePoll(task(wished), 0, false)).toBe(pause)
+  expect(pauseBeforePoll(task(wished), 100, false)).toBe(pause)
 })
 
 test.each([undefined, 0])('a server that wishes %s is looked at more and more seldom', (wished) => {
-  const pauses = [0, 1, 2, 5, 10, 1000].map((looks) => pauseBeforeLook(task(wished), looks, false))
+  const pauses = [0, 1, 2, 5, 10, 1000].map((looks) => pauseBeforePoll(task(wished), looks, false))
   expect(pauses).toEqual(pauses.toSorted((a, b) => a - b))
   expect([pauses[0], pauses.at(-1)]).toEqual([250, 5_000])
 })
 
 test('where changes are told, looking is seldom, and never more often than wished', () => {
-  expect(pauseBeforeLook(task(200), 0, true)).toBe(15_000)
-  expect(pauseBeforeLook(task(60_000), 0, true)).toBe(60_000)
+  expect(pauseBeforePoll(task(200), 0, true)).toBe(15_000)
+  expect(pauseBeforePoll(task(60_000), 0, true)).toBe(60_000)
 })
 
 test('what fails is tried again after growing pauses', () => {
-  expect([1, 2, 3, 20].map(pauseBeforeTry)).toEqual([250, 500, 1_000, 10_000])
+  expect([1, 2, 3, 20].map(pauseBeforeRetry)).toEqual([250, 500, 1_000, 10_000])
 })

@@ -1,41 +1,40 @@
-/** When to look at a task again. Decides, and does nothing. */
+/** When a task is polled, when a failed request is tried again, and when the waiting ends. Decides, and does nothing. */
+import { backoffMs } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import type { Task } from './task.ts'
 
-/** A server that wants to be asked more often is asked so often. */
-const SHORTEST_MS = 100
-const LONGEST_MS = 3_600_000
-/** Where the server says nothing, or nothing sensible: more and more seldom. */
-const FIRST_MS = 250
-const SELDOM_MS = 5_000
-/** Where changes are told, looking is only for the one that was not. */
-const TOLD_MS = 15_000
+/** The bounds for the interval that a server wishes. */
+const MIN_POLL_MS = 100
+const MAX_POLL_MS = 3_600_000
+/** Where a server wishes none, the pauses grow. */
+const GROWING_POLL = { firstMs: 250, maxMs: 5_000, factor: 1.5 }
+/** With a subscription, polling only finds changes whose notification was lost. */
+const SUBSCRIBED_POLL_MS = 15_000
 
-/** The pause before the next look, after `looks` looks. */
-export function pauseBeforeLook({ pollIntervalMs }: Task, looks: number, isTold: boolean): number {
+/** The pause before the next poll, after `polls` polls. */
+export function pauseBeforePoll({ pollIntervalMs }: Task, polls: number, isSubscribed: boolean): number {
   const wished = pollIntervalMs
-    ? Math.min(Math.max(pollIntervalMs, SHORTEST_MS), LONGEST_MS)
-    : Math.min(FIRST_MS * 1.5 ** Math.min(looks, 20), SELDOM_MS)
-  return isTold ? Math.max(wished, TOLD_MS) : wished
+    ? Math.min(Math.max(pollIntervalMs, MIN_POLL_MS), MAX_POLL_MS)
+    : backoffMs(polls + 1, GROWING_POLL)
+  return isSubscribed ? Math.max(wished, SUBSCRIBED_POLL_MS) : wished
 }
 
-/** The pause before the `n`th try in a row of what failed. */
-export function pauseBeforeTry(n: number): number {
-  return Math.min(FIRST_MS * 2 ** (n - 1), 10_000)
+/** The pause before retry number `attempt` of a request that failed. */
+export function pauseBeforeRetry(attempt: number): number {
+  return backoffMs(attempt, { firstMs: 250, maxMs: 10_000 })
 }
 
-/** How often in a row a look may fail. With the pauses that is about half a minute. */
+/** How often a request is tried before it counts as failed. With the pauses that takes about half a minute. */
 export const MAX_TRIES = 8
 
-/** A server that shows answered questions for longer than this, in more looks than this, does not take answers. */
-export const DEAF_MS = 60_000
-export const DEAF_LOOKS = 5
+/** A server that still shows answered questions after this time and after this many polls does not take answers. */
+export const STALE_MS = 60_000
+export const STALE_POLLS = 5
 
-/** How long one task may take: its own time, which the server says, and the patience of whoever follows it. */
-
-export class TaskTime {
+/** How long one task may take: its time to live, which the server sets, and the patience of its caller. */
+export class TaskDeadline {
   readonly #patienceMs: number
-  /** By this side's clock, from where the task was first seen: the server's clock may say anything. */
+  /** By the local clock, from where the task was first seen: the server's clock may be wrong. */
   readonly #beganAt = performance.now()
 
   constructor(patienceMs: number) {
@@ -43,15 +42,15 @@ export class TaskTime {
   }
 
   leftMs(task: Task): number {
-    return Math.min(this.#ownLeftMs(task), this.#patienceMs - this.#ageMs)
+    return Math.min(this.#ttlLeftMs(task), this.#patienceMs - this.#ageMs)
   }
 
   /** Whether the server may have removed the task. */
   isExpired(task: Task): boolean {
-    return this.#ownLeftMs(task) <= 0
+    return this.#ttlLeftMs(task) <= 0
   }
 
-  /** Why it is not followed any further. */
+  /** The error where the task is not followed any longer. */
   overdue(task: Task): ClientError {
     if (this.isExpired(task)) {
       return new ClientError('TASK_EXPIRED', `The task did not end in its time (${seconds(task.ttlMs ?? 0)}).`)
@@ -64,7 +63,7 @@ export class TaskTime {
     return performance.now() - this.#beganAt
   }
 
-  #ownLeftMs({ ttlMs }: Task): number {
+  #ttlLeftMs({ ttlMs }: Task): number {
     return (ttlMs ?? Number.POSITIVE_INFINITY) - this.#ageMs
   }
 }

@@ -1,68 +1,71 @@
-/** What the beginning of a connection tells about tasks: which dialect, and whether calls may ask for one. */
+/** What a client knows of its server's tasks: the dialect, and in a session which tools run as tasks. */
 import { isObject, type Json, type RequestId, ROUNDS_CAPABILITY, TASKS_EXTENSION } from '../../protocol/index.ts'
 import { paramsOf, type WireResponse, type WireRequest } from '../layer/message.ts'
 import type { OwnRequests, SenderProfile } from '../layer/ownRequests.ts'
 
-export class TaskPeer {
+/** What the beginning of a connection tells: which dialect the server speaks, and whether calls may ask for tasks. */
+export class TaskServer {
   #greeting: RequestId | undefined
-  #client: unknown
-  /** Whether a server behind `modern()` speaks the newer dialect, although its client sees a session. */
+  #clientCapabilities: unknown
+  /** Whether a server behind `modern()` speaks the dialect of 2026-07-28, although its client sees a session. */
   hasExtension = false
-  /** Whether calls of tools may ask to become tasks, in a session. */
+  /** Whether `tools/call` may ask for a task, in a session. */
   takesTasks = false
-  /** Whether both sides know questions as results. */
+  /** Whether both sides declared `dev.pannier/rounds`: questions are then results. */
   hasRounds = false
 
-  /** A request that begins a session. */
-  greet(message: WireRequest): void {
+  /** Takes note of the request that begins the connection. */
+  clientGreets(message: WireRequest): void {
     this.#greeting = message.id
-    this.#client = paramsOf(message)['capabilities']
+    this.#clientCapabilities = paramsOf(message)['capabilities']
   }
 
-  /** Whether the message is its answer. */
-  hear({ id, result }: WireResponse): boolean {
+  /** Takes note of the answer to that request. Whether the message is that answer. */
+  serverAnswers({ id, result }: WireResponse): boolean {
     if (id !== this.#greeting || !isObject(result)) return false
     const { capabilities } = result
-    this.hasExtension = at(capabilities, 'extensions', TASKS_EXTENSION) && !at(capabilities, 'tasks')
-    this.takesTasks = !this.hasExtension && at(capabilities, 'tasks', 'requests', 'tools', 'call')
-    this.hasRounds = [this.#client, capabilities].every((side) => at(side, 'experimental', ROUNDS_CAPABILITY))
+    this.hasExtension =
+      hasCapability(capabilities, 'extensions', TASKS_EXTENSION) && !hasCapability(capabilities, 'tasks')
+    this.takesTasks = !this.hasExtension && hasCapability(capabilities, 'tasks', 'requests', 'tools', 'call')
+    this.hasRounds = [this.#clientCapabilities, capabilities].every((side) =>
+      hasCapability(side, 'experimental', ROUNDS_CAPABILITY),
+    )
     return true
   }
 }
 
-function at(capabilities: unknown, ...path: readonly string[]): boolean {
+function hasCapability(capabilities: unknown, ...path: readonly string[]): boolean {
   const found = path.reduce((value: unknown, key) => (isObject(value) ? (value as Json)[key] : undefined), capabilities)
   return isObject(found)
 }
 
-/** Which tools of a session-era server run as tasks. Its lists say so; where none came by, one is asked for. */
-
 type TaskSupport = 'required' | 'optional' | 'forbidden'
 
-/** A list with more pages than this is no list. */
+/** How many pages of a list are read. */
 const MAX_PAGES = 100
 
+/** Which tools of a session-era server run as tasks, from the lists that pass by. Where none has, one is requested. */
 export class TaskTools {
-  readonly #wire: OwnRequests
+  readonly #requests: OwnRequests
   #known = new Map<string, TaskSupport>()
   #isComplete = false
-  #asking: Promise<void> | undefined
+  #reading: Promise<void> | undefined
 
-  constructor(wire: OwnRequests) {
-    this.#wire = wire
+  constructor(requests: OwnRequests) {
+    this.#requests = requests
   }
 
   async support(name: string, sending: SenderProfile): Promise<TaskSupport> {
     if (!this.#known.has(name) && !this.#isComplete) {
-      this.#asking ??= this.#ask(sending).finally(() => (this.#asking = undefined))
-      await this.#asking
+      this.#reading ??= this.#readList(sending).finally(() => (this.#reading = undefined))
+      await this.#reading
     }
     return this.#known.get(name) ?? 'forbidden'
   }
 
   /**
-   * One page of a list, on its way to the client. With this layer a tool that runs only as a task can be called like
-   * any other; a client that reads otherwise would refuse to.
+   * Reads one page of a list on its way to the client. The SDK's client refuses to call a tool that requires a task. With
+   * this layer such a tool can be called like any other, so the client is told that the task is optional.
    */
   learn(result: Json): Json {
     if (!Array.isArray(result['tools'])) return result
@@ -82,19 +85,19 @@ export class TaskTools {
     this.#isComplete = false
   }
 
-  async #ask(sending: SenderProfile): Promise<void> {
+  async #readList(sending: SenderProfile): Promise<void> {
     let cursor: unknown
     try {
       for (let page = 0; page < MAX_PAGES; page++) {
         const params = cursor === undefined ? {} : { cursor }
-        const result = await this.#wire.request('tools/list', params, sending, new AbortController().signal)
+        const result = await this.#requests.request('tools/list', params, sending, new AbortController().signal)
         this.learn(result)
         cursor = result['nextCursor']
         if (typeof cursor !== 'string') break
       }
       this.#isComplete = true
     } catch {
-      // The call says what is wrong.
+      // The call itself then fails with the reason.
     }
   }
 }

@@ -1,20 +1,20 @@
 /**
- * Hearing of tasks as they change, in the revision 2026-07-28: one `subscriptions/listen` for all that are followed.
- * When there are more of them, a new stream is opened, and the old one closed once the new one is there. A server that
- * has no such thing is asked for it once; then its tasks are looked at.
+ * Notifications of tasks, in the revision 2026-07-28: one `subscriptions/listen` for all tasks that are followed. When
+ * tasks are added, a new stream is opened, and the old one is closed once the new one is acknowledged. A server without
+ * subscriptions to tasks is asked once; from then on its tasks are polled.
  */
-import { CODES, isObject, type Json, META } from '../../protocol/index.ts'
+import { backoffMs, CODES, isObject, type Json, META } from '../../protocol/index.ts'
 import type { LayerContext } from '../layer/layer.ts'
-import { readWholeTask, type Task } from './task.ts'
+import { metaIn, paramsOf } from '../layer/message.ts'
 import { httpStatusOf, isOwnId, optionsFor, ownId, type SenderProfile, withEnvelope } from '../layer/ownRequests.ts'
 import type { WireMessage } from '../layer/transport.ts'
-import { metaIn, paramsOf } from '../layer/message.ts'
+import { readWholeTask, type Task } from './task.ts'
 
-export interface Listener {
-  /** The task as it is now. */
-  hear(task: Task): void
-  /** Changes are told from now on, or not any more. */
-  nudge(): void
+export interface TaskListener {
+  /** The task as a notification has it. */
+  pushed(task: Task): void
+  /** The subscription began or ended, or a notification was unreadable: the listener should poll the task. */
+  pollNow(): void
 }
 
 interface Stream {
@@ -23,61 +23,62 @@ interface Stream {
   readonly abort: AbortController
 }
 
-/** Tasks that begin together are listened to together. */
+/** Tasks that begin within this time share one request. */
 const GATHER_MS = 20
-const FIRST_PAUSE_MS = 1_000
-const MAX_PAUSE_MS = 30_000
-/** Of more tasks at once, the rest are looked at. */
+/** The pauses before a stream that ended is opened again. */
+const RENEWAL = { firstMs: 1_000, maxMs: 30_000 }
+/** How many tasks one request subscribes to. Further tasks are polled. */
 const MAX_TASKS = 500
 
-export class TaskNews {
-  readonly #ends: LayerContext
-  readonly #listeners = new Map<string, Set<Listener>>()
+export class TaskSubscription {
+  readonly #context: LayerContext
+  readonly #listeners = new Map<string, Set<TaskListener>>()
   #streams: Stream[] = []
-  /** Which of the tasks the server agreed to tell of. */
-  #told: ReadonlySet<unknown> = new Set()
+  /** The tasks that the server agreed to notify of. */
+  #agreed: ReadonlySet<unknown> = new Set()
   #sending: SenderProfile | undefined
   #isRefused = false
   #timer: NodeJS.Timeout | undefined
-  #pauseMs = FIRST_PAUSE_MS
+  /** How often in a row the last stream ended without having been acknowledged. */
+  #failures = 0
 
-  constructor(ends: LayerContext) {
-    this.#ends = ends
+  constructor(context: LayerContext) {
+    this.#context = context
   }
 
-  listen(taskId: string, listener: Listener, sending: SenderProfile): void {
+  listen(taskId: string, listener: TaskListener, sending: SenderProfile): void {
     const others = this.#listeners.get(taskId)
     this.#listeners.set(taskId, (others ?? new Set()).add(listener))
     this.#sending = sending
     if (!this.#isRefused && others === undefined) this.#renewIn(GATHER_MS)
   }
 
-  leave(taskId: string, listener: Listener): void {
+  leave(taskId: string, listener: TaskListener): void {
     const listeners = this.#listeners.get(taskId)
     listeners?.delete(listener)
     if (listeners?.size === 0) this.#listeners.delete(taskId)
     if (this.#listeners.size === 0) this.stop()
   }
 
-  isTold(taskId: string): boolean {
-    return this.#told.has(taskId)
+  isSubscribed(taskId: string): boolean {
+    return this.#agreed.has(taskId)
   }
 
-  /** Whether a message is about one of these streams, and not for the client. */
+  /** Whether a message belongs to one of these streams, and not to the client. */
   takes(message: WireMessage): boolean {
     if (message.method === undefined) return this.#answered(message)
     const subscription = metaIn(paramsOf(message))[META.subscription]
     const stream = this.#streams.find(({ id }) => id === subscription)
     if (stream === undefined) return isOwnId(subscription)
-    if (message.method === 'notifications/subscriptions/acknowledged') this.#opened(stream, paramsOf(message))
-    else if (message.method === 'notifications/tasks') this.#heard(paramsOf(message))
+    if (message.method === 'notifications/subscriptions/acknowledged') this.#acknowledged(stream, paramsOf(message))
+    else if (message.method === 'notifications/tasks') this.#changed(paramsOf(message))
     return true
   }
 
   stop(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#told = new Set()
+    this.#agreed = new Set()
     this.#closeBefore(this.#streams.length)
   }
 
@@ -97,34 +98,34 @@ export class TaskNews {
     const params = { notifications: { taskIds } }
     const request = withEnvelope({ jsonrpc: '2.0', id: stream.id, method: 'subscriptions/listen', params }, sending)
     const ended = (): void => this.#ended(stream, undefined)
-    this.#ends
+    this.#context
       .send(request, { ...optionsFor(sending, stream.abort), onRequestStreamEnd: ended })
       .catch((error: unknown) => this.#ended(stream, httpStatusOf(error)))
   }
 
-  #opened(stream: Stream, { notifications }: Json): void {
+  #acknowledged(stream: Stream, { notifications }: Json): void {
     const taskIds = isObject(notifications) ? notifications['taskIds'] : undefined
     const agreed = new Set<unknown>(Array.isArray(taskIds) ? taskIds : [])
-    // It tells of other things, and has never heard of tasks.
+    // The server has subscriptions, but none to tasks.
     if (!Array.isArray(taskIds)) this.#isRefused = true
-    const before = this.#told
-    this.#told = agreed
-    this.#pauseMs = FIRST_PAUSE_MS
+    const before = this.#agreed
+    this.#agreed = agreed
+    this.#failures = 0
     this.#closeBefore(this.#isRefused ? this.#streams.length : this.#streams.indexOf(stream))
-    // What happened before it listened was told to nobody.
-    this.#nudge((taskId) => agreed.has(taskId) && !before.has(taskId))
+    // Changes before the acknowledgement were notified to nobody.
+    this.#pollNow((taskId) => agreed.has(taskId) && !before.has(taskId))
   }
 
-  #heard(params: Json): void {
+  #changed(params: Json): void {
     const { taskId } = params
     const listeners = typeof taskId === 'string' ? this.#listeners.get(taskId) : undefined
     if (listeners === undefined) return
     try {
       const task = readWholeTask(params)
-      for (const listener of listeners) listener.hear(task)
+      for (const listener of listeners) listener.pushed(task)
     } catch {
-      // Whoever follows it looks for themselves, and finds out what is wrong.
-      this.#nudge((id) => id === taskId)
+      // Polling finds out what is wrong, and fails with the reason.
+      this.#pollNow((id) => id === taskId)
     }
   }
 
@@ -140,31 +141,31 @@ export class TaskNews {
     if (index < 0) return
     this.#streams.splice(index, 1)
     if (this.#streams.length > 0) return
-    this.#told = new Set()
+    this.#agreed = new Set()
+    this.#failures++
     if (REFUSALS.has(code)) this.#isRefused = true
-    else this.#renewIn(this.#pauseMs)
-    this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_PAUSE_MS)
-    this.#nudge(() => true)
+    else this.#renewIn(backoffMs(this.#failures, RENEWAL))
+    this.#pollNow(() => true)
   }
 
-  #nudge(whom: (taskId: string) => boolean): void {
+  #pollNow(which: (taskId: string) => boolean): void {
     for (const [taskId, listeners] of this.#listeners) {
-      if (whom(taskId)) for (const listener of listeners) listener.nudge()
+      if (which(taskId)) for (const listener of listeners) listener.pollNow()
     }
   }
 
-  /** Where each request has a stream, its end is the sign; elsewhere it takes a word. */
+  /** Where each request has a stream, aborting it is enough; elsewhere the server gets a notification. */
   #closeBefore(index: number): void {
     for (const { id, sending, abort } of this.#streams.splice(0, index)) {
       abort.abort()
       if (sending.hasStream) continue
       const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } }
-      this.#ends.send(withEnvelope(cancelled, sending)).catch(() => undefined)
+      this.#context.send(withEnvelope(cancelled, sending)).catch(() => undefined)
     }
   }
 }
 
-/** The server has no such method, or none for tasks. */
+/** The codes and HTTP statuses of a server that does not have the method, or not for tasks. */
 const REFUSALS: ReadonlySet<unknown> = new Set([
   CODES.METHOD_NOT_FOUND,
   CODES.INVALID_PARAMS,

@@ -1,4 +1,4 @@
-/** A task as its client sees it, whichever dialect its server speaks: read from the wire here, sound from here on. */
+/** A task as its client sees it, whichever dialect its server speaks. It is checked here, where it is read from the wire. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { hasEnded, isObject, isTaskStatus, type Json, type TaskStatus } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
@@ -7,15 +7,15 @@ import { readInputRequired } from '../questions/inputRequests.ts'
 export interface Task {
   readonly taskId: string
   readonly status: TaskStatus
-  /** What the server says about it; not safe for a terminal. */
+  /** The server's words; not safe for a terminal. */
   readonly statusMessage?: string
   readonly createdAt?: string
   readonly lastUpdatedAt?: string
-  /** How long it lives from its creation, in milliseconds; null where that has no end. */
+  /** The time to live from the creation, in milliseconds; null where there is no end. */
   readonly ttlMs: number | null
-  /** How often to look, as the server wishes. */
+  /** How often the server wishes to be polled. */
   readonly pollIntervalMs?: number
-  /** What waits for an answer, by key. Session-era servers that push their questions do not tell. */
+  /** The open questions, by key. Absent with session-era servers that push their questions. */
   readonly inputRequests?: Readonly<Record<string, InputRequest>>
   /** Of a completed task. */
   readonly result?: Json
@@ -32,13 +32,13 @@ export interface TaskError {
 
 const MAX_ID_CHARS = 4096
 
-/** What both dialects say of a task; throws, naming the part that is wrong and no value. */
+/** Reads what all dialects say of a task; throws, naming the part that is wrong and no value. */
 export function readTask(value: unknown, expectedId?: string): Task {
-  if (!isObject(value)) throw invalid('it is no object')
+  if (!isObject(value)) throw invalidTask('it is not an object')
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = value
-  if (typeof taskId !== 'string' || taskId === '' || taskId.length > MAX_ID_CHARS) throw invalid('it has no id')
-  if (expectedId !== undefined && taskId !== expectedId) throw invalid('it is another one than was asked for')
-  if (!isTaskStatus(status)) throw invalid('its status is none that there is')
+  if (typeof taskId !== 'string' || taskId === '' || taskId.length > MAX_ID_CHARS) throw invalidTask('it has no id')
+  if (expectedId !== undefined && taskId !== expectedId) throw invalidTask('its id is not the one that was asked for')
+  if (!isTaskStatus(status)) throw invalidTask('its status does not exist')
   const pollIntervalMs = value['pollIntervalMs'] ?? value['pollInterval']
   return {
     taskId,
@@ -51,7 +51,7 @@ export function readTask(value: unknown, expectedId?: string): Task {
   }
 }
 
-/** A task of the revision 2026-07-28 with everything in it, as `tasks/get` and `notifications/tasks` tell it. */
+/** Reads a whole task of the revision 2026-07-28, from `tasks/get` or `notifications/tasks`. */
 export function readWholeTask(value: unknown, expectedId?: string): Task {
   const task = readTask(value, expectedId)
   const { inputRequests, result, error } = value as Json
@@ -59,7 +59,7 @@ export function readWholeTask(value: unknown, expectedId?: string): Task {
     case 'input_required':
       return { ...task, inputRequests: Object.fromEntries(readInputRequired({ inputRequests }).questions) }
     case 'completed':
-      if (!isObject(result)) throw invalid('it is completed and has no result')
+      if (!isObject(result)) throw invalidTask('it is completed and has no result')
       return { ...task, result }
     case 'failed':
       return { ...task, error: readTaskError(error) }
@@ -72,27 +72,27 @@ export function readWholeTask(value: unknown, expectedId?: string): Task {
 }
 
 function readTaskError(error: unknown): TaskError {
-  if (!isObject(error)) throw invalid('it has failed and has no error')
+  if (!isObject(error)) throw invalidTask('it has failed and has no error')
   const { code, message, data } = error
   if (typeof code !== 'number' || !Number.isInteger(code) || typeof message !== 'string') {
-    throw invalid('it has failed, and its error is none')
+    throw invalidTask('it has failed, and its error is not a JSON-RPC error')
   }
   return { code, message, ...(data !== undefined && { data }) }
 }
 
-/** A result of a task, for whoever made the call. It has to be one: a task that gives a task never ends. */
+/** The result of a task, for the caller. It must be complete: a task whose result is a task would never end. */
 export function finalResult(result: Json): Json {
   const { resultType } = result
   if (resultType === undefined || resultType === 'complete') return { ...result, resultType: 'complete' }
-  throw invalid('its result is none, but asks or goes on')
+  throw invalidTask('its result asks for input or is another task')
 }
 
 export function isOver({ status }: Task): boolean {
   return hasEnded(status)
 }
 
-export function invalid(what: string): ClientError {
-  return new ClientError('TASK_INVALID', `The server says something of a task that cannot be: ${what}.`)
+export function invalidTask(what: string): ClientError {
+  return new ClientError('TASK_INVALID', `The server sent an invalid task: ${what}.`)
 }
 
 function readTtl(value: unknown): number | null {
