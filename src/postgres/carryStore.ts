@@ -1,33 +1,23 @@
 import { StateError } from '../state/internal.ts'
-import { assertId, type CarryStore, makeSweeper } from '../state/stores/index.ts'
+import { assertId, type CarryStore } from '../state/stores/index.ts'
 import { databaseOf, type PostgresConnection } from './database.ts'
 import { digest } from './digest.ts'
+import { MAX_LIFE_MS, tableSweeper } from './expiry.ts'
 
-// PostgreSQL's calendar ends; a token that is kept longer than a century is kept for one.
-const CENTURY_MS = 3_155_760_000_000
-const SWEEP_AT_ONCE = 1000
-
-/** A store for all machines that use this database. It knows ids by their digests only. */
+/** A carry store for all machines that use this database. It stores digests instead of ids. */
 export function postgresCarryStore(connection: PostgresConnection): CarryStore {
   const database = databaseOf(connection)
   const carried = `${database.names.tables}.carried`
 
   const run = async <Row>(text: string, values: unknown[]) => (await database.statements()).rows<Row>(text, values)
-  const sweep = makeSweeper(performance.now.bind(performance), () => {
-    // Whoever puts learns of a database that is away.
-    run(
-      `WITH expired AS (SELECT id FROM ${carried} WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)
-       DELETE FROM ${carried} AS t USING expired WHERE t.id = expired.id`,
-      [SWEEP_AT_ONCE],
-    ).catch(() => {})
-  })
+  const sweep = tableSweeper(database, carried)
 
   return {
     async put(id, token, expiresAt) {
       assertId(id)
       sweep()
-      // How long is left, not until when: the clocks of two machines need not agree.
-      const leftMs = Math.min(expiresAt * 1000 - Date.now(), CENTURY_MS)
+      // The remaining time instead of a date: the clocks of two machines may differ.
+      const leftMs = Math.min(expiresAt * 1000 - Date.now(), MAX_LIFE_MS)
       await run(
         `INSERT INTO ${carried} (id, token, expires_at) VALUES ($1, $2, now() + $3::float8 * interval '1 millisecond')
          ON CONFLICT (id) DO UPDATE SET token = excluded.token, expires_at = excluded.expires_at`,
@@ -39,7 +29,7 @@ export function postgresCarryStore(connection: PostgresConnection): CarryStore {
       const [row] = await run<{ token: string }>(`SELECT token FROM ${carried} WHERE id = $1 AND expires_at > now()`, [
         digest(id),
       ])
-      return row && readToken(row.token)
+      return row && parseToken(row.token)
     },
 
     async delete(id) {
@@ -48,7 +38,7 @@ export function postgresCarryStore(connection: PostgresConnection): CarryStore {
   }
 }
 
-function readToken(text: string): string {
+function parseToken(text: string): string {
   try {
     return String(JSON.parse(text))
   } catch {

@@ -1,9 +1,9 @@
 /**
- * A database that engines, ledgers and stores of one process share.
+ * The connection to PostgreSQL that engines, ledgers and stores of one process share.
  *
- * - Nothing is loaded, connected or created before it is needed; what failed then is tried again the next time.
- * - There are never more than `maxConnections` connections. While an engine is open, one of them listens.
- * - A pool that was given stays its giver's: it is used, and never ended.
+ * - It loads `pg`, connects and migrates the schema at the first use. After a failure the next use tries again.
+ * - There are at most `maxConnections` connections. While a task engine is open, the notifier uses one of them.
+ * - A pool that the application passed in is never ended here.
  */
 import type * as Pg from 'pg'
 import type * as Boss from 'pg-boss'
@@ -13,9 +13,38 @@ import { Notifier } from './notifier.ts'
 import { migrate, type SchemaNames, schemaNames } from './schema.ts'
 import { autocommit, runTransaction, type PostgresClient, type PostgresPool, type Sql } from './sql.ts'
 
+export interface PostgresOptions {
+  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Give this or `pool`. */
+  url?: string
+  /** A `pg.Pool` of at least two connections. */
+  pool?: PostgresPool
+  /** The name of our schema; pg-boss uses a second one with the suffix `_jobs`. @default 'pannier' */
+  schema?: string
+  /** The largest number of connections, if `url` is given. @default 10 */
+  maxConnections?: number
+}
+
+/** What engines, ledgers and stores of one process share: the pool and a migrated schema. */
+export interface PostgresConnection {
+  /** Closes the connections, unless the pool was passed in. Close engines first. */
+  close(): Promise<void>
+}
+
+/** A database for engines, ledgers and stores. It connects at the first use. */
+export function postgres(options: PostgresOptions): PostgresConnection {
+  assertOptions(options)
+  return new Database(options)
+}
+
+/** The database of a connection. */
+export function databaseOf(connection: PostgresConnection): Database {
+  if (connection instanceof Database) return connection
+  throw new StateError('STATE_OPTION', 'The connection must be the return value of postgres().')
+}
+
 const CONNECT_TIMEOUT_MS = 5000
 const QUERY_TIMEOUT_MS = 30_000
-const KEEP_ALIVE_MS = 10_000
+const TCP_KEEP_ALIVE_MS = 10_000
 
 export class Database {
   readonly names: SchemaNames
@@ -31,7 +60,7 @@ export class Database {
     this.notifier = new Notifier(this.names.channel, () => this.ready())
   }
 
-  /** The pool, once the schema is up to date. */
+  /** Resolves with the pool once the schema is migrated. */
   ready(): Promise<PostgresPool> {
     if (this.#isClosed) return Promise.reject(closedError())
     this.#opening ??= this.#open().catch((error: unknown) => {
@@ -41,17 +70,17 @@ export class Database {
     return this.#opening
   }
 
-  /** Statements that are each a transaction of their own. */
+  /** Runs each statement in a transaction of its own. */
   async statements(): Promise<Sql> {
     return autocommit(await this.ready())
   }
 
-  /** All that `run` does happens, or nothing. `idleMs` is how long it may be held up between two statements. */
+  /** Runs a transaction. It is rolled back when the process pauses for `idleMs` between two statements. */
   async transaction<Result>(idleMs: number, run: (sql: Sql) => Promise<Result>): Promise<Result> {
     return runTransaction(await this.ready(), idleMs, run)
   }
 
-  /** Ends the connections that were made here. */
+  /** Closes the connections, unless the pool was passed in. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -69,6 +98,21 @@ export class Database {
   }
 }
 
+function assertOptions({ url, pool, maxConnections = 10 }: PostgresOptions): void {
+  if ((url === undefined) === (pool === undefined)) throw optionError('give either url or pool')
+  if (url !== undefined && !/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? '')) {
+    throw optionError('url is postgres://USER:PASSWORD@HOST:PORT/DATABASE')
+  }
+  if (!Number.isInteger(maxConnections) || maxConnections < 2)
+    throw optionError('maxConnections is a whole number, at least 2')
+  if ((pool?.options?.max ?? 2) < 2) throw optionError('pool must allow at least two connections')
+}
+
+/** The message never quotes the options: the address contains a password. */
+function optionError(advice: string): StateError {
+  return new StateError('STATE_OPTION', `The options of postgres() are wrong: ${advice}.`)
+}
+
 function closedError(): StateError {
   return new StateError('STORE_UNAVAILABLE', 'The connection to the database was closed by this program.')
 }
@@ -81,15 +125,15 @@ async function newPool({ url, maxConnections = 10 }: PostgresOptions): Promise<P
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
     keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    keepAliveInitialDelayMillis: TCP_KEEP_ALIVE_MS,
     allowExitOnIdle: true,
     application_name: 'pannier',
   })
 }
 
 /**
- * A connection that breaks says so by an event, and unheard that event would end the process. The pool hears those that
- * are idle, and stops when it hands one over: whoever waited for it hears it too late if it breaks at that moment.
+ * A broken connection emits 'error', and without a listener that event would end the process. The pool listens on idle
+ * clients only and stops when it hands one out, before the borrower has added its own listener; this one closes the gap.
  */
 function withErrorListeners(pool: PostgresPool): PostgresPool {
   const known = new WeakSet<PostgresClient>()
@@ -102,52 +146,7 @@ function withErrorListeners(pool: PostgresPool): PostgresPool {
   return pool
 }
 
-/** What engines, ledgers and stores of one process share: connections, and a schema that is up to date. */
-export interface PostgresConnection {
-  /** Ends the connections that were made here. Close engines first. */
-  close(): Promise<void>
-}
-
-/** A database for engines, ledgers and stores. It is connected to when it is first used. */
-export function postgres(options: PostgresOptions): PostgresConnection {
-  assertOptions(options)
-  return new Database(options)
-}
-
-/** What is behind a connection. */
-export function databaseOf(connection: PostgresConnection): Database {
-  if (connection instanceof Database) return connection
-  throw new StateError('STATE_OPTION', 'A connection to PostgreSQL is what postgres() gives.')
-}
-
-export interface PostgresOptions {
-  /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Give this or `pool`. */
-  url?: string
-  /** A pool of `pg` with room for at least two connections. */
-  pool?: PostgresPool
-  /** Ours is the schema of this name; that of pg-boss has `_jobs` after it. @default 'pannier' */
-  schema?: string
-  /** How many connections at most, where `url` is given. @default 10 */
-  maxConnections?: number
-}
-
-function assertOptions({ url, pool, maxConnections = 10 }: PostgresOptions): void {
-  if ((url === undefined) === (pool === undefined)) throw optionError('give either url or pool')
-  if (url !== undefined && !/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw optionError('url is postgres://USER:PASSWORD@HOST:PORT/DATABASE')
-  }
-  if (!Number.isInteger(maxConnections) || maxConnections < 2)
-    throw optionError('maxConnections is a whole number from 2 on')
-  if ((pool?.options?.max ?? 2) < 2) throw optionError('pool needs room for at least two connections')
-}
-
-/** Never with what was given: an address has a password in it. */
-function optionError(advice: string): StateError {
-  return new StateError('STATE_OPTION', `The options of postgres() are wrong: ${advice}.`)
-}
-
-/** `pg` and `pg-boss` are installed by those who use PostgreSQL, and loaded when it is. */
-
+/** `pg` and `pg-boss` are optional dependencies, loaded at the first use. */
 function loadPg(): Promise<typeof Pg> {
   return installed(import('pg'))
 }

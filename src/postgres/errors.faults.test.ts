@@ -60,7 +60,7 @@ test('a schema may have capitals and hyphens', async () => {
 })
 
 test('something else than a connection is refused at once', () => {
-  expect(() => postgresEngine({ close: async () => {} })).toThrow(/what postgres\(\) gives/)
+  expect(() => postgresEngine({ close: async () => {} })).toThrow(/return value of postgres\(\)/)
 })
 
 test('what is done after the connection was closed is refused', async () => {

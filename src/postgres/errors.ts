@@ -1,7 +1,7 @@
 /**
- * Says what to do when the database fails.
+ * Turns errors of PostgreSQL and of the connection to it into a StateError that says what to do.
  *
- * A server's error may quote rows in its details, so the cause keeps its code and its sentence only.
+ * The details of a PostgreSQL error may quote rows, so the cause keeps the code and the message only.
  */
 import { StateError } from '../state/internal.ts'
 import { TaskError } from '../tasks/internal.ts'
@@ -10,7 +10,7 @@ type Fault = readonly [code: 'STORE_UNAVAILABLE' | 'STORE_CORRUPT' | 'STORE_FULL
 
 const RESTORE = 'restore the schema from a backup, or give this program a schema of its own'
 
-// By SQLSTATE, the whole or its class of two characters.
+// By SQLSTATE, or by its class, the first two characters.
 const FAULTS: Readonly<Record<string, Fault>> = {
   '08': unreachable(),
   '57': unreachable(),
@@ -18,7 +18,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   '3D': ['STORE_UNAVAILABLE', 'There is no such database on the server; create it, or correct the address.'],
   '42501': [
     'STORE_UNAVAILABLE',
-    'The database user lacks a right; let it create schemas, or create them and grant it their use.',
+    'The database user lacks a right; let it create schemas, or create them and grant it access.',
   ],
   '42P07': foreignTables(),
   '42710': foreignTables(),
@@ -28,11 +28,11 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   '53100': ['STORE_FULL', 'The disk of the database is full; make room.'],
   '53300': ['STORE_UNAVAILABLE', 'The database takes no more connections; use fewer, or raise max_connections.'],
   '25006': ['STORE_UNAVAILABLE', 'The database is read-only; connect to the primary.'],
-  '25P03': ['STORE_UNAVAILABLE', 'The process was held up inside a transaction, which was undone; try again.'],
-  '40': ['STORE_UNAVAILABLE', 'The transaction met another one and was undone; try again.'],
+  '25P03': ['STORE_UNAVAILABLE', 'The process was delayed inside a transaction, which was rolled back; try again.'],
+  '40': ['STORE_UNAVAILABLE', 'The transaction conflicted with another one and was rolled back; try again.'],
   '26': [
     'STORE_UNAVAILABLE',
-    'A pooler forgets prepared statements; let it keep sessions, or set its max_prepared_statements.',
+    'A connection pooler loses prepared statements; use its session mode, or set its max_prepared_statements.',
   ],
 }
 
@@ -41,26 +41,26 @@ function foreignTables(): Fault {
 }
 
 function unreachable(): Fault {
-  return ['STORE_UNAVAILABLE', 'The database cannot be reached (any more); check its address, and that it is up.']
+  return ['STORE_UNAVAILABLE', 'The database cannot be reached; check its address, and that it is up.']
 }
 
 function statementRefused(): Fault {
-  return ['STORE_UNAVAILABLE', 'The database refuses a statement; the cause, and its log, say why.']
+  return ['STORE_UNAVAILABLE', 'The database refuses a statement; see the cause and the log of the database.']
 }
 
-// Unlike the codes of Node, such as EPIPE, it has a digit.
+// A SQLSTATE has a digit, unlike error codes of Node such as EPIPE.
 const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/
 
 /**
- * Whether our code is at fault, as JavaScript itself says it, and not the database or the way to it. Errors with a code
- * are Node's or those of `pg`, and may have an address with its password on them.
+ * Whether this is a programming error and not one of the database or the connection. Errors with a code come from Node or
+ * `pg`, and may contain the address with its password.
  */
 function isProgrammingError(error: unknown): boolean {
   const isFault = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
   return isFault && !('code' in error)
 }
 
-/** What the database or the way to it threw, as an error of ours. */
+/** An error of the database or the connection as a StateError. */
 function storeFault(error: unknown): StateError | TaskError {
   if (error instanceof StateError || error instanceof TaskError) return error
   const state = sqlState(error)
@@ -69,12 +69,12 @@ function storeFault(error: unknown): StateError | TaskError {
   return new StateError(code, sentence, { cause: withoutDetails(error, state) })
 }
 
-/** Whether the connection is sound: the database, or we ourselves, said no to a statement. */
+/** Whether the connection still works: the database answered with an error, or our own code threw one. */
 export function isServerError(error: unknown): boolean {
   return error instanceof StateError || error instanceof TaskError || SQL_STATE.test(sqlState(error))
 }
 
-/** Runs something against the database, and says what to do when that fails. What else fails is passed on as it is. */
+/** Runs a function that uses the database and converts its errors. Programming errors pass unchanged. */
 export async function withPostgresErrors<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()

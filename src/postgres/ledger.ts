@@ -1,11 +1,8 @@
 import { jsonText, StateError } from '../state/internal.ts'
-import { assertClaim, type Claim, claimMissing, type Ledger, makeSweeper } from '../state/stores/index.ts'
+import { assertClaim, type Claim, claimMissing, type Ledger } from '../state/stores/index.ts'
 import { databaseOf, type PostgresConnection } from './database.ts'
 import { digest } from './digest.ts'
-
-// PostgreSQL's calendar ends; a claim beyond a century is one.
-const CENTURY_SECONDS = 3_155_760_000
-const SWEEP_AT_ONCE = 1000
+import { MAX_LIFE_MS, tableSweeper } from './expiry.ts'
 
 interface ClaimRow {
   readonly is_fresh: boolean
@@ -13,26 +10,19 @@ interface ClaimRow {
   readonly value: string | null
 }
 
-/** A ledger for all machines that use this database, by the database's clock. It knows ids by their digests only. */
+/** A ledger for all machines that use this database, by the database's clock. It stores digests instead of ids. */
 export function postgresLedger(connection: PostgresConnection): Ledger {
   const database = databaseOf(connection)
   const ledger = `${database.names.tables}.ledger`
 
   const run = async <Row>(text: string, values: unknown[]) => (await database.statements()).rows<Row>(text, values)
-  const sweep = makeSweeper(performance.now.bind(performance), () => {
-    // Whoever claims learns of a database that is away.
-    run(
-      `WITH expired AS (SELECT id FROM ${ledger} WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)
-       DELETE FROM ${ledger} AS t USING expired WHERE t.id = expired.id`,
-      [SWEEP_AT_ONCE],
-    ).catch(() => {})
-  })
+  const sweep = tableSweeper(database, ledger)
 
   return {
     async claim(id, ttlSeconds) {
       assertClaim(id, ttlSeconds)
       sweep()
-      // A claim whose time is over is taken over by the new one.
+      // The new claim replaces an expired one.
       const [row] = await run<ClaimRow>(
         `WITH taken AS (
            INSERT INTO ${ledger} AS l (id, expires_at) VALUES ($1, now() + $2::float8 * interval '1 second')
@@ -42,7 +32,7 @@ export function postgresLedger(connection: PostgresConnection): Ledger {
          )
          SELECT EXISTS (SELECT FROM taken) AS is_fresh, l.done, l.value
          FROM (SELECT) AS once LEFT JOIN ${ledger} AS l ON l.id = $1`,
-        [digest(id), Math.min(ttlSeconds, CENTURY_SECONDS)],
+        [digest(id), Math.min(ttlSeconds, MAX_LIFE_MS / 1000)],
       )
       return claimOf(row)
     },
@@ -66,10 +56,10 @@ export function postgresLedger(connection: PostgresConnection): Ledger {
 function claimOf(row: ClaimRow | undefined): Claim {
   if (row?.is_fresh) return { state: 'fresh' }
   if (!row?.done) return { state: 'running' }
-  return { state: 'done', value: readValue(row.value) }
+  return { state: 'done', value: parseValue(row.value) }
 }
 
-function readValue(text: string | null): unknown {
+function parseValue(text: string | null): unknown {
   if (text === null) return undefined
   try {
     return JSON.parse(text)

@@ -7,18 +7,18 @@ import { newTask } from '../../test/tasks/contract/harness.ts'
 import { databaseOf } from './database.ts'
 import type { PostgresPool } from './sql.ts'
 
-const engines = new EngineFixture()
+const fixture = new EngineFixture()
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
-const newBell = () => databaseOf(engines.connect({ url })).notifier
+const newNotifier = () => databaseOf(fixture.connect({ url })).notifier
 
 function listener() {
   return { onNotification: vi.fn<(message: string) => void>(), onGap: vi.fn<() => void>() }
 }
 
-test('what one process rings is onNotification by the others, and at home at once', async () => {
-  const [here, there] = [newBell(), newBell()]
+test('a message of one process reaches the others, and listeners of the same process at once', async () => {
+  const [here, there] = [newNotifier(), newNotifier()]
   const [own, other] = [listener(), listener()]
   await Promise.all([here.subscribe(own), there.subscribe(other)])
   for (let at = 0; at < 500; at++) here.notify(`message ${at}`)
@@ -30,8 +30,8 @@ test('what one process rings is onNotification by the others, and at home at onc
   expect(own.onNotification).toHaveBeenCalledTimes(500)
 })
 
-test('a bell whose connection is cut says that something may have been onGap, and is onNotification again', async () => {
-  const [here, there] = [newBell(), newBell()]
+test('a notifier whose connection is cut reports that messages may have been missed, and receives again', async () => {
+  const [here, there] = [newNotifier(), newNotifier()]
   const other = listener()
   await Promise.all([here.subscribe(listener()), there.subscribe(other)])
   other.onGap.mockClear()
@@ -47,11 +47,11 @@ test('a bell whose connection is cut says that something may have been onGap, an
   })
 })
 
-test('where nothing can be listened to, tasks are found and watched by looking', async () => {
-  const pool = deaf(new pg.Pool({ connectionString: url }))
-  engines.onTestEnd(() => pool.end())
-  const [{ engine }, { engine: other }] = [await engines.open({ pool }, { leaseMs: 2000 }), await engines.open({ url })]
-  const leased = new Promise<string>((resolve) => engines.work(engine, async ({ id }) => resolve(id)))
+test('where LISTEN is refused, tasks are found and watched by polling', async () => {
+  const pool = withoutListen(new pg.Pool({ connectionString: url }))
+  fixture.onTestEnd(() => pool.end())
+  const [{ engine }, { engine: other }] = [await fixture.open({ pool }, { leaseMs: 2000 }), await fixture.open({ url })]
+  const leased = new Promise<string>((resolve) => fixture.work(engine, async ({ id }) => resolve(id)))
   const { id } = await other.create(newTask())
   expect(await leased).toBe(id)
 
@@ -63,13 +63,13 @@ test('where nothing can be listened to, tasks are found and watched by looking',
   await vi.waitFor(() => expect(changed).toHaveBeenCalled(), { timeout: 5000 })
 })
 
-test('a run that is cancelled elsewhere is told by its next renewal where nothing can be onNotification', async () => {
-  const pool = deaf(new pg.Pool({ connectionString: url }))
-  engines.onTestEnd(() => pool.end())
-  const [{ engine }, { engine: other }] = [await engines.open({ pool }, { leaseMs: 2000 }), await engines.open({ url })]
+test('where LISTEN is refused, a run that is cancelled elsewhere learns of it at its next renewal', async () => {
+  const pool = withoutListen(new pg.Pool({ connectionString: url }))
+  fixture.onTestEnd(() => pool.end())
+  const [{ engine }, { engine: other }] = [await fixture.open({ pool }, { leaseMs: 2000 }), await fixture.open({ url })]
   const { id } = await other.create(newTask())
   const reason = new Promise<unknown>((resolve) => {
-    engines.work(engine, async ({ signal }) => {
+    fixture.work(engine, async ({ signal }) => {
       const aborted = once(signal, 'abort')
       await other.cancel(id, 'ann')
       await aborted
@@ -79,8 +79,8 @@ test('a run that is cancelled elsewhere is told by its next renewal where nothin
   expect(await reason).toMatchObject({ code: 'LEASE_LOST', message: expect.stringContaining('cancelled') })
 })
 
-/** A pool as behind a pooler that hands connections around: LISTEN is refused. */
-function deaf(pool: pg.Pool): PostgresPool {
+/** A pool as behind a connection pooler in transaction mode: LISTEN is refused. */
+function withoutListen(pool: pg.Pool): PostgresPool {
   return {
     query: (query) => pool.query(query),
     end: () => pool.end(),

@@ -1,24 +1,24 @@
 /**
- * Tells processes at once what they would find out by looking: PostgreSQL's LISTEN and NOTIFY, on one connection.
+ * Notifies processes of changes by PostgreSQL's LISTEN and NOTIFY, on one connection per process.
  *
- * - Nothing depends on it but speed. What is rung while the connection is broken is lost to other processes; whoever
- *   listens is told when it may have missed something, and looks by itself from time to time.
- * - It rings outside of transactions: inside, all that ring would have to commit one after the other.
- * - Whoever may connect to the database may listen, so what is rung are digests, never ids.
+ * - Notifications only save time. Those sent while the connection is broken do not reach other processes; a listener is
+ *   told when it may have missed some, and polls from time to time anyway.
+ * - They are sent outside of transactions: inside, PostgreSQL would serialize the commits of all senders.
+ * - Every user of the database can listen, so messages contain digests and never ids.
  */
 import { randomBytes } from 'node:crypto'
+import { backoffMs } from '../protocol/index.ts'
 import type { PostgresClient, PostgresPool } from './sql.ts'
 
 export interface NotificationListener {
-  /** Rung by this process or by another. */
+  /** A message from this process or another one. */
   onNotification(message: string): void
-  /** Something may have been rung and not heard. */
+  /** Messages may have been missed. */
   onGap(): void
 }
 
-const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 5000
-const PING_MS = 10_000
+const RECONNECT = { firstMs: 100, maxMs: 5000 }
+const KEEP_ALIVE_MS = 10_000
 const ANSWER_TIMEOUT_MS = 5000
 const MAX_BATCH = 200
 const MAX_PENDING = 10_000
@@ -28,15 +28,15 @@ export class Notifier {
   readonly #channel: string
   readonly #pool: () => Promise<PostgresPool>
   readonly #listeners = new Set<NotificationListener>()
-  // Tells what comes back of our own from what others rang.
+  // Identifies our own messages, which PostgreSQL sends back to us.
   readonly #sender = randomBytes(6).toString('base64url')
   readonly #pending = new Set<string>()
   #client: PostgresClient | undefined
   #connecting: Promise<void> | undefined
   #sending: Promise<void> | undefined
-  #pauseMs = FIRST_PAUSE_MS
+  #attempts = 0
   #retry: NodeJS.Timeout | undefined
-  #ping: NodeJS.Timeout | undefined
+  #keepAlive: NodeJS.Timeout | undefined
 
   constructor(channel: string, pool: () => Promise<PostgresPool>) {
     this.#channel = channel
@@ -47,7 +47,7 @@ export class Notifier {
     return this.#client !== undefined
   }
 
-  /** Resolves when the first attempt to listen is over, whatever came of it. */
+  /** Resolves when the first attempt to connect is over, whether it succeeded or not. */
   async subscribe(listener: NotificationListener): Promise<void> {
     this.#listeners.add(listener)
     this.#connect()
@@ -65,7 +65,7 @@ export class Notifier {
     this.#send()
   }
 
-  /** Lets what was rung get out, and stops listening. */
+  /** Sends what is pending and stops listening. */
   async stop(): Promise<void> {
     this.#listeners.clear()
     clearTimeout(this.#retry)
@@ -89,15 +89,15 @@ export class Notifier {
     client.on('notification', ({ payload = '' }) => this.#receive(payload))
     this.#client = client
     try {
-      // Nothing depends on what is rung, so it does not wait for the disk.
+      // Losing a message does no harm, so NOTIFY need not wait for the disk.
       const text = `LISTEN "${this.#channel}"; SET synchronous_commit = off`
       await client.query({ text, query_timeout: ANSWER_TIMEOUT_MS })
     } catch (error) {
       this.#disconnect(client)
       throw error
     }
-    this.#pauseMs = FIRST_PAUSE_MS
-    this.#ping = setInterval(() => this.#send(), PING_MS).unref()
+    this.#attempts = 0
+    this.#keepAlive = setInterval(() => this.#send(), KEEP_ALIVE_MS).unref()
     this.#eachListener((listener) => listener.onGap())
   }
 
@@ -110,14 +110,14 @@ export class Notifier {
   #disconnect(client: PostgresClient): void {
     this.#client = undefined
     this.#pending.clear()
-    clearInterval(this.#ping)
+    clearInterval(this.#keepAlive)
     client.release(true)
   }
 
   #reconnectLater(): void {
     clearTimeout(this.#retry)
-    this.#retry = setTimeout(() => this.#connect(), this.#pauseMs).unref()
-    this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS)
+    this.#attempts++
+    this.#retry = setTimeout(() => this.#connect(), backoffMs(this.#attempts, RECONNECT)).unref()
   }
 
   #send(): void {
@@ -126,14 +126,14 @@ export class Notifier {
     else if (this.#connecting === undefined) this.#sending ??= this.#sendAll(client)
   }
 
-  /** One statement at a time; what is rung meanwhile goes with the next. With nothing to say it is a sign of life. */
+  /** One statement at a time; messages that arrive meanwhile go with the next. Without messages it is a keep-alive. */
   async #sendAll(client: PostgresClient): Promise<void> {
     try {
       do {
         const messages = [...this.#pending].slice(0, MAX_BATCH)
         for (const message of messages) this.#pending.delete(message)
         const values = [this.#channel, messages.map((message) => `${this.#sender} ${message}`)]
-        await client.query({ name: 'pannier_bell', text: NOTIFY, values, query_timeout: ANSWER_TIMEOUT_MS })
+        await client.query({ name: 'pannier_notify', text: NOTIFY, values, query_timeout: ANSWER_TIMEOUT_MS })
       } while (this.#pending.size > 0 && this.#client === client)
     } catch {
       this.#onBroken(client)
@@ -147,7 +147,7 @@ export class Notifier {
     if (sender !== this.#sender) this.#eachListener((listener) => listener.onNotification(message.join(' ')))
   }
 
-  #eachListener(what: (listener: NotificationListener) => void): void {
-    for (const listener of this.#listeners) what(listener)
+  #eachListener(run: (listener: NotificationListener) => void): void {
+    for (const listener of this.#listeners) run(listener)
   }
 }

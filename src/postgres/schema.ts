@@ -1,14 +1,14 @@
 /**
- * Brings a database up to date, one process at a time.
+ * The database schema and its migrations. An advisory lock lets one process at a time migrate.
  *
- * Rights: whoever comes first creates two schemas, so the user needs CREATE on the database; or both are created before
- * and belong to the user. Once they are up to date, USAGE on both schemas, SELECT, INSERT, UPDATE and DELETE on their
- * tables, USAGE on their sequences and EXECUTE on the functions of pg-boss's schema are enough.
+ * Rights: the first process creates two schemas, so its user needs CREATE on the database, or both schemas exist and
+ * belong to that user. Once they are up to date, a user needs USAGE on both schemas, SELECT, INSERT, UPDATE and DELETE on
+ * their tables, USAGE on their sequences and EXECUTE on the functions of pg-boss's schema.
  */
 import { StateError } from '../state/internal.ts'
 import { autocommit, runTransaction, type PostgresPool, type Sql } from './sql.ts'
 
-// A migration may have to wait for another process, and to rewrite a table.
+// A migration may have to wait for another process or to rewrite a table.
 const MIGRATION_IDLE_MS = 60_000
 
 export async function migrate(pool: PostgresPool, names: SchemaNames, migrations = MIGRATIONS): Promise<void> {
@@ -24,9 +24,9 @@ export async function migrate(pool: PostgresPool, names: SchemaNames, migrations
   })
 }
 
-/** 0 where there is nothing of ours. */
+/** 0 when the schema does not exist. */
 async function versionOf(sql: Sql, { tables }: SchemaNames): Promise<number> {
-  // Not by to_regclass: while a transaction waits for the lock, that keeps believing what it saw before.
+  // Not by to_regclass: it would use a cached result from before the transaction waited for the lock.
   const found = await sql.rows(
     `SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
      WHERE n.nspname = $1 AND c.relname = 'schema_version'`,
@@ -42,10 +42,10 @@ async function createSchemas(sql: Sql, { tables, jobs }: SchemaNames): Promise<v
   if (encoding?.server_encoding !== 'UTF8') {
     throw new StateError(
       'STORE_UNAVAILABLE',
-      'The database does not hold all characters; create it with ENCODING UTF8.',
+      'The encoding of the database does not have all characters; create it with ENCODING UTF8.',
     )
   }
-  // Even where the schema is there, CREATE SCHEMA IF NOT EXISTS asks for the right to create it.
+  // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even when the schema exists.
   for (const schema of [tables, jobs]) {
     const found = await sql.rows('SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1', [unquoted(schema)])
     if (found.length === 0) await sql.script(`CREATE SCHEMA ${schema}`)
@@ -66,11 +66,9 @@ function newerSchema(found: number, known: number): StateError {
 }
 
 /**
- * The schema, and how every older one becomes it.
- *
- * A released migration never changes; a new one is added at the end. Strings that come from handlers or peers lie in the
- * tables as JSON text, because PostgreSQL's text holds neither U+0000 nor half a surrogate pair. Names that only have to
- * be found again are digests, so their length does not matter and whoever reads the database does not learn them.
+ * A released migration never changes; a new one is added at the end. Strings from handlers and peers are stored as JSON
+ * text, because PostgreSQL's text type has neither U+0000 nor lone surrogates. Names that are only looked up are stored as
+ * digests: their length does not matter, and the database does not reveal them.
  */
 type Migration = (tables: string) => string
 
@@ -151,17 +149,17 @@ const MIGRATIONS: readonly Migration[] = [
   `,
 ]
 
-/** What our things are called in a database. The names of schemas are quoted, ready to stand in a statement. */
+/** The names of our schemas, quoted for use in statements, and of the notification channel. */
 export interface SchemaNames {
   /** The schema of our tables. */
   readonly tables: string
   /** The schema of pg-boss. */
   readonly jobs: string
-  /** Where processes tell each other what has changed. Channels belong to the whole database. */
+  /** The channel of LISTEN and NOTIFY. Channel names are shared by the whole database. */
   readonly channel: string
 }
 
-// What PostgreSQL and pg-boss both take between quotes, and short enough that nothing is cut off.
+// Valid in quotes for PostgreSQL and pg-boss, and short enough that no derived name is truncated.
 const SCHEMA_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/
 
 export function schemaNames(schema: string): SchemaNames {
@@ -171,5 +169,5 @@ export function schemaNames(schema: string): SchemaNames {
       'schema is a name of at most 40 letters, digits, _ and -, and does not begin with a digit or -.',
     )
   }
-  return { tables: `"${schema}"`, jobs: `"${schema}_jobs"`, channel: `${schema}_bell` }
+  return { tables: `"${schema}"`, jobs: `"${schema}_jobs"`, channel: `${schema}_events` }
 }

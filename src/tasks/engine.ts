@@ -1,18 +1,17 @@
 /**
- * Where tasks live, and who runs them.
+ * The contract of a task engine: where tasks are stored, and which worker runs them.
  *
  * Invariants, for every engine:
- * - what a promise of an engine was resolved for survives a crash of any process, its own included;
+ * - once a promise of an engine has resolved, its write survives a crash of any process, its own included;
  * - a task that is ready to run is leased to one worker at a time. Every write of a lease names the lease, and a worker
- *   that has lost its lease, whatever it believes, writes nothing more (`LEASE_LOST`);
- * - a worker that dies or freezes loses its leases within `leaseMs`, without anybody's help, whatever its clock says; so
- *   does a run that returns and has not ended its lease, but not at once;
- * - a task that loses more than `maxLosses` workers in a row, and none of them got any further (a new step, a question),
- *   is given up: it fails;
- * - a task ends once: of several ends exactly one takes, and nothing changes a task afterwards;
- * - a task of another owner is as unknown as one that never was, and takes the same work to find out;
- * - a write of a lease whose answer was lost may be made again: a step that is there already is no fault, and a claim
- *   made by this same lease is 'fresh' again.
+ *   that has lost its lease can write nothing more (`LEASE_LOST`), whether it knows of the loss or not;
+ * - a worker that dies or freezes loses its leases within `leaseMs`, whatever its clock says. A run that returns without
+ *   having ended its lease loses it as well, after a pause;
+ * - a task that loses more than `maxLosses` workers in a row without progress (a new step, a question) fails;
+ * - a task ends once: of several concurrent ends exactly one takes effect, and nothing changes a task afterwards;
+ * - a task of another owner looks like one that does not exist, and finding that out takes the same work;
+ * - a write of a lease whose response was lost may be repeated: a step that is already stored is no error, and a claim
+ *   that the same lease made is 'fresh' again.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Journal } from '../journal/index.ts'
@@ -36,32 +35,32 @@ export interface TaskRecord {
   /** Milliseconds since 1970, by the engine's one clock. */
   readonly createdAt: number
   readonly updatedAt: number
-  /** From creation; null lives until it ends, and then for `keepMs`. */
+  /** From creation. A task with null lives until it ends, and is then kept for `keepMs`. */
   readonly ttlMs: number | null
-  /** The questions nobody has answered, by the key they go over the wire with. Empty unless input is required. */
+  /** The unanswered questions by their keys on the wire. Empty unless the status is input_required. */
   readonly questions: ReadonlyMap<string, InputRequest>
-  /** Of a completed task. */
+  /** Set when the task is completed. */
   readonly result: Json | undefined
-  /** Of a failed task. */
+  /** Set when the task has failed. */
   readonly failure: TaskFailure | undefined
 }
 
 export interface NewTask {
   readonly id: string
-  /** Whose it is: empty where nobody is told from anybody. */
+  /** Identifies the caller; empty on a server that does not authenticate callers. */
   readonly owner: string
   readonly tool: string
   readonly args: Json
-  /** What a run must know of the caller, as JSON. The engine does not look inside. */
+  /** What a run must know of the caller, as JSON. The engine does not read it. */
   readonly caller: Json
-  /** What was gathered before it became a task. Its id names the call: a call that is sent twice makes one task. */
+  /** The journal of the call so far. Its id identifies the call: a call that is sent twice makes one task. */
   readonly journal: Journal
   readonly ttlMs: number | null
 }
 
-/** A question on its way to the owner. */
+/** A question that a run asks the owner of its task. */
 export interface NewQuestion {
-  /** The handler's key. On the wire it gets another one when this one was used before. */
+  /** The handler's key. If the task has used it on the wire before, the engine chooses another one there. */
   readonly key: string
   readonly request: InputRequest
   /** Fingerprint of the question; undefined when it is not pinned. */
@@ -70,10 +69,10 @@ export interface NewQuestion {
   readonly times: number
 }
 
-/** What a client answered, by the keys on the wire. Keys that are not open (any more) are ignored. */
+/** A client's answers by the keys on the wire. Keys without an open question are ignored. */
 export interface Answers {
   readonly accepted: ReadonlyMap<string, Json>
-  /** Cannot be answers to what was asked: asked again at once, under new keys; after a few times by the run itself. */
+  /** Malformed answers. The engine asks these questions again under new keys; after a few times the run has to. */
   readonly refused: ReadonlySet<string>
 }
 
@@ -81,27 +80,27 @@ export type TaskEnd =
   | { readonly status: 'completed'; readonly result: Json; readonly statusMessage?: string | undefined }
   | { readonly status: 'failed'; readonly failure: TaskFailure; readonly statusMessage?: string | undefined }
 
-/** The right to run one task, for a while. Everything here rejects with `LEASE_LOST` once that is over. */
+/** The right to run one task for a limited time. Every method rejects with `LEASE_LOST` once the lease is over. */
 export interface Lease {
   readonly id: string
   readonly tool: string
   readonly args: Json
   readonly caller: Json
-  /** As committed so far. The answers of the questions asked last are in it. */
+  /** As committed so far, with the answers to the latest questions. */
   readonly journal: Journal
-  /** Aborted when the lease is lost: to another worker, because the task was cancelled or has expired. */
+  /** Aborted when the lease is lost: another worker has it, or the task was cancelled or has expired. */
   readonly signal: AbortSignal
   /** Commits the result of a step; an empty object stands for undefined. */
   step(key: string, result: { readonly value?: unknown }): Promise<void>
-  /** Claims a single use: 'fresh' for the first, 'running' when an earlier run claimed it and never told its end. */
+  /** Claims a single use: 'fresh' for the first claim, 'running' if an earlier run claimed it and never settled it. */
   claim(key: string): Promise<'fresh' | 'running'>
-  /** Gives a claim back because its work was not done. */
+  /** Withdraws a claim whose work was not done. */
   unclaim(key: string): Promise<void>
   /** What the owner sees as `statusMessage`. */
   note(statusMessage: string): Promise<void>
   /**
-   * Ends the lease: the task waits for answers to these; with none it is ready again at once. `own` is what a handler in
-   * explicit style remembers.
+   * Ends the lease: the task waits for the answers. Without questions it is ready again at once. `own` is the state that
+   * a handler in explicit style keeps between its runs.
    */
   ask(questions: readonly NewQuestion[], own: unknown): Promise<void>
   /** Ends the lease and the task. */
@@ -111,61 +110,61 @@ export interface Lease {
 }
 
 export interface WorkOptions {
-  /** Tools this process can run; only their tasks are leased. */
+  /** Tools that this process can run; only their tasks are leased to it. */
   readonly tools: readonly string[]
-  /** Runs at a time. */
+  /** The number of concurrent runs. */
   readonly concurrency: number
-  /** Runs a task until its lease has ended. Never rejects. One that returns before has lost its task, as if it had died. */
+  /** Runs a task until its lease has ended. Never rejects. Returning earlier counts as the loss of a worker. */
   readonly run: (lease: Lease) => Promise<void>
 }
 
 export interface Working {
-  /** A tool that came later. */
+  /** Adds a tool. */
   serve(tool: string): void
-  /** Takes nothing more; resolves when no run is under way. The runs themselves are told by others. */
+  /** Claims no more tasks; resolves when no run is under way. It does not abort runs. */
   stop(): Promise<void>
 }
 
 export interface EngineHost {
-  /** Servers with the same audience share tasks; others that use the same store never meet. */
+  /** Servers with the same audience share tasks; those of another audience in the same store are separate. */
   readonly audience: string
   readonly logger: () => Logger
 }
 
-/** A page that has results of this many bytes has enough, whatever was asked for. */
+/** A page of a list ends early once its results have this many bytes. */
 export const PAGE_BYTES = 8_388_608
 
 export interface Page {
   readonly tasks: readonly TaskRecord[]
-  /** The id to go on after; undefined at the end. */
+  /** The cursor of the next page, which is a task id; undefined on the last page. */
   readonly next: string | undefined
 }
 
 export interface TaskEngine {
-  /** Connects, and brings the schema up to date. Called once, before anything else. */
+  /** Connects and migrates the schema. Called once, before anything else. */
   open(host: EngineHost): Promise<void>
-  /** Gives the task that this call has made before, if it has. */
+  /** Creates a task, or gives the one that the same call has created before. */
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>
-  /** Newest first; at most so many, and fewer where their results are large. */
+  /** Newest first; at most `limit` tasks, fewer if their results are large. */
   list(owner: string, after: string | undefined, limit: number): Promise<Page>
-  /** Gives the task as it is afterwards; ready to run when nothing is left to be answered. */
+  /** Gives the task as it is afterwards. It is ready to run once every question is answered. */
   answer(id: string, owner: string, answers: Answers): Promise<TaskRecord | undefined>
-  /** Gives the task as it is afterwards; a task that has ended stays as it is. */
+  /** Gives the task as it is afterwards. A task that has ended is not changed. */
   cancel(id: string, owner: string): Promise<TaskRecord | undefined>
   work(options: WorkOptions): Working
-  /** Calls `listener` after every change that the owner can see, by any process; sometimes also without one. */
+  /** Calls `listener` after every change that the owner can see, by any process; spurious calls are possible. */
   watch(id: string, listener: () => void): () => void
   close(): Promise<void>
 }
 
-/** What every engine can be told. */
+/** The options that every engine has. */
 export interface EngineOptions {
-  /** How long a worker may be silent before others take its tasks, in milliseconds. @default 15000 */
+  /** How long a worker may be silent before others reclaim its tasks, in milliseconds. @default 15000 */
   leaseMs?: number
   /** How long an ended task without a TTL of its own is kept, in milliseconds. @default 604800000, a week */
   keepMs?: number
-  /** How often in a row, without getting any further, a task may lose its worker before it is given up. @default 20 */
+  /** How often in a row, without progress, a task may lose its worker before it fails. @default 20 */
   maxLosses?: number
   /** The largest step result, answer, argument or result, in bytes of JSON. @default 4194304 */
   maxEntryBytes?: number
@@ -174,10 +173,10 @@ export interface EngineOptions {
 export type EngineSettings = Readonly<Required<EngineOptions>>
 
 const DAY_MS = 86_400_000
-// Of milliseconds that is three thousand years: with a date added it is still a whole number.
+// In milliseconds about three thousand years: added to a date it is still a safe integer.
 export const MAX_OPTION = 1e14
 
-/** What an engine was told, with every default, or why that cannot be. */
+/** Checks the options and fills in the defaults. */
 export function engineSettings(options: EngineOptions): EngineSettings {
   const { leaseMs = 15_000, keepMs = 7 * DAY_MS, maxLosses = 20, maxEntryBytes = 4_194_304 } = options
   assertBetween('leaseMs', leaseMs, 100, DAY_MS)
@@ -187,7 +186,7 @@ export function engineSettings(options: EngineOptions): EngineSettings {
   return { leaseMs, keepMs, maxLosses, maxEntryBytes }
 }
 
-/** Throws for what is no whole number, or too small or large for this option. */
+/** Throws unless the value is a whole number in this range. */
 export function assertBetween(name: string, value: number, least: number, most: number): void {
   if (Number.isInteger(value) && value >= least && value <= most) return
   throw new TaskError('TASK_OPTION', `${name} is a whole number from ${least} to ${most}.`)

@@ -1,9 +1,9 @@
-/** What a task keeps is JSON, of a bounded size. */
+/** Entries: the JSON values that a task store keeps, each of a bounded size. */
 import { isObject, type Json } from '../protocol/index.ts'
 import { jsonText, StateError } from '../state/internal.ts'
 import { entryTooLarge, TaskError } from './errors.ts'
 
-/** The JSON of something that is to be kept; `what` names it where it does not fit. */
+/** The JSON text of an entry; `what` names it in the error when it is too large. */
 export function entryText(what: string, value: unknown, maxBytes: number): string {
   const text = jsonText(value)
   const bytes = Buffer.byteLength(text)
@@ -11,20 +11,25 @@ export function entryText(what: string, value: unknown, maxBytes: number): strin
   return text
 }
 
-/** The same for what has to be an object, which a `toJSON` may deny. */
+/** The same for an entry that has to be an object; a `toJSON` could turn it into something else. */
 export function objectText(what: string, value: unknown, maxBytes: number): string {
   const text = entryText(what, value, maxBytes)
   if (text.startsWith('{')) return text
-  throw new StateError('STATE_NOT_JSON', `${what} is no object when it is written as JSON; look for a toJSON.`)
+  throw new StateError('STATE_NOT_JSON', `${what} is not an object once it is written as JSON; check its toJSON.`)
 }
 
-/** Whether what was to be kept is at fault, and not the store: it cannot be kept the next time either. */
+/** An optional string as JSON text, or null. */
+export function textOrNull(value: string | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
+}
+
+/** Whether the entry is at fault and not the store, so that a retry would fail as well. */
 export function isInvalidEntry(error: unknown): error is StateError | TaskError {
   if (error instanceof TaskError) return error.code === 'TASK_ENTRY_TOO_LARGE'
   return error instanceof StateError && (error.code === 'STATE_NOT_JSON' || error.code === 'STATE_TOO_DEEP')
 }
 
-/** Reads what `entryText` wrote. */
+/** Parses what `entryText` wrote. */
 export function readEntry(text: unknown): unknown {
   if (typeof text !== 'string') throw unreadable()
   try {
@@ -49,5 +54,5 @@ export function readString(text: unknown): string {
 
 export function unreadable(): StateError {
   const advice = 'restore the store from a backup, or cancel the task; other tasks are not affected'
-  return new StateError('STORE_CORRUPT', `What is stored of a task is damaged; ${advice}.`)
+  return new StateError('STORE_CORRUPT', `The stored data of a task is damaged; ${advice}.`)
 }

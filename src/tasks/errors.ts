@@ -1,4 +1,4 @@
-/** Every way a task store or its workers can fail by themselves. `docs/errors.md` says what to do about each. */
+/** Every error code of task stores and their workers. `docs/errors.md` says what to do about each. */
 export const TASK_CODES = ['LEASE_LOST', 'TASK_ENTRY_TOO_LARGE', 'TASK_CURSOR_UNKNOWN', 'TASK_OPTION'] as const
 
 export type TaskCode = (typeof TASK_CODES)[number]
@@ -14,40 +14,40 @@ export class TaskError extends Error {
   }
 }
 
-/** Why a run is over before its end. */
+/** Why a lease is over. */
 export type LossReason = 'ended' | 'taken' | 'cancelled' | 'expired' | 'closed'
 
 const LOSSES: Record<LossReason, string> = {
   ended: 'The run or its task has ended; nothing more is written.',
-  taken: 'This worker was silent for too long and its task was given to another; nothing more is written.',
+  taken: 'This worker was silent for too long and another worker has its task; nothing more is written.',
   cancelled: 'The task was cancelled; nothing more is written.',
-  expired: 'The task has outlived its TTL; nothing more is written.',
-  closed: 'The task store was closed and the task given back; nothing more is written.',
+  expired: 'The TTL of the task is over; nothing more is written.',
+  closed: 'The task store was closed and the task returned to the queue; nothing more is written.',
 }
 
 export function leaseLost(reason: LossReason): TaskError {
   return new TaskError('LEASE_LOST', LOSSES[reason])
 }
 
-/** Of a task that is given up because nobody gets through it. */
+/** The failure of a task that has lost more than `maxLosses` workers. */
 export const LOST_TOO_OFTEN =
-  'The task has lost its worker too often without any progress and was given up; something in it may end its process.'
+  'The task has lost its worker too often without progress and has failed; its tool may crash the process.'
 
-/** Of a task that is given up because it is damaged: it would be taken again and again. */
-export const UNREADABLE = 'What is stored of this task cannot be read any more.'
+/** The failure of a task with damaged rows. It has to end, or workers would claim it again and again. */
+export const UNREADABLE = 'The stored data of this task is damaged and cannot be read.'
 
 export function entryTooLarge(what: string, bytes: number, maxBytes: number): TaskError {
-  const advice = 'keep it elsewhere and store its address, or raise maxEntryBytes'
+  const advice = 'store it elsewhere and keep its address, or raise maxEntryBytes'
   return new TaskError(
     'TASK_ENTRY_TOO_LARGE',
-    `${what} has ${bytes} bytes of JSON, at most ${maxBytes} fit; ${advice}.`,
+    `${what} has ${bytes} bytes of JSON and the limit is ${maxBytes}; ${advice}.`,
   )
 }
 
 export function cursorUnknown(): TaskError {
   return new TaskError(
     'TASK_CURSOR_UNKNOWN',
-    'The task to go on after is not there (any more); list from the beginning.',
+    'The task that the cursor names no longer exists; list from the beginning.',
   )
 }
 

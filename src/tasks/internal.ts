@@ -1,4 +1,7 @@
-/** What other folders of this package need, and its users do not. Nothing is promised about these names. */
+/**
+ * What the PostgreSQL engine in src/postgres shares with the SQLite engine. Its types are public and stand in the index
+ * as well; the index also passes on the names of src/postgres, which therefore cannot import it.
+ */
 export {
   type Answers,
   type EngineHost,
@@ -17,7 +20,7 @@ export {
   type Working,
   type WorkOptions,
 } from './engine.ts'
-export { entryText, objectText, readEntry, readObject, readString } from './entry.ts'
+export { entryText, objectText, readEntry, readObject, readString, textOrNull } from './entry.ts'
 export {
   cursorUnknown,
   LOST_TOO_OFTEN,

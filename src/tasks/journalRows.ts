@@ -1,14 +1,14 @@
 /**
- * The journal of a task, between the rows that engines keep and what a run works with.
+ * Converts between the journal of a task and the rows in which engines store it.
  *
- * - A question goes over the wire under the handler's key, once in the life of a task. Asked again, it gets another.
- * - Of the rows of one handler's key the latest counts. An answered one is an answer that may still fail its form, so it
- *   also counts as asked before.
+ * - A key is used on the wire once in the life of a task. A question that is asked again gets a new key.
+ * - Of several rows with the same handler's key the latest counts. An answer may still fail validation in the run, so an
+ *   answered question also counts as asked before.
  */
 import type { Journal } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
 
-/** A question that was put to the owner, as engines keep it. */
+/** A question that was sent to the owner, as engines store it. */
 export interface QuestionRow {
   /** The handler's key. */
   readonly key: string
@@ -27,9 +27,9 @@ export interface StepRow {
 }
 
 export interface JournalRows {
-  /** Names the call that became the task. */
+  /** The id of the call that became the task. */
   readonly call: string
-  /** Rounds of the call before it became a task, and after. */
+  /** The number of rounds, before and after the call became a task. */
   readonly round: number
   readonly own: unknown
   readonly begunAt: number | undefined
@@ -50,7 +50,7 @@ export function journalOf({ call, round, own, begunAt, steps, asks }: JournalRow
   return journal
 }
 
-/** What was answered before the call became a task: rows under the handler's own keys. */
+/** What was answered before the call became a task, as rows under the handler's keys. */
 export function answeredBefore({ answers, open }: Journal): QuestionRow[] {
   return Array.from(answers, ([key, { question, response }]) => {
     return { key, question, times: open.get(key)?.times ?? 1, response }
@@ -58,14 +58,14 @@ export function answeredBefore({ answers, open }: Journal): QuestionRow[] {
 }
 
 /**
- * How often a question is put again because its answer cannot be one. After that the task is run, and the run asks again
- * or has had enough: else a client could make a task grow for ever.
+ * How often an engine asks a question because its answers were malformed. After that the run decides whether to ask
+ * again; otherwise a client could make a task grow without limit.
  */
 export const MAX_AUTOMATIC_REPEATS = 5
 
 /**
  * The key of the next question on the wire: the handler's when this task has not used it, else the first of `key~2`,
- * `key~3`… that is free. `asked` says how often the task has asked under the handler's key: so many are taken.
+ * `key~3`… that is free. `asked` is the number of questions under the handler's key so far.
  */
 export function nextWireKey(key: string, asked: number, isTaken: (wireKey: string) => boolean): string {
   for (let number = asked + 1; ; number++) {

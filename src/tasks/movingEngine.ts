@@ -1,6 +1,6 @@
 /**
- * Two stores on the way from one to the other: new tasks are made in the new one, those of the old one live there to
- * their end, and clients see no difference. When the old store is empty, the new engine takes the place of this one.
+ * Moves from one store to another while tasks run: new tasks are created in the new store, tasks of the old store stay
+ * there until they end, and clients see no difference. Once the old store is empty, use the new engine alone.
  */
 import type { Answers, EngineHost, NewTask, Page, TaskEngine, TaskRecord, Working, WorkOptions } from './engine.ts'
 
@@ -27,7 +27,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     close: () => both(to.close(), from.close()),
   }
 
-  /** Both or none: who could not open tries again, and must not open one of them twice. */
+  /** Opens both or none: a caller that retries must not open one of them twice. */
   async function open(host: EngineHost): Promise<void> {
     const engines = [to, from]
     const opened = await Promise.allSettled(engines.map((engine) => engine.open(host)))
@@ -38,17 +38,17 @@ export function movingEngine({ from, to }: Move): TaskEngine {
   }
 
   async function inEither(
-    look: (engine: TaskEngine) => Promise<TaskRecord | undefined>,
+    find: (engine: TaskEngine) => Promise<TaskRecord | undefined>,
   ): Promise<TaskRecord | undefined> {
-    return (await look(to)) ?? look(from)
+    return (await find(to)) ?? find(from)
   }
 
-  /** The new store's tasks, then the old one's; a mark says where a page goes on. */
+  /** The tasks of the new store, then those of the old one; a prefix marks cursors into the old store. */
   async function list(owner: string, after: string | undefined, limit: number): Promise<Page> {
-    if (after?.startsWith(OLD))
-      return withOldPrefix(await from.list(owner, after.slice(OLD.length) || undefined, limit))
+    if (after?.startsWith(OLD_CURSOR))
+      return withOldPrefix(await from.list(owner, after.slice(OLD_CURSOR.length) || undefined, limit))
     const page = await to.list(owner, after, limit)
-    return page.next === undefined ? { ...page, next: OLD } : page
+    return page.next === undefined ? { ...page, next: OLD_CURSOR } : page
   }
 
   function workOn(options: WorkOptions): Working {
@@ -62,10 +62,10 @@ export function movingEngine({ from, to }: Move): TaskEngine {
   }
 }
 
-const OLD = 'old/'
+const OLD_CURSOR = 'old/'
 
 function withOldPrefix({ tasks, next }: Page): Page {
-  return { tasks, next: next === undefined ? undefined : `${OLD}${next}` }
+  return { tasks, next: next === undefined ? undefined : `${OLD_CURSOR}${next}` }
 }
 
 async function both(...work: readonly Promise<void>[]): Promise<void> {

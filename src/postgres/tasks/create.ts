@@ -1,11 +1,11 @@
 /** A task and its job come into being together, and once for each call. */
 import { randomUUID } from 'node:crypto'
 import { StateError } from '../../state/internal.ts'
-import { answeredBefore, entryText, type NewTask, type TaskRecord } from '../../tasks/internal.ts'
+import { answeredBefore, entryText, type NewTask, type TaskRecord, textOrNull } from '../../tasks/internal.ts'
 import { digest } from '../digest.ts'
 import { NEW_RECORD_COLUMNS, type RecordRow, recordColumns, recordOf } from './records.ts'
 import type { Sql } from '../sql.ts'
-import { NOT_EXPIRED, addressDigest, ownerDigest, type PostgresTaskStore, textOrNull, transaction } from './store.ts'
+import { NOT_EXPIRED, addressDigest, ownerDigest, type PostgresTaskStore, transaction } from './store.ts'
 
 // A TTL beyond a century is one: PostgreSQL's calendar ends.
 const CENTURY_MS = 3_155_760_000_000

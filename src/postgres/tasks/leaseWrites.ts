@@ -2,9 +2,16 @@
  * What a run writes. Every statement names the lease and locks its row until it is committed, so it cannot pass a worker
  * that takes the task over: either this is written before, and the other finds it, or it is not written at all.
  */
-import { entryText, type LossReason, type NewQuestion, objectText, type TaskEnd } from '../../tasks/internal.ts'
+import {
+  entryText,
+  type LossReason,
+  type NewQuestion,
+  objectText,
+  type TaskEnd,
+  textOrNull,
+} from '../../tasks/internal.ts'
 import { insertQuestions } from './questions.ts'
-import { NOT_EXPIRED, RELEASED, keptUntil, type PostgresTaskStore, textOrNull, transaction } from './store.ts'
+import { NOT_EXPIRED, RELEASED, keptUntil, type PostgresTaskStore, transaction } from './store.ts'
 
 export interface PostgresLeaseKey {
   readonly task: string

@@ -50,7 +50,3 @@ const SHORTEST_IDLE_MS = 1000
 export function transaction<Result>({ database, settings }: PostgresTaskStore, run: (sql: Sql) => Promise<Result>) {
   return database.transaction(Math.max(settings.leaseMs / 2, SHORTEST_IDLE_MS), run)
 }
-
-export function textOrNull(value: string | undefined): string | null {
-  return value === undefined ? null : JSON.stringify(value)
-}

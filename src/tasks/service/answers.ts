@@ -1,6 +1,6 @@
 /**
- * Sorts what a client answered. What cannot be an answer to its question is refused here, before any handler runs; what
- * only the handler's own form can tell is told when it runs.
+ * Sorts the answers of a client. Malformed answers are refused here, before any handler runs; the run then validates the
+ * others against the handler's own schema.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject, type Json } from '../../protocol/index.ts'
@@ -18,11 +18,11 @@ export function sortAnswers(questions: ReadonlyMap<string, InputRequest>, respon
   return { accepted, refused }
 }
 
-/** Whether an accepted form has its required fields, each of its type. */
+/** Whether an accepted form has its required fields, and every field the right type. */
 function fitsForm(request: InputRequest, { action, content }: Json): boolean {
   if (request.method !== 'elicitation/create' || request.params.mode === 'url' || action !== 'accept') return true
   if (!isObject(content)) return false
-  // A handler in explicit style writes its requests itself, and may leave out what is not needed.
+  // A handler in explicit style writes its requests itself and may omit optional members.
   const { properties = {}, required = [] } = (request.params.requestedSchema ?? {}) as Partial<FormSchema>
   const hasRequired = required.every((name) => Object.hasOwn(content, name))
   return hasRequired && Object.entries(properties).every(([name, field]) => fitsField(field, ownMember(content, name)))

@@ -1,4 +1,4 @@
-/** What the dialects of `tasks/…` stand on. */
+/** What both dialects of the `tasks/…` methods share. */
 import { hash } from 'node:crypto'
 import { type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Call, TaskHost } from '../../server/index.ts'
@@ -7,12 +7,12 @@ import { TaskError } from '../errors.ts'
 
 export interface DialectOptions {
   readonly host: TaskHost
-  /** The engine, once it is open. */
+  /** Resolves with the engine once it is open. */
   readonly engine: () => Promise<TaskEngine>
   readonly pollMs: number
 }
 
-/** What a client gave too much of, or made up, is its own fault and is told so. */
+/** Reports a TaskError as invalid parameters: an entry that is too large, or an unknown cursor. */
 export async function withClientErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -22,14 +22,14 @@ export async function withClientErrors<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A task as its owner asks for it. An id that is nobody's and one that is somebody else's are answered alike. */
+/** A task of the caller. An unknown id and the id of another caller's task give the same error. */
 export async function ownTask({ engine }: DialectOptions, call: Call, id: string): Promise<TaskRecord> {
   return assertKnown(await (await engine()).read(id, ownerOf(call)))
 }
 
 export function assertKnown(task: TaskRecord | undefined): TaskRecord {
   if (task !== undefined) return task
-  throw new ProtocolError('PARAMS_INVALID', 'There is no such task (any more).')
+  throw new ProtocolError('PARAMS_INVALID', 'There is no task with this id, or it has expired.')
 }
 
 export function taskIdIn({ taskId }: Json): string {
@@ -48,7 +48,7 @@ export function toObject<T>(entries: ReadonlyMap<string, T>): Record<string, T> 
   return object
 }
 
-/** Names the owner without telling who it is; empty where nobody is told from anybody, and the id is all one needs. */
+/** A digest of the principal; empty on a server without authentication, where knowing a task's id is enough. */
 export function ownerOf({ principal }: Pick<Call, 'principal'>): string {
   return principal === undefined ? '' : hash('sha256', principal.id, 'base64url')
 }

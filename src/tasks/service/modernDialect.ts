@@ -53,12 +53,12 @@ export function modernTaskMethods(options: DialectOptions): ReadonlyMap<string, 
   ])
 }
 
-/** In place of the result of a call. */
+/** The result of a call that has become a task. */
 export function modernCreated(task: TaskRecord, pollMs: number): Json {
   return { resultType: 'task', ...taskFields(task, pollMs) }
 }
 
-/** Everything there is to know of a task, as `tasks/get` and `notifications/tasks` tell it. */
+/** A task in full, as in `tasks/get` and `notifications/tasks`. */
 export function modernTask(task: TaskRecord, pollMs: number): Json {
   switch (task.status) {
     case 'input_required':
@@ -77,7 +77,7 @@ export function modernTask(task: TaskRecord, pollMs: number): Json {
 
 export function assertDeclared({ peer }: Call): void {
   if (declaresTasks(peer.capabilities)) return
-  throw new ProtocolError('CAPABILITY_MISSING', 'This needs a client that declares the tasks extension.', {
+  throw new ProtocolError('CAPABILITY_MISSING', 'The client must declare the tasks extension to use this method.', {
     requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
   })
 }
@@ -97,6 +97,6 @@ function taskFields(task: TaskRecord, pollMs: number): Json {
 }
 
 function statusMessageOf({ status, statusMessage, failure }: TaskRecord): string | undefined {
-  if (status === 'input_required') return undefined // what it did before says nothing of what it asks
+  if (status === 'input_required') return undefined // the message is about the run before the question
   return statusMessage ?? failure?.message
 }

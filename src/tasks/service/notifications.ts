@@ -1,4 +1,4 @@
-/** `notifications/tasks`: each change of a task, as `tasks/get` would tell it at that moment. */
+/** `notifications/tasks`: sends a task, in the form of `tasks/get`, whenever it has changed. */
 import { hash } from 'node:crypto'
 import type { Json } from '../../protocol/index.ts'
 import type { TaskListening } from '../../server/index.ts'
@@ -16,20 +16,20 @@ export async function listenToTasks(engine: TaskEngine, options: TaskListenOptio
   const wanted = [...new Set(options.taskIds)]
   const found = await Promise.all(wanted.map(async (id) => (await engine.read(id, options.owner)) !== undefined))
   const taskIds = wanted.filter((_, at) => found[at])
-  const tellers: TaskNotifier[] = []
+  const notifiers: TaskNotifier[] = []
   return {
     taskIds,
     begin: () => {
-      tellers.push(...taskIds.map((id) => new TaskNotifier(engine, id, options)))
-      for (const teller of tellers) void teller.notify()
+      notifiers.push(...taskIds.map((id) => new TaskNotifier(engine, id, options)))
+      for (const notifier of notifiers) void notifier.notify()
     },
     stop: () => {
-      for (const teller of tellers) teller.stop()
+      for (const notifier of notifiers) notifier.stop()
     },
   }
 }
 
-/** Tells of one task until it is stopped. Changes that come while one is told are told together. */
+/** Sends the changes of one task until it is stopped. Changes during a read are coalesced. */
 class TaskNotifier {
   readonly #engine: TaskEngine
   readonly #id: string
@@ -57,7 +57,7 @@ class TaskNotifier {
         await this.#send()
       }
     } catch {
-      // The store is away; the next change is told again, and clients may always look for themselves.
+      // The store is unavailable. The next change is sent again, and clients can poll.
     } finally {
       this.#isSending = false
     }
@@ -72,11 +72,11 @@ class TaskNotifier {
     const { owner, pollMs, send } = this.#options
     const task = await this.#engine.read(this.#id, owner)
     if (task === undefined || this.#isStopped) return
-    const told = modernTask(task, pollMs)
-    // Not the text itself: it may be long, and it is kept for as long as somebody listens.
-    const digest = hash('sha256', JSON.stringify(told))
+    const message = modernTask(task, pollMs)
+    // A digest instead of the text, which may be long and would stay in memory as long as the subscription.
+    const digest = hash('sha256', JSON.stringify(message))
     if (digest === this.#sentDigest) return
     this.#sentDigest = digest
-    send(told)
+    send(message)
   }
 }

@@ -1,4 +1,4 @@
-/** Questions of a task on the stream of a `tasks/result`, for clients of the revision 2025-11-25. */
+/** Pushes the questions of a task on the stream of a `tasks/result` request, as revision 2025-11-25 has it. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { randomUUID } from 'node:crypto'
 import { isObject, type Json, ProtocolError, relatedTask } from '../../protocol/index.ts'
@@ -8,14 +8,14 @@ import { withClientErrors, ownerOf } from './dialect.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
 import { waitForTask } from './waitFor.ts'
 
-/** An answer that reached another instance than the one that asked goes on there, and brings itself along. */
+/** Takes the answer of a request that was revived on another instance than the one that asked. */
 export async function answerCarried(engine: TaskEngine, call: Call, task: TaskRecord): Promise<void> {
   const { inputResponses } = call.params
   if (call.revived === undefined || !isObject(inputResponses)) return
   await withClientErrors(engine.answer(task.id, ownerOf(call), sortAnswers(task.questions, inputResponses)))
 }
 
-/** Resolves when the task asks nothing any more, because of these answers or because somebody else gave them. */
+/** Resolves when these questions are answered, by this client or through another request. */
 export async function pushQuestions(
   engine: TaskEngine,
   call: Call,
@@ -24,7 +24,7 @@ export async function pushQuestions(
 ): Promise<void> {
   const { channel } = call
   if (channel.push === undefined) {
-    throw new ProtocolError('MESSAGE_INVALID', 'This connection cannot carry a question to the client.')
+    throw new ProtocolError('MESSAGE_INVALID', 'The server cannot send questions on this connection.')
   }
   const name = call.revived?.id ?? randomUUID()
   const answered = Array.from(task.questions, async ([key, request]) => {
@@ -44,7 +44,7 @@ export async function pushQuestions(
     await Promise.race([Promise.all(answered), elsewhere])
   } finally {
     moved.abort()
-    for (const answer of answered) answer.catch(() => {}) // those that nobody needs any more
+    for (const answer of answered) answer.catch(() => {}) // the task no longer waits for these
   }
 }
 

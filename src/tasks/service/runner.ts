@@ -1,11 +1,12 @@
 /**
- * Turns leases into runs of handlers.
+ * Runs the handler of each task that was leased to this process.
  *
- * - What a run did is committed before anything depends on it, and how it stopped before its lease ends.
- * - A run whose lease is lost is nobody's business any more: what it still does is refused by the engine.
- * - When the process is about to end, runs hand over at their next checkpoint, step boundaries included in what another
- *   run will find; what has not stopped by the deadline is given back as it is.
+ * - Each step is committed before the handler goes on, and the outcome of the run before its lease ends.
+ * - A run whose lease is lost continues without effect: the engine refuses its writes.
+ * - While the process drains, runs hand over at their next checkpoint. Tasks that have not stopped by the deadline go
+ *   back to the queue, and another run continues from the last committed step.
  */
+import { CODES } from '../../protocol/index.ts'
 import type { Stretch, TaskCaller, TaskHost } from '../../server/index.ts'
 import type { Lease, NewQuestion } from '../engine.ts'
 import { isInvalidEntry } from '../entry.ts'
@@ -14,7 +15,7 @@ import { retryWrite } from './writeRetry.ts'
 
 export class TaskRunner {
   readonly #host: TaskHost
-  /** What is under way, and how each run is told to stop. */
+  /** The leases that are running, with what aborts each run. */
   readonly #underWay = new Map<Lease, AbortController>()
   #draining = false
 
@@ -27,54 +28,57 @@ export class TaskRunner {
     const stop = stopController(lease)
     this.#underWay.set(lease, stop)
     try {
-      await this.#play(lease, stop.signal)
+      await this.#runHandler(lease, stop.signal)
     } catch (error) {
-      if (!isLeaseLost(error)) this.#log('error', lease, error, 'A task could not be settled; it is run again.')
+      if (!isLeaseLost(error))
+        this.#log('error', lease, error, 'The outcome of a task could not be stored; the task is run again.')
     } finally {
       this.#underWay.delete(lease)
     }
   }
 
-  /** From here on checkpoints hand over. */
+  /** From now on runs hand over at their checkpoints. */
   drain(): void {
     this.#draining = true
   }
 
-  /** Stops waiting for what is still under way: handlers are told, and their tasks are anybody's. */
+  /** Aborts the runs that are still under way and returns their tasks to the queue. */
   async giveBackAll(): Promise<void> {
     const left = [...this.#underWay]
     for (const [, stop] of left) stop.abort()
     await Promise.allSettled(left.map(([lease]) => lease.giveBack()))
   }
 
-  async #play(lease: Lease, signal: AbortSignal): Promise<void> {
+  async #runHandler(lease: Lease, signal: AbortSignal): Promise<void> {
     const { id, tool, args, journal } = lease
     const remembered = journal.own
-    const notes = new StatusThrottle((message) => lease.note(message))
-    const persisted = <T>(write: () => Promise<T>): Promise<T> =>
-      retryWrite(write, signal, (error) => this.#log('warn', lease, error, 'A task waits for its store.'))
-    const stretch = await this.#host.play({
+    const status = new StatusThrottle((message) => lease.note(message))
+    const retried = <T>(write: () => Promise<T>): Promise<T> =>
+      retryWrite(write, signal, (error) =>
+        this.#log('warn', lease, error, 'The task store is unavailable; a run waits for it.'),
+      )
+    const outcome = await this.#host.play({
       id,
       tool,
       args,
       journal,
       signal,
-      // The caller was written by `callerOf`; the engine kept it as it was.
+      // `callerOf` in service.ts made the caller; the engine stores it unchanged.
       caller: lease.caller as unknown as TaskCaller,
-      commit: (key, result) => persisted(() => lease.step(key, result)),
-      claim: (use) => persisted(() => lease.claim(use)),
-      unclaim: (use) => persisted(() => lease.unclaim(use)),
-      progress: notes.progress,
+      commit: (key, result) => retried(() => lease.step(key, result)),
+      claim: (use) => retried(() => lease.claim(use)),
+      unclaim: (use) => retried(() => lease.unclaim(use)),
+      progress: status.progress,
       draining: () => this.#draining,
     })
-    // While a task waits for people, they see it; the end of one has words of its own.
-    await notes.end(stretch.kind === 'asked' ? 'written' : 'dropped')
-    await persisted(() => settle(lease, stretch, remembered)).catch((error: unknown) => {
-      // Run again, it would come to the same.
+    // The status message stays visible while the task waits for input; a task that has ended has its own.
+    await status.end(outcome.kind === 'asked' ? 'written' : 'dropped')
+    await retried(() => settle(lease, outcome, remembered)).catch((error: unknown) => {
+      // Another run would give the same result.
       if (!isInvalidEntry(error)) throw error
-      this.#log('error', lease, error, 'What a tool gave cannot be kept.')
-      const failure = { code: -32603, message: error.message }
-      return persisted(() => lease.end({ status: 'failed', failure }))
+      this.#log('error', lease, error, 'The outcome of a task cannot be stored; the task fails.')
+      const failure = { code: CODES.INTERNAL_ERROR, message: error.message }
+      return retried(() => lease.end({ status: 'failed', failure }))
     })
   }
 
@@ -85,8 +89,8 @@ export class TaskRunner {
 }
 
 /**
- * Aborted with the lease, or by whoever ends the process. Not by `AbortSignal.any`: Node keeps what that gives for ever
- * once somebody listens, and handlers do.
+ * Aborts when the lease is lost or when the process ends. `AbortSignal.any` would do, but Node never frees such a signal
+ * once it has a listener, and handlers add one.
  */
 function stopController({ signal }: Lease): AbortController {
   const stop = new AbortController()
@@ -95,20 +99,20 @@ function stopController({ signal }: Lease): AbortController {
   return stop
 }
 
-async function settle(lease: Lease, stretch: Stretch, remembered: unknown): Promise<void> {
-  switch (stretch.kind) {
+async function settle(lease: Lease, outcome: Stretch, remembered: unknown): Promise<void> {
+  switch (outcome.kind) {
     case 'completed':
-      return lease.end({ status: 'completed', result: stretch.result })
+      return lease.end({ status: 'completed', result: outcome.result })
     case 'failed': {
-      const { code, message, data } = stretch.error
+      const { code, message, data } = outcome.error
       return lease.end({ status: 'failed', failure: { code, message, ...(data !== undefined && { data }) } })
     }
     case 'asked':
-      return lease.ask(questionsOf(lease, stretch.requests), lease.journal.own)
+      return lease.ask(questionsOf(lease, outcome.requests), lease.journal.own)
     case 'handed-over':
       return lease.journal.own === remembered ? lease.giveBack() : lease.ask([], lease.journal.own)
     default:
-      return stretch satisfies never
+      return outcome satisfies never
   }
 }
 
@@ -119,14 +123,14 @@ function questionsOf({ journal }: Lease, requests: Extract<Stretch, { kind: 'ask
   })
 }
 
-/** What a handler says of its progress, told to the store now and then: the last word counts, not each one. */
+/** Throttles the status messages of a run: the latest message is written, at most one per interval. */
 export class StatusThrottle {
   readonly #write: (statusMessage: string) => Promise<void>
   readonly #everyMs: number
   #latest: string | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #writing: Promise<void> | undefined
-  /** Something is being written, or was a moment ago. */
+  /** A message is being written, or was within the last interval. */
   #isPausing = false
   #hasEnded = false
 
@@ -140,13 +144,13 @@ export class StatusThrottle {
     if (!this.#isPausing) this.#flush()
   }
 
-  /** Nothing is written after this, except the last word where people will see it for long. */
-  async end(lastWord: 'written' | 'dropped' = 'dropped'): Promise<void> {
+  /** Nothing is written after this, except the latest message if it is to stay visible. */
+  async end(latestMessage: 'written' | 'dropped' = 'dropped'): Promise<void> {
     const latest = this.#latest
     this.#hasEnded = true
     clearTimeout(this.#timer)
     await this.#writing
-    if (lastWord === 'written' && latest !== undefined) await this.#write(latest).catch(() => {})
+    if (latestMessage === 'written' && latest !== undefined) await this.#write(latest).catch(() => {})
   }
 
   #flush(): void {
@@ -156,9 +160,9 @@ export class StatusThrottle {
     if (latest !== undefined && this.#isPausing) this.#writing = this.#writeAndPause(latest)
   }
 
-  /** One at a time: where the store is slow, an older word must not come after a newer one. */
+  /** One write at a time: with a slow store, an older message must not overwrite a newer one. */
   async #writeAndPause(latest: string): Promise<void> {
-    // A note that cannot be written is no reason to stop the work; whether the lease holds shows with the next step.
+    // A failed write does not stop the run; the next step shows whether the lease is still held.
     await this.#write(latest).catch(() => {})
     if (this.#hasEnded) return
     this.#timer = setTimeout(() => this.#flush(), this.#everyMs)

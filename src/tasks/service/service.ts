@@ -1,4 +1,4 @@
-/** The desk between a server and an engine: calls become tasks here, and clients ask for them in their dialect. */
+/** The task service between a server and an engine: it turns calls into tasks and serves `tasks/…` in both dialects. */
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
 import {
@@ -17,15 +17,26 @@ import { listenToTasks } from './notifications.ts'
 import { TaskRunner } from './runner.ts'
 import { sessionCreated, sessionTaskMethods } from './sessionDialect.ts'
 
-/** Tasks for `createServer`, over any engine. */
+export interface TaskServiceOptions {
+  /** The TTL of a task from its creation, in milliseconds; with null it lives until it ends. @default null */
+  ttlMs?: number | null
+  /** The longest TTL that a client may ask for, in milliseconds. @default 2592000000, thirty days */
+  maxTtlMs?: number
+  /** How often clients should poll, in milliseconds. @default 1000 */
+  pollMs?: number
+  /** Concurrent runs in this process; with 0 other processes run the tasks. @default 16 */
+  concurrency?: number
+}
+
+/** Tasks for `createServer({ tasks })`, stored and scheduled by any engine. */
 export function createTasks(engine: TaskEngine, options: TaskServiceOptions = {}): Tasks {
   const settings = serviceSettings(options)
   return { attach: (host) => new EngineTaskService(engine, settings, host) }
 }
 
 /**
- * Whether the caller went away before it knew of its task, so that nobody ever will. A later round can be sent again, and
- * then finds its task.
+ * Whether the client disconnected before it learned the id of its task, so that nobody can ever ask for it. A later
+ * round can be sent again, and then gets the same task.
  */
 function isAbandoned({ channel }: Call, { round }: Journal): boolean {
   return channel.cancelled && round === 0
@@ -41,14 +52,14 @@ class EngineTaskService implements TaskDesk {
   readonly #tools = new Set<string>()
   #opening: Promise<TaskEngine> | undefined
   #working: Working | undefined
-  #drains = false
+  #isDraining = false
 
   constructor(engine: TaskEngine, settings: TaskServiceSettings, host: TaskHost) {
     this.#engine = engine
     this.#host = host
     this.#settings = settings
     this.#runner = new TaskRunner(host)
-    const dialect: DialectOptions = { host, engine: () => this.#opened(), pollMs: settings.pollMs }
+    const dialect: DialectOptions = { host, engine: () => this.#openEngine(), pollMs: settings.pollMs }
     this.#modern = modernTaskMethods(dialect)
     this.#session = sessionTaskMethods(dialect)
   }
@@ -56,13 +67,13 @@ class EngineTaskService implements TaskDesk {
   capabilities(era: Era): Json {
     if (era === 'modern') return { extensions: { [TASKS_EXTENSION]: {} } }
     const list = this.#host.knowsCallers && { list: {} }
-    const experimental = { [ROUNDS_CAPABILITY]: {} } // questions of tasks as results, for clients that declare it, too
+    const experimental = { [ROUNDS_CAPABILITY]: {} } // such clients also get a task's questions as results
     return { experimental, tasks: { ...list, cancel: {}, requests: { tools: { call: {} } } } }
   }
 
   async create(call: Call, { tool, args, journal }: NewWork): Promise<string> {
     const { pollMs } = this.#settings
-    const engine = await this.#opened()
+    const engine = await this.#openEngine()
     const owner = ownerOf(call)
     const creating = engine.create({
       id: `${tool}_${randomUUID()}`,
@@ -88,12 +99,17 @@ class EngineTaskService implements TaskDesk {
 
   async listen(call: Call, taskIds: readonly string[], send: (task: Json) => void): Promise<TaskListening> {
     assertDeclared(call)
-    return listenToTasks(await this.#opened(), { owner: ownerOf(call), taskIds, send, pollMs: this.#settings.pollMs })
+    return listenToTasks(await this.#openEngine(), {
+      owner: ownerOf(call),
+      taskIds,
+      send,
+      pollMs: this.#settings.pollMs,
+    })
   }
 
   async start(tools: readonly string[]): Promise<void> {
     for (const tool of tools) this.#tools.add(tool)
-    await this.#opened()
+    await this.#openEngine()
   }
 
   serve(tool: string): void {
@@ -102,7 +118,7 @@ class EngineTaskService implements TaskDesk {
   }
 
   async drain(deadlineMs: number): Promise<void> {
-    this.#drains = true
+    this.#isDraining = true
     this.#runner.drain()
     const stopped = this.#working?.stop()
     if (stopped === undefined) return
@@ -122,8 +138,8 @@ class EngineTaskService implements TaskDesk {
     if (isOpen) await this.#engine.close()
   }
 
-  /** The engine, open and at work. What failed is tried again by whoever comes next. */
-  #opened(): Promise<TaskEngine> {
+  /** The open engine, with its worker started. After a failure the next caller tries again. */
+  #openEngine(): Promise<TaskEngine> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined
       throw error
@@ -135,41 +151,30 @@ class EngineTaskService implements TaskDesk {
     const { audience, logger } = this.#host
     await this.#engine.open({ audience, logger })
     const { concurrency } = this.#settings
-    if (concurrency > 0 && !this.#drains) {
+    if (concurrency > 0 && !this.#isDraining) {
       this.#working ??= this.#engine.work({ tools: [...this.#tools], concurrency, run: this.#runner.run })
     }
     return this.#engine
   }
 
-  /** Session-era clients ask for a life; the stateless revision leaves it to the server. */
+  /** Session-era clients may ask for a TTL; in the stateless revision the server decides. */
   #ttlFor({ peer, params }: Call): number | null {
     const { ttlMs, maxTtlMs } = this.#settings
     const { task } = params
     const asked = peer.era === 'legacy' && isObject(task) ? task['ttl'] : undefined
     if (asked === undefined || asked === null) return ttlMs
     if (typeof asked !== 'number' || !Number.isInteger(asked) || asked <= 0) {
-      throw new ProtocolError('PARAMS_INVALID', '"params.task.ttl" must be a whole number of milliseconds from 1 on.')
+      throw new ProtocolError('PARAMS_INVALID', '"params.task.ttl" must be a whole number of milliseconds, at least 1.')
     }
     return Math.min(asked, maxTtlMs)
   }
-}
-
-export interface TaskServiceOptions {
-  /** How long a task may live from its creation, in milliseconds; null until it ends. @default null */
-  ttlMs?: number | null
-  /** The longest life a client may ask for, in milliseconds. @default 2592000000, thirty days */
-  maxTtlMs?: number
-  /** How often clients should look, in milliseconds. @default 1000 */
-  pollMs?: number
-  /** Runs at a time in this process; 0 leaves the running to others. @default 16 */
-  concurrency?: number
 }
 
 type TaskServiceSettings = Readonly<Required<TaskServiceOptions>>
 
 const THIRTY_DAYS_MS = 30 * 86_400_000
 
-/** What a desk was told, with every default, or why that cannot be. */
+/** Checks the options and fills in the defaults. */
 function serviceSettings(options: TaskServiceOptions): TaskServiceSettings {
   const { ttlMs = null, maxTtlMs = THIRTY_DAYS_MS, pollMs = 1000, concurrency = 16 } = options
   if (ttlMs !== null) assertBetween('ttlMs, if not null,', ttlMs, 1, MAX_OPTION)
@@ -179,7 +184,7 @@ function serviceSettings(options: TaskServiceOptions): TaskServiceSettings {
   return { ttlMs, maxTtlMs, pollMs, concurrency }
 }
 
-/** What a run must know of its caller: what it declared, who it is, what it sent along. */
+/** What a run must know of its caller: capabilities, principal and `_meta`. */
 function callerOf({ peer, principal, meta }: Call): TaskCaller {
   const { era, version, client, capabilities } = peer
   return { peer: { era, version, client, capabilities }, principal, meta }

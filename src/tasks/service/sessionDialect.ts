@@ -1,10 +1,11 @@
 /**
- * Tasks of the session era: those of the revision 2025-11-25 as published, and those of SEP-2322 toward clients that
- * declared `dev.pannier/rounds`. The two differ in what `tasks/result` does while input is required: the first pushes the
- * questions on its own stream and waits for the end, the second gives them back at once and takes the answers by
+ * Tasks of the session era: revision 2025-11-25 as published, and SEP-2322 for clients that declared
+ * `dev.pannier/rounds`. They differ in `tasks/result` while input is required: the first pushes the questions on the
+ * stream of that request and waits for the end, the second returns them at once and takes the answers by
  * `tasks/input_response`.
  */
 import {
+  CODES,
   hasEnded,
   isObject,
   type Json,
@@ -30,7 +31,7 @@ import { waitForTask } from './waitFor.ts'
 import type { TaskMethod } from './modernDialect.ts'
 import { pushQuestions, answerCarried } from './pushedQuestions.ts'
 
-const PAGE = 100
+const PAGE_SIZE = 100
 
 export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string, TaskMethod> {
   const { engine, pollMs } = options
@@ -56,9 +57,9 @@ export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string,
       async (call) => {
         const { cursor } = call.params
         if (cursor !== undefined && typeof cursor !== 'string') {
-          throw new ProtocolError('PARAMS_INVALID', '"params.cursor" must be a cursor of this list.')
+          throw new ProtocolError('PARAMS_INVALID', '"params.cursor" must be the nextCursor of an earlier page.')
         }
-        const { tasks, next } = await withClientErrors((await engine()).list(ownerOf(call), cursor, PAGE))
+        const { tasks, next } = await withClientErrors((await engine()).list(ownerOf(call), cursor, PAGE_SIZE))
         const listed = tasks.map((task) => sessionTask(task, pollMs, call))
         return JSON.stringify({ tasks: listed, ...(next !== undefined && { nextCursor: next }) })
       },
@@ -66,7 +67,7 @@ export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string,
   ])
 }
 
-/** In place of the result of a call. */
+/** The result of a call that has become a task. */
 export function sessionCreated(task: TaskRecord, pollMs: number, call: Call): Json {
   const statusMessage = `Task has been created for ${task.tool} tool invocation.`
   return { task: { ...sessionTask(task, pollMs, call), statusMessage } }
@@ -86,7 +87,7 @@ function sessionTask(task: TaskRecord, pollMs: number, { peer }: Call): Json {
   }
 }
 
-/** In this era a tool that says it failed has failed as a task, too. */
+/** In this era a task whose result has `isError` counts as failed. */
 function sessionStatus({ status, result }: TaskRecord): TaskRecord['status'] {
   return status === 'completed' && result?.['isError'] === true ? 'failed' : status
 }
@@ -108,15 +109,15 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
   const id = taskIdIn(call.params)
   const engine = await options.engine()
   await answerCarried(engine, call, await ownTask(options, call, id))
-  const gone = new AbortController()
-  call.channel.onCancel(() => gone.abort())
-  if (call.channel.cancelled) gone.abort()
+  const disconnect = new AbortController()
+  call.channel.onCancel(() => disconnect.abort())
+  if (call.channel.cancelled) disconnect.abort()
   const until = ({ status }: TaskRecord): boolean => status !== 'working'
   for (;;) {
-    const task = assertKnown(await waitForTask(engine, { id, owner: ownerOf(call), until, signal: gone.signal }))
+    const task = assertKnown(await waitForTask(engine, { id, owner: ownerOf(call), until, signal: disconnect.signal }))
     if (hasEnded(task.status)) return options.host.write(ended(task), call.peer)
     if (call.peer.takesInputRequired) return options.host.write(asking(task), call.peer)
-    await pushQuestions(engine, call, task, gone.signal)
+    await pushQuestions(engine, call, task, disconnect.signal)
   }
 }
 
@@ -124,30 +125,30 @@ function asking({ id, questions }: TaskRecord): Json {
   return { resultType: 'input_required', inputRequests: toObject(questions), _meta: relatedTask(id) }
 }
 
-/** What the call would have answered, were it none. */
+/** The result or error that the call would have had without a task. */
 function ended({ id, status, result, failure }: TaskRecord): Json {
   if (status === 'completed' && result !== undefined) {
     return { ...result, _meta: { ...(result['_meta'] as Json | undefined), ...relatedTask(id) } }
   }
-  throw new TaskFailed(failure ?? { code: -32603, message: 'The task was cancelled.' })
+  throw new TaskFailed(failure ?? { code: CODES.INTERNAL_ERROR, message: 'The task was cancelled.' })
 }
 
 async function inputResponse(options: DialectOptions, call: Call): Promise<string> {
   const id = readRelatedTask(call.meta)
   const { inputResponses } = call.params
   if (id === undefined) {
-    throw new ProtocolError('PARAMS_INVALID', '"params._meta" must name the task that the answers belong to.')
+    throw new ProtocolError('PARAMS_INVALID', '"params._meta" must name the related task.')
   }
   if (!isObject(inputResponses)) {
     throw new ProtocolError('PARAMS_INVALID', '"params.inputResponses" must be an object.')
   }
   const task = await ownTask(options, call, id)
-  if (task.status !== 'input_required') throw new ProtocolError('PARAMS_INVALID', 'The task asks nothing (any more).')
+  if (task.status !== 'input_required') throw new ProtocolError('PARAMS_INVALID', 'The task has no open questions.')
   const answers = sortAnswers(task.questions, inputResponses)
   await withClientErrors((await options.engine()).answer(id, ownerOf(call), answers))
   return JSON.stringify({ _meta: relatedTask(id) })
 }
 
 function alreadyEnded(): ProtocolError {
-  return new ProtocolError('PARAMS_INVALID', 'The task has ended already, so it cannot be cancelled.')
+  return new ProtocolError('PARAMS_INVALID', 'The task has already ended, so it cannot be cancelled.')
 }

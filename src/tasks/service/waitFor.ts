@@ -1,8 +1,8 @@
-/** Waiting for a task to become something, whichever process makes it so. */
+/** Waits until a task meets a condition, whichever process changes it. */
 import type { TaskEngine, TaskRecord } from '../engine.ts'
 
-// A task that expires changes nothing anybody would tell of, so waiting looks again now and then.
-const LOOK_AGAIN_MS = 10_000
+// Nothing notifies of a task that expires, so waiting also polls.
+const POLL_MS = 10_000
 
 export interface WaitOptions {
   readonly id: string
@@ -11,34 +11,34 @@ export interface WaitOptions {
   readonly signal: AbortSignal
 }
 
-/** The task once it is as wanted; undefined when it is gone, or when nobody waits any more. */
+/** The task once `until` is true; undefined when the task no longer exists, or when the signal aborts. */
 export async function waitForTask(engine: TaskEngine, options: WaitOptions): Promise<TaskRecord | undefined> {
   const { id, owner, until, signal } = options
-  const news = new ChangeSignal()
-  const leave = engine.watch(id, news.tell)
-  signal.addEventListener('abort', news.tell, { once: true })
+  const change = new ChangeSignal()
+  const unwatch = engine.watch(id, change.notify)
+  signal.addEventListener('abort', change.notify, { once: true })
   try {
     for (;;) {
-      const heard = news.next(LOOK_AGAIN_MS)
+      // Before the read: a change during the read must not be missed.
+      const changed = change.next(POLL_MS)
       const task = await engine.read(id, owner)
       if (task === undefined || signal.aborted || until(task)) return signal.aborted ? undefined : task
-      await heard
+      await changed
     }
   } finally {
-    leave()
-    news.end()
-    signal.removeEventListener('abort', news.tell)
+    unwatch()
+    change.end()
+    signal.removeEventListener('abort', change.notify)
   }
 }
 
-/** Remembers that something was told, also when it was told before anybody listened. */
 class ChangeSignal {
   #resolve: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  readonly tell = (): void => this.#resolve?.()
+  readonly notify = (): void => this.#resolve?.()
 
-  /** Resolves at the next `tell`, or when the time is up. */
+  /** Resolves at the next `notify`, or after the timeout. */
   next(timeoutMs: number): Promise<void> {
     this.end()
     return new Promise((resolve) => {

@@ -1,29 +1,26 @@
-/**
- * A write of a run that has to happen. A store that is away for a while comes back, and meanwhile nothing is lost: the
- * write is tried again until it is made or the lease is.
- */
+/** Retries a write of a run while the store is unavailable, until it succeeds or the lease is lost. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { backoffMs } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { leaseLost } from '../errors.ts'
 
-const FIRST_PAUSE_MS = 25
-const LONGEST_PAUSE_MS = 2000
+const BACKOFF = { firstMs: 25, maxMs: 2000 }
 
-/** `onAway` is told once, with why the write has to wait. */
+/** Calls `onUnavailable` once, with the first error. */
 export async function retryWrite<T>(
   write: () => Promise<T>,
   signal: AbortSignal,
-  onAway?: (error: StateError) => void,
+  onUnavailable?: (error: StateError) => void,
 ): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  for (let attempt = 1; ; attempt++) {
     if (signal.aborted) throw leaseLost('taken')
     try {
       return await write()
     } catch (error) {
       if (!isTransient(error)) throw error
-      if (pauseMs === FIRST_PAUSE_MS) onAway?.(error)
+      if (attempt === 1) onUnavailable?.(error)
     }
-    await sleep(pauseMs, undefined, { signal }).catch(() => {})
+    await sleep(backoffMs(attempt, BACKOFF), undefined, { signal }).catch(() => {})
   }
 }
 

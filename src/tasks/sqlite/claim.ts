@@ -1,4 +1,4 @@
-/** Taking tasks that are ready, inside a transaction, with all that a run needs. */
+/** Claims tasks that are ready, inside a transaction, and reads what a run needs of each. */
 import { StateError } from '../../state/internal.ts'
 import { withStoreErrors } from '../../state/stores/index.ts'
 import { readString } from '../entry.ts'
@@ -17,8 +17,8 @@ export interface ClaimedTask {
 
 /** Takes the oldest tasks of these allSlots, as many as there is room for. */
 export function claimReady(tables: Tables, worker: string, allSlots: Iterable<WorkerSlots>): ClaimedTask[] {
-  // A worker that was declared dead takes nothing: nobody would take it over from there.
-  if (!tables.workers.isKnown(worker)) return []
+  // A worker without a row in `workers` claims nothing: no other worker could reclaim its tasks.
+  if (!tables.workers.isRegistered(worker)) return []
   return Array.from(allSlots, (slots) => claimFor(slots, tables, worker)).flat()
 }
 
@@ -26,9 +26,9 @@ function claimFor(slots: WorkerSlots, tables: Tables, worker: string): ClaimedTa
   const claimed: ClaimedTask[] = []
   slots.mayHaveMore = true
   while (slots.mayHaveMore && claimed.length < slots.free) {
-    const most = slots.free - claimed.length
-    const rows = tables.leases.ready(slots.tools, most)
-    slots.mayHaveMore = rows.length === most
+    const limit = slots.free - claimed.length
+    const rows = tables.leases.ready(slots.tools, limit)
+    slots.mayHaveMore = rows.length === limit
     for (const row of rows) {
       const key = { task: Number(row['number']), worker, epoch: Number(row['epoch']) + 1 }
       tables.leases.assign(key)
@@ -39,13 +39,15 @@ function claimFor(slots: WorkerSlots, tables: Tables, worker: string): ClaimedTa
   return claimed
 }
 
-/** A task that cannot be read ends here: it would be claimed again and again, and nobody behind it ever. */
+/** A task with damaged rows fails here; otherwise it would be claimed again and again and block those behind it. */
 function contentOrFail(tables: Tables, key: SqliteLeaseKey, row: SqliteRow): LeaseContent | undefined {
   try {
     return withStoreErrors(() => contentOf(tables, key, row))
   } catch (error) {
     if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
-    tables.store.logger().error({ task: row['id'], code: error.code }, 'A task cannot be read and is given up.')
+    tables.store
+      .logger()
+      .error({ task: row['id'], code: error.code }, 'The stored data of a task is damaged; the task fails.')
     tables.transitions.fail(key.task, UNREADABLE)
     return undefined
   }
@@ -68,14 +70,14 @@ function contentOf({ calls, steps, questions }: Tables, key: SqliteLeaseKey, row
   }
 }
 
-/** What one caller of `work` wants to run, and how much of it runs. */
+/** The slots of one call of `work`: which tools it runs, how many tasks at a time, and how many slots are free. */
 export class WorkerSlots {
   readonly run: WorkOptions['run']
   readonly #concurrency: number
-  /** The tools' names, each as JSON. */
+  /** The names of the tools, each as JSON text. */
   readonly tools: Set<string>
   readonly #onIdle: (() => void)[] = []
-  /** Tasks may be ready that there was no room for. */
+  /** Whether tasks may be ready for which there was no free slot. */
   mayHaveMore = false
   #running = 0
   #isStopped = false
@@ -86,7 +88,7 @@ export class WorkerSlots {
     this.tools = new Set(tools.map((tool) => JSON.stringify(tool)))
   }
 
-  /** How many more may run. */
+  /** The number of free slots. */
   get free(): number {
     return this.#isStopped ? 0 : this.#concurrency - this.#running
   }
@@ -104,7 +106,7 @@ export class WorkerSlots {
     if (this.#running === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  /** Resolves when nothing runs. */
+  /** Takes no more tasks; resolves when every slot is free. */
   async stop(): Promise<void> {
     this.#isStopped = true
     if (this.#running > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve))

@@ -1,4 +1,4 @@
-/** Tasks in a SQLite file, for all processes of one machine. */
+/** The task engine in a SQLite file, for all processes of one machine. */
 import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import {
@@ -25,7 +25,7 @@ import { SqliteWorker } from './worker.ts'
 import { WriteQueue } from './writeQueue.ts'
 
 export interface SqliteEngineOptions extends EngineOptions {
-  /** The file; it is made when there is none. `:memory:` is for tests. */
+  /** The file; it is created if it does not exist. `:memory:` is for tests. */
   path: string
   /** The time in milliseconds. @default Date.now */
   clock?: () => number
@@ -34,16 +34,16 @@ export interface SqliteEngineOptions extends EngineOptions {
 export type SqliteTasksOptions = TaskServiceOptions & SqliteEngineOptions
 
 /**
- * Tasks in one file, for all processes of one machine. They survive every process: what was unfinished is taken up when
- * a server starts, and when another one dies.
+ * Tasks in one file, for all processes of one machine. They survive every process: unfinished tasks continue when a
+ * server starts, and when another process dies.
  */
 export function sqliteTasks(options: SqliteTasksOptions): Tasks {
   return createTasks(sqliteEngine(options), options)
 }
 
 /**
- * Calls are synchronous inside and may wait up to 5 s for other processes. A process that is stopped in the middle of a
- * write keeps the file's lock until it goes on or is killed, as with every SQLite file.
+ * A task engine in a file. SQLite calls are synchronous and may wait up to 5 s for the lock of another process. A process
+ * that is suspended during a write keeps the lock until it continues or is killed.
  */
 export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngineOptions): TaskEngine {
   const settings = engineSettings(options)
@@ -51,7 +51,7 @@ export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngin
 
   function engine(): SqliteEngine {
     if (opened !== undefined) return opened
-    throw new StateError('STORE_UNAVAILABLE', 'The task store is not open; open it first, and close it last.')
+    throw new StateError('STORE_UNAVAILABLE', 'The task engine is not open; use it between open() and close().')
   }
 
   return {
@@ -80,8 +80,7 @@ export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngin
   }
 }
 
-/** An engine over an open file: puts the parts together and tells each what the others have done. */
-
+/** An engine with an open file. It creates its parts and connects them. */
 class SqliteEngine implements TimerHandlers {
   readonly #store: SqliteTaskStore
   readonly #tables: Tables
@@ -111,10 +110,10 @@ class SqliteEngine implements TimerHandlers {
     const { newTasks, records } = this.#tables
     const prepared = newTasks.prepare(task)
     return this.#store.writes.write(() => {
-      const made = newTasks.add(prepared) ?? newTasks.addAnew(prepared)
-      if (made === undefined) return records.get(newTasks.madeBy(task))
+      const created = newTasks.add(prepared) ?? newTasks.replaceExpired(prepared)
+      if (created === undefined) return records.get(newTasks.createdBy(task))
       this.#worker.claim()
-      return made
+      return created
     })
   }
 
@@ -148,8 +147,8 @@ class SqliteEngine implements TimerHandlers {
 
   work(options: WorkOptions): Working {
     if (this.#heartbeat.workerId === undefined) {
-      void this.#log.tryAsync('show that this worker lives', () => this.#heartbeat.register())
-      void this.#log.tryAsync('look after other workers', async () => {
+      void this.#log.tryAsync('send the heartbeat', () => this.#heartbeat.register())
+      void this.#log.tryAsync('reclaim tasks of dead workers', async () => {
         await this.#heartbeat.observe()
         await this.#heartbeat.reclaim()
       })
@@ -170,7 +169,7 @@ class SqliteEngine implements TimerHandlers {
   async close(): Promise<void> {
     this.#timers.stop()
     this.#worker.close()
-    const left = this.#log.tryAsync('leave', () => this.#heartbeat.unregister())
+    const left = this.#log.tryAsync('remove the worker', () => this.#heartbeat.unregister())
     this.#store.writes.close()
     await left
     this.#log.close()
@@ -204,7 +203,7 @@ class SqliteEngine implements TimerHandlers {
     return this.#sweep.run()
   }
 
-  /** Changes a task of this owner, if there is one, and gives it as it is afterwards. */
+  /** Changes a task of this owner, if it exists, and gives it as it is afterwards. */
   async #change(id: string, owner: string, run: (task: number) => void): Promise<TaskRecord | undefined> {
     const { records } = this.#tables
     if (records.numberOf(id, owner) === undefined) return undefined
@@ -217,6 +216,6 @@ class SqliteEngine implements TimerHandlers {
   }
 
   #notifyWatchers(): void {
-    this.#log.try('tell of changes', () => this.#watchers.poll())
+    this.#log.try('notify watchers', () => this.#watchers.poll())
   }
 }

@@ -1,51 +1,51 @@
 import type { Logger } from '../../server/index.ts'
 
 /**
- * Runs what is done again and again. A failure is told once and not each time, and so is its end: a store that is away
- * must not fill the log.
+ * Runs periodic jobs and logs their failures: once when a job begins to fail and once when it works again, so that an
+ * unavailable store does not fill the log.
  */
 export class FailureLog {
   readonly #logger: () => Logger
   readonly #failing = new Set<string>()
-  #hasEnded = false
+  #isClosed = false
 
   constructor(logger: () => Logger) {
     this.#logger = logger
   }
 
-  /** `work` names it in the log. */
-  try(work: string, run: () => void): void {
+  /** `job` is its name in the log. */
+  try(job: string, run: () => void): void {
     try {
       run()
-      this.succeeded(work)
+      this.succeeded(job)
     } catch (error) {
-      this.failed(work, error)
+      this.failed(job, error)
     }
   }
 
-  /** The same for what takes a while. Never rejects. */
-  async tryAsync(work: string, run: () => Promise<void>): Promise<void> {
+  /** The same for an asynchronous job. Never rejects. */
+  async tryAsync(job: string, run: () => Promise<void>): Promise<void> {
     try {
       await run()
-      this.succeeded(work)
+      this.succeeded(job)
     } catch (error) {
-      this.failed(work, error)
+      this.failed(job, error)
     }
   }
 
-  failed(work: string, error: unknown): void {
-    if (this.#hasEnded || this.#failing.has(work)) return
-    this.#failing.add(work)
+  failed(job: string, error: unknown): void {
+    if (this.#isClosed || this.#failing.has(job)) return
+    this.#failing.add(job)
     const err = error instanceof Error ? { name: error.name, message: error.message } : {}
-    this.#logger().error({ work, err }, 'The task store fails; it is tried again.')
+    this.#logger().error({ work: job, err }, 'The task store fails; the job is tried again.')
   }
 
-  succeeded(work: string): void {
-    if (this.#failing.delete(work)) this.#logger().info({ work }, 'The task store works again.')
+  succeeded(job: string): void {
+    if (this.#failing.delete(job)) this.#logger().info({ work: job }, 'The task store works again.')
   }
 
-  /** What fails after this was to be expected. */
+  /** Failures after this are expected and are not logged. */
   close(): void {
-    this.#hasEnded = true
+    this.#isClosed = true
   }
 }

@@ -1,11 +1,11 @@
 /**
- * This worker among the others that use the file.
+ * The heartbeat of this process's worker, and the supervision of the other workers that use the file.
  *
- * - A worker shows that it lives by a number that grows, three times in the time it may be silent. No clock is compared:
- *   whoever sees the same number for that long, by its own watch, takes the worker for dead.
- * - The dead lose their row and their tasks in one transaction, and only if the number is still the one that was seen. A
- *   process of this machine that is gone is not waited for.
- * - Whoever wakes and finds its row gone has lost everything, and begins anew under another name.
+ * - A worker increments a counter three times per `leaseMs`. Clocks are not compared: a worker is dead when another one
+ *   has seen the same counter value for `leaseMs` by its own monotonic clock.
+ * - Reclaiming removes the row of a dead worker and releases its tasks in one transaction, provided that the counter has
+ *   not changed since. A process of this machine that has exited is reclaimed at once.
+ * - A worker that finds its own row removed has lost its leases, and registers again under a new id.
  */
 import { randomUUID } from 'node:crypto'
 import { LOST_TOO_OFTEN } from '../errors.ts'
@@ -13,18 +13,18 @@ import { hasExited, identityOf, type ProcessIdentity } from './processIdentity.t
 import type { Tables } from './rows/tables.ts'
 import type { WorkerRow } from './rows/workers.ts'
 
-// While this process sleeps its watch stands still: others must not die of it.
+// After this process was suspended, the clock advances by this much only; otherwise all other workers would seem dead.
 const MAX_CLOCK_STEP_MS = 1000
 
 interface ObservedWorker extends WorkerRow {
-  /** What our own watch showed when this beat was first seen. */
+  /** The time on our own clock when this counter value was first seen. */
   readonly since: number
 }
 
 export interface HeartbeatEvents {
-  /** Everything this worker had belongs to others. */
+  /** Other workers have reclaimed every lease of this worker. */
   onLost(): void
-  /** Inside a transaction: tasks of somebody else are ready, or this worker is. */
+  /** Called inside a transaction: tasks were reclaimed, or this worker was registered, so tasks can be claimed. */
   onReady(): void
 }
 
@@ -33,8 +33,8 @@ export class Heartbeat {
   readonly #events: HeartbeatEvents
   readonly #identity: ProcessIdentity = identityOf(process.pid)
   readonly #others = new Map<string, ObservedWorker>()
-  #id: string | undefined
-  #isKnown = false
+  #workerId: string | undefined
+  #isRegistered = false
   #clockMs = 0
   #readAt = performance.now()
 
@@ -43,39 +43,39 @@ export class Heartbeat {
     this.#events = events
   }
 
-  /** The name of this worker; undefined when it is none. */
+  /** The id of this worker; undefined while it is not registered. */
   get workerId(): string | undefined {
-    return this.#id
+    return this.#workerId
   }
 
-  /** Becomes a worker. The name counts from here on; it is known to others when the promise resolves. */
+  /** Registers this worker. The id is set at once; other workers see it when the promise has resolved. */
   async register(): Promise<void> {
     const id = randomUUID()
-    this.#id = id
-    this.#isKnown = false
+    this.#workerId = id
+    this.#isRegistered = false
     const { store, workers } = this.#tables
     const { leaseMs } = store.settings
     await store.writes.write(() => {
       workers.add({ id, process: this.#identity, leaseMs })
       this.#events.onReady()
     })
-    this.#isKnown = this.#id === id
+    this.#isRegistered = this.#workerId === id
   }
 
   async beat(): Promise<void> {
-    const id = this.#id
+    const id = this.#workerId
     if (id === undefined) return
     const { store, workers } = this.#tables
-    const isKnown = await store.writes.write(() => workers.beat(id))
-    if (!isKnown && this.#id === id) await this.#registerAgain()
+    const isRegistered = await store.writes.write(() => workers.beat(id))
+    if (!isRegistered && this.#workerId === id) await this.#registerAgain()
   }
 
-  /** Looks who else is there, and whether this worker still is. */
+  /** Reads the counters of all workers, and whether this one is still registered. */
   async observe(): Promise<void> {
     this.#advanceClock()
     const rows = new Map(this.#tables.workers.all().map((row) => [row.id, row]))
-    const isLost = this.#isKnown && this.#id !== undefined && !rows.has(this.#id)
-    if (this.#id !== undefined) rows.delete(this.#id)
+    const isLost = this.#isRegistered && this.#workerId !== undefined && !rows.has(this.#workerId)
+    if (this.#workerId !== undefined) rows.delete(this.#workerId)
     for (const id of this.#others.keys()) {
       if (!rows.has(id)) this.#others.delete(id)
     }
@@ -85,7 +85,7 @@ export class Heartbeat {
     if (isLost) await this.#registerAgain()
   }
 
-  /** Takes the tasks of those who are dead. */
+  /** Releases the tasks of dead workers. */
   async reclaim(): Promise<void> {
     this.#advanceClock()
     const dead = [...this.#others.values()].filter(
@@ -94,11 +94,11 @@ export class Heartbeat {
     await Promise.all(dead.map((worker) => this.#reclaimFrom(worker)))
   }
 
-  /** Stops being a worker; what it had is ready for others. */
+  /** Removes this worker; its tasks are ready for others. */
   async unregister(): Promise<void> {
-    const id = this.#id
+    const id = this.#workerId
     if (id === undefined) return
-    this.#id = undefined
+    this.#workerId = undefined
     const { store, workers, leases } = this.#tables
     await store.writes.write(() => {
       leases.releaseAll(id)
@@ -119,13 +119,13 @@ export class Heartbeat {
 
   async #reclaimFrom(worker: ObservedWorker): Promise<void> {
     const { store, workers, leases, transitions } = this.#tables
-    const isBuried = await store.writes.write(() => {
+    const isReclaimed = await store.writes.write(() => {
       if (!workers.removeSilent(worker)) return false
       for (const task of leases.exhaustedOf(worker.id)) transitions.fail(task, LOST_TOO_OFTEN)
       leases.releaseAllLost(worker.id)
       this.#events.onReady()
       return true
     })
-    if (isBuried) this.#others.delete(worker.id)
+    if (isReclaimed) this.#others.delete(worker.id)
   }
 }

@@ -1,4 +1,4 @@
-/** A lease over rows. Each write looks, in its own transaction, whether the lease still holds. */
+/** A lease on rows of the file. Each write checks in its own transaction that the lease is still held. */
 import type { Journal } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import { entryText, objectText } from '../entry.ts'
@@ -8,7 +8,7 @@ import type { SqliteLeaseKey } from './rows/leases.ts'
 import type { Tables } from './rows/tables.ts'
 import type { PreparedEnd } from './rows/transitions.ts'
 
-/** What a run is given. */
+/** What a run needs of its task. */
 export interface LeaseContent {
   readonly key: SqliteLeaseKey
   readonly id: string
@@ -16,7 +16,7 @@ export interface LeaseContent {
   readonly args: Json
   readonly caller: Json
   readonly journal: Journal
-  /** Workers were lost since the task last got any further. */
+  /** Whether the task has lost workers since its last progress. */
   readonly hasLosses: boolean
   readonly expiresAt: number | null
 }
@@ -33,9 +33,9 @@ export class SqliteLease implements Lease {
   readonly #tables: Tables
   readonly #onReady: () => void
   readonly #abort = new AbortController()
-  #over: LossReason | undefined
+  #loss: LossReason | undefined
 
-  /** `onReady` is told, inside the transaction, when the task waits for a worker again. */
+  /** `onReady` is called inside the transaction that makes the task ready for a worker again. */
   constructor(content: LeaseContent, tables: Tables, onReady: () => void) {
     this.id = content.id
     this.tool = content.tool
@@ -54,13 +54,13 @@ export class SqliteLease implements Lease {
   }
 
   get isOver(): boolean {
-    return this.#over !== undefined
+    return this.#loss !== undefined
   }
 
-  /** What the engine found out: nothing is written any more, and the run is told. */
+  /** Marks the lease as lost and aborts its run. */
   lose(reason: LossReason): void {
-    if (this.#over !== undefined) return
-    this.#over = reason
+    if (this.#loss !== undefined) return
+    this.#loss = reason
     this.#abort.abort(leaseLost(reason))
   }
 
@@ -88,10 +88,10 @@ export class SqliteLease implements Lease {
   async ask(questions: readonly NewQuestion[], own: unknown): Promise<void> {
     const { calls, leases, transitions } = this.#tables
     const prepared = this.#tables.questions.prepare(questions)
-    const remembered = own === undefined ? null : this.#text('What is remembered', own)
+    const state = own === undefined ? null : this.#text('The state of a handler', own)
     await this.#lastWrite((task) => {
       this.#tables.questions.ask(task, prepared)
-      calls.remember(task, remembered)
+      calls.setState(task, state)
       leases.countRound(task)
       this.#progress(task)
       leases.release(task)
@@ -112,7 +112,7 @@ export class SqliteLease implements Lease {
     })
   }
 
-  /** Its run is over and has not ended it: its task has lost a worker. */
+  /** Releases a lease whose run returned without ending it. This counts as the loss of a worker. */
   async abandon(): Promise<void> {
     const { leases, transitions } = this.#tables
     await this.#lastWrite((task) => {
@@ -137,19 +137,19 @@ export class SqliteLease implements Lease {
 
   async #lastWrite(run: (task: number) => void): Promise<void> {
     await this.#write(run)
-    this.#over ??= 'ended'
+    this.#loss ??= 'ended'
   }
 
   #write<T>(run: (task: number) => T): Promise<T> {
-    if (this.#over !== undefined) return Promise.reject(leaseLost(this.#over))
+    if (this.#loss !== undefined) return Promise.reject(leaseLost(this.#loss))
     const { leases, store } = this.#tables
     return store.writes.write(() => {
-      if (!leases.isHeld(this.key)) throw leaseLost(this.#over ?? this.whyLost())
+      if (!leases.isHeld(this.key)) throw leaseLost(this.#loss ?? this.whyLost())
       return run(this.key.task)
     })
   }
 
-  /** Of a lease that does not hold any more. */
+  /** Why a lease is no longer held. */
   whyLost(): LossReason {
     const status = this.#tables.leases.statusOf(this.key.task)
     if (status === undefined) return 'expired'

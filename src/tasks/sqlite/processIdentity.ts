@@ -1,17 +1,17 @@
 /**
- * What tells a process from all others, so that another one of the same machine can see at once that it is gone.
+ * Identifies a process, so that another process of the same machine can see at once that it has exited.
  *
- * A mark proves an end and never a life: where it proves nothing, the worker's beat has to tell.
+ * This can prove that a process has exited, never that it is alive; without proof the heartbeat decides.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 
 export interface ProcessIdentity {
-  /** The same for processes that mean the same by a process id. */
+  /** Equal for processes that share a machine and a namespace of process ids. */
   readonly machine: string
   readonly pid: number
-  /** When it started, in the machine's own count; empty where that cannot be known. */
+  /** The start time in clock ticks since boot; empty if unknown. */
   readonly started: string
 }
 
@@ -19,18 +19,18 @@ export function identityOf(pid: number): ProcessIdentity {
   return { machine: machineName(), pid, started: statOf(pid)?.started ?? '' }
 }
 
-/** Whether the process is certainly over. */
+/** Whether the process has certainly exited. */
 export function hasExited({ machine, pid, started }: ProcessIdentity): boolean {
   if (machine !== machineName()) return false
   if (!exists(pid)) return true
   const stat = statOf(pid)
-  // A zombie does nothing more; and where another process has the id by now, the one that had it is gone.
+  // A zombie counts as exited. A different start time means that the process id was reused.
   return stat !== undefined && (stat.state === 'Z' || (started !== '' && stat.started !== started))
 }
 
 let machine: string | undefined
 
-/** Containers of one machine may share a file, but not their process ids. */
+/** Containers on one machine may share a file without sharing process ids, so the name includes the pid namespace. */
 function machineName(): string {
   machine ??= process.platform === 'linux' ? linuxName() : hostname()
   return machine
@@ -53,7 +53,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** State and start of a process, from /proc; the name before them may hold anything, so they are counted after it. */
+/** State and start time from /proc/PID/stat. The fields are counted from the last `)`: the name before may contain any character. */
 function statOf(pid: number): { state: string; started: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')

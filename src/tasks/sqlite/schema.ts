@@ -1,10 +1,10 @@
-/** The file of a SQLite engine. Whatever it has acknowledged survives a power cut. */
+/** The schema of the SQLite file. `synchronous = FULL`: an acknowledged write survives a power cut. */
 import type { DatabaseSync } from 'node:sqlite'
 import { openSqliteFile, type SqliteFormat } from '../../state/stores/index.ts'
 
-// Texts that others choose (ids, owners, tools, keys, messages) and all data are JSON: what has a NUL or half a
-// character in it comes back as it was. What is large and what changes often lie in different tables, because SQLite
-// writes a row as a whole.
+// Text from outside (ids, owners, tools, keys, messages) and all data are stored as JSON text, which preserves U+0000 and
+// lone surrogates. Large columns and columns that change often stand in different tables, because SQLite writes whole
+// rows.
 const FIRST = `
   CREATE TABLE tasks (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,4 +1,4 @@
-/** What the parts of a SQLite engine share: the open file, and what tells this engine from others that use it. */
+/** What the parts of a SQLite engine share: the open file, its write queue, the audience and the settings. */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Logger } from '../../server/index.ts'
 import type { EngineSettings } from '../engine.ts'
@@ -7,7 +7,7 @@ import type { WriteQueue } from './writeQueue.ts'
 export interface SqliteTaskStore {
   readonly database: DatabaseSync
   readonly writes: WriteQueue
-  /** As JSON, like every text that others choose. */
+  /** As JSON text, like all text from outside. */
   readonly audience: string
   readonly settings: EngineSettings
   /** Whole milliseconds since 1970. */
@@ -17,12 +17,8 @@ export interface SqliteTaskStore {
 
 export type SqliteRow = Record<string, SQLOutputValue>
 
-/** For the WHERE of whoever looks for tasks: the time of these is not over. Wants the time. */
+/** A condition for WHERE: the task has not expired. Its parameter is the current time. */
 export const NOT_EXPIRED = '(expires_at IS NULL OR expires_at > ?)'
 
-/** For the WHERE of whoever takes tasks: nobody works on these, and somebody should. */
+/** A condition for WHERE: the task is ready and no worker holds it. */
 export const READY = `status = 'working' AND worker IS NULL`
-
-export function textOrNull(value: string | undefined): string | null {
-  return value === undefined ? null : JSON.stringify(value)
-}

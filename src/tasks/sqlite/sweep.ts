@@ -1,4 +1,4 @@
-/** Removes tasks whose time is over, a few at a time: nobody should wait long for a lock because of them. */
+/** Removes expired tasks in small batches, so that other writers never wait long for the lock. */
 import { withStoreErrors } from '../../state/stores/index.ts'
 import type { SqliteTaskStore } from './store.ts'
 

@@ -1,7 +1,8 @@
 /**
- * What an engine does by itself, again and again. None of it keeps a process alive.
+ * The periodic jobs of an engine. Their timers do not keep the process alive.
  *
- * Other processes are noticed by SQLite's own count of their commits; reading it is all that an idle engine does often.
+ * Writes of other processes are noticed by polling SQLite's `data_version`, the only thing that an idle engine does
+ * often.
  */
 import type { StatementSync } from 'node:sqlite'
 import { withStoreErrors } from '../../state/stores/index.ts'
@@ -13,11 +14,11 @@ const RECLAIM_MS = 500
 const SWEEP_MS = 1000
 
 export interface TimerHandlers {
-  /** Somebody works or watches: only then it matters what others do. */
+  /** Whether this engine has a worker or watchers; only then it polls for writes of other processes. */
   isActive(): boolean
   /** Another process has written. */
   onForeignWrite(): Promise<void>
-  /** Something may be over that was not a moment ago. */
+  /** Ends the leases of tasks that have expired. */
   expire(): void
   reclaim(): Promise<void>
   beat(): Promise<void>
@@ -38,17 +39,17 @@ export class EngineTimers {
     this.#log = calm
     this.#dataVersion = withStoreErrors(() => database.prepare('PRAGMA data_version'))
     this.#seen = this.#version()
-    this.#every(RECLAIM_MS, 'look after other workers', () => work.reclaim())
-    this.#every(settings.leaseMs / 3, 'show that this worker lives', () => work.beat())
+    this.#every(RECLAIM_MS, 'reclaim tasks of dead workers', () => work.reclaim())
+    this.#every(settings.leaseMs / 3, 'send the heartbeat', () => work.beat())
     this.#every(SWEEP_MS, 'remove expired tasks', () => work.sweep())
   }
 
-  /** To be called whenever it may be needed, or not any more. */
+  /** Starts or stops polling; to be called whenever `isActive` may have changed. */
   adjust(): void {
-    const isNeeded = this.#handlers.isActive()
-    if (this.#isStopped || isNeeded === (this.#poll !== undefined)) return
+    const isActive = this.#handlers.isActive()
+    if (this.#isStopped || isActive === (this.#poll !== undefined)) return
     clearInterval(this.#poll)
-    this.#poll = isNeeded ? setInterval(() => this.#pollNow(), POLL_MS).unref() : undefined
+    this.#poll = isActive ? setInterval(() => this.#pollNow(), POLL_MS).unref() : undefined
   }
 
   stop(): void {
@@ -62,12 +63,12 @@ export class EngineTimers {
   }
 
   #pollNow(): void {
-    this.#log.try('notice other processes', () => {
+    this.#log.try('poll for writes of other processes', () => {
       this.#handlers.expire()
       const version = this.#version()
       if (version === this.#seen) return
       this.#seen = version
-      void this.#log.tryAsync('follow other processes', () => this.#handlers.onForeignWrite())
+      void this.#log.tryAsync('process writes of other processes', () => this.#handlers.onForeignWrite())
     })
   }
 

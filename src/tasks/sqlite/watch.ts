@@ -1,11 +1,11 @@
-/** Who wants to know when a task changes. Nothing is kept of tasks that nobody watches. */
+/** The listeners that watch tasks. Tasks without a listener take no memory. */
 import type { ChangeRows } from './rows/changes.ts'
 import type { SqliteTaskStore } from './store.ts'
 
 export class SqliteWatchers {
   readonly #store: SqliteTaskStore
   readonly #changes: ChangeRows
-  /** By id, as it lies in the file. */
+  /** By task id, as JSON text like in the file. */
   readonly #listeners = new Map<unknown, Set<() => void>>()
   #seen = 0
 
@@ -23,7 +23,7 @@ export class SqliteWatchers {
     const key = JSON.stringify(id)
     const listeners = this.#listeners.get(key) ?? new Set()
     this.#listeners.set(key, listeners)
-    // An entry of its own, so that a listener may watch twice and leave once.
+    // A new function for each call, so that the same listener may be added twice and removed once.
     const entry = () => listener()
     listeners.add(entry)
     return () => {
@@ -32,7 +32,7 @@ export class SqliteWatchers {
     }
   }
 
-  /** Tells of what has changed since the last time, whoever changed it. */
+  /** Notifies the listeners of tasks that any process has changed since the last poll. */
   poll(): void {
     if (this.size === 0) return
     const last = this.#changes.last
@@ -49,7 +49,7 @@ export class SqliteWatchers {
       listener()
     } catch (error) {
       const message = error instanceof Error ? error.message : undefined
-      this.#store.logger().error({ message }, 'Whoever watches a task has thrown.')
+      this.#store.logger().error({ message }, 'A listener that watches a task has thrown an error.')
     }
   }
 }

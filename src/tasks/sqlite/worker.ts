@@ -1,8 +1,8 @@
 /**
- * The runs of this process: taking tasks while there is room, and telling runs that their lease is lost.
+ * The worker of this process: it claims tasks while slots are free, and aborts runs that have lost their lease.
  *
- * A run that returns while it holds its lease could not end it. Its task is lost after a pause, so that what fails at
- * once is not run again at once.
+ * A run may return while it still holds its lease, because it could not end it. The lease is then released after a pause,
+ * so that a task that fails at once is not run again at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Working, WorkOptions } from '../engine.ts'
@@ -46,22 +46,22 @@ export class SqliteWorker {
     }
   }
 
-  /** Takes what is ready, if anything is; looking costs no lock. */
+  /** Claims tasks if any are ready; checking that takes no lock. */
   wake(): void {
-    this.#log.try('look for tasks', () => {
+    this.#log.try('check for ready tasks', () => {
       const { leases } = this.#tables
       for (const slots of this.#slots) slots.mayHaveMore ||= slots.free <= 0
       if ([...this.#slots].some(({ free, tools }) => free > 0 && leases.isReady(tools))) this.claim()
     })
   }
 
-  /** Takes what is ready. Called by a write, it does so in the same transaction. */
+  /** Claims ready tasks. If a write calls this, it happens in the same transaction. */
   claim(): void {
     if (this.#isClaiming) this.#claimsAgain = true
     else void this.#claimAll()
   }
 
-  /** Tells the runs whose task was claimed, cancelled or has expired. */
+  /** Aborts the runs whose task was taken by another worker, was cancelled or has expired. */
   check(): void {
     const worker = this.#heartbeat.workerId
     if (worker === undefined || this.#leases.size === 0) return
@@ -71,7 +71,7 @@ export class SqliteWorker {
     }
   }
 
-  /** Tells the runs whose time is over. */
+  /** Aborts the runs whose task has expired. */
   expire(): void {
     const now = this.#tables.store.now()
     for (const lease of this.#leases) {
@@ -79,7 +79,7 @@ export class SqliteWorker {
     }
   }
 
-  /** The run of this task, if it is here, is over. */
+  /** Aborts the run of this task, if it is here. */
   lose(task: number, reason: LossReason): void {
     for (const lease of this.#leases) {
       if (lease.key.task === task) lease.lose(reason)
@@ -102,9 +102,9 @@ export class SqliteWorker {
         this.#claimsAgain = false
         for (const claimed of await this.#tables.store.writes.write(() => this.#claimNow())) void this.#run(claimed)
       } while (this.#claimsAgain)
-      this.#log.succeeded('take tasks')
+      this.#log.succeeded('claim tasks')
     } catch (error) {
-      this.#log.failed('take tasks', error)
+      this.#log.failed('claim tasks', error)
       setTimeout(() => this.wake(), PAUSE_MS).unref()
     } finally {
       this.#isClaiming = false
@@ -119,7 +119,7 @@ export class SqliteWorker {
   async #run({ slots, content }: ClaimedTask): Promise<void> {
     const lease = new SqliteLease(content, this.#tables, () => this.claim())
     this.#leases.add(lease)
-    if (slots.free > 0) await this.#play(slots, lease)
+    if (slots.free > 0) await this.#runHandler(slots, lease)
     else await tryEnd(lease, () => lease.giveBack())
     if (slots.mayHaveMore) this.wake()
     while (!lease.isOver) {
@@ -133,7 +133,7 @@ export class SqliteWorker {
     return Math.min(PAUSE_MS, this.#tables.store.settings.leaseMs / 2)
   }
 
-  async #play(slots: WorkerSlots, lease: SqliteLease): Promise<void> {
+  async #runHandler(slots: WorkerSlots, lease: SqliteLease): Promise<void> {
     slots.occupy()
     try {
       await slots.run(lease)
@@ -146,7 +146,7 @@ export class SqliteWorker {
   }
 }
 
-/** Tries to end a lease; what cannot be written now may be later, unless the lease is lost. */
+/** Tries to end a lease. After a failed write the caller may try again, unless the lease is lost. */
 async function tryEnd(lease: SqliteLease, end: () => Promise<void>): Promise<void> {
   await end().catch((error: unknown) => {
     if (isLeaseLost(error)) lease.lose('taken')

@@ -1,18 +1,18 @@
 /**
- * The writes of one process, several to a commit: waiting for the disk costs more than all else, and it costs the same
- * for one write as for a hundred.
+ * Group commit: the writes of one process share transactions, because waiting for the disk costs the same for one write
+ * as for a hundred.
  *
- * - What is written in the same turn of the event loop, or by a write under way, is committed together.
+ * - Writes that are queued in the same turn of the event loop, or by a running write, are committed together.
  * - A promise resolves when its write is on the disk.
- * - A write refuses by throwing a TaskError before it has changed anything. Every other failure undoes the commit, and
- *   its writes are made again one by one: what is wrong with one of them harms no other.
+ * - A write may refuse by throwing a TaskError before it has changed anything. Any other error rolls the transaction back,
+ *   and its writes are repeated one by one, so that one failing write does not affect the others.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { StateError } from '../../state/internal.ts'
 import { inTransaction, withStoreErrors } from '../../state/stores/index.ts'
 import { TaskError } from '../errors.ts'
 
-// Beyond this, those who came first would wait too long for those who came last.
+// With more writes per transaction the first would wait too long for the last.
 const MAX_WRITES = 200
 
 interface QueuedWrite {
@@ -35,12 +35,12 @@ export class WriteQueue {
     this.#onCommit = onCommit
   }
 
-  /** How many transactions have begun: tells the one under way from all others. */
+  /** The number of transactions begun so far, which identifies the current one. */
   get transactionCount(): number {
     return this.#transactionCount
   }
 
-  /** Runs something in a write transaction, maybe with others; it may run twice. */
+  /** Runs a function in a write transaction, possibly with others. It may run twice. */
   write<T>(run: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new StateError('STORE_UNAVAILABLE', 'The task store was closed.')
@@ -53,7 +53,7 @@ export class WriteQueue {
     })
   }
 
-  /** Commits everything that is waiting, now, and takes nothing more. */
+  /** Commits the queued writes at once and refuses new ones. */
   close(): void {
     while (this.#waiting.length > 0) this.#commit()
     this.#isClosed = true
@@ -87,7 +87,7 @@ export class WriteQueue {
       return done
     } catch (error) {
       if (begun.length > 1) return begun.map((write) => [write, this.#commitAlone(write)])
-      // Where not even a transaction could begin, nobody else would fare better, and each would wait for the lock.
+      // If no transaction could begin, the other writes would fail as well, each after waiting for the lock.
       const failed = begun.length === 1 ? begun : this.#waiting.splice(0)
       return failed.map((write) => [write, failedWrite(error)])
     }

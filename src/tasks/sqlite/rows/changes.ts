@@ -1,6 +1,6 @@
 /**
- * Every commit with a change that an owner can see has a number, the same for all processes, and a task keeps that of its
- * last. So whoever watches asks for what has changed since it last looked, however many tasks it watches.
+ * The change counter: each transaction that changes what an owner can see gets the next number, and a task stores the
+ * number of its last change. One query gives all tasks that have changed since a number, however many are watched.
  */
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import type { WriteQueue } from '../writeQueue.ts'
@@ -23,7 +23,7 @@ export class ChangeRows {
     }))
   }
 
-  /** The number of what is being written. */
+  /** The number of the current transaction. */
   current(): number {
     if (this.#transaction !== this.#writes.transactionCount) {
       this.#statements.next.run()
@@ -37,7 +37,7 @@ export class ChangeRows {
     return Number(this.#statements.last.get()?.['last'])
   }
 
-  /** The ids of the tasks that have changed since then, as they lie in the file. */
+  /** The ids, as JSON text, of the tasks that have changed since then. */
   since(seen: number): unknown[] {
     return this.#statements.since.all(seen, this.#audience).map(({ id }) => id)
   }

@@ -1,4 +1,4 @@
-/** Tasks on their way into the file, with what was gathered before they were tasks. */
+/** Inserts new tasks with the journals of their calls. */
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, unreadable } from '../../entry.ts'
 import type { NewTask, TaskRecord } from '../../engine.ts'
@@ -8,17 +8,17 @@ import type { CallRows, StepRows } from './journal.ts'
 import type { ChangeRows } from './changes.ts'
 import { NOT_EXPIRED, type SqliteTaskStore } from '../store.ts'
 
-/** Everything of a task as it will be kept, known to fit. */
+/** A new task as it will be stored. */
 export interface PreparedTask {
   readonly task: NewTask
   readonly args: string
   readonly caller: string
   readonly own: string | null
   readonly steps: readonly (readonly [key: string, value: string | null])[]
-  readonly answers: readonly (readonly [ask: QuestionRow, response: string])[]
+  readonly answers: readonly (readonly [question: QuestionRow, response: string])[]
 }
 
-/** Where the parts of a task go. */
+/** The tables that a new task has rows in. */
 export interface TaskParts {
   readonly questions: QuestionRows
   readonly steps: StepRows
@@ -36,8 +36,8 @@ export class NewTaskRows {
     this.#rows = rows
     const { database } = store
     this.#statements = withStoreErrors(() => ({
-      madeBy: database.prepare('SELECT number FROM tasks WHERE audience = ? AND owner = ? AND call = ?'),
-      forget: database.prepare(
+      createdBy: database.prepare('SELECT number FROM tasks WHERE audience = ? AND owner = ? AND call = ?'),
+      removeExpired: database.prepare(
         `DELETE FROM tasks WHERE audience = ? AND owner = ? AND call = ? AND NOT ${NOT_EXPIRED}`,
       ),
       add: database.prepare(
@@ -55,14 +55,16 @@ export class NewTaskRows {
     return {
       task,
       args: text('The arguments', task.args),
-      caller: text('What is known of the caller', task.caller),
-      own: own === undefined ? null : text('What is remembered', own),
+      caller: text('The caller', task.caller),
+      own: own === undefined ? null : text('The state of a handler', own),
       steps: Array.from(steps, ([key, result]) => [key, this.#rows.steps.textOf(key, result)] as const),
-      answers: answeredBefore(task.journal).map((ask) => [ask, text('An answer', ask.response)] as const),
+      answers: answeredBefore(task.journal).map(
+        (question) => [question, text('An answer', question.response)] as const,
+      ),
     }
   }
 
-  /** Gives the new task, or undefined when its call has made one before. */
+  /** Gives the new task, or undefined when its call has created one before. */
   add(prepared: PreparedTask): TaskRecord | undefined {
     const { id, tool, ttlMs, journal } = prepared.task
     const now = this.#store.now()
@@ -71,7 +73,7 @@ export class NewTaskRows {
     if (number === undefined) return undefined
     this.#rows.calls.add(number, { ...prepared, begunAt: journal.begunAt })
     for (const [key, value] of prepared.steps) this.#rows.steps.add(number, key, value)
-    for (const [ask, response] of prepared.answers) this.#rows.questions.addAnswered(number, ask, response)
+    for (const [question, response] of prepared.answers) this.#rows.questions.addAnswered(number, question, response)
     return {
       id,
       tool,
@@ -86,18 +88,23 @@ export class NewTaskRows {
     }
   }
 
-  /** The same where that one's time is over. */
-  addAnew(prepared: PreparedTask): TaskRecord | undefined {
+  /** The same when that earlier task has expired. */
+  replaceExpired(prepared: PreparedTask): TaskRecord | undefined {
     const { audience, now } = this.#store
     const { owner, journal } = prepared.task
-    const { changes } = this.#statements.forget.run(audience, JSON.stringify(owner), JSON.stringify(journal.id), now())
+    const { changes } = this.#statements.removeExpired.run(
+      audience,
+      JSON.stringify(owner),
+      JSON.stringify(journal.id),
+      now(),
+    )
     return changes === 0 ? undefined : this.add(prepared)
   }
 
-  /** The number of the task that this call has made. */
-  madeBy({ owner, journal }: NewTask): number {
+  /** The number of the task that this call has created. */
+  createdBy({ owner, journal }: NewTask): number {
     const { audience } = this.#store
-    const row = this.#statements.madeBy.get(audience, JSON.stringify(owner), JSON.stringify(journal.id))
+    const row = this.#statements.createdBy.get(audience, JSON.stringify(owner), JSON.stringify(journal.id))
     if (row === undefined) throw unreadable()
     return Number(row['number'])
   }

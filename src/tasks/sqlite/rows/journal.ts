@@ -1,4 +1,4 @@
-/** The finished steps of tasks, and the single uses that were claimed and have not told their end. */
+/** What a run reads and writes of its journal: the steps, the single uses it has claimed, and the call with its arguments. */
 import type { Json } from '../../../protocol/index.ts'
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, readEntry, readObject, readString, unreadable } from '../../entry.ts'
@@ -32,13 +32,13 @@ export class StepRows {
     }))
   }
 
-  /** The result of a step as it will be kept, if it fits. */
+  /** The result of a step as it will be stored; throws if it is too large. */
   textOf(key: string, { value }: { readonly value?: unknown }): string | null {
     const { maxEntryBytes } = this.#store.settings
     return value === undefined ? null : entryText(`The result of the step "${key}"`, value, maxEntryBytes)
   }
 
-  /** Whether it is new: what was committed first stays. */
+  /** Gives whether the step is new; the first result stays. */
   add(task: number, key: string, value: string | null): boolean {
     return this.#statements.add.run(task, JSON.stringify(key), value).changes === 1
   }
@@ -51,8 +51,6 @@ export class StepRows {
     this.#statements.unclaim.run(task, JSON.stringify(key))
   }
 }
-
-/** What calls were made with, apart from the rows that change often. */
 
 interface CallRow {
   readonly args: Json
@@ -68,7 +66,7 @@ export class CallRows {
     this.#statements = withStoreErrors(() => ({
       add: database.prepare('INSERT INTO calls (task, begun_at, args, caller, own) VALUES (?, ?, ?, ?, ?)'),
       ofTask: database.prepare('SELECT begun_at, args, caller, own FROM calls WHERE task = ?'),
-      remember: database.prepare('UPDATE calls SET own = :own WHERE task = :task AND own IS NOT :own'),
+      setState: database.prepare('UPDATE calls SET own = :own WHERE task = :task AND own IS NOT :own'),
     }))
   }
 
@@ -88,8 +86,8 @@ export class CallRows {
     }
   }
 
-  /** What a handler in explicit style remembers, as JSON. */
-  remember(task: number, own: string | null): void {
-    this.#statements.remember.run({ task, own })
+  /** Stores the state of a handler in explicit style, as JSON text. */
+  setState(task: number, own: string | null): void {
+    this.#statements.setState.run({ task, own })
   }
 }

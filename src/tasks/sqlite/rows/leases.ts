@@ -1,8 +1,8 @@
 /**
- * Which worker has which task.
+ * Which worker holds which task.
  *
- * A lease is a worker's name and an epoch in the row of a task. The epoch grows whenever a task is taken or leaves its
- * worker, so a lease that was lost is never mistaken for a later one.
+ * A lease is a worker's id and an epoch in the row of a task. The epoch is a fencing token: it grows whenever a task is
+ * assigned or released, so a lost lease is never mistaken for a later one.
  */
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { NOT_EXPIRED, READY, type SqliteRow, type SqliteTaskStore } from '../store.ts'
@@ -21,7 +21,7 @@ export class LeaseRows {
     this.#store = store
     const { database } = store
     this.#statements = withStoreErrors(() => ({
-      // By index: tasks of other tools cost nothing. And a sum, because for a bare parameter SQLite plans each time anew.
+      // Uses the index `tasks_ready`. `+ 0`: with a bare parameter SQLite would plan the statement at each use.
       ready: database.prepare(
         `SELECT number, id, tool, call, round, epoch, losses, expires_at FROM tasks
          WHERE audience = ? AND tool = ? AND ${READY} AND ${NOT_EXPIRED} ORDER BY number LIMIT ? + 0`,
@@ -47,14 +47,14 @@ export class LeaseRows {
     }))
   }
 
-  /** The oldest tasks that are ready, at most so many. `tools` are names as JSON. */
+  /** The oldest ready tasks. `tools` are names as JSON text. */
   ready(tools: Iterable<string>, limit: number): SqliteRow[] {
     const { audience, now } = this.#store
     const rows = Array.from(tools, (tool) => this.#statements.ready.all(audience, tool, now(), limit)).flat()
     return rows.toSorted((one, other) => Number(one['number']) - Number(other['number'])).slice(0, limit)
   }
 
-  /** Whether there is something to take; costs no lock. */
+  /** Whether a task is ready; takes no lock. */
   isReady(tools: Iterable<string>): boolean {
     return withStoreErrors(() => this.ready(tools, 1)).length > 0
   }
@@ -67,12 +67,12 @@ export class LeaseRows {
     return this.#statements.isHeld.get(task, worker, epoch, this.#store.now()) !== undefined
   }
 
-  /** The epochs of the tasks that this worker has. */
+  /** The epochs of the tasks that this worker holds. */
   heldBy(worker: string): Map<number, number> {
     return new Map(this.#statements.held.all({ worker }).map(({ number, epoch }) => [Number(number), Number(epoch)]))
   }
 
-  /** The status of a task, or undefined when its time is over. */
+  /** The status of a task; undefined when it has expired. */
   statusOf(task: number): unknown {
     return this.#statements.state.get(task, this.#store.now())?.['status']
   }
@@ -85,12 +85,12 @@ export class LeaseRows {
     this.#statements.nextRound.run({ task })
   }
 
-  /** It got further, so the workers that it has lost so far are forgotten. */
+  /** Called on progress: losses count only in a row. */
   resetLosses(task: number): void {
     this.#statements.resetLosses.run({ task })
   }
 
-  /** Whether this task has lost as many workers as it may. */
+  /** Whether this task may lose no more workers. */
   isExhausted(task: number): boolean {
     return this.#statements.isExhausted.get({ task, maxLosses: this.#store.settings.maxLosses }) !== undefined
   }
@@ -103,7 +103,7 @@ export class LeaseRows {
     this.#statements.releaseAll.run({ worker })
   }
 
-  /** The tasks of this worker that have lost too many workers with it. */
+  /** The tasks of this worker that may lose no more workers. */
   exhaustedOf(worker: string): number[] {
     const { maxLosses } = this.#store.settings
     return this.#statements.exhaustedOf.all({ worker, maxLosses }).map(({ number }) => Number(number))

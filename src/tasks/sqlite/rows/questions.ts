@@ -1,15 +1,15 @@
 /**
  * The questions of tasks.
  *
- * A row is open until it is answered, refused (and asked again in another row) or closed with its task. What was asked is
- * kept only as long as it may be shown; that it was asked, and under which key, as long as the task.
+ * A row is open until it is answered, refused (and asked again in a new row) or closed with its task. The request is
+ * removed when the row is no longer open; the row with its key stays as long as the task.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { withStoreErrors } from '../../../state/stores/index.ts'
-import { entryText, readObject, readString } from '../../entry.ts'
+import { entryText, readObject, readString, textOrNull } from '../../entry.ts'
 import type { Answers, NewQuestion } from '../../engine.ts'
 import { type QuestionRow, MAX_AUTOMATIC_REPEATS, nextWireKey } from '../../journalRows.ts'
-import { type SqliteRow, type SqliteTaskStore, textOrNull } from '../store.ts'
+import type { SqliteRow, SqliteTaskStore } from '../store.ts'
 
 export class QuestionRows {
   readonly #store: SqliteTaskStore
@@ -37,12 +37,12 @@ export class QuestionRows {
     }))
   }
 
-  /** What the owner is asked, by the keys of the wire. */
+  /** The open questions by their keys on the wire. */
   open(task: number): ReadonlyMap<string, InputRequest> {
     return new Map(this.#statements.open.all(task).map((row) => [readString(row['wire_key']), requestOf(row)]))
   }
 
-  /** Everything that was asked, the oldest first. */
+  /** All questions so far, the oldest first. */
   ofTask(task: number): QuestionRow[] {
     return this.#statements.ofTask.all(task).map((row) => ({
       key: readString(row['key']),
@@ -52,27 +52,27 @@ export class QuestionRows {
     }))
   }
 
-  /** The questions as they will be kept, if they fit. */
+  /** The questions as they will be stored; throws if one is too large. */
   prepare(questions: readonly NewQuestion[]): readonly PreparedQuestion[] {
     return questions.map(({ key, request, question, times }) => {
       return { key, question, times, request: entryText('A question', request, this.#store.settings.maxEntryBytes) }
     })
   }
 
-  ask(task: number, asks: readonly PreparedQuestion[]): void {
-    for (const { key, question, times, request } of asks) {
+  ask(task: number, questions: readonly PreparedQuestion[]): void {
+    for (const { key, question, times, request } of questions) {
       this.#add(task, { key: JSON.stringify(key), question: textOrNull(question), times, request })
     }
   }
 
-  /** Rows of what was answered before there was a task. */
+  /** Adds a question that was answered before the call became a task. */
   addAnswered(task: number, { key, question, times }: QuestionRow, response: string): void {
     const text = JSON.stringify(key)
     const row = { task, wireKey: text, key: text, question: textOrNull(question), times }
     this.#statements.add.run({ ...row, state: 'answered', request: null, response })
   }
 
-  /** Gives how many questions are open afterwards, or undefined when nothing has changed. */
+  /** Gives the number of questions that are still open, or undefined when nothing has changed. */
   answer(task: number, { accepted, refused }: Answers): number | undefined {
     const open = this.#statements.open.all(task).map((row) => ({ row, wireKey: readString(row['wire_key']) }))
     const answered = open.flatMap(({ wireKey }) => {
@@ -105,22 +105,22 @@ export class QuestionRows {
     this.#statements.settle.run({ task, wireKey: JSON.stringify(wireKey), state, response })
   }
 
-  /** Everything here is as it lies in the table. */
-  #add(task: number, ask: { key: string; question: string | null; times: number; request: string }): void {
+  /** The texts are JSON, as in the table. */
+  #add(task: number, question: { key: string; question: string | null; times: number; request: string }): void {
     const { count, isTaken, add } = this.#statements
-    const asked = Number(count.get({ task, key: ask.key })?.['asked'])
-    const wireKey = nextWireKey(readString(ask.key), asked, (candidate) => {
+    const asked = Number(count.get({ task, key: question.key })?.['asked'])
+    const wireKey = nextWireKey(readString(question.key), asked, (candidate) => {
       return isTaken.get({ task, wireKey: JSON.stringify(candidate) }) !== undefined
     })
-    add.run({ ...ask, task, wireKey: JSON.stringify(wireKey), state: 'open', response: null })
+    add.run({ ...question, task, wireKey: JSON.stringify(wireKey), state: 'open', response: null })
   }
 }
 
-/** A question whose request is known to fit. */
+/** A question with its request as JSON text. */
 export type PreparedQuestion = Omit<NewQuestion, 'request'> & { readonly request: string }
 
 function requestOf(row: SqliteRow): InputRequest {
-  // Only `prepare` writes requests, and it was given one.
+  // Sound: only `prepare` writes this column.
   return readObject(row['request']) as unknown as InputRequest
 }
 

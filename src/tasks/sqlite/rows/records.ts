@@ -8,7 +8,7 @@ import { cursorUnknown } from '../../errors.ts'
 import type { QuestionRows } from './questions.ts'
 import { NOT_EXPIRED, type SqliteRow, type SqliteTaskStore } from '../store.ts'
 
-// No task has this number, and looking for its questions costs the same as for any other's.
+// No task has this number. Reading its questions takes as long as for any other task.
 const NO_TASK = 0
 
 const STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
@@ -28,8 +28,8 @@ export class RecordRows {
         `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND id = ? AND owner = ? AND ${NOT_EXPIRED}`,
       ),
       get: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE number = ?`),
-      // Also one whose time is over: a list goes on from there as long as its row is left.
-      place: database.prepare('SELECT number FROM tasks WHERE audience = ? AND id = ? AND owner = ?'),
+      // Also finds expired tasks: their rows still work as cursors.
+      position: database.prepare('SELECT number FROM tasks WHERE audience = ? AND id = ? AND owner = ?'),
       list: database.prepare(
         `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND owner = ? AND number < ? AND ${NOT_EXPIRED}
          ORDER BY number DESC LIMIT ?`,
@@ -37,14 +37,14 @@ export class RecordRows {
     }))
   }
 
-  /** Runs the same statements whoever asks for whatever. */
+  /** Runs the same statements for every id and owner, so that timing reveals nothing. */
   read(id: string, owner: string): TaskRecord | undefined {
     const row = this.#row(id, owner)
     const questions = withStoreErrors(() => this.#questions.open(Number(row?.['number'] ?? NO_TASK)))
     return row && recordOf(row, questions)
   }
 
-  /** A task that is being written, even if its time is over by now. */
+  /** A task by its number, also when it has expired during the write. */
   get(task: number): TaskRecord {
     const row = this.#statements.get.get(task)
     if (row === undefined) throw unreadable()
@@ -73,12 +73,14 @@ export class RecordRows {
 
   #positionOf(id: string, owner: string): number {
     const { audience } = this.#store
-    const row = withStoreErrors(() => this.#statements.place.get(audience, JSON.stringify(id), JSON.stringify(owner)))
+    const row = withStoreErrors(() =>
+      this.#statements.position.get(audience, JSON.stringify(id), JSON.stringify(owner)),
+    )
     if (row === undefined) throw cursorUnknown()
     return Number(row['number'])
   }
 
-  /** A task that cannot be read is left out of a list, so that the others can be seen. */
+  /** A task with damaged rows is left out of a list. */
   #recordOrNone(row: SqliteRow): TaskRecord[] {
     try {
       return [
@@ -89,13 +91,15 @@ export class RecordRows {
       ]
     } catch (error) {
       if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
-      this.#store.logger().error({ task: row['id'] }, 'A task cannot be read and is left out of a list.')
+      this.#store
+        .logger()
+        .error({ task: row['id'] }, 'The stored data of a task is damaged; the task is left out of a list.')
       return []
     }
   }
 }
 
-/** The first rows, as many as a page holds. */
+/** The rows of one page: at most `limit`, and fewer if their results exceed PAGE_BYTES. */
 function fillPage(found: Iterable<SqliteRow>, limit: number): { rows: SqliteRow[]; isLast: boolean } {
   const rows: SqliteRow[] = []
   let size = 0
@@ -107,7 +111,7 @@ function fillPage(found: Iterable<SqliteRow>, limit: number): { rows: SqliteRow[
   return { rows, isLast: true }
 }
 
-/** Where the next page goes on, also when that task cannot be read. */
+/** The last id that can be read, as the cursor of the next page. */
 function lastId(rows: readonly SqliteRow[]): string | undefined {
   return rows.map(({ id }) => idIn(id)).findLast((id) => id !== undefined)
 }

@@ -1,4 +1,4 @@
-/** All that can be read and written in the file of one engine. */
+/** The prepared statements of all tables in the file. */
 import { QuestionRows } from './questions.ts'
 import { CallRows, StepRows } from './journal.ts'
 import { ChangeRows } from './changes.ts'

@@ -1,11 +1,13 @@
-/** What an owner sees happen to a task. Each is written inside a transaction of its caller, who knows that it is due. */
+/** The changes of status that an owner can see. The caller has a transaction open and has checked that they apply. */
 import { withStoreErrors } from '../../../state/stores/index.ts'
+import { CODES } from '../../../protocol/index.ts'
 import type { TaskFailure, TaskRecord } from '../../engine.ts'
+import { textOrNull } from '../../entry.ts'
 import type { QuestionRows } from './questions.ts'
 import type { ChangeRows } from './changes.ts'
-import { type SqliteTaskStore, textOrNull } from '../store.ts'
+import type { SqliteTaskStore } from '../store.ts'
 
-/** How a task ends, as it will be kept. */
+/** The end of a task, as it will be stored. */
 export interface PreparedEnd {
   readonly status: 'completed' | 'failed' | 'cancelled'
   readonly statusMessage?: string | undefined
@@ -47,7 +49,7 @@ export class Transitions {
     this.#statements.note.run(text, this.#store.now(), this.#changes.current(), task)
   }
 
-  /** Of a task that questions nothing at this time. */
+  /** Ends a task that has no open questions. */
   end(task: number, { status, statusMessage, outcome }: PreparedEnd): void {
     const { now, settings } = this.#store
     const [message, time, change] = [textOrNull(statusMessage), now(), this.#changes.current()]
@@ -60,7 +62,7 @@ export class Transitions {
   }
 
   fail(task: number, message: string): void {
-    const failure: TaskFailure = { code: -32603, message }
+    const failure: TaskFailure = { code: CODES.INTERNAL_ERROR, message }
     this.end(task, { status: 'failed', outcome: JSON.stringify(failure) })
     this.#questions.close(task)
   }

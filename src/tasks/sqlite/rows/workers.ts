@@ -1,4 +1,4 @@
-/** Who is at work, and the beat by which the others see that it lives. */
+/** The registered workers and their heartbeat counters. */
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import type { ProcessIdentity } from '../processIdentity.ts'
 import type { SqliteTaskStore } from '../store.ts'
@@ -6,7 +6,7 @@ import type { SqliteTaskStore } from '../store.ts'
 export interface WorkerRow {
   readonly id: string
   readonly process: ProcessIdentity
-  /** How long this worker may be silent, as it has itself promised. */
+  /** How long this worker may be silent, by its own options. */
   readonly leaseMs: number
   readonly beat: number
 }
@@ -21,7 +21,7 @@ export class WorkerRows {
         `INSERT INTO workers (id, machine, pid, started, lease_ms, beat)
          VALUES (:id, :machine, :pid, :started, :leaseMs, 0)`,
       ),
-      isKnown: database.prepare('SELECT 1 FROM workers WHERE id = ?'),
+      isRegistered: database.prepare('SELECT 1 FROM workers WHERE id = ?'),
       beat: database.prepare('UPDATE workers SET beat = beat + 1 WHERE id = :id'),
       remove: database.prepare('DELETE FROM workers WHERE id = :id'),
       removeSilent: database.prepare('DELETE FROM workers WHERE id = :id AND beat = :beat'),
@@ -43,11 +43,11 @@ export class WorkerRows {
     this.#statements.add.run({ id, ...process, leaseMs })
   }
 
-  isKnown(id: string): boolean {
-    return this.#statements.isKnown.get(id) !== undefined
+  isRegistered(id: string): boolean {
+    return this.#statements.isRegistered.get(id) !== undefined
   }
 
-  /** Whether this worker is still known. */
+  /** Increments the counter; false if the worker is no longer registered. */
   beat(id: string): boolean {
     return this.#statements.beat.run({ id }).changes === 1
   }
@@ -56,7 +56,7 @@ export class WorkerRows {
     this.#statements.remove.run({ id })
   }
 
-  /** Removes a worker that has not beaten since; gives whether it has not. */
+  /** Removes a worker if its counter is unchanged; gives whether it was removed. */
   removeSilent({ id, beat }: Pick<WorkerRow, 'id' | 'beat'>): boolean {
     return this.#statements.removeSilent.run({ id, beat }).changes === 1
   }
