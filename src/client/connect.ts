@@ -123,7 +123,7 @@ async function connectBy(
   const leaving = flushOnClose(wire.endSession)
   const client = clientFor(wire, options, async () => {
     await leaving.flush()
-    await jar.end()
+    await jar.close()
   })
   const watching = { ended: () => wire.ended(), isLeaving: () => leaving.isClosing() }
   const layers = compose(upperLayers(target, options, leaving), jar.layer, deadline(timeoutMs, watching), leaving.layer)

@@ -2,6 +2,7 @@
 import { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client'
 import { isObject, type RequestId } from '../protocol/index.ts'
 import { ClientError } from './errors.ts'
+import { messageIn } from './layer/message.ts'
 import type { WireMessage } from './layer/transport.ts'
 
 export interface FailureReason {
@@ -165,17 +166,9 @@ function isUnreadable(error: unknown): boolean {
  */
 export function answerIn(error: unknown, id: RequestId): WireMessage | undefined {
   if (!(error instanceof SdkHttpError) || failureReason(error).isUnauthorized) return undefined
-  const answer = jsonIn(isObject(error.data) ? error.data['text'] : undefined)
+  const answer = messageIn(isObject(error.data) ? error.data['text'] : undefined)
   if (!isObject(answer) || answer['id'] !== id || !isObject(answer['error'])) return undefined
   const { code, message, data } = answer['error']
   if (!Number.isInteger(code) || typeof message !== 'string') return undefined
   return { jsonrpc: '2.0', id, error: { code, message, ...(data !== undefined && { data }) } }
-}
-
-function jsonIn(text: unknown): unknown {
-  try {
-    return typeof text === 'string' ? JSON.parse(text) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -186,7 +186,11 @@ describe('docs/snippets/layers.ts', () => {
     const strict = closing(await connectStrictly((await sessionServer('no request')).url, yes, { onRefused }))
     expect(await strict.callTool({ name: 'ask' })).toMatchObject(said('-32602, state S'))
     expect(refused).toEqual([
-      { method: 'elicitation/create', id: 'q', reason: 'It came on the stream that belongs to no request.' },
+      {
+        method: 'elicitation/create',
+        id: 'q',
+        reason: 'It came on the GET stream, which belongs to no request of the client.',
+      },
     ])
   })
 

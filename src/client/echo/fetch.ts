@@ -1,12 +1,12 @@
 /**
- * `state` beside the parameters, over HTTP. The SDK's transports refuse messages with members they do not know, before
- * any layer sees them, so this works below: around `fetch`.
+ * `state` beside `params` and `result` (SEP-1685), over HTTP. The SDK's transports refuse messages with unknown members
+ * before any layer sees them, so this works below them, around `fetch`.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
-import { declaredInText, EchoStates } from './states.ts'
+import { withTopDeclared, EchoStates } from './states.ts'
 import { isEventStream, mapEvents } from '../transports/eventStream.ts'
 
-/** Takes the state off what comes in, and puts it on the answer that goes out. The stateless revision passes. */
+/** Takes states off requests that come in, and puts them on their responses. Does nothing in the stateless revision. */
 export function echoFetch(inner: FetchLike = fetch): FetchLike {
   const states = new EchoStates()
 
@@ -15,11 +15,11 @@ export function echoFetch(inner: FetchLike = fetch): FetchLike {
     if (headers.has('mcp-method')) return inner(url, init)
     const channel = `${String(url)} ${headers.get('mcp-session-id') ?? ''}`
     const { body } = init ?? {}
-    const out = typeof body === 'string' ? states.outgoing(declaredInText(body), channel) : undefined
+    const out = typeof body === 'string' ? states.outgoing(withTopDeclared(body), channel) : undefined
     const response = await inner(url, out === undefined ? init : { ...init, body: out.text })
-    // An answer that was refused, say for its token, is sent again.
+    // A response that the server refused, for instance for an expired token, is sent again with its state.
     if (response.ok) out?.settle()
-    // A server's own requests come by events; a body of JSON is the answer to what was posted.
+    // Requests of a server come as events. A JSON body is the response to the request that was posted.
     return isEventStream(response) ? mapEvents(response, { each: (data) => states.incoming(data, channel) }) : response
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Members of a JSON object by their text, so that a value can be taken out of a message and put into another without
- * being read: nothing about it can change on the way.
+ * Finds the members of a JSON object in its text. So a value can be moved from one message to another without being
+ * parsed, and does not change on the way.
  */
+import { parseJson } from '../../protocol/index.ts'
 
-export interface Member {
+export interface JsonMember {
   readonly name: string
-  /** Where its name begins, its value begins, and its value ends. */
+  /** Where the name begins, where the value begins, and where the value ends. */
   readonly from: number
   readonly valueFrom: number
   readonly to: number
@@ -14,9 +15,9 @@ export interface Member {
 const SPACE = /[\t\n\r ]*/y
 const SCALAR_END = /[,}\]\t\n\r ]/g
 
-/** The members of the object that a text is; undefined where it is none. */
-export function membersOf(text: string): readonly Member[] | undefined {
-  const members: Member[] = []
+/** The members of a JSON object; undefined if the text is not one. */
+export function membersOf(text: string): readonly JsonMember[] | undefined {
+  const members: JsonMember[] = []
   let at = skipSpace(text, 0)
   if (text[at] !== '{') return undefined
   at = skipSpace(text, at + 1)
@@ -37,7 +38,7 @@ export function membersOf(text: string): readonly Member[] | undefined {
 }
 
 /** The text of an object, without the members of one name. */
-export function withoutMember(text: string, members: readonly Member[], name: string): string {
+export function withoutMember(text: string, members: readonly JsonMember[], name: string): string {
   const others = members.filter((member) => member.name !== name)
   return `{${others.map(({ from, to }) => text.slice(from, to)).join(',')}}`
 }
@@ -50,11 +51,8 @@ export function withMember(text: string, name: string, value: string): string {
 
 function nameIn(quoted: string): string | undefined {
   if (!quoted.includes('\\')) return quoted.slice(1, -1)
-  try {
-    return JSON.parse(quoted) as string
-  } catch {
-    return undefined
-  }
+  const name = parseJson(quoted)
+  return typeof name === 'string' ? name : undefined
 }
 
 function skipSpace(text: string, at: number): number {
@@ -63,7 +61,7 @@ function skipSpace(text: string, at: number): number {
   return SPACE.lastIndex
 }
 
-/** From its opening quote to behind its closing one; -1 where there is none. */
+/** From the opening quote to the index after the closing one; -1 if that is missing. */
 function skipString(text: string, at: number): number {
   for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0

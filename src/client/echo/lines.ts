@@ -1,12 +1,12 @@
-/** `state` beside the parameters, on the lines of a child process. */
+/** `state` beside `params` and `result` (SEP-1685), on the lines of a child process. */
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { LayerHandlers } from '../layer/layer.ts'
 import type { LineFilter } from '../transports/child.ts'
 import { lineReader } from '../transports/lineReader.ts'
-import { declaredInText, EchoStates } from './states.ts'
+import { EchoStates, withTopDeclared } from './states.ts'
 
-/** A seam that can tell at a glance that lines are none of its business. */
+/** A line filter with two cheap tests for what it would not change, so that those bytes need not be split into lines. */
 interface ScreeningLineFilter extends LineFilter {
   passesIn(chunk: Buffer): boolean
   passesOut(text: string): boolean
@@ -14,20 +14,22 @@ interface ScreeningLineFilter extends LineFilter {
 
 const STATE = Buffer.from('"state"')
 const BACKSLASH = 0x5c
+const NEWLINE = 0x0a
 
-/** For one child process. */
+/** A line filter for one child process: takes states off requests that come in, and puts them on their responses. */
 export function echoLines(): ScreeningLineFilter {
   const states = new EchoStates()
-  // Nobody puts a state on a request before it was declared; in the stateless revision nobody declares it.
+  // A server sends states only after they were declared, and in the stateless revision they are not declared.
   let isDeclared = false
   const passesOut = (text: string): boolean => states.isEmpty && !text.includes('"initialize"')
   return {
+    // With a backslash the name "state" could be written in escapes.
     passesIn: (chunk) => !isDeclared || (states.isEmpty && !chunk.includes(STATE) && !chunk.includes(BACKSLASH)),
     passesOut,
     incoming: (line) => (isDeclared ? states.incoming(line) : line),
     outgoing: (line) => {
       if (passesOut(line)) return line
-      const declared = declaredInText(line)
+      const declared = withTopDeclared(line)
       isDeclared ||= declared !== line
       const { text, settle } = states.outgoing(declared)
       settle()
@@ -37,48 +39,45 @@ export function echoLines(): ScreeningLineFilter {
 }
 
 /**
- * The lines of the child process that a transport starts, seen and changed. The SDK's transports offer no seam there; but
- * Node says which process was started while `start` ran, and the process has its pipes.
+ * A `start` handler that puts a filter on the lines of the child process that the transport starts. The SDK's transports
+ * have no option for that. But Node's `diagnostics_channel` tells which process was started during `start`, and the
+ * filter is put on its pipes. Each start has a process of its own, and so a filter of its own.
  */
-
-const NEWLINE = 0x0a
-
-/** How to start such a transport. A seam is made for each start, because each has a process of its own. */
-export function childLines(seam: () => ScreeningLineFilter): NonNullable<LayerHandlers['start']> {
-  return (start) => startWith(start, seam)
-}
-
-function startWith(start: () => Promise<void>, seam: () => ScreeningLineFilter): Promise<void> {
-  let child: ChildProcess | undefined
-  const onSpawn = (message: unknown): void => {
-    child ??= (message as { process: ChildProcess }).process
-  }
-  subscribe('child_process', onSpawn)
-  try {
-    return start()
-  } finally {
-    unsubscribe('child_process', onSpawn)
-    if (child !== undefined) seamIn(child, seam())
+export function childLines(createFilter: () => ScreeningLineFilter): NonNullable<LayerHandlers['start']> {
+  return (start) => {
+    let child: ChildProcess | undefined
+    const onSpawn = (message: unknown): void => {
+      child ??= (message as { process: ChildProcess }).process
+    }
+    subscribe('child_process', onSpawn)
+    try {
+      return start()
+    } finally {
+      unsubscribe('child_process', onSpawn)
+      if (child !== undefined) filterLines(child, createFilter())
+    }
   }
 }
 
-function seamIn({ stdin, stdout }: ChildProcess, seam: ScreeningLineFilter): void {
+function filterLines({ stdin, stdout }: ChildProcess, filter: ScreeningLineFilter): void {
   if (stdin === null || stdout === null) return
   const write = stdin.write.bind(stdin) as (chunk: unknown, ...rest: unknown[]) => boolean
-  const writeLine = (chunk: unknown, ...rest: unknown[]): boolean =>
-    write(typeof chunk === 'string' && !seam.passesOut(chunk) ? `${seam.outgoing(chunk.trimEnd())}\n` : chunk, ...rest)
-  stdin.write = writeLine as typeof stdin.write
-  const readers = stdout.listeners('data')
-  const read = (chunk: Buffer): void => {
-    for (const reader of readers) reader.call(stdout, chunk)
+  const writeFiltered = (chunk: unknown, ...rest: unknown[]): boolean => {
+    const isFiltered = typeof chunk === 'string' && !filter.passesOut(chunk)
+    return write(isFiltered ? `${filter.outgoing(chunk.trimEnd())}\n` : chunk, ...rest)
   }
-  const readLines = lineReader((line) => read(Buffer.from(`${seam.incoming(line)}\n`)))
-  let isAtStart = true
+  stdin.write = writeFiltered as typeof stdin.write
+  const listeners = stdout.listeners('data')
+  const emit = (chunk: Buffer): void => {
+    for (const listener of listeners) listener.call(stdout, chunk)
+  }
+  const readLines = lineReader((line) => emit(Buffer.from(`${filter.incoming(line)}\n`)))
+  let isAtLineStart = true
   stdout.removeAllListeners('data')
   stdout.on('data', (chunk: Buffer) => {
-    const isWhole = isAtStart && chunk.at(-1) === NEWLINE
-    isAtStart = chunk.at(-1) === NEWLINE
-    if (isWhole && seam.passesIn(chunk)) read(chunk)
+    const isWholeLines = isAtLineStart && chunk.at(-1) === NEWLINE
+    isAtLineStart = chunk.at(-1) === NEWLINE
+    if (isWholeLines && filter.passesIn(chunk)) emit(chunk)
     else readLines(chunk)
   })
 }

@@ -1,16 +1,15 @@
 /**
- * The `state` that a server puts on its requests beside their parameters (SEP-1685), from the moment one comes to the
- * moment its answer goes. It is kept as the text it came as, and never read (ST-2, ST-5). A message that cannot be read
- * passes as it is: nothing here throws for what a server wrote.
+ * The `state` that a server puts on its requests beside `params` (SEP-1685), kept from the request until its response is
+ * sent. It is kept as the text it came as, and never parsed (ST-2, ST-5). A message that cannot be read passes
+ * unchanged: nothing that a server writes makes this code throw.
  */
-import { ECHO_CAPABILITY, type EchoPlace, isObject } from '../../protocol/index.ts'
+import { ECHO_CAPABILITY, type EchoPlace, isObject, parseJson } from '../../protocol/index.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
-import { type Member, membersOf, withMember, withoutMember } from './jsonMember.ts'
-import type { WireMessage } from '../layer/transport.ts'
-import { cancelledId } from '../layer/message.ts'
+import { type JsonMember, membersOf, withMember, withoutMember } from './jsonMember.ts'
+import { cancelledId, messageIn } from '../layer/message.ts'
 
-/** What a server may have us keep at once; the oldest go first. Without its state an answer is still an answer. */
-const MAX_STATES = 1_000
+/** How many states are kept at once. The oldest are dropped first; their responses are sent without state. */
+export const MAX_STATES = 1_000
 const MAX_CHARS = 32 * 1024 * 1024
 
 export class EchoStates {
@@ -21,7 +20,7 @@ export class EchoStates {
     return this.#states.size === 0
   }
 
-  /** A message from the server, without its state. `channel` tells servers and sessions apart. */
+  /** A message from the server, with its state taken off and kept. `channel` tells servers and sessions apart. */
   incoming(text: string, channel = ''): string {
     if (this.#states.size === 0 && !/"state"|\\u/.test(text)) return text
     const members = membersOf(text)
@@ -33,18 +32,18 @@ export class EchoStates {
     return this.#take(text, members, `${channel} ${id}`)
   }
 
-  /** A message to the server; an answer gets the state of its request, and only that. */
+  /** A message to the server. A response gets the state of its request. `settle` is to be called once it was sent. */
   outgoing(text: string, channel = ''): { readonly text: string; readonly settle: () => void } {
     const members = this.#states.size === 0 ? undefined : membersOf(text)
-    const isAnswer = members !== undefined && jsonOf(text, members, 'method') === undefined
-    const key = isAnswer ? `${channel} ${jsonOf(text, members, 'id')}` : ''
+    const isResponse = members !== undefined && jsonOf(text, members, 'method') === undefined
+    const key = isResponse ? `${channel} ${jsonOf(text, members, 'id')}` : ''
     const state = this.#states.get(key)
-    if (state === undefined) return { text, settle: nothing }
+    if (state === undefined) return { text, settle: () => undefined }
     return { text: withMember(text, 'state', state), settle: () => this.#drop(key) }
   }
 
-  /** A request that comes without a state ends what an earlier one under its id had (ST-6). */
-  #take(text: string, members: readonly Member[], key: string): string {
+  /** A request without state drops the state of an earlier request that had the same id (ST-6). */
+  #take(text: string, members: readonly JsonMember[], key: string): string {
     this.#drop(key)
     const state = members.findLast(({ name }) => name === 'state')
     if (state === undefined) return text
@@ -67,9 +66,7 @@ export class EchoStates {
   }
 }
 
-function nothing(): void {}
-
-/** Says in a legacy `initialize` that a state may stand here, beside the places that were said before. */
+/** Declares in a legacy `initialize` that a state may stand at this place, beside places that are declared already. */
 export function declaringEcho(place: EchoPlace): Declare {
   return declaring((capabilities, era) => {
     if (era === 'modern') return capabilities
@@ -83,33 +80,21 @@ export function declaringEcho(place: EchoPlace): Declare {
 
 const declareTop = declaringEcho('top')
 
-/** The text of a legacy `initialize`, which says that a state may stand beside the parameters; others as they are. */
-export function declaredInText(text: string): string {
+/** The text of a message; in a legacy `initialize` the place beside `params` is declared. */
+export function withTopDeclared(text: string): string {
   if (!text.includes('"initialize"')) return text
-  try {
-    const message = JSON.parse(text) as WireMessage
-    return message.method === 'initialize' ? JSON.stringify(declareTop(message)) : text
-  } catch {
-    return text
-  }
+  const message = messageIn(text)
+  return message?.method === 'initialize' ? JSON.stringify(declareTop(message)) : text
 }
 
-/** A member's value as canonical JSON text, so that ids written in two ways are the same. */
-function jsonOf(text: string, members: readonly Member[], wanted: string): string | undefined {
+/** A member's value as canonical JSON text, so that an id has one form however it was written. */
+function jsonOf(text: string, members: readonly JsonMember[], wanted: string): string | undefined {
   const member = members.findLast(({ name }) => name === wanted)
-  if (member === undefined) return undefined
-  try {
-    return JSON.stringify(JSON.parse(text.slice(member.valueFrom, member.to)))
-  } catch {
-    return undefined
-  }
+  return member && JSON.stringify(parseJson(text.slice(member.valueFrom, member.to)))
 }
 
-/** The id, written as `jsonOf` writes it. What is no JSON cancels nothing: the transport says what is wrong with it. */
+/** The cancelled id in the form of `jsonOf`. Text that is not JSON is left to the transport, which reports it. */
 function cancelledIn(text: string): string | undefined {
-  try {
-    return JSON.stringify(cancelledId(JSON.parse(text) as WireMessage))
-  } catch {
-    return undefined
-  }
+  const message = messageIn(text)
+  return message && JSON.stringify(cancelledId(message))
 }

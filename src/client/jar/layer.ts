@@ -1,9 +1,9 @@
 /**
- * Client-side state (SEP-1655): what a server asks a client to keep goes with each request, and is taken from each
- * result, interim ones too. A state that the store refuses, and a store that fails, never break a call.
+ * Client-side state (SEP-1655): the state that a server keeps with the client is added to each request, and taken from
+ * each result, interim results included. A call does not fail because the store refuses a state, or fails itself.
  *
- * Of calls in parallel the last result wins, name by name. A result waits for its state to be written, so that whoever
- * sees it and calls again sends what it set.
+ * Of parallel calls the last result wins, for each name in the state. A result is delivered after its state was written,
+ * so that a call that follows it sends that state.
  */
 import { CLIENT_STATE_EXTENSION, isObject, type Json, stateKey, type StateScope } from '../../protocol/index.ts'
 import type { JarChange, JarContents, JarNews, JarOwner, JarStore } from '../../state/jar/index.ts'
@@ -14,50 +14,52 @@ import { isRequest, uncacheable, withMeta } from '../layer/message.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 
 export interface JarLayerOptions extends JarOwner {
-  /** Hears what was refused or evicted. @default nobody */
+  /** Called with what the store refused or evicted. @default nobody */
   onNews?: (news: readonly JarNews[]) => void
 }
 
 export function jar(store: JarStore, options: JarLayerOptions): Layer {
-  return (transport) => createLayer(transport, (ends) => new JarLayer(ends, store, options))
+  return (transport) => createLayer(transport, (context) => new JarLayer(context, store, options))
 }
 
 const declare: Declare = declaring((capabilities) =>
   extended(extended(capabilities, 'state', {}), 'extensions', { [CLIENT_STATE_EXTENSION]: {} }),
 )
 
-type Kept = JarContents | undefined | Promise<JarContents | undefined>
+type Contents = JarContents | undefined | Promise<JarContents | undefined>
 
 class JarLayer implements LayerHandlers {
-  readonly #ends: LayerContext
+  readonly #context: LayerContext
   readonly #store: JarStore
   readonly #owner: JarOwner
   readonly #onNews: JarLayerOptions['onNews']
-  /** Messages keep their order although some of them wait for the store. */
-  readonly #sending = new Turns()
-  readonly #receiving = new Turns()
+  /** Some messages wait for the store, and all keep their order. */
+  readonly #sending = new Fifo()
+  readonly #receiving = new Fifo()
 
-  constructor(ends: LayerContext, store: JarStore, { server, principal, context, onNews }: JarLayerOptions) {
-    this.#ends = ends
+  constructor(context: LayerContext, store: JarStore, options: JarLayerOptions) {
+    this.#context = context
     this.#store = store
-    this.#owner = { server, principal, context }
-    this.#onNews = onNews
+    this.#owner = { server: options.server, principal: options.principal, context: options.context }
+    this.#onNews = options.onNews
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     const kept = isRequest(message) && message.method !== 'initialize' ? this.#read() : undefined
-    const isAtOnce = this.#sending.areFree && !(kept instanceof Promise)
-    return isAtOnce ? this.#ends.send(outgoing(message, kept), options) : this.#sendInTurn(message, options, kept)
+    const isImmediate = this.#sending.isEmpty && !(kept instanceof Promise)
+    return isImmediate
+      ? this.#context.send(outgoing(message, kept), options)
+      : this.#sendInOrder(message, options, kept)
   }
 
   receive(message: WireMessage, extra: unknown): void {
     const change = changeIn(message)
-    if (change === undefined && this.#receiving.areFree) return this.#ends.deliver(message, extra)
-    this.#deliverInTurn(message, extra, change).catch((error: unknown) => this.#ends.report(error as Error))
+    if (change === undefined && this.#receiving.isEmpty) return this.#context.deliver(message, extra)
+    this.#deliverInOrder(message, extra, change).catch((error: unknown) => this.#context.report(error as Error))
   }
 
-  /** Nothing, where the store fails. */
-  #read(): Kept {
+  /** The state for the server; undefined where the store fails. */
+  #read(): Contents {
     try {
       const kept = this.#store.read(this.#owner)
       return kept instanceof Promise ? kept.catch((cause: unknown) => this.#failed(cause)) : kept
@@ -67,23 +69,23 @@ class JarLayer implements LayerHandlers {
   }
 
   #failed(cause: unknown): undefined {
-    this.#ends.report(unavailable(cause))
+    this.#context.report(unavailable(cause))
   }
 
-  async #sendInTurn(message: WireMessage, options: SendOptions | undefined, reading: Kept): Promise<void> {
-    const turn = this.#sending.take()
+  async #sendInOrder(message: WireMessage, options: SendOptions | undefined, reading: Contents): Promise<void> {
+    const position = this.#sending.enter()
     const kept = await reading
-    if (!this.#sending.has(turn)) await this.#sending.comes(turn)
-    this.#sending.pass()
-    await this.#ends.send(outgoing(message, kept), options)
+    if (!this.#sending.isFirst(position)) await this.#sending.untilFirst(position)
+    this.#sending.leave()
+    await this.#context.send(outgoing(message, kept), options)
   }
 
-  async #deliverInTurn(message: WireMessage, extra: unknown, change: JarChange | undefined): Promise<void> {
-    const turn = this.#receiving.take()
+  async #deliverInOrder(message: WireMessage, extra: unknown, change: JarChange | undefined): Promise<void> {
+    const position = this.#receiving.enter()
     if (change !== undefined) await this.#write(change)
-    if (!this.#receiving.has(turn)) await this.#receiving.comes(turn)
-    this.#receiving.pass()
-    this.#ends.deliver(change === undefined ? message : uncached(message), extra)
+    if (!this.#receiving.isFirst(position)) await this.#receiving.untilFirst(position)
+    this.#receiving.leave()
+    this.#context.deliver(change === undefined ? message : uncached(message), extra)
   }
 
   async #write(change: JarChange): Promise<void> {
@@ -111,7 +113,7 @@ function withState(message: WireMessage, { session, server }: JarContents): Wire
   })
 }
 
-/** What a result sets, as it came. */
+/** The state that a result sets, unchecked: the store checks it. */
 function changeIn(message: WireMessage): JarChange | undefined {
   const result = resultIn(message)
   if (!isObject(result) || !isObject(result['_meta'])) return undefined
@@ -121,22 +123,22 @@ function changeIn(message: WireMessage): JarChange | undefined {
   return { ...(session !== undefined && { session }), ...(server !== undefined && { server }) }
 }
 
-/** The result of a task stands in what is told about the task, as an answer or by itself. */
+/** The result of a message. That of a finished task is inside the task, in a response or in a notification. */
 function resultIn({ method, result, params }: WireMessage): unknown {
-  const told = method === 'notifications/tasks' ? params : result
-  return isObject(told) && told['status'] === 'completed' && isObject(told['result']) ? told['result'] : result
+  const task = method === 'notifications/tasks' ? params : result
+  return isObject(task) && task['status'] === 'completed' && isObject(task['result']) ? task['result'] : result
 }
 
-/** The seed also spells the keys as http:// addresses. */
+/** SEP-1655 also writes the keys as http:// addresses. */
 const keysOf = (scope: StateScope): readonly [string, string] => [stateKey(scope), `http://${stateKey(scope)}`]
 const SESSION_KEYS = keysOf('session')
 const SERVER_KEYS = keysOf('server')
 
-function stateIn(meta: Json, [key, spelled]: readonly [string, string]): unknown {
-  return meta[key] ?? meta[spelled]
+function stateIn(meta: Json, [key, address]: readonly [string, string]): unknown {
+  return meta[key] ?? meta[address]
 }
 
-/** A result that sets state is of this moment: it must not be given again from a cache. */
+/** A result that sets state must not be repeated from the client's cache. */
 function uncached(message: WireMessage): WireMessage {
   const { result } = message
   return isObject(result) ? { ...message, result: uncacheable(result) } : message
@@ -146,37 +148,36 @@ function unavailable(cause: unknown): ClientError {
   return new ClientError('JAR_UNAVAILABLE', 'The state kept for a server could not be read or written.', { cause })
 }
 
-/** Who came first goes first, although each may have to get ready before. Nobody waits where nobody is ahead. */
-class Turns {
-  #taken = 0
-  #current = 0
+/** A first-in, first-out queue: whoever entered first leaves first. Nobody waits in an empty queue. */
+class Fifo {
+  #entered = 0
+  #left = 0
   readonly #waiting = new Map<number, () => void>()
 
-  /** Whether nobody has a turn. */
-  get areFree(): boolean {
-    return this.#taken === this.#current
+  get isEmpty(): boolean {
+    return this.#entered === this.#left
   }
 
-  /** A turn behind all that were taken before. Each must be ended by `pass`. */
-  take(): number {
-    return this.#taken++
+  /** Gives a position behind all others. Each position must be left by `leave`. */
+  enter(): number {
+    return this.#entered++
   }
 
-  has(turn: number): boolean {
-    return turn === this.#current
+  isFirst(position: number): boolean {
+    return position === this.#left
   }
 
-  /** Comes back when it is this one's turn. */
-  comes(turn: number): Promise<void> {
-    return new Promise((resolve) => this.#waiting.set(turn, resolve))
+  /** Resolves when the position is the first. */
+  untilFirst(position: number): Promise<void> {
+    return new Promise((resolve) => this.#waiting.set(position, resolve))
   }
 
-  /** The turn goes to the next one, who goes when the work at hand is done. */
-  pass(): void {
-    this.#current++
-    const go = this.#waiting.get(this.#current)
-    if (go === undefined) return
-    this.#waiting.delete(this.#current)
-    go()
+  /** The first leaves. The next one goes on after the current synchronous work. */
+  leave(): void {
+    this.#left++
+    const resolve = this.#waiting.get(this.#left)
+    if (resolve === undefined) return
+    this.#waiting.delete(this.#left)
+    resolve()
   }
 }

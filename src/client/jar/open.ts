@@ -1,4 +1,4 @@
-/** Which jar a client has, and for which server, principal and context it keeps state. */
+/** Opens the jar of a client: which store, and for which server, principal and context. */
 import { randomUUID } from 'node:crypto'
 import { StateError } from '../../state/internal.ts'
 import { type Jar, type JarOwner, jarServerOf, type JarStore, memoryJar, sqliteJar } from '../../state/jar/index.ts'
@@ -8,7 +8,7 @@ import { jar } from './layer.ts'
 import type { Notice } from '../notice.ts'
 import type { Layer } from '../layer/transport.ts'
 
-/** A store, the path of a file, or none. */
+/** A store, the path of a file, or false for none. */
 export type JarChoice = JarStore | string | false
 
 export interface OpenJarOptions {
@@ -21,22 +21,22 @@ export interface OpenJarOptions {
 
 export interface OpenJar {
   readonly layer: Layer
-  /** A context that was made here ends, and a file that was opened here is closed. */
-  end(): Promise<void>
+  /** Ends the context if it was made here, and closes the file if it was opened here. */
+  close(): Promise<void>
 }
 
-const NONE: OpenJar = { layer: (transport) => transport, end: () => Promise.resolve() }
+const NONE: OpenJar = { layer: (transport) => transport, close: () => Promise.resolve() }
 
 export function openJar(address: Address, options: OpenJarOptions): OpenJar {
   const { jar: choice, principal = 'default', context, allowLocal = false, onNotice } = options
   if (choice === false) return NONE
-  const place = jarServerOf(address, { allowLocal })
-  if ('refused' in place) {
-    onNotice?.({ kind: 'unkept', reason: place.refused })
+  const named = jarServerOf(address, { allowLocal })
+  if ('refused' in named) {
+    onNotice?.({ kind: 'unkept', reason: named.refused })
     return NONE
   }
-  const { store, close } = storeOf(choice)
-  const owner = { server: place.server, principal, context: context ?? randomUUID() }
+  const { store, close } = openStore(choice)
+  const owner = { server: named.server, principal, context: context ?? randomUUID() }
   return {
     layer: jar(store, {
       ...owner,
@@ -44,26 +44,26 @@ export function openJar(address: Address, options: OpenJarOptions): OpenJar {
         for (const news of all) onNotice?.({ kind: 'jar', news })
       },
     }),
-    end: async () => {
-      // A store that fails now has said so before; leaving goes on.
+    close: async () => {
+      // A failing store must not prevent the client from closing.
       if (context === undefined) await endContext(store, owner).catch(() => undefined)
       close()
     },
   }
 }
 
-function storeOf(choice: JarStore | string | undefined): { store: JarStore; close: () => void } {
+function openStore(choice: JarStore | string | undefined): { store: JarStore; close: () => void } {
   if (typeof choice === 'object') return { store: choice, close: () => undefined }
-  const own = choice === undefined ? memoryJar() : jarAt(choice)
+  const own = choice === undefined ? memoryJar() : openFile(choice)
   return { store: own, close: () => own.close() }
 }
 
-/** A store of the host's may throw where it should give a promise. */
+/** Makes a rejection of what a store throws synchronously. */
 async function endContext(store: JarStore, owner: JarOwner): Promise<void> {
   await store.endContext(owner)
 }
 
-function jarAt(path: string): Jar {
+function openFile(path: string): Jar {
   try {
     return sqliteJar({ path })
   } catch (cause) {

@@ -1,8 +1,8 @@
 /**
- * Every request comes to an end. How long a server may be silent is said here: each request has its own time, which
- * begins again with its progress and stands still while the server waits for an answer of ours. People's time is not the
- * server's: under `rounds` each round is a request of its own, so nobody is hurried over a form. And where a request's
- * stream ends, or it cannot be sent, it fails at once.
+ * An idle timeout for each request, so that every request ends. The timeout starts again with each progress notification
+ * of the request, and is paused while the server waits for an answer from this side. The time that people take does not
+ * count: `rounds`, a layer above, sends each round as a request of its own. A request whose stream ends, or that cannot
+ * be sent, fails at once.
  */
 import { CODES, hasEnvelope, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
@@ -25,99 +25,101 @@ import {
 } from './message.ts'
 
 export interface DeadlineOptions {
-  /** How the other side ended, as the rest of a sentence, where that is known. */
+  /** How the server ended, as the end of a sentence, where that is known. */
   ended?: () => string | undefined
-  /** Whether this side is about to end the connection, so that what ends now is not lost. @default it never is */
+  /** Whether the client is closing the connection; then requests do not fail as lost. @default it never is */
   isLeaving?: () => boolean
 }
 
-/** A request with `silenceMs` of silence ends with the code REQUEST_TIMED_OUT, and is cancelled on the server. */
-export function deadline(silenceMs: number, options: DeadlineOptions = {}): Layer {
-  const ms = timerMs(silenceMs, 'A deadline')
-  return (transport) => createLayer(transport, (ends) => new Deadline(ends, ms, !hasProcess(transport), options))
+/** A request of which nothing came for `idleMs` fails with REQUEST_TIMED_OUT, and is cancelled on the server. */
+export function deadline(idleMs: number, options: DeadlineOptions = {}): Layer {
+  const ms = timerMs(idleMs, 'A deadline')
+  return (transport) => createLayer(transport, (context) => new Deadline(context, ms, !hasProcess(transport), options))
 }
 
-interface Waiting extends Idling {
+interface PendingRequest extends Idling {
   readonly request: WireRequest
   readonly abort: AbortController | undefined
-  /** Whether to end the request's own stream is how it is cancelled. */
+  /** Whether the request has a stream of its own, and is cancelled by ending that. */
   readonly hasStream: boolean
 }
 
-/** A subscription is silent by nature; how long connecting may take is for the client to say. */
-const TIMELESS: ReadonlySet<string> = new Set(['subscriptions/listen', 'initialize', 'server/discover'])
+/** A subscription may be idle for any time. The client itself limits how long connecting takes. */
+const UNLIMITED: ReadonlySet<string> = new Set(['subscriptions/listen', 'initialize', 'server/discover'])
 
 class Deadline implements LayerHandlers {
-  readonly #ends: LayerContext
-  readonly #silenceMs: number
-  /** Whether requests may have streams of their own, which a process's have not. */
+  readonly #context: LayerContext
+  readonly #idleMs: number
+  /** Whether requests may have streams of their own. Those to a process have none. */
   readonly #hasStreams: boolean
   readonly #options: DeadlineOptions
-  readonly #waiting: IdleTimers<Waiting>
-  /** The server's own questions that we have not answered yet. */
-  readonly #asked = new Set<RequestId>()
-  /** The stateless revision has no questions of servers: nobody answers them, so nobody waits for that. */
+  readonly #pending: IdleTimers<PendingRequest>
+  /** The server's requests that have no response yet. */
+  readonly #serverRequests = new Set<RequestId>()
+  /** In the stateless revision servers have no requests. Nobody answers what comes, so no timeout is paused for it. */
   #isModern = false
 
-  constructor(ends: LayerContext, silenceMs: number, hasStreams: boolean, options: DeadlineOptions) {
-    this.#ends = ends
-    this.#silenceMs = silenceMs
+  constructor(context: LayerContext, idleMs: number, hasStreams: boolean, options: DeadlineOptions) {
+    this.#context = context
+    this.#idleMs = idleMs
     this.#hasStreams = hasStreams
     this.#options = options
-    this.#waiting = new IdleTimers(silenceMs, (one) => (this.#asked.size > 0 ? this.#beginAgain() : this.#giveUp(one)))
+    this.#pending = new IdleTimers(idleMs, (pending) =>
+      this.#serverRequests.size > 0 ? this.#restartAll() : this.#timeOut(pending),
+    )
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     if (isRequest(message)) return this.#request(message, options)
-    if (isResponse(message) && this.#asked.delete(idKey(message.id))) this.#beginAgain()
+    if (isResponse(message) && this.#serverRequests.delete(idKey(message.id))) this.#restartAll()
     const cancelled = cancelledId(message)
-    if (cancelled !== undefined) this.#forget(cancelled)
-    return this.#ends.send(message, options)
+    if (cancelled !== undefined) this.#end(cancelled)
+    return this.#context.send(message, options)
   }
 
   receive(message: WireMessage, extra: unknown): void {
-    if (isResponse(message)) this.#forget(message.id)
-    else if (isRequest(message)) this.#heard(message)
-    else if (message.method === 'notifications/progress') this.#progressed(paramsOf(message)['progressToken'])
-    else this.#tookBack(cancelledId(message))
-    this.#ends.deliver(message, extra)
+    if (isResponse(message)) this.#end(message.id)
+    else if (isRequest(message)) this.#serverAsks(message)
+    else if (message.method === 'notifications/progress') this.#restart(paramsOf(message)['progressToken'])
+    else this.#serverCancels(cancelledId(message))
+    this.#context.deliver(message, extra)
   }
 
   closed(isLost: boolean): void {
-    const lost = isLost ? [...this.#waiting.all] : []
-    this.#waiting.endAll()
-    this.#asked.clear()
+    const lost = isLost ? [...this.#pending.all] : []
+    this.#pending.endAll()
+    this.#serverRequests.clear()
     for (const { request } of lost) this.#lost(request.id)
   }
 
   #request(message: WireRequest, options: SendOptions | undefined): Promise<void> {
     this.#isModern = hasEnvelope(paramsOf(message))
-    if (TIMELESS.has(message.method)) return this.#ends.send(message, options)
-    // Its caller may have given it up while a layer above waited for something.
+    if (UNLIMITED.has(message.method)) return this.#context.send(message, options)
+    // It may have been cancelled while a layer above waited for something, such as the jar.
     const given = requestSignalIn(options)
     if (given?.aborted) return Promise.reject(given.reason as Error)
-    const sent = this.#ends.send(message, this.#begin(message, options))
+    const sent = this.#context.send(message, this.#begin(message, options))
     return sent.catch((error: unknown) => this.#unsent(message.id, error))
   }
 
   #unsent(id: RequestId, error: unknown): void {
-    // What was given up here has had its answer.
-    if (!this.#forget(id)) return
+    // A request that timed out was answered here, and sending it fails because it was aborted.
+    if (!this.#end(id)) return
     const answer = answerIn(error, id)
     if (answer === undefined) throw sendFailure(error)
-    this.#ends.deliver(answer)
+    this.#context.deliver(answer)
   }
 
-  /** What the request is to be sent with, so that it can be given up. */
+  /** Starts the timeout of a request, and gives the options to send it with, so that it can be aborted. */
   #begin(request: WireRequest, options: SendOptions | undefined): SendOptions | undefined {
     const { id } = request
     const given = requestSignalIn(options)
     const hasStream = given !== undefined
     const abort = this.#hasStreams ? new AbortController() : undefined
-    this.#waiting.begin(idKey(id), { request, abort, hasStream, activeAt: performance.now() })
+    this.#pending.begin(idKey(id), { request, abort, hasStream, activeAt: performance.now() })
     if (given !== undefined) {
       const cancel = (): void => {
-        this.#forget(id)
+        this.#end(id)
         abort?.abort(given.reason)
       }
       given.addEventListener('abort', cancel, { once: true })
@@ -126,40 +128,40 @@ class Deadline implements LayerHandlers {
     return { ...options, requestSignal: abort.signal, onRequestStreamEnd: () => this.#streamEnded(id, options) }
   }
 
-  /** Servers send pings all the time, and wait for nobody with them. */
-  #heard({ id, method }: WireRequest): void {
-    if (!this.#isModern && method !== 'ping') this.#asked.add(idKey(id))
+  /** A ping does not pause timeouts: servers send it at any time, and need no person's answer. */
+  #serverAsks({ id, method }: WireRequest): void {
+    if (!this.#isModern && method !== 'ping') this.#serverRequests.add(idKey(id))
   }
 
-  #tookBack(id: RequestId | undefined): void {
-    if (id !== undefined && this.#asked.delete(idKey(id))) this.#beginAgain()
+  #serverCancels(id: RequestId | undefined): void {
+    if (id !== undefined && this.#serverRequests.delete(idKey(id))) this.#restartAll()
   }
 
-  #beginAgain(): void {
-    for (const waiting of this.#waiting.all) waiting.activeAt = performance.now()
+  #restartAll(): void {
+    for (const pending of this.#pending.all) pending.activeAt = performance.now()
   }
 
-  #progressed(token: unknown): void {
+  #restart(token: unknown): void {
     if (!isRequestId(token)) return
-    for (const waiting of this.#waiting.all) {
-      const own = metaIn(paramsOf(waiting.request))['progressToken']
-      if (isRequestId(own) && idKey(own) === idKey(token)) waiting.activeAt = performance.now()
+    for (const pending of this.#pending.all) {
+      const own = metaIn(paramsOf(pending.request))['progressToken']
+      if (isRequestId(own) && idKey(own) === idKey(token)) pending.activeAt = performance.now()
     }
   }
 
-  #giveUp({ request, abort, hasStream }: Waiting): void {
-    this.#forget(request.id)
-    const reason = `The server was silent for ${this.#silenceMs / 1000} s.`
-    this.#ends.deliver(errorMessage(request.id, CODES.INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
+  #timeOut({ request, abort, hasStream }: PendingRequest): void {
+    this.#end(request.id)
+    const reason = `The server was silent for ${this.#idleMs / 1000} s.`
+    this.#context.deliver(errorMessage(request.id, CODES.INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
     abort?.abort()
-    if (!hasStream) this.#ends.send(cancellation(request, reason)).catch(() => undefined)
+    if (!hasStream) this.#context.send(cancellation(request, reason)).catch(() => undefined)
   }
 
-  /** Its answer can come by its stream alone. The server may have done what was asked. */
+  /** The response can come only on this stream. The server may have done what was asked. */
   #streamEnded(id: RequestId, options: SendOptions | undefined): void {
     const { onRequestStreamEnd } = options ?? {}
     if (typeof onRequestStreamEnd === 'function') Reflect.apply(onRequestStreamEnd, undefined, [])
-    if (this.#forget(id)) this.#lost(id)
+    if (this.#end(id)) this.#lost(id)
   }
 
   #lost(id: RequestId): void {
@@ -169,15 +171,15 @@ class Deadline implements LayerHandlers {
       how === undefined
         ? 'The connection ended before the answer came; the request may have had effects.'
         : `The server gave no answer: ${how} The request may have had effects.`
-    this.#ends.deliver(errorMessage(id, CODES.INTERNAL_ERROR, sentence, { code: 'STREAM_ENDED' }))
+    this.#context.deliver(errorMessage(id, CODES.INTERNAL_ERROR, sentence, { code: 'STREAM_ENDED' }))
   }
 
-  #forget(id: RequestId): boolean {
-    return this.#waiting.end(idKey(id))
+  #end(id: RequestId): boolean {
+    return this.#pending.end(idKey(id))
   }
 }
 
-/** In the stateless revision a notification says who sends it, as its request did. */
+/** In the stateless revision the notification has the envelope of its request. */
 function cancellation(request: WireRequest, reason: string): WireMessage {
   const envelope = envelopeIn(paramsOf(request))
   const meta = envelope !== undefined && { _meta: envelope }

@@ -32,9 +32,9 @@ const nothing: Layer = (transport) => createLayer(transport, () => ({}))
 const marked = (mark: string): Layer => {
   const add = (message: object) => ({ ...message, marks: `${(message as { marks?: string }).marks ?? ''}${mark}` })
   return (transport) =>
-    createLayer(transport, (ends) => ({
-      send: (message, options) => ends.send(add(message), options),
-      receive: (message, extra) => ends.deliver(add(message), extra),
+    createLayer(transport, (context) => ({
+      send: (message, options) => context.send(add(message), options),
+      receive: (message, extra) => context.deliver(add(message), extra),
     }))
 }
 
@@ -122,9 +122,9 @@ test.each([
   const inner = Object.assign(new FakeTransport(), { send })
   const sent: Promise<void>[] = []
   const layer: Layer = (transport) =>
-    createLayer(transport, (ends) => ({
+    createLayer(transport, (context) => ({
       send(message, options) {
-        const sending = ends.send(message, options)
+        const sending = context.send(message, options)
         sent.push(sending)
         return sending
       },
@@ -168,7 +168,7 @@ test('a layer is told when the connection is over, by either side', async () => 
 test('what a layer reports reaches the host', () => {
   const reports: LayerContext[] = []
   const inner = new FakeTransport()
-  const above = new Above(createLayer(inner, (ends) => (reports.push(ends), {})))
+  const above = new Above(createLayer(inner, (context) => (reports.push(context), {})))
   reports[0]?.report(new Error('news'))
   inner.onerror?.(new Error('from below'))
   expect(above.faults.map(({ message }) => message)).toEqual(['news', 'from below'])

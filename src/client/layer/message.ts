@@ -1,10 +1,16 @@
 /** Reads and makes the messages that pass through layers. */
-import { isObject, type Json, META, type RequestId } from '../../protocol/index.ts'
+import { isObject, type Json, META, parseJson, type RequestId } from '../../protocol/index.ts'
 import { type ClientCode, registerCode } from '../errors.ts'
 import type { SendOptions, WireMessage } from './transport.ts'
 
 export type WireRequest = WireMessage & { readonly id: RequestId; readonly method: string }
 export type WireResponse = WireMessage & { readonly id: RequestId }
+
+/** The message in a JSON text; undefined if the value is not a text with a JSON object. */
+export function messageIn(text: unknown): WireMessage | undefined {
+  const message = typeof text === 'string' ? parseJson(text) : undefined
+  return isObject(message) ? message : undefined
+}
 
 export function isRequest(message: WireMessage): message is WireRequest {
   return typeof message.method === 'string' && message.id !== undefined

@@ -1,6 +1,6 @@
 /**
- * What the stateless revision wants of HTTP, for transports made for sessions: the headers that repeat the body, an
- * error in the body of a 4xx, the end of a stream as the way to cancel. Requests without an envelope pass untouched.
+ * The HTTP rules of the stateless revision, for transports made for sessions: headers that repeat parts of the body,
+ * errors in the body of a 4xx response, cancelling by ending the stream. Requests without an envelope pass unchanged.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import {
@@ -16,11 +16,18 @@ import {
   type RequestId,
 } from '../../protocol/index.ts'
 import { isEventStream, isJson, mapEvents, endingQuietly, withBody } from '../transports/eventStream.ts'
-import type { WireMessage } from '../layer/transport.ts'
-import { cancelledId, errorMessage, isResponse, isRequest, metaIn, paramsOf } from '../layer/message.ts'
-import type { WireRequest } from '../layer/message.ts'
+import {
+  cancelledId,
+  errorMessage,
+  isRequest,
+  isResponse,
+  messageIn,
+  metaIn,
+  paramsOf,
+  type WireRequest,
+} from '../layer/message.ts'
 
-/** For one transport. */
+/** Wraps `fetch`. Each transport needs one of its own. */
 export function modernFetch(inner: FetchLike = fetch): FetchLike {
   const underWay = new Map<RequestId, AbortController>()
   const tools = new MirroringTools()
@@ -40,7 +47,7 @@ export function modernFetch(inner: FetchLike = fetch): FetchLike {
     try {
       const headers = new Headers(init?.headers)
       for (const [name, value] of Object.entries(tools.headersOf(message))) headers.set(name, value)
-      return await answered(await inner(url, { ...init, headers, signal }), message, tools, signal, done)
+      return await readable(await inner(url, { ...init, headers, signal }), message, tools, signal, done)
     } catch (error) {
       done()
       if (abort.signal.aborted) return new Response(null, { status: 202 })
@@ -49,7 +56,7 @@ export function modernFetch(inner: FetchLike = fetch): FetchLike {
   }
 }
 
-async function answered(
+async function readable(
   response: Response,
   request: WireRequest,
   tools: MirroringTools,
@@ -58,18 +65,19 @@ async function answered(
 ): Promise<Response> {
   if (isEventStream(response)) return streamed(response, request, tools, signal, done)
   done()
-  // A 401 and a 403 are the transport's: it knows how to log in.
+  // The transport itself handles 401 and 403: it knows how to log in.
   if (!isJson(response) || response.status === 401 || response.status === 403) return response
   const text = await response.text()
   const message = messageIn(text)
-  // The older transports read bodies of successes only; and an error from before the request was read has no id.
+  // Transports for sessions read only the bodies of successful responses. An error response may lack the id, where the
+  // server could not read the request.
   if (isObject(message?.['error']) && (message.id ?? request.id) === request.id) {
     return withBody(response, JSON.stringify({ ...message, id: request.id }), 200)
   }
-  return withBody(response, tools.heard(request, text))
+  return withBody(response, tools.learn(request, text))
 }
 
-/** There is no coming back to a stream that broke off, so it ends with an answer in any case. */
+/** A stream of the stateless revision cannot be resumed. One that breaks off gets an error response as its last event. */
 function streamed(
   response: Response,
   request: WireRequest,
@@ -82,7 +90,7 @@ function streamed(
     each(data) {
       const message = messageIn(data)
       if (message !== undefined && isResponse(message) && message.id === request.id) isAnswered = true
-      return tools.heard(request, data)
+      return tools.learn(request, data)
     },
     last() {
       done()
@@ -94,7 +102,7 @@ function streamed(
   })
 }
 
-/** Which arguments of which tools go in headers too, as the server's lists say. */
+/** Which arguments of which tools are repeated in headers, as the tool lists of the server say. */
 class MirroringTools {
   readonly #mirrored = new Map<string, readonly ParamHeader[]>()
 
@@ -107,17 +115,17 @@ class MirroringTools {
     }
   }
 
-  /** Learns from a list of tools. Those that break the rules for headers are left out of it, as the revision asks. */
-  heard(request: WireRequest, text: string): string {
+  /** Reads a list of tools. Tools that break the rules for headers are left out of it, as the revision demands. */
+  learn(request: WireRequest, text: string): string {
     if (request.method !== 'tools/list') return text
     const message = messageIn(text)
     const result = message?.['result']
     if (!isObject(result) || !Array.isArray(result['tools'])) return text
-    const tools = (result['tools'] as unknown[]).filter((tool) => isObject(tool) && this.#learn(tool))
+    const tools = (result['tools'] as unknown[]).filter((tool) => isObject(tool) && this.#learnTool(tool))
     return tools.length === result['tools'].length ? text : JSON.stringify({ ...message, result: { ...result, tools } })
   }
 
-  #learn({ name, inputSchema }: Json): boolean {
+  #learnTool({ name, inputSchema }: Json): boolean {
     try {
       this.#mirrored.set(String(name), findParamHeaders(isObject(inputSchema) ? inputSchema : {}))
       return true
@@ -125,15 +133,5 @@ class MirroringTools {
       this.#mirrored.delete(String(name))
       return false
     }
-  }
-}
-
-function messageIn(text: unknown): WireMessage | undefined {
-  if (typeof text !== 'string') return undefined
-  try {
-    const message: unknown = JSON.parse(text)
-    return isObject(message) ? message : undefined
-  } catch {
-    return undefined
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Lets a client that knows only sessions talk to a server that knows only the stateless revision. `initialize` is
- * answered here from `server/discover`; each request gets its envelope; subscriptions and the log level take their
- * modern forms. A server that turns out to be of the session era gets the client's own `initialize`, and from then on
- * everything passes.
+ * Connects a client that knows only sessions to a server that knows only the stateless revision. The layer answers
+ * `initialize` with what `server/discover` gave, adds the envelope to each request, and translates subscriptions and the
+ * log level. If the server turns out to be of the session era, it gets the client's own `initialize`, and from then on
+ * all messages pass unchanged.
  *
  * Over HTTP the transport needs `modernFetch` as its `fetch`, for the headers.
  */
@@ -17,18 +17,18 @@ import * as wire from '../layer/message.ts'
 
 export interface ModernOptions {
   /**
-   * How long a process may be silent about what it is, in milliseconds; then it is taken for one of the session era. A
-   * server over HTTP has to answer. @default 5000
+   * How long a process may take to respond to `server/discover`, in milliseconds. After that it is treated as a server
+   * of the session era. Over HTTP there is no such limit. @default 5000
    */
   probeMs?: number
 }
 
 export function modern({ probeMs = 5_000 }: ModernOptions = {}): Layer {
   const ms = timerMs(probeMs, '"probeMs"')
-  return (transport) => createLayer(transport, (ends) => new Modern(ends, hasProcess(transport) ? ms : undefined))
+  return (transport) => createLayer(transport, (context) => new Modern(context, hasProcess(transport) ? ms : undefined))
 }
 
-/** The codes that only servers of the stateless revision answer with. */
+/** The error codes that only servers of the stateless revision use. */
 const MODERN_ERRORS: ReadonlySet<unknown> = new Set([
   CODES.HEADER_MISMATCH,
   CODES.MISSING_CLIENT_CAPABILITY,
@@ -36,46 +36,47 @@ const MODERN_ERRORS: ReadonlySet<unknown> = new Set([
 ])
 
 class Modern implements LayerHandlers {
-  readonly #ends: LayerContext
+  readonly #context: LayerContext
   readonly #probeMs: number | undefined
-  readonly #listening: ResourceSubscriptions
+  readonly #subscriptions: ResourceSubscriptions
   readonly #streams: ListenStreams
   #era: 'unknown' | 'legacy' | 'modern' = 'unknown'
-  /** The client's `initialize`, while the server is asked what it is. */
-  #hello: (wire.WireRequest & { readonly asked: RequestId }) | undefined
-  /** What a process did not answer in time. Its late answer is for nobody. */
-  #unheeded: RequestId | undefined
-  #probe: NodeJS.Timeout | undefined
+  /** The client's `initialize`, while `server/discover` is under way, with the id of that. */
+  #initialize: (wire.WireRequest & { readonly discoverId: RequestId }) | undefined
+  /** The `server/discover` that got no response in time. A late response is ignored. */
+  #timedOutId: RequestId | undefined
+  #probeTimer: NodeJS.Timeout | undefined
   #envelope: Json = {}
   #capabilities: Json = {}
 
-  constructor(ends: LayerContext, probeMs: number | undefined) {
-    this.#ends = ends
+  constructor(context: LayerContext, probeMs: number | undefined) {
+    this.#context = context
     this.#probeMs = probeMs
-    this.#streams = new ListenStreams(ends, (message) => this.receive(message, undefined))
-    this.#listening = new ResourceSubscriptions({
+    this.#streams = new ListenStreams(context, (message) => this.receive(message, undefined))
+    this.#subscriptions = new ResourceSubscriptions({
       open: (id, notifications) => this.#streams.open(id, { notifications, _meta: this.#envelope }),
       close: (id) => this.#streams.close(id),
-      answer: (message) => ends.deliver(message),
+      respond: (message) => context.deliver(message),
     })
   }
 
   async send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
-    if (message.method === 'initialize' && wire.isRequest(message)) return this.#greet(message, options)
-    if (this.#era !== 'modern') return this.#ends.send(message, options)
+    if (message.method === 'initialize' && wire.isRequest(message)) return this.#discover(message, options)
+    if (this.#era !== 'modern') return this.#context.send(message, options)
     if (wire.isRequest(message)) return this.#request(message, options)
-    // The revision knows one notification of clients, and no answers of theirs.
-    if (message.method === 'notifications/cancelled') return this.#ends.send(message, options)
-    if (message.method === 'notifications/initialized') this.#listening.listen(this.#capabilities)
+    // In the stateless revision clients send one notification, and no responses.
+    if (message.method === 'notifications/cancelled') return this.#context.send(message, options)
+    if (message.method === 'notifications/initialized') this.#subscriptions.subscribeToLists(this.#capabilities)
   }
 
   receive(message: WireMessage, extra: unknown): void {
-    if (this.#hello !== undefined && message.id === this.#hello.asked) return this.#discovered(this.#hello, message)
-    if (this.#unheeded !== undefined && message.id === this.#unheeded) return
-    if (this.#era !== 'modern') return this.#ends.deliver(message, extra)
-    if (wire.isRequest(message)) return this.#ends.report(outOfRevision(message))
-    if (wire.isResponse(message)) this.#streams.answered(message.id)
-    if (!this.#listening.takes(message)) this.#ends.deliver(message, extra)
+    if (this.#initialize !== undefined && message.id === this.#initialize.discoverId)
+      return this.#discovered(this.#initialize, message)
+    if (this.#timedOutId !== undefined && message.id === this.#timedOutId) return
+    if (this.#era !== 'modern') return this.#context.deliver(message, extra)
+    if (wire.isRequest(message)) return this.#context.report(outOfRevision(message))
+    if (wire.isResponse(message)) this.#streams.responded(message.id)
+    if (!this.#subscriptions.receive(message)) this.#context.deliver(message, extra)
   }
 
   setProtocolVersion(version: string, inner: (version: string) => void): void {
@@ -83,13 +84,13 @@ class Modern implements LayerHandlers {
   }
 
   closed(): void {
-    this.#asked()
-    this.#listening.stop()
-    this.#streams.drop()
+    this.#endProbe()
+    this.#subscriptions.stop()
+    this.#streams.abortAll()
     this.#era = 'unknown'
   }
 
-  async #greet(message: wire.WireRequest, options: SendOptions | undefined): Promise<void> {
+  async #discover(message: wire.WireRequest, options: SendOptions | undefined): Promise<void> {
     const { clientInfo, capabilities } = wire.paramsOf(message)
     this.#envelope = {
       [META.version]: MODERN_VERSION,
@@ -97,50 +98,53 @@ class Modern implements LayerHandlers {
       [META.capabilities]: isObject(capabilities) ? capabilities : {},
     }
     const id = wire.mintId()
-    this.#hello = { ...message, asked: id }
-    if (this.#probeMs !== undefined) this.#probe = setTimeout(() => this.#silent(), this.#probeMs)
+    this.#initialize = { ...message, discoverId: id }
+    if (this.#probeMs !== undefined) this.#probeTimer = setTimeout(() => this.#probeTimedOut(), this.#probeMs)
     try {
       const params = { _meta: this.#envelope }
-      await this.#ends.send({ jsonrpc: '2.0', id, method: 'server/discover', params }, options)
+      await this.#context.send({ jsonrpc: '2.0', id, method: 'server/discover', params }, options)
     } catch (error) {
-      const isOpen = this.#hello?.asked === id
-      if (isOpen) this.#asked()
+      const isOpen = this.#initialize?.discoverId === id
+      if (isOpen) this.#endProbe()
       if (!isOpen || !isRefusal(error)) throw error
       await this.#goLegacy(message, options)
     }
   }
 
-  #discovered(hello: wire.WireRequest, message: WireMessage): void {
-    this.#asked()
+  #discovered(initialize: wire.WireRequest, message: WireMessage): void {
+    this.#endProbe()
     const { result, error } = message
-    if (isObject(result)) return this.#goModern(hello, result)
-    if (isObject(error) && MODERN_ERRORS.has(error['code'])) return this.#ends.deliver({ ...message, id: hello.id })
-    this.#greetAnew(hello)
+    if (isObject(result)) return this.#goModern(initialize, result)
+    if (isObject(error) && MODERN_ERRORS.has(error['code']))
+      return this.#context.deliver({ ...message, id: initialize.id })
+    this.#initializeLegacy(initialize)
   }
 
-  /** Older servers may ignore what comes before `initialize`. */
-  #silent(): void {
-    const hello = this.#hello
-    if (hello === undefined) return
-    this.#unheeded = hello.asked
-    this.#greetAnew(hello)
+  /** Servers of the session era may ignore what comes before `initialize`. */
+  #probeTimedOut(): void {
+    const initialize = this.#initialize
+    if (initialize === undefined) return
+    this.#timedOutId = initialize.discoverId
+    this.#initializeLegacy(initialize)
   }
 
-  #greetAnew(hello: wire.WireRequest): void {
-    this.#goLegacy(hello, undefined).catch((cause: unknown) => {
-      const sentence = 'The server could not be asked for a session.'
-      this.#ends.deliver(wire.errorMessage(hello.id, CODES.INTERNAL_ERROR, sentence, { code: 'CONNECT_FAILED', cause }))
+  #initializeLegacy(initialize: wire.WireRequest): void {
+    this.#goLegacy(initialize, undefined).catch((cause: unknown) => {
+      const sentence = 'The request "initialize" could not be sent to the server.'
+      this.#context.deliver(
+        wire.errorMessage(initialize.id, CODES.INTERNAL_ERROR, sentence, { code: 'CONNECT_FAILED', cause }),
+      )
     })
   }
 
-  #goModern(hello: wire.WireRequest, discovered: Json): void {
+  #goModern(initialize: wire.WireRequest, discovered: Json): void {
     const { capabilities, instructions, _meta } = discovered
     this.#era = 'modern'
     this.#capabilities = isObject(capabilities) ? capabilities : {}
     const serverInfo = (isObject(_meta) && _meta[META.server]) || { name: 'unnamed', version: '' }
-    this.#ends.deliver(
-      wire.resultMessage(hello.id, {
-        protocolVersion: wire.paramsOf(hello)['protocolVersion'],
+    this.#context.deliver(
+      wire.resultMessage(initialize.id, {
+        protocolVersion: wire.paramsOf(initialize)['protocolVersion'],
         capabilities: this.#capabilities,
         serverInfo,
         ...(instructions !== undefined && { instructions }),
@@ -149,15 +153,15 @@ class Modern implements LayerHandlers {
   }
 
   async #goLegacy({ id, params }: WireMessage, options: SendOptions | undefined): Promise<void> {
-    this.#asked()
+    this.#endProbe()
     this.#era = 'legacy'
-    await this.#ends.send({ jsonrpc: '2.0', id, method: 'initialize', params } as WireMessage, options)
+    await this.#context.send({ jsonrpc: '2.0', id, method: 'initialize', params } as WireMessage, options)
   }
 
-  /** It is known what the server is. */
-  #asked(): void {
-    clearTimeout(this.#probe)
-    this.#hello = undefined
+  /** `server/discover` is settled. */
+  #endProbe(): void {
+    clearTimeout(this.#probeTimer)
+    this.#initialize = undefined
   }
 
   async #request(message: wire.WireRequest, options: SendOptions | undefined): Promise<void> {
@@ -167,29 +171,30 @@ class Modern implements LayerHandlers {
       case 'ping':
         return this.#answer(id)
       case 'logging/setLevel':
-        if (!isLogLevel(level)) return this.#ends.deliver(wire.errorMessage(id, CODES.INVALID_PARAMS, 'No such level.'))
+        if (!isLogLevel(level))
+          return this.#context.deliver(wire.errorMessage(id, CODES.INVALID_PARAMS, 'There is no such log level.'))
         this.#envelope = { ...this.#envelope, [META.logLevel]: level }
         return this.#answer(id)
       case 'resources/subscribe':
-        return this.#listening.subscribe(id, String(uri))
+        return this.#subscriptions.subscribe(id, String(uri))
       case 'resources/unsubscribe':
-        return this.#listening.unsubscribe(id, String(uri))
+        return this.#subscriptions.unsubscribe(id, String(uri))
       default:
-        return this.#ends.send(wire.withMeta(message, this.#envelope), options)
+        return this.#context.send(wire.withMeta(message, this.#envelope), options)
     }
   }
 
   #answer(id: RequestId): void {
-    this.#ends.deliver(wire.resultMessage(id, {}))
+    this.#context.deliver(wire.resultMessage(id, {}))
   }
 }
 
 function outOfRevision({ method }: wire.WireRequest): ClientError {
-  const sentence = `The server's request "${plainLine(method, 60)}" was dropped. Its revision has no requests of servers.`
+  const sentence = `The server's request "${plainLine(method, 60)}" was dropped. Servers have no requests in its protocol revision.`
   return new ClientError('REQUEST_UNRELATED', sentence)
 }
 
-/** A server of the session era refuses what it does not know with a status; a network that fails has none. */
+/** A server of the session era refuses an unknown request with an HTTP status. A network failure has none. */
 function isRefusal(error: unknown): boolean {
   const status = isObject(error) ? error['code'] : undefined
   return typeof status === 'number' && status >= 400 && status < 500

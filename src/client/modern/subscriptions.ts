@@ -1,46 +1,56 @@
 /**
- * The one `subscriptions/listen` of a client that knows only subscriptions to single resources and lists that change by
- * themselves. What is wanted changes; then a new stream is opened, and the old one closed once the new one is there.
+ * Translates the subscriptions of a session-era client, which are to single resources and to changes of lists, into one
+ * `subscriptions/listen`. When they change, a new stream is opened, and the old one is closed once the server has
+ * acknowledged the new one.
  */
-import { CODES, isObject, type Json, META, type RequestId } from '../../protocol/index.ts'
+import {
+  backoffMs,
+  type BackoffOptions,
+  CODES,
+  isObject,
+  type Json,
+  META,
+  type RequestId,
+} from '../../protocol/index.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import { errorMessage, metaIn, mintId, paramsOf, resultMessage } from '../layer/message.ts'
 import type { WireMessage } from '../layer/transport.ts'
 
-interface ListeningEnds {
-  /** Opens a stream for what is wanted. */
+interface SubscriptionActions {
+  /** Opens a stream for these notifications. */
   open(id: string, notifications: Json): void
   close(id: string): void
-  /** Answers a request of the client. */
-  answer(message: WireMessage): void
+  /** Responds to a request of the client. */
+  respond(message: WireMessage): void
 }
 
-interface Waiting {
+/** A `resources/subscribe` of the client that has no response yet. */
+interface PendingSubscribe {
   readonly id: RequestId
   readonly uri: string
 }
 
-/** A stream that ends by itself is opened again, each time later, until one is acknowledged. */
-const FIRST_PAUSE_MS = 1_000
-const MAX_PAUSE_MS = 30_000
+/** When a stream ends by itself, a new one is opened after this pause. An acknowledged stream resets it. */
+const RECONNECT: BackoffOptions = { firstMs: 1_000, maxMs: 30_000 }
 
 export class ResourceSubscriptions {
-  readonly #ends: ListeningEnds
+  readonly #actions: SubscriptionActions
   readonly #uris = new Set<string>()
   #lists: Json = {}
-  /** Opened and not closed, oldest first. */
+  /** The ids of open streams, the oldest first. */
   #streams: string[] = []
   #acknowledged: string | undefined
-  #waiting: Waiting[] = []
-  #pauseMs = FIRST_PAUSE_MS
+  #pending: PendingSubscribe[] = []
+  /** How many streams ended by themselves since one was acknowledged. */
+  #failures = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(ends: ListeningEnds) {
-    this.#ends = ends
+  constructor(actions: SubscriptionActions) {
+    this.#actions = actions
   }
 
-  /** To the lists that the server says may change. */
-  listen(capabilities: Json): void {
+  /** Subscribes to the lists that may change, as the server's capabilities say. */
+  subscribeToLists(capabilities: Json): void {
     const lists = ['tools', 'prompts', 'resources'].filter((area) => {
       const declared = capabilities[area]
       return isObject(declared) && declared['listChanged'] === true
@@ -51,29 +61,30 @@ export class ResourceSubscriptions {
 
   subscribe(id: RequestId, uri: string): void {
     this.#uris.add(uri)
-    this.#waiting.push({ id, uri })
+    this.#pending.push({ id, uri })
     this.#renew()
   }
 
   unsubscribe(id: RequestId, uri: string): void {
     if (this.#uris.delete(uri)) this.#renew()
-    this.#ends.answer(resultMessage(id, {}))
+    this.#actions.respond(resultMessage(id, {}))
   }
 
-  /** Whether a message from the server is about one of these streams, and not for the client. */
-  takes(message: WireMessage): boolean {
+  /** Handles a message from the server that is about one of these streams. False if it is for the client. */
+  receive(message: WireMessage): boolean {
     const stream = metaIn(paramsOf(message))[META.subscription]
-    if (message.method === 'notifications/subscriptions/acknowledged') return this.#opened(stream, paramsOf(message))
-    // Tasks are listened to by the layer above that follows them.
+    if (message.method === 'notifications/subscriptions/acknowledged')
+      return this.#streamAcknowledged(stream, paramsOf(message))
+    // The layer `tasks` has streams of its own.
     if (message.method === 'notifications/tasks') return false
     if (message.method !== undefined) return stream !== undefined && stream !== this.#acknowledged
-    return this.#ended(message)
+    return this.#streamEnded(message)
   }
 
   stop(): void {
     clearTimeout(this.#timer)
     this.#streams = []
-    this.#waiting = []
+    this.#pending = []
   }
 
   #renew(): void {
@@ -82,63 +93,64 @@ export class ResourceSubscriptions {
     const id = mintId()
     this.#streams.push(id)
     const resourceSubscriptions = this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris] }
-    this.#ends.open(id, { ...this.#lists, ...resourceSubscriptions })
+    this.#actions.open(id, { ...this.#lists, ...resourceSubscriptions })
   }
 
-  #opened(stream: unknown, { notifications }: Json): boolean {
+  #streamAcknowledged(stream: unknown, { notifications }: Json): boolean {
     const index = this.#streams.indexOf(String(stream))
     if (index < 0) return false
-    this.#pauseMs = FIRST_PAUSE_MS
+    this.#failures = 0
     this.#acknowledged = this.#streams[index]
     this.#closeBefore(index)
     const honoured = isObject(notifications) ? notifications['resourceSubscriptions'] : undefined
     const uris = new Set<unknown>(Array.isArray(honoured) ? honoured : [])
-    // A subscription that came after this stream was opened waits for the next one.
-    const isLast = this.#streams.length === 1
-    this.#settle(({ uri }) => (uris.has(uri) ? true : isLast ? false : undefined))
+    // A subscription that was made after this stream was opened is settled by the next stream.
+    const isNewest = this.#streams.length === 1
+    this.#settle(({ uri }) => (uris.has(uri) ? true : isNewest ? false : undefined))
     return true
   }
 
-  #ended({ id, error }: WireMessage & { readonly error?: unknown }): boolean {
+  #streamEnded({ id, error }: WireMessage & { readonly error?: unknown }): boolean {
     const index = this.#streams.indexOf(String(id))
     if (index < 0) return false
     this.#streams.splice(index, 1)
     if (this.#streams.length > 0) return true
     const isRefused =
       isObject(error) && (error['code'] === CODES.METHOD_NOT_FOUND || error['code'] === CODES.INVALID_PARAMS)
+    this.#failures++
     if (isRefused) this.#settle(() => false)
-    else this.#timer = setTimeout(() => this.#renew(), this.#pauseMs).unref()
-    this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_PAUSE_MS)
+    else this.#timer = setTimeout(() => this.#renew(), backoffMs(this.#failures, RECONNECT)).unref()
     return true
   }
 
   #closeBefore(index: number): void {
-    for (const id of this.#streams.splice(0, index)) this.#ends.close(id)
+    for (const id of this.#streams.splice(0, index)) this.#actions.close(id)
   }
 
-  #settle(verdict: (waiting: Waiting) => boolean | undefined): void {
-    const all = this.#waiting
-    this.#waiting = []
-    for (const waiting of all) {
-      const granted = verdict(waiting)
-      if (granted === undefined) this.#waiting.push(waiting)
-      else if (granted) this.#ends.answer(resultMessage(waiting.id, {}))
+  #settle(isGranted: (pending: PendingSubscribe) => boolean | undefined): void {
+    const all = this.#pending
+    this.#pending = []
+    for (const pending of all) {
+      const granted = isGranted(pending)
+      if (granted === undefined) this.#pending.push(pending)
+      else if (granted) this.#actions.respond(resultMessage(pending.id, {}))
       else
-        this.#ends.answer(errorMessage(waiting.id, CODES.INVALID_PARAMS, 'The server does not tell when this changes.'))
+        this.#actions.respond(
+          errorMessage(pending.id, CODES.INVALID_PARAMS, 'The server does not notify of changes of this resource.'),
+        )
     }
   }
 }
 
-/** The long answers of `subscriptions/listen` that a layer holds open for its client. */
-
+/** The open streams of `subscriptions/listen` requests. */
 export class ListenStreams {
-  readonly #ends: LayerContext
-  /** Hears of one that ended by itself, as of an answer. */
+  readonly #context: LayerContext
+  /** Called with an error response when a stream ended by itself. */
   readonly #onEnd: (message: WireMessage) => void
   readonly #open = new Map<string, AbortController>()
 
-  constructor(ends: LayerContext, onEnd: (message: WireMessage) => void) {
-    this.#ends = ends
+  constructor(context: LayerContext, onEnd: (message: WireMessage) => void) {
+    this.#context = context
     this.#onEnd = onEnd
   }
 
@@ -146,9 +158,12 @@ export class ListenStreams {
     const abort = new AbortController()
     this.#open.set(id, abort)
     const onRequestStreamEnd = (): void => {
-      if (this.#open.has(id)) this.#onEnd(errorMessage(id, CODES.INTERNAL_ERROR, 'Ended.', { code: 'STREAM_ENDED' }))
+      if (this.#open.has(id))
+        this.#onEnd(
+          errorMessage(id, CODES.INTERNAL_ERROR, 'The stream of the subscription ended.', { code: 'STREAM_ENDED' }),
+        )
     }
-    this.#ends
+    this.#context
       .send(
         { jsonrpc: '2.0', id, method: 'subscriptions/listen', params },
         { requestSignal: abort.signal, onRequestStreamEnd },
@@ -156,21 +171,21 @@ export class ListenStreams {
       .catch(onRequestStreamEnd)
   }
 
-  /** Its answer has come; that its stream ends now is no news. */
-  answered(id: RequestId): void {
+  /** The response has come. The end of the stream that follows it is not reported. */
+  responded(id: RequestId): void {
     this.#open.delete(String(id))
   }
 
-  /** Where each request has a stream, its end is the sign; elsewhere it takes a word. */
+  /** Cancels the request: by ending its stream where it has one, and by a notification for other transports. */
   close(id: string): void {
     this.#open.get(id)?.abort()
     this.#open.delete(id)
     const params = { requestId: id }
-    this.#ends.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => undefined)
+    this.#context.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params }).catch(() => undefined)
   }
 
-  /** The connection is over: nobody has to be told. */
-  drop(): void {
+  /** The connection was closed, so the server needs no notification. */
+  abortAll(): void {
     for (const abort of this.#open.values()) abort.abort()
     this.#open.clear()
   }

@@ -1,17 +1,16 @@
 /**
- * What a server asks on the stream that belongs to no request (the GET stream of the session revisions) belongs to none
- * either, whatever else is under way. Such a request is taken out of the stream here, and refused.
+ * Refuses requests that a server sends on the GET stream of the session revisions. That stream belongs to no request of
+ * the client, so they belong to none either, whatever else is under way. They are taken out of the stream here.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { isEventStream, mapEvents } from '../transports/eventStream.ts'
 import { type Refused, refusalOf, type ScopeOptions } from './layer.ts'
-import type { WireMessage } from '../layer/transport.ts'
-import { isRequest, type WireRequest } from '../layer/message.ts'
+import { isRequest, messageIn, type WireRequest } from '../layer/message.ts'
 
-const REASON = 'It came on the stream that belongs to no request.'
+const REASON = 'It came on the GET stream, which belongs to no request of the client.'
 
 export function scopeFetch(inner: FetchLike = fetch, { onRefused }: ScopeOptions = {}): FetchLike {
-  /** The last event id of each such stream: whoever resumes one of these resumes a stream of this kind. */
+  /** The last event id of each GET stream. A GET that resumes one of these ids is such a stream, too. */
   const resumable = new Set<string>()
 
   return async (url, init) => {
@@ -27,30 +26,27 @@ export function scopeFetch(inner: FetchLike = fetch, { onRefused }: ScopeOptions
           resumable.add(id)
           last = id
         }
-        const request = unrelatedIn(data)
+        const request = requestIn(data)
         if (request === undefined) return data
         onRefused?.(refusedOf(request))
-        void refuse(inner, url, headers, request)
+        void sendRefusal(inner, url, headers, request)
         return undefined
       },
     })
   }
 }
 
-function unrelatedIn(data: string): WireRequest | undefined {
-  try {
-    const message = JSON.parse(data) as WireMessage
-    return isRequest(message) && message.method !== 'ping' ? message : undefined
-  } catch {
-    return undefined // the transport says what is wrong with it
-  }
+/** A request other than a ping. What is not JSON is left to the transport, which reports it. */
+function requestIn(data: string): WireRequest | undefined {
+  const message = messageIn(data)
+  return message !== undefined && isRequest(message) && message.method !== 'ping' ? message : undefined
 }
 
 function refusedOf({ method, id }: WireRequest): Refused {
   return { method, id, reason: REASON }
 }
 
-async function refuse(inner: FetchLike, url: string | URL, stream: Headers, request: WireRequest): Promise<void> {
+async function sendRefusal(inner: FetchLike, url: string | URL, stream: Headers, request: WireRequest): Promise<void> {
   const headers = new Headers(stream)
   headers.delete('last-event-id')
   headers.set('content-type', 'application/json')
@@ -60,6 +56,6 @@ async function refuse(inner: FetchLike, url: string | URL, stream: Headers, requ
     const response = await inner(url, { method: 'POST', headers, body })
     await response.body?.cancel()
   } catch {
-    // A refusal that cannot be said is one all the same: the client never sees the request.
+    // The server does not get the refusal. The request is refused all the same: the client does not see it.
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Requests of servers only inside a request of the client (SEP-2260). What comes while none is under way is refused, and
- * the client never sees it. A ping may always come.
+ * A server may send requests only while a request of the client is under way (SEP-2260). Others are refused, and not
+ * delivered to the client. A ping is always delivered.
  *
- * Which of several requests one belongs to, a transport does not tell. What comes on a stream that belongs to none is
- * seen by `scopeFetch`, one seam lower.
+ * A transport does not tell to which of the client's requests a server's request belongs. `scopeFetch`, below the
+ * transport, refuses requests on a stream that belongs to none.
  */
 import { CODES, hasEnvelope, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
@@ -29,14 +29,15 @@ export interface Refused {
 }
 
 export interface ScopeOptions {
-  /** Hears of each request that was refused. @default the transport's `onerror` */
+  /** Called with each request that was refused. @default the transport's `onerror` is called */
   onRefused?: (refused: Refused) => void
 }
 
 export function scope(options: ScopeOptions = {}): Layer {
-  return (transport) => createLayer(transport, (ends) => new Scope(ends, options))
+  return (transport) => createLayer(transport, (context) => new Scope(context, options))
 }
 
+/** The error response to a server's request that was refused. */
 export function refusalOf({ id, method }: WireRequest): WireMessage {
   return errorMessage(
     id,
@@ -46,26 +47,26 @@ export function refusalOf({ id, method }: WireRequest): WireMessage {
 }
 
 class Scope implements LayerHandlers {
-  readonly #ends: LayerContext
+  readonly #context: LayerContext
   readonly #onRefused: (refused: Refused) => void
   readonly #underWay = new Set<RequestId>()
-  /** The stateless revision has no requests of servers at all, and clients must not answer any. */
+  /** The stateless revision has no requests of servers, and clients must not respond to any. */
   #isModern = false
 
-  constructor(ends: LayerContext, { onRefused }: ScopeOptions) {
-    this.#ends = ends
-    this.#onRefused = onRefused ?? ((refused) => ends.report(unrelated(refused)))
+  constructor(context: LayerContext, { onRefused }: ScopeOptions) {
+    this.#context = context
+    this.#onRefused = onRefused ?? ((refused) => context.report(unrelated(refused)))
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {
     const cancelled = cancelledId(message)
     if (cancelled !== undefined) this.#underWay.delete(idKey(cancelled))
-    if (!isRequest(message)) return this.#ends.send(message, options)
+    if (!isRequest(message)) return this.#context.send(message, options)
     this.#isModern = hasEnvelope(paramsOf(message))
-    if (this.#isModern || message.method === 'initialize') return this.#ends.send(message, options)
+    if (this.#isModern || message.method === 'initialize') return this.#context.send(message, options)
     const key = idKey(message.id)
     this.#underWay.add(key)
-    const sent = this.#ends.send(message, options)
+    const sent = this.#context.send(message, options)
     sent.catch(() => this.#underWay.delete(key))
     return sent
   }
@@ -73,7 +74,7 @@ class Scope implements LayerHandlers {
   receive(message: WireMessage, extra: unknown): void {
     if (isResponse(message)) this.#underWay.delete(idKey(message.id))
     if (isRequest(message) && message.method !== 'ping' && this.#underWay.size === 0) this.#refuse(message)
-    else this.#ends.deliver(message, extra)
+    else this.#context.deliver(message, extra)
   }
 
   closed(): void {
@@ -83,11 +84,11 @@ class Scope implements LayerHandlers {
   #refuse(message: WireRequest): void {
     const { method, id } = message
     const reason = this.#isModern
-      ? 'The revision of this connection has no requests of servers.'
+      ? 'In the protocol revision of this connection servers have no requests.'
       : 'No request of the client was under way that it could belong to.'
     this.#onRefused({ method, id, reason })
-    // The transport reports what it cannot send.
-    if (!this.#isModern) this.#ends.send(refusalOf(message)).catch(() => undefined)
+    // The transport itself reports a message that it cannot send.
+    if (!this.#isModern) this.#context.send(refusalOf(message)).catch(() => undefined)
   }
 }
 

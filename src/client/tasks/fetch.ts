@@ -3,8 +3,8 @@
  * SDK's transports do not know this header and have no way to set it. Everything else passes untouched.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
-import { hasEnvelope, isObject, META, parseJson, requestHeaders } from '../../protocol/index.ts'
-import { metaIn } from '../layer/message.ts'
+import { hasEnvelope, isObject, META, requestHeaders } from '../../protocol/index.ts'
+import { messageIn, metaIn } from '../layer/message.ts'
 
 export function tasksFetch(inner: FetchLike = fetch): FetchLike {
   return (url, init) => {
@@ -16,8 +16,7 @@ export function tasksFetch(inner: FetchLike = fetch): FetchLike {
 
 function withName(given: RequestInit['headers'] | undefined, body: string): Headers {
   const headers = new Headers(given)
-  const message = parseJson(body)
-  const { method, params } = isObject(message) ? message : {}
+  const { method, params } = messageIn(body) ?? {}
   if (typeof method !== 'string' || !method.startsWith('tasks/') || !isObject(params) || !hasEnvelope(params)) {
     return headers
   }
