@@ -1,3 +1,4 @@
+/** Answerers that need no person: known answers, the defaults of forms, refusals, and one for each kind. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
@@ -25,12 +26,12 @@ export function fixed(answers: Readonly<Record<string, Given>>, { otherwise }: F
 
 function unanswered({ key, isPushed = false }: Asked): ClientError {
   const sentence = isPushed
-    ? 'A server of an older revision asked a question, and those have no keys; give one answer for whatever is asked ("otherwise" of fixed, "*" of --answers).'
+    ? 'A server of an older revision asked a question, and such questions have no keys; give one answer for every question ("otherwise" of fixed, "*" of --answers).'
     : `${questionName(key)} was asked and has no answer; add it.`
   return new ClientError('QUESTION_UNANSWERED', sentence)
 }
 
-/** One answerer of several: each question goes to the one for its kind. For `resume`, which takes one for all. */
+/** Makes one answerer of several: each question goes to the one for its kind. For `resume`, which takes one for all. */
 export function byKind(answerers: Answerers): Answerer {
   return (asked) => {
     const answerer = answererFor(asked.request, answerers)
@@ -44,10 +45,10 @@ export interface DefaultsOptions {
   otherwise?: Answerer
 }
 
-/** Accepts each form with the defaults that its schema names, and without asking anybody. */
+/** Accepts each form with the defaults in its schema, without asking anybody. */
 export function defaults({ otherwise = decline }: DefaultsOptions = {}): Answerer {
   return (asked) => {
-    const content = filledIn(asked.request)
+    const content = contentFromDefaults(asked.request)
     return content === undefined ? otherwise(asked) : { action: 'accept', content }
   }
 }
@@ -57,8 +58,8 @@ const decline: Answerer = ({ key, request }) => {
   return { action: 'decline' }
 }
 
-/** Undefined where it is no form, or a required field has no default. */
-function filledIn({ method, params }: Asked['request']): Json | undefined {
+/** The content of a form from its defaults; undefined where a required field has none, or the request is no form. */
+function contentFromDefaults({ method, params }: Asked['request']): Json | undefined {
   if (method !== 'elicitation/create' || params.mode === 'url') return undefined
   const filled = readFields(params.requestedSchema).map((field) => ({ field, value: defaultOf(field) }))
   if (filled.some(({ field, value }) => field.required && value === undefined)) return undefined
@@ -81,12 +82,12 @@ function refusalOf(key: string, request: InputRequest, action: 'decline' | 'canc
     case 'roots/list':
       return { roots: [] }
     case 'sampling/createMessage':
-      throw new ClientError('QUESTION_REFUSED', `${questionName(key)} for a model was refused here.`)
+      throw new ClientError('QUESTION_REFUSED', `${questionName(key)} for a model was refused.`)
     default:
-      return unreachable(request)
+      return unknownRequest(request)
   }
 }
 
-function unreachable(request: never): never {
+function unknownRequest(request: never): never {
   throw new TypeError(`Unknown input request: ${JSON.stringify(request)}`)
 }

@@ -1,4 +1,4 @@
-/** One field of a form on a screen. Asks until the answer fits; undefined where an optional field is left empty. */
+/** Asks for one field of a form on a screen, until the value fits. Undefined where an optional field is left empty. */
 import { FORMAT_EXAMPLES, problemOf, readTyped, type Typed } from '../questions/fieldCheck.ts'
 import type {
   BooleanField,
@@ -13,15 +13,15 @@ import { isPlainLine, plainLine } from '../safeText.ts'
 import type { Option, Screen } from './screen.ts'
 import { quoted } from './whoAsks.ts'
 
-type Answer = FieldValue | undefined
+type EnteredValue = FieldValue | undefined
 
-/** What a field is called: its title, and its name where that is another. */
+/** What a field is called: its title, and the name of its property where that differs. */
 export function fieldLabel({ key, title }: Field): string {
   return title === key ? plainLine(key, 80) : `${plainLine(title, 80)} [${plainLine(key, 40)}]`
 }
 
-/** Asks for one field. `current` is what it holds: its default, or what was answered before. */
-export async function askField(screen: Screen, field: Field, current: Answer): Promise<Answer> {
+/** Asks for one field. `current` is its default, or the value that was entered before. */
+export async function askField(screen: Screen, field: Field, current: EnteredValue): Promise<EnteredValue> {
   if (field.description !== undefined) screen.say(quoted(screen, field.description, 6))
   switch (field.kind) {
     case 'text':
@@ -41,12 +41,13 @@ export async function askField(screen: Screen, field: Field, current: Answer): P
   }
 }
 
-const LONGEST_LINE = 1000
+const MAX_LINE_CHARS = 1000
 
-async function askText(screen: Screen, field: TextField, current: Answer): Promise<Answer> {
+async function askText(screen: Screen, field: TextField, current: EnteredValue): Promise<EnteredValue> {
   const text = typeof current === 'string' ? current : ''
-  if (isPlainLine(text) && text.length <= LONGEST_LINE) return askLine(screen, field, text)
-  // Long, or of several lines, or with characters that a line of input would obey: taken as it is, or replaced.
+  if (isPlainLine(text) && text.length <= MAX_LINE_CHARS) return askLine(screen, field, text)
+  // A text that is long, has several lines or holds control characters cannot be edited in a line of input. The person
+  // takes it as it is, or types another.
   screen.say(['Given text:', ...quoted(screen, text, 12)])
   const keep = await screen.choose(messageOf(field), [
     { value: true, label: 'Take the given text' },
@@ -55,7 +56,7 @@ async function askText(screen: Screen, field: TextField, current: Answer): Promi
   return keep ? text : askLine(screen, field, '')
 }
 
-async function askLine(screen: Screen, field: TextField | NumberField, initial: string): Promise<Answer> {
+async function askLine(screen: Screen, field: TextField | NumberField, initial: string): Promise<EnteredValue> {
   const problem = (line: string): string | undefined => problemIn(readTyped(field, line))
   const placeholder = field.kind === 'text' && field.format !== undefined ? FORMAT_EXAMPLES[field.format] : undefined
   const typed = readTyped(field, await screen.line({ message: messageOf(field), initial, placeholder, problem }))
@@ -66,24 +67,24 @@ function problemIn(typed: Typed): string | undefined {
   return 'problem' in typed ? typed.problem : undefined
 }
 
-const EMPTY: Option<Answer> = { value: undefined, label: 'Leave empty' }
+const LEAVE_EMPTY: Option<EnteredValue> = { value: undefined, label: 'Leave empty' }
 
-// Without a default nothing is agreed to by pressing Enter.
-function askBoolean(screen: Screen, field: BooleanField, current: Answer): Promise<Answer> {
-  const options: Option<Answer>[] = [
+// Without a default, pressing Enter does not say yes.
+function askBoolean(screen: Screen, field: BooleanField, current: EnteredValue): Promise<EnteredValue> {
+  const options: Option<EnteredValue>[] = [
     { value: true, label: 'Yes' },
     { value: false, label: 'No' },
   ]
   const initial = current ?? (field.required ? false : undefined)
-  return screen.choose(messageOf(field), field.required ? options : [...options, EMPTY], initial)
+  return screen.choose(messageOf(field), field.required ? options : [...options, LEAVE_EMPTY], initial)
 }
 
-function askChoice(screen: Screen, field: ChoiceField, current: Answer): Promise<Answer> {
-  const options: Option<Answer>[] = optionsOf(field)
-  return screen.choose(messageOf(field), field.required ? options : [...options, EMPTY], current)
+function askChoice(screen: Screen, field: ChoiceField, current: EnteredValue): Promise<EnteredValue> {
+  const options: Option<EnteredValue>[] = optionsOf(field)
+  return screen.choose(messageOf(field), field.required ? options : [...options, LEAVE_EMPTY], current)
 }
 
-async function askChoices(screen: Screen, field: ChoicesField, current: Answer): Promise<Answer> {
+async function askChoices(screen: Screen, field: ChoicesField, current: EnteredValue): Promise<EnteredValue> {
   let initial = Array.isArray(current) ? (current as readonly string[]) : []
   for (;;) {
     const chosen = await screen.chooseMany(messageOf(field), optionsOf(field), initial)

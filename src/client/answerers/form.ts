@@ -1,4 +1,4 @@
-/** A form on a screen: who asks what, each field, a look at what will be sent, and three ways out. */
+/** A form on a screen: who asks, each field, a summary of what will be sent, and the choice to send, decline or cancel. */
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Asked } from '../questions/answerer.ts'
@@ -18,16 +18,16 @@ export async function showForm(screen: Screen, asked: Asked, params: ElicitReque
   introduce(screen, asked, params.message)
   if (shown.length > 0) screen.say(['It asks for:', ...listOf(shown)])
   const opening = { value: 'answer' as const, label: shown.length > 0 ? 'Fill in the form' : 'Accept' }
-  const way = await screen.choose('How do you answer?', [opening, ...WAYS_OUT])
-  if (way !== 'answer') return { action: way }
+  const choice = await screen.choose('How do you answer?', [opening, ...WAYS_OUT])
+  if (choice !== 'answer') return { action: choice }
   return fillIn(screen, fields, shown)
 }
 
-const LISTED = 20
+const MAX_LISTED = 20
 
 function listOf(shown: readonly Field[]): string[] {
-  const listed = shown.slice(0, LISTED).map((field) => `- ${fieldLabel(field)}`)
-  return shown.length > LISTED ? [...listed, `… and ${shown.length - LISTED} more`] : listed
+  const listed = shown.slice(0, MAX_LISTED).map((field) => `- ${fieldLabel(field)}`)
+  return shown.length > MAX_LISTED ? [...listed, `… and ${shown.length - MAX_LISTED} more`] : listed
 }
 
 async function fillIn(screen: Screen, fields: readonly Field[], shown: readonly Field[]): Promise<Json> {
@@ -50,10 +50,10 @@ async function fillIn(screen: Screen, fields: readonly Field[], shown: readonly 
   }
 }
 
-type Next = 'send' | 'change' | 'decline' | 'cancel'
+type FormStep = 'send' | 'change' | 'decline' | 'cancel'
 
-const SEND: Option<Next> = { value: 'send', label: 'Send' }
-const CHANGE: Option<Next> = { value: 'change', label: 'Change an answer' }
+const SEND: Option<FormStep> = { value: 'send', label: 'Send' }
+const CHANGE: Option<FormStep> = { value: 'change', label: 'Change an answer' }
 
 async function chooseField(screen: Screen, shown: readonly Field[]): Promise<Field> {
   const [only, ...others] = shown

@@ -1,3 +1,4 @@
+/** Answers `roots/list` with folders. */
 import { realpath, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,10 +7,10 @@ import type { Answerer } from '../questions/answerer.ts'
 import { ClientError } from '../errors.ts'
 import { wrongKind } from '../questions/kinds.ts'
 
-/** A folder that servers may know of, by its path, with the name that is shown for it. */
+/** A folder that servers may know of: its path, and the name that is shown for it. */
 export type Folder = string | { readonly path: string; readonly name?: string }
 
-/** Answers with these folders, as `file://` addresses of their real paths. They must exist when they are asked for. */
+/** Answers with these folders, as `file://` URLs of their real paths. They must exist when a server asks. */
 export function folders(list: readonly Folder[]): Answerer {
   return async ({ key, request }) => {
     if (request.method !== 'roots/list') throw wrongKind(key, 'folders()', request)
@@ -34,5 +35,5 @@ async function realFolder(path: string): Promise<string> {
 }
 
 function unusable(path: string, cause?: unknown): ClientError {
-  return new ClientError('FOLDER_UNUSABLE', `${path} is no folder that can be read; check the path.`, { cause })
+  return new ClientError('FOLDER_UNUSABLE', `${path} is not a folder that can be read; check the path.`, { cause })
 }

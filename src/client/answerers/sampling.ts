@@ -1,3 +1,4 @@
+/** Answers `sampling/createMessage` with a model of the host. */
 import type { CreateMessageRequestParams, CreateMessageResult } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Answerer, Asked } from '../questions/answerer.ts'

@@ -1,6 +1,6 @@
 /**
- * What the terminal answerer needs of a terminal: saying something, a line to type, a choice. All of it on the stream it
- * is given, and all of it made plain here, whoever wrote it.
+ * What the terminal answerer needs of a terminal: text, a line of input, a choice. All of it is drawn on the given
+ * stream, and every text is made plain here, whoever wrote it.
  */
 import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
@@ -50,16 +50,18 @@ export interface ScreenOptions {
   readonly signal: AbortSignal
 }
 
-/** What a terminal is taken for that does not know its size. */
-const USUAL = { columns: 80, rows: 24 }
+/** The size that is assumed where a terminal does not tell its own. */
+const DEFAULT_SIZE = { columns: 80, rows: 24 }
 const GUIDE_COLUMNS = 4
-const WIDEST = 100
-// Callers cut what they show to what is useful; this is only what nothing may exceed.
-const MOST_LINES = 200
-const MOST_CHARACTERS = 300
+const MAX_COLUMNS = 100
+// Callers cut texts to a useful length. These are the limits for all texts.
+const MAX_LINES = 200
+const MAX_CHARACTERS = 300
 
 export function createScreen({ input, output, signal }: ScreenOptions): Screen {
-  const prompt = async <Value>(show: (common: Common) => Promise<Value | typeof CANCEL_SYMBOL>): Promise<Value> => {
+  const prompt = async <Value>(
+    show: (streams: PromptStreams) => Promise<Value | typeof CANCEL_SYMBOL>,
+  ): Promise<Value> => {
     const keys = watchKeys(input)
     try {
       const either = AbortSignal.any([signal, keys.ended])
@@ -71,12 +73,12 @@ export function createScreen({ input, output, signal }: ScreenOptions): Screen {
       keys.stop()
     }
   }
-  // Prompts read it here themselves.
-  output.columns ||= USUAL.columns
-  output.rows ||= USUAL.rows
-  const width = Math.max(20, Math.min(output.columns, WIDEST) - GUIDE_COLUMNS)
+  // The prompts read the size from the stream.
+  output.columns ||= DEFAULT_SIZE.columns
+  output.rows ||= DEFAULT_SIZE.rows
+  const width = Math.max(20, Math.min(output.columns, MAX_COLUMNS) - GUIDE_COLUMNS)
   const wrapped = (lines: readonly string[]): string[] =>
-    lines.flatMap((line) => plainLines(line, { width, maxLines: MOST_LINES }))
+    lines.flatMap((line) => plainLines(line, { width, maxLines: MAX_LINES }))
   return {
     width,
     begin: (title) => intro(title, { output }),
@@ -84,10 +86,10 @@ export function createScreen({ input, output, signal }: ScreenOptions): Screen {
     warn: (lines) => log.warn(wrapped(lines).join('\n'), { output }),
     end: (line) => outro(line, { output }),
     line: ({ message, initial, placeholder, problem }) =>
-      prompt((common) =>
+      prompt((streams) =>
         text({
-          ...common,
-          message: plainLine(message, MOST_CHARACTERS),
+          ...streams,
+          message: plainLine(message, MAX_CHARACTERS),
           initialValue: initial,
           ...(placeholder !== undefined && { placeholder }),
           validate: (line) => problem(line ?? ''),
@@ -95,10 +97,10 @@ export function createScreen({ input, output, signal }: ScreenOptions): Screen {
       ).then((line) => line ?? ''),
     choose: async (message, options, initial) => {
       const at = options.findIndex(({ value }) => value === initial)
-      const chosen = await prompt((common) =>
+      const chosen = await prompt((streams) =>
         select({
-          ...common,
-          message: plainLine(message, MOST_CHARACTERS),
+          ...streams,
+          message: plainLine(message, MAX_CHARACTERS),
           options: numbered(options),
           initialValue: Math.max(0, at),
         }),
@@ -108,10 +110,10 @@ export function createScreen({ input, output, signal }: ScreenOptions): Screen {
     chooseMany: async (message, options, initial) => {
       const chosenBefore = new Set(initial)
       const initialValues = [...options.keys()].filter((index) => chosenBefore.has(valueAt(options, index)))
-      const chosen = await prompt((common) =>
+      const chosen = await prompt((streams) =>
         multiselect({
-          ...common,
-          message: plainLine(message, MOST_CHARACTERS),
+          ...streams,
+          message: plainLine(message, MAX_CHARACTERS),
           options: numbered(options),
           initialValues,
           required: false,
@@ -122,25 +124,25 @@ export function createScreen({ input, output, signal }: ScreenOptions): Screen {
   }
 }
 
-interface Common {
+interface PromptStreams {
   input: Readable
   output: Writable
   signal: AbortSignal
 }
 
-/** The keys by which a form is left and that prompts do not tell apart. */
+/** Watches the keys that end a prompt: Ctrl-C and Escape, which prompts do not distinguish, and Ctrl-D. */
 function watchKeys(input: Readable) {
   let last: Key | undefined
   const end = new AbortController()
   const onKey = (_: unknown, key: Key | undefined): void => {
     last = key
-    // Ctrl-D is the end of input, after which the prompt would hear nothing any more.
+    // Ctrl-D ends the input, so the prompt would wait for ever.
     if (key?.ctrl && key.name === 'd') end.abort()
   }
   input.prependListener('keypress', onKey)
   return {
     ended: end.signal,
-    /** Whether the last one was Ctrl-C. */
+    /** Whether the last key was Ctrl-C. */
     get isInterrupt() {
       return last?.ctrl === true && last.name === 'c'
     },
@@ -148,8 +150,8 @@ function watchKeys(input: Readable) {
   }
 }
 
-// A prompt keeps listening to its signal after it is done, and would close what is on the screen then. So each gets
-// a signal of its own.
+// A prompt does not stop listening to its signal when it is done, and an abort would then close the next prompt. So each
+// prompt gets a signal of its own.
 async function untilAborted<Value>(signal: AbortSignal, show: (own: AbortSignal) => Promise<Value>): Promise<Value> {
   signal.throwIfAborted()
   const own = new AbortController()
@@ -162,12 +164,12 @@ async function untilAborted<Value>(signal: AbortSignal, show: (own: AbortSignal)
   }
 }
 
-// Numbers tell options apart whatever their values are.
+// Prompts compare values, and two options may have equal ones. So each option has a number.
 function numbered(options: readonly Option<unknown>[]): { value: number; label: string; hint?: string }[] {
   return options.map(({ label, hint }, value) => ({
     value,
-    label: plainLine(label, MOST_CHARACTERS),
-    ...(hint !== undefined && { hint: plainLine(hint, MOST_CHARACTERS) }),
+    label: plainLine(label, MAX_CHARACTERS),
+    ...(hint !== undefined && { hint: plainLine(hint, MAX_CHARACTERS) }),
   }))
 }
 

@@ -1,8 +1,8 @@
 /**
  * Asks the person at the terminal. Invariants:
  * - draws on stderr, so that stdout stays for results;
- * - one question at a time, whoever asks;
- * - nothing that a server wrote reaches the terminal but as plain text;
+ * - one question at a time, from whichever connection it comes;
+ * - a server's text reaches the terminal as plain text only;
  * - nothing is sent and nothing is opened before the person has seen it and said yes.
  */
 import type { ReadStream, WriteStream } from 'node:tty'
@@ -21,10 +21,10 @@ export interface TerminalOptions {
   output?: WriteStream
   /** Opens the address of a page after a yes. @default the system's browser */
   open?: OpenPage
-  /** Called before a question is drawn, so that the host holds back its own output; what it returns is called after. */
+  /** Called before a question is drawn, so that the host holds back its own output. What it returns is called afterwards. */
   hold?: () => () => void
   /**
-   * Called at Ctrl-C in a form, so that the host ends the call; the question then has no answer. @default Ctrl-C cancels
+   * Called at Ctrl-C in a form, so that the host ends the call; the question then gets no answer. @default Ctrl-C cancels
    * the question as Escape does, and the call goes on
    */
   onInterrupt?: () => void
@@ -47,12 +47,12 @@ export function terminal(options: TerminalOptions = {}): Answerer {
   }
 }
 
-interface Host {
+interface TerminalHost {
   readonly open: OpenPage
   readonly onInterrupt: TerminalOptions['onInterrupt']
 }
 
-async function ask(screen: Screen, asked: Asked, { open, onInterrupt }: Host): Promise<Json> {
+async function ask(screen: Screen, asked: Asked, { open, onInterrupt }: TerminalHost): Promise<Json> {
   try {
     const response = await show(screen, asked, open)
     screen.end(ENDS[response['action'] as keyof typeof ENDS])
@@ -84,28 +84,28 @@ function assertTerminal(input: ReadStream, output: WriteStream): void {
   )
 }
 
-/** Those who wait for a thing, in the order they came. Two answerers of one terminal share its queue. */
+/** The end of the queue for each resource. Two answerers of one terminal share its queue. */
 const tails = new WeakMap<object, Promise<unknown>>()
 
-/** Runs `task` when everything that came before it for `thing` is over. Who gives up in the queue leaves it at once. */
+/** A FIFO lock: runs `task` when all earlier tasks for `resource` are over. Rejects at once when the signal aborts. */
 export async function oneAtATime<Result>(
-  thing: object,
+  resource: object,
   signal: AbortSignal,
   task: () => Promise<Result>,
 ): Promise<Result> {
-  const before = tails.get(thing) ?? Promise.resolve()
+  const before = tails.get(resource) ?? Promise.resolve()
   const mine = before.then(() => {
     signal.throwIfAborted()
     return task()
   })
   tails.set(
-    thing,
+    resource,
     mine.catch(() => undefined),
   )
   return await Promise.race([mine, abortOf(signal, before)])
 }
 
-/** Rejects when the signal aborts before the turn comes; after that the task itself looks at the signal. */
+/** Rejects when the signal aborts before the turn comes. After that the task itself watches the signal. */
 function abortOf(signal: AbortSignal, turn: Promise<unknown>): Promise<never> {
   return new Promise((_, reject) => {
     const giveUp = (): void => reject(signal.reason as Error)

@@ -1,4 +1,4 @@
-/** A page to visit: its whole address and its host are seen before anything is opened, and only a yes opens it. */
+/** A page to visit: the person sees its host and whole address first, and nothing is opened without a yes. */
 import { spawn } from 'node:child_process'
 import { isIP } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
@@ -29,11 +29,11 @@ export async function showVisit(
   screen.say([`Host:    ${host}`, 'Address:', ...wholeLines(href, screen.width)])
   if (warnings.length > 0) screen.warn(warnings)
   const yes = { value: 'open' as const, label: 'Yes, open it' }
-  // Pressing Enter without looking opens nothing.
+  // Pressing Enter at once opens nothing.
   const choice = await screen.choose(`Open this page at ${host} in your browser?`, [yes, ...WAYS_OUT], 'decline')
   if (choice !== 'open') return { action: choice }
   await tryToOpen(screen, href, open)
-  // The answer lets the server look whether the page was dealt with, so it goes out when the person says so.
+  // After the answer the server checks whether the person has finished on the page, so the person says when to send it.
   const done = { value: 'accept' as const, label: 'Go on', hint: 'when you are done there' }
   return { action: await screen.choose('Continue the call?', [done, ...WAYS_OUT]) }
 }
@@ -46,26 +46,26 @@ async function tryToOpen(screen: Screen, href: string, open: OpenPage): Promise<
   }
 }
 
-/** The address of a page that a server wants a person to visit: what is shown of it, and whether it is opened at all. */
-
+/** The address of a page to visit, as it is shown and opened; or why it is not opened. */
 export type VisitAddress =
   | {
       readonly kind: 'usable'
-      /** What is shown and what is opened: one text, all of it ASCII. */
+      /** The text that is shown and opened, all of it ASCII. */
       readonly href: string
       /** Name and port, in ASCII. */
       readonly host: string
-      /** What a person should know before a yes. */
+      /** What a person should know before saying yes. */
       readonly warnings: readonly string[]
     }
   | { readonly kind: 'refused'; readonly reason: string }
 
-const MAX_LENGTH = 8192
+const MAX_ADDRESS_CHARS = 8192
 
 export function readVisitAddress(text: unknown): VisitAddress {
   if (typeof text !== 'string' || !URL.canParse(text)) return refused('It is not a whole address.')
   const url = new URL(text)
-  if (url.href.length > MAX_LENGTH) return refused(`It has more than ${MAX_LENGTH} characters, too many to look at.`)
+  if (url.href.length > MAX_ADDRESS_CHARS)
+    return refused(`It has more than ${MAX_ADDRESS_CHARS} characters, too many to look at.`)
   if (url.username !== '' || url.password !== '') {
     return refused('It has a user name or password in front of the host, which makes the host look like another.')
   }
@@ -84,18 +84,18 @@ function warningsOf({ hostname }: URL, local: boolean): string[] {
     )
   }
   if (local) warnings.push('The page is on this computer.')
-  else if (isIP(bare(hostname)) !== 0) warnings.push('The host is a bare number, not a name.')
+  else if (isIP(withoutBrackets(hostname)) !== 0) warnings.push('The host is a bare number, not a name.')
   return warnings
 }
 
-// The URL parser has written every spelling of an IPv4 address in its usual form.
+// The URL parser normalises every spelling of an IPv4 address.
 function isLocal(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
-  const address = bare(hostname)
+  const address = withoutBrackets(hostname)
   return (isIP(address) === 4 && address.startsWith('127.')) || address === '::1'
 }
 
-function bare(hostname: string): string {
+function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
@@ -103,8 +103,8 @@ function refused(reason: string): VisitAddress {
   return { kind: 'refused', reason }
 }
 
-// A browser that the opener starts may live on with it; one that cannot start says so at once.
-const PATIENCE_MS = 1500
+// The opener may run as long as the browser that it starts. Where there is none to start, it fails at once.
+const OPENER_TIMEOUT_MS = 1500
 
 /** Opens an address in the person's browser, by the system's own opener and without a shell. */
 export async function openPage(href: string): Promise<void> {
@@ -112,13 +112,13 @@ export async function openPage(href: string): Promise<void> {
   const child = spawn(command, args, { stdio: 'ignore', detached: true, shell: false })
   const over = new AbortController()
   const ended = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve))
-  const code = await Promise.race([ended, setTimeout(PATIENCE_MS, 0, { signal: over.signal })])
+  const code = await Promise.race([ended, setTimeout(OPENER_TIMEOUT_MS, 0, { signal: over.signal })])
   over.abort()
   child.unref()
   if (code !== 0) throw new Error(`${command} ended with ${code}.`)
 }
 
-/** The command for a system. On Windows `start` is a word of the shell, which would read the address; this is not. */
+/** The opener of a system. On Windows not `start`: that belongs to the shell, which would interpret the address. */
 export function openerOf(platform: NodeJS.Platform, href: string): [string, string[]] {
   if (platform === 'win32') return ['rundll32', ['url.dll,FileProtocolHandler', href]]
   return [platform === 'darwin' ? 'open' : 'xdg-open', [href]]

@@ -1,4 +1,4 @@
-/** What every question shows first: which server asks, for which call, and what it says. */
+/** What a person sees first of every question: which server asks, for which call, and the server's message. */
 import type { Asked } from '../questions/answerer.ts'
 import { plainLine, plainLines } from '../safeText.ts'
 import type { Option, Screen } from './screen.ts'
@@ -8,7 +8,7 @@ export const WAYS_OUT: readonly Option<'decline' | 'cancel'>[] = [
   { value: 'cancel', label: 'Cancel', hint: 'give no answer' },
 ]
 
-/** What the server wrote, marked line by line, so that it cannot pass for our own words. */
+/** The server's text with a mark before each line, so that it cannot be taken for ours. */
 export function quoted({ width }: Screen, text: string, maxLines: number): string[] {
   return plainLines(text, { width: width - 2, maxLines }).map((line) => `> ${line}`)
 }
@@ -29,7 +29,7 @@ function callName(call: Asked['call']): string {
   return call.name === undefined ? method : `${method} "${plainLine(call.name, 120)}"`
 }
 
-// How it was reached comes first: that is known, while its name is what it says of itself.
+// The target comes first: the host knows it, while the name is the server's own claim.
 function serverName({ name, target }: Asked['server']): string {
   const claimed = name === undefined ? undefined : `calls itself "${plainLine(name, 80)}"`
   const reached = target === undefined ? undefined : plainLine(target, 200)

@@ -1,4 +1,4 @@
-/** Whether a value fits its field, and what a person typed means. A problem is a sentence without the value in it. */
+/** Checks values against the fields of a form, and reads what a person typed. No problem quotes the value. */
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { isObject, type Json } from '../../protocol/index.ts'
 import type { ChoicesField, Field, FieldValue, NumberField, TextField, TextFormat } from './fields.ts'
@@ -27,7 +27,7 @@ export function problemOf(field: Field, value: unknown): string | undefined {
     case 'unknown':
       return undefined
     default:
-      return unreachable(field)
+      return unknownField(field)
   }
 }
 
@@ -35,10 +35,10 @@ export function problemOf(field: Field, value: unknown): string | undefined {
 export function contentProblems(fields: readonly Field[], content: unknown): readonly string[] {
   if (!isObject(content)) return ['The content must be an object.']
   const names = new Set(fields.map(({ key }) => key))
-  const strangers = Object.keys(content).filter((key) => !names.has(key))
+  const unknown = Object.keys(content).filter((key) => !names.has(key))
   return [
     ...fields.flatMap((field) => fieldProblems(field, content)),
-    ...strangers.map((key) => `"${plainLine(key, 60)}" is no field of the form.`),
+    ...unknown.map((key) => `"${plainLine(key, 60)}" is not a field of the form.`),
   ]
 }
 
@@ -52,7 +52,7 @@ function fieldProblems(field: Field, content: Json): readonly string[] {
 
 export type Typed = { readonly value: FieldValue | undefined } | { readonly problem: string }
 
-/** What a line that a person typed means for a field. An optional field may be left empty. */
+/** Reads a line that a person typed for a field. An optional field may be left empty. */
 export function readTyped(field: TextField | NumberField, line: string): Typed {
   const typed = field.kind === 'text' && field.format === undefined ? line : line.trim()
   if (typed === '') return field.required ? { problem: 'This field is required.' } : { value: undefined }
@@ -61,7 +61,7 @@ export function readTyped(field: TextField | NumberField, line: string): Typed {
   return problem === undefined ? { value: value as FieldValue } : { problem }
 }
 
-/** The default of a field, if it has one that it accepts itself. */
+/** The default of a field, if it has one that fits the field. */
 export function defaultOf(field: Field): FieldValue | undefined {
   if (field.kind === 'unknown' || field.default === undefined) return undefined
   return problemOf(field, field.default) === undefined ? field.default : undefined
@@ -88,7 +88,7 @@ const FORMAT_PROBLEMS: Readonly<Record<TextFormat, string>> = {
   'date-time': `It must be a time with its zone, such as ${FORMAT_EXAMPLES['date-time']}.`,
 }
 
-// The formats that most servers check with, so that both sides agree. Their patterns are slow on endless text.
+// The same patterns that most servers use, so that both sides agree. They are slow on long texts.
 function fitsFormat(name: TextFormat, value: string): boolean {
   if (value.length > 2048) return false
   const format: unknown = fullFormats[name]
@@ -115,7 +115,7 @@ function choicesProblem({ choices, minItems = 0, maxItems = Infinity }: ChoicesF
   return undefined
 }
 
-// A server may name very many, so they are not gone through again for each.
+// A set, because a server may send very many choices.
 function valuesOf(choices: ChoicesField['choices']): ReadonlySet<unknown> {
   return new Set(choices.map(({ value }) => value))
 }
@@ -124,6 +124,6 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-function unreachable(field: never): never {
+function unknownField(field: never): never {
   throw new TypeError(`Unknown field: ${JSON.stringify(field)}`)
 }

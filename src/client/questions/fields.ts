@@ -1,4 +1,4 @@
-/** A requested schema, read into the fields of a form. What comes in is not trusted; what goes out is sound. */
+/** Reads the requested schema of a form into fields. The schema comes from a server and is not trusted. */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { plainLine } from '../safeText.ts'
@@ -7,7 +7,7 @@ const TEXT_FORMATS = ['email', 'uri', 'date', 'date-time'] as const
 
 export type TextFormat = (typeof TEXT_FORMATS)[number]
 
-interface Common {
+interface FieldBase {
   /** The name of the property. */
   readonly key: string
   readonly title: string
@@ -15,7 +15,7 @@ interface Common {
   readonly required: boolean
 }
 
-export interface TextField extends Common {
+export interface TextField extends FieldBase {
   readonly kind: 'text'
   readonly format: TextFormat | undefined
   readonly minLength: number | undefined
@@ -23,7 +23,7 @@ export interface TextField extends Common {
   readonly default: string | undefined
 }
 
-export interface NumberField extends Common {
+export interface NumberField extends FieldBase {
   readonly kind: 'number'
   readonly integer: boolean
   readonly minimum: number | undefined
@@ -31,18 +31,18 @@ export interface NumberField extends Common {
   readonly default: number | undefined
 }
 
-export interface BooleanField extends Common {
+export interface BooleanField extends FieldBase {
   readonly kind: 'boolean'
   readonly default: boolean | undefined
 }
 
-export interface ChoiceField extends Common {
+export interface ChoiceField extends FieldBase {
   readonly kind: 'choice'
   readonly choices: readonly Choice[]
   readonly default: string | undefined
 }
 
-export interface ChoicesField extends Common {
+export interface ChoicesField extends FieldBase {
   readonly kind: 'choices'
   readonly choices: readonly Choice[]
   readonly minItems: number | undefined
@@ -50,8 +50,8 @@ export interface ChoicesField extends Common {
   readonly default: readonly string[] | undefined
 }
 
-/** An optional property of a kind that forms do not have. It is left empty. */
-interface UnknownField extends Common {
+/** An optional property of a type that forms do not have. It is left empty. */
+interface UnknownField extends FieldBase {
   readonly kind: 'unknown'
 }
 
@@ -59,7 +59,7 @@ export type Field = TextField | NumberField | BooleanField | ChoiceField | Choic
 
 export type FieldValue = string | number | boolean | readonly string[]
 
-/** Reads the schema of a form; throws where a required field is of a kind that forms do not have. */
+/** Reads the schema of a form; throws where a required field is of a type that forms do not have. */
 export function readFields(schema: unknown): readonly Field[] {
   if (!isObject(schema) || !isObject(schema['properties'])) throw unsupported('has no properties')
   const required = new Set<unknown>(Array.isArray(schema['required']) ? schema['required'] : [])
@@ -72,39 +72,39 @@ export function readFields(schema: unknown): readonly Field[] {
 }
 
 function readField(key: string, property: unknown, required: boolean): Field {
-  const field = isObject(property) ? knownField(property, commonOf(key, property, required)) : undefined
+  const field = isObject(property) ? knownField(property, baseOf(key, property, required)) : undefined
   if (field !== undefined) return field
-  if (required) throw unsupported(`requires "${plainLine(key, 60)}", which is no string, number, boolean or choice`)
-  return { kind: 'unknown', ...commonOf(key, {}, false) }
+  if (required) throw unsupported(`requires "${plainLine(key, 60)}", which is not a string, number, boolean or choice`)
+  return { kind: 'unknown', ...baseOf(key, {}, false) }
 }
 
-function commonOf(key: string, property: Json, required: boolean): Common {
+function baseOf(key: string, property: Json, required: boolean): FieldBase {
   return { key, title: text(property['title']) || key, description: text(property['description']), required }
 }
 
-function knownField(property: Json, common: Common): Field | undefined {
+function knownField(property: Json, base: FieldBase): Field | undefined {
   const choices = readChoices(property)
-  if (choices !== undefined) return { kind: 'choice', ...common, choices, default: text(property['default']) }
+  if (choices !== undefined) return { kind: 'choice', ...base, choices, default: text(property['default']) }
   switch (property['type']) {
     case 'string':
-      return textField(property, common)
+      return textField(property, base)
     case 'number':
     case 'integer':
-      return numberField(property, common)
+      return numberField(property, base)
     case 'boolean':
-      return { kind: 'boolean', ...common, default: boolean(property['default']) }
+      return { kind: 'boolean', ...base, default: boolean(property['default']) }
     case 'array':
-      return choicesField(property, common)
+      return choicesField(property, base)
     default:
       return undefined
   }
 }
 
-function textField(property: Json, common: Common): TextField {
+function textField(property: Json, base: FieldBase): TextField {
   return {
     kind: 'text',
-    ...common,
-    // A format we do not know is the server's to check.
+    ...base,
+    // The server itself checks formats that we do not know.
     format: TEXT_FORMATS.find((format) => format === property['format']),
     minLength: number(property['minLength']),
     maxLength: number(property['maxLength']),
@@ -112,10 +112,10 @@ function textField(property: Json, common: Common): TextField {
   }
 }
 
-function numberField(property: Json, common: Common): NumberField {
+function numberField(property: Json, base: FieldBase): NumberField {
   return {
     kind: 'number',
-    ...common,
+    ...base,
     integer: property['type'] === 'integer',
     minimum: number(property['minimum']),
     maximum: number(property['maximum']),
@@ -123,13 +123,13 @@ function numberField(property: Json, common: Common): NumberField {
   }
 }
 
-function choicesField(property: Json, common: Common): ChoicesField | undefined {
+function choicesField(property: Json, base: FieldBase): ChoicesField | undefined {
   const choices = isObject(property['items']) ? readChoices(property['items']) : undefined
   if (choices === undefined) return undefined
   const given = property['default']
   return {
     kind: 'choices',
-    ...common,
+    ...base,
     choices,
     minItems: number(property['minItems']),
     maxItems: number(property['maxItems']),

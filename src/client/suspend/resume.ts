@@ -1,4 +1,4 @@
-/** Continuing a call that was put to sleep: in any process, on a new connection, as often as it takes. */
+/** Resuming a suspended call: in any process, on a new connection, as often as it is suspended again. */
 import { isObject, type Json } from '../../protocol/index.ts'
 import type { Answerer, Asked } from '../questions/answerer.ts'
 import { answerAll } from '../questions/answerAll.ts'
@@ -17,23 +17,23 @@ export interface CallingClient {
   close?(): Promise<void>
 }
 
-/** Sends one request, with whatever options its client has for it. */
+/** Sends one request, with the options of its client. */
 export interface Sender {
   send(method: AskingMethod, params: Json): Promise<unknown>
   close?(): Promise<void>
 }
 
-/** What to send with: something connected, or a function that connects, whose connection is closed afterwards. */
+/** What sends the request: a connected client, or a function that connects. Its connection is closed afterwards. */
 export type Through = CallingClient | Sender | ((saved: SavedCall) => Promise<CallingClient | Sender>)
 
 export interface ResumeOptions {
-  /** Cancels the answering. What was sent is cancelled through the client. */
+  /** Cancels the answering. A request that was sent is cancelled through the client. */
   signal?: AbortSignal
 }
 
 /**
- * Continues a saved call with the answers to its open questions: by their keys, or from an answerer. Gives the call's
- * result, in which `suspendedOf` finds the next saved call where it was put to sleep again.
+ * Resumes a saved call with the answers to its open questions: by their keys, or from an answerer. Gives the result of
+ * the call. Where the call was suspended again, `suspendedOf` finds the next saved call in that result.
  */
 export async function resume(
   saved: unknown,
@@ -43,13 +43,13 @@ export async function resume(
 ): Promise<Json> {
   const call = readSaved(saved)
   const known = isObject(answers) ? answers : {}
-  const round = typeof answers === 'function' ? await askAll(call, answers, signal) : matched(call, known)
+  const round = typeof answers === 'function' ? await askAll(call, answers, signal) : answeredRound(call, known)
   if (Object.keys(round.open).length > 0) return suspendCall(round)
   signal.throwIfAborted()
   return send(round, through, call)
 }
 
-/** Asks an answerer each open question, together. What it suspends again stays open. */
+/** Asks an answerer all open questions at once. Those that it suspends again stay open. */
 async function askAll(call: SavedCall, answerer: Answerer, signal: AbortSignal): Promise<OpenRound> {
   const about = { call: { method: call.method, name: calledName(call) }, server: serverOf(call) }
   const { answers, open } = await answerAll(Object.entries(call.inputRequests), signal, async (question) =>
@@ -58,14 +58,14 @@ async function askAll(call: SavedCall, answerer: Answerer, signal: AbortSignal):
   return { ...roundOf(call), open, inputResponses: { ...call.inputResponses, ...answers } }
 }
 
-/** Holds given answers against the questions: each has one, and there is none that nobody asked for. */
-function matched(call: SavedCall, answers: Readonly<Record<string, Given>>): OpenRound {
+/** Matches given answers with the open questions: each question needs one, and there may be no others. */
+function answeredRound(call: SavedCall, answers: Readonly<Record<string, Given>>): OpenRound {
   const asked = Object.keys(call.inputRequests)
   const missing = asked.filter((key) => !Object.hasOwn(answers, key))
-  const strange = Object.keys(answers).filter((key) => !asked.includes(key))
+  const notAsked = Object.keys(answers).filter((key) => !asked.includes(key))
   if (missing.length > 0) throw unanswered(`The saved call waits for ${quotedKeys(missing)}; give an answer for each.`)
-  if (strange.length > 0)
-    throw unanswered(`The saved call does not ask ${quotedKeys(strange)}; it asks ${quotedKeys(asked)}.`)
+  if (notAsked.length > 0)
+    throw unanswered(`The saved call does not ask ${quotedKeys(notAsked)}; it asks ${quotedKeys(asked)}.`)
   const given = Object.entries(call.inputRequests).map(
     ([key, request]) => [key, responseTo(key, request, answers[key] as Given)] as const,
   )

@@ -1,6 +1,6 @@
 /**
- * A call that waits for answers, as plain JSON. It may lie in a file, a database or a queue for days, and be continued
- * by another process. It holds the call's arguments and the server's state, so it is kept like the data in it.
+ * A suspended call as plain JSON. It may be stored in a file, a database or a queue for days, and another process may
+ * resume it. It holds the arguments of the call and the server's state, so it needs the same protection as they do.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, metaOf } from '../../protocol/index.ts'
@@ -14,37 +14,37 @@ export const ASKING_METHODS = ['tools/call', 'prompts/get', 'resources/read'] as
 export type AskingMethod = (typeof ASKING_METHODS)[number]
 
 export interface SavedCall extends SavedPlace {
-  /** The version of this form. A reader refuses a newer one. */
+  /** The version of this format. A reader refuses a newer one. */
   readonly version: 1
   readonly savedAt: string
   /** What the server calls itself. */
   readonly server: string | null
   readonly method: AskingMethod
-  /** The parameters of the first round, without what belongs to one connection or one round. */
+  /** The parameters of the first round, without those that belong to one round or one connection. */
   readonly params: Json
-  /** What still waits for an answer. */
+  /** The questions without an answer. */
   readonly inputRequests: Readonly<Record<string, InputRequest>>
-  /** What was answered in the same round by others, and goes along. */
+  /** The answers that other answerers of the same round gave. They are sent with the missing ones. */
   readonly inputResponses: Readonly<Record<string, Json>>
-  /** Exactly as the server gave it; absent where it gave none. */
+  /** Exactly as the server sent it; absent where it sent none. */
   readonly requestState?: string
 }
 
 export const SAVED_VERSION = 1
 
-// A retry has its own answers and state; a new connection has its own envelope, progress token and jar.
+// Each round has its own answers and state; each connection has its own envelope, progress token and jar.
 const OF_ONE_ROUND = new Set(['inputResponses', 'requestState', '_meta'])
 const OF_ONE_CONNECTION =
   /^(progressToken|io\.modelcontextprotocol\/.*|(http:\/\/)?modelcontextprotocol\.io\/state\/.*)$/
 
-/** What stays the same in every round of a call, on any connection. */
+/** The parameters that are the same in every round of a call, on any connection. */
 export function lastingParams(params: Json): Json {
   const lasting = Object.entries(params).filter(([name]) => !OF_ONE_ROUND.has(name))
   const meta = Object.entries(metaOf(params)).filter(([name]) => !OF_ONE_CONNECTION.test(name))
   return { ...Object.fromEntries(lasting), ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) }
 }
 
-/** What is called: the tool, the prompt or the resource. */
+/** The name of the tool or prompt, or the URI of the resource. */
 export function calledName({ params }: Pick<SavedCall, 'params'>): string | undefined {
   const name = params['name'] ?? params['uri']
   return typeof name === 'string' ? name : undefined
@@ -52,7 +52,7 @@ export function calledName({ params }: Pick<SavedCall, 'params'>): string | unde
 
 /** Reads a saved call, or its JSON text; throws, naming the field that is wrong and no value. */
 export function readSaved(from: unknown): SavedCall {
-  const saved = typeof from === 'string' ? parse(from) : from
+  const saved = typeof from === 'string' ? parseSaved(from) : from
   if (!isObject(saved)) throw invalid('it is not an object')
   const { version } = saved
   if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) throw invalid('"version" is missing')
@@ -87,7 +87,7 @@ const FIELDS: readonly (readonly [keyof SavedCall, (value: unknown) => boolean, 
 ]
 
 // No `cause`: the runtime's message quotes the text.
-function parse(text: string): unknown {
+function parseSaved(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,4 +1,4 @@
-/** A saved call in a file of its own, readable by its owner only from the moment it exists. */
+/** A saved call in a file of its own, which only its owner can read from the moment it exists. */
 import { randomUUID } from 'node:crypto'
 import { access, constants, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,30 +9,30 @@ import type { SavedStore } from './suspend.ts'
 export interface SavedFile extends SavedStore {
   save(saved: SavedCall): Promise<void>
   load(): Promise<SavedCall>
-  /** Before a call is made that may have to go here: throws where that would fail, or something would be lost. */
+  /** For before the call is made: throws where saving would fail, or would overwrite something. */
   assertUsable(options?: { readonly mayReplaceCall?: boolean }): Promise<void>
-  /** When the call is done: what it held is nobody's business any more. */
+  /** For when the call is done: removes the file with its arguments and state. */
   remove(): Promise<void>
 }
 
-/** One file for one call; a later one replaces it. The file is whole or it is not there, also after a crash. */
+/** One file for one call; saving again replaces it. The file is written atomically, also with regard to crashes. */
 export function savedFile(path: string): SavedFile {
   return {
-    save: (saved) => saying(unwritable(path), () => writeReal(path, `${JSON.stringify(saved, null, 2)}\n`)),
-    load: async () => readNamed(path, await saying(unreadable(path), () => readFile(path, 'utf8'))),
+    save: (saved) => withFileErrors(unwritable(path), () => writeReal(path, `${JSON.stringify(saved, null, 2)}\n`)),
+    load: async () => readNamed(path, await withFileErrors(unreadable(path), () => readFile(path, 'utf8'))),
     assertUsable: async ({ mayReplaceCall = false } = {}) => {
-      const text = await saying(unwritable(path), () => textAt(path))
+      const text = await withFileErrors(unwritable(path), () => textAt(path))
       if (text === '' || (isSaved(text) && mayReplaceCall)) return
       const sentence = isSaved(text)
         ? `${path} holds a call that is still suspended; resume it, remove the file, or name another one.`
         : `${path} holds something else than a saved call; name another file.`
       throw new ClientError('SAVED_UNUSABLE', sentence)
     },
-    remove: () => saying(unremovable(path), () => removeReal(path)),
+    remove: () => withFileErrors(unremovable(path), () => removeReal(path)),
   }
 }
 
-/** Where the file really is: a link stays one, and what it leads to is written and removed. */
+/** The file behind a symbolic link: that file is written and removed, and the link is kept while it is written. */
 async function realPath(path: string): Promise<string> {
   return realpath(path).catch(() => path)
 }
@@ -47,7 +47,7 @@ async function removeReal(path: string): Promise<void> {
   if (real !== path) await rm(path, { force: true })
 }
 
-/** Empty where there is no file, but one could be made. */
+/** The text of the file; empty where there is no file but one can be created. */
 async function textAt(path: string): Promise<string> {
   const real = await realPath(path)
   await access(dirname(real), constants.W_OK)
@@ -69,7 +69,7 @@ function isSaved(text: string): boolean {
   }
 }
 
-/** What is wrong with a saved call is said of the file it lies in. */
+/** Errors about a saved call name its file. */
 function readNamed(path: string, text: string): SavedCall {
   try {
     return readSaved(text)
@@ -79,24 +79,24 @@ function readNamed(path: string, text: string): SavedCall {
   }
 }
 
-type Sentence = (code: string) => string
+type SentenceFor = (code: string) => string
 
-function unreadable(path: string): Sentence {
+function unreadable(path: string): SentenceFor {
   return (code) =>
     code === 'ENOENT'
       ? `There is no file ${path} (${code}); check its name.`
       : `The saved call at ${path} cannot be read (${code}); check the file and its rights.`
 }
 
-function unwritable(path: string): Sentence {
+function unwritable(path: string): SentenceFor {
   return (code) => `The call cannot be saved at "${path}" (${code}); name a file in a folder that you can write to.`
 }
 
-function unremovable(path: string): Sentence {
+function unremovable(path: string): SentenceFor {
   return (code) => `${path} cannot be removed (${code}); remove it yourself, so that its call is not sent again.`
 }
 
-async function saying<Result>(sentence: Sentence, run: () => Promise<Result>): Promise<Result> {
+async function withFileErrors<Result>(sentence: SentenceFor, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run()
   } catch (cause) {
@@ -105,7 +105,7 @@ async function saying<Result>(sentence: Sentence, run: () => Promise<Result>): P
   }
 }
 
-/** Puts a file in place that only its owner can read. It is whole or it is the one before, also after a crash. */
+/** Writes a file atomically that only its owner can read: after a crash there is the new file or the old one. */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const draft = join(dirname(path), `.${randomUUID()}.saving`)
   try {
