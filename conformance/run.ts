@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import '../scripts/compileCache.ts'
+import bundlePrograms from '../test/bundle/build.ts'
 import { runClientLegs } from './clientLegs.ts'
 import type { Result } from './judge.ts'
 import { runServerLegs } from './serverLegs.ts'
@@ -20,6 +21,7 @@ function report(result: Result): void {
   console.log(line(result))
 }
 
+await bundlePrograms()
 console.log(heading())
 if (sides.length === 0 || sides.includes('server')) await runServerLegs(folder, report)
 if (sides.length === 0 || sides.includes('tasks')) await runTaskLegs(folder, report)

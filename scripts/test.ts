@@ -1,9 +1,11 @@
-// `npm test` runs every stage; `npm test -- unit types` runs only those. The last line is `N passed, N failed`.
+// `npm test` runs every stage; `npm test -- unit types` runs only those; `npm run test:long` runs the long forms of tests
+// that prove by mass. The last line is `N passed, N failed`.
 import './compileCache.ts'
 import { stopAll } from './stages/command.ts'
 import { type Outcome, type Stage, stages } from './stages/stages.ts'
 
 const concurrentStages = 2
+const slowestShown = 10
 
 function chooseStages(names: readonly string[]): Stage[] {
   const unknown = names.filter((name) => !stages.some((stage) => stage.name === name))
@@ -13,7 +15,7 @@ function chooseStages(names: readonly string[]): Stage[] {
     )
     process.exit(1)
   }
-  return stages.filter(({ name }) => names.length === 0 || names.includes(name))
+  return stages.filter(({ name, onlyNamed = false }) => (names.length === 0 ? !onlyNamed : names.includes(name)))
 }
 
 async function runAll(chosen: readonly Stage[]): Promise<Outcome[]> {
@@ -39,6 +41,16 @@ function report({ name }: Stage, { passed, failed, output }: Outcome, ms: number
   if (failed > 0) console.log(output.trimEnd().replace(/^/gm, '      '))
 }
 
+function reportSlowest(outcomes: readonly Outcome[]): void {
+  const tests = outcomes.flatMap(({ tests = [] }) => tests)
+  if (tests.length === 0) return
+  console.log(`\nThe ${slowestShown} slowest of ${tests.length} tests:`)
+  for (const { name, ms } of tests.toSorted((a, b) => b.ms - a.ms).slice(0, slowestShown)) {
+    console.log(`${(ms / 1000).toFixed(1).padStart(6)} s  ${name}`)
+  }
+  console.log()
+}
+
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     stopAll()
@@ -47,6 +59,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const outcomes = await runAll(chooseStages(process.argv.slice(2)))
+reportSlowest(outcomes)
 const total = (key: 'passed' | 'failed'): number => outcomes.reduce((sum, outcome) => sum + outcome[key], 0)
 console.log(`${total('passed')} passed, ${total('failed')} failed`)
 process.exitCode = total('failed') === 0 ? 0 : 1

@@ -12,9 +12,12 @@ const timeLimitMs = 10 * 60_000
 const running = new Set<ChildProcess>()
 
 /** Runs a program of node_modules/.bin (or any other) in the repository, without input and without colours. */
-export async function runCommand(command: readonly string[]): Promise<Finished> {
+export async function runCommand(
+  command: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
   const [program = '', ...args] = command
-  const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env['PATH']].join(delimiter) }
+  const env = { ...process.env, ...more, PATH: [join(root, 'node_modules/.bin'), process.env['PATH']].join(delimiter) }
   // Its own process group, so that what it started ends with it.
   const child = spawn(program, args, {
     cwd: root,

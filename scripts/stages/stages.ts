@@ -2,17 +2,26 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../repository.ts'
 import { runCommand } from './command.ts'
-import { runVitest } from './vitest.ts'
+import { runLongForms, runProject } from './vitest.ts'
 
 export interface Outcome {
   passed: number
   failed: number
   /** What to show when something failed. */
   output: string
+  /** Where a stage runs tests: all of them. */
+  tests?: readonly TimedTest[]
+}
+
+export interface TimedTest {
+  name: string
+  ms: number
 }
 
 export interface Stage {
   name: string
+  /** Whether it runs only when it is named. */
+  onlyNamed?: boolean
   run(): Promise<Outcome>
 }
 
@@ -20,7 +29,7 @@ const source = '--conditions=pannier-source'
 
 /** Everything `npm test` checks: the longest first, so that all others fit beside it, then the quick. */
 export const stages: readonly Stage[] = [
-  { name: 'e2e', run: () => runVitest('e2e') },
+  { name: 'e2e', run: () => runProject('e2e') },
   checks('format', [['biome', 'format', '.']]),
   checks('lint', [['oxlint']]),
   checks('types', [['tsc', '--noEmit']]),
@@ -34,10 +43,11 @@ export const stages: readonly Stage[] = [
     ['publint', '--strict'],
     ['node', 'scripts/builtPackage.ts'],
   ]),
-  { name: 'unit', run: () => runVitest('unit') },
+  { name: 'unit', run: () => runProject('unit') },
   ...(existsSync(join(root, 'conformance/run.ts'))
     ? [checks('conformance', [['node', source, 'conformance/run.ts']])]
     : []),
+  { name: 'long', onlyNamed: true, run: runLongForms },
 ]
 
 /** A stage of commands; each counts as one check and passes when it exits with 0. */

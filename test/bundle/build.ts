@@ -25,6 +25,7 @@ import { root } from '../../scripts/repository.ts'
 
 const PROGRAMS = [
   'src/cli/main.ts',
+  'node_modules/@modelcontextprotocol/conformance/dist/index.js',
   'conformance/{client,serve}.ts',
   'examples/{first-tool,long-job,work-items}/*.ts',
   'test/**/programs/*.ts',
@@ -79,7 +80,7 @@ async function writeBundles(): Promise<string> {
 const keepLocations: Plugin = {
   name: 'keep-locations',
   transform: {
-    filter: { id: { exclude: /node_modules/ }, code: /import\.meta\./ },
+    filter: { id: { exclude: /node_modules\/(?!@modelcontextprotocol\/conformance)/ }, code: /import\.meta\./ },
     handler: (code, path) =>
       code
         .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))

@@ -24,5 +24,5 @@ if (bundle !== undefined) {
 function keepCompiled(mark) {
   if (existsSync(mark)) return
   writeFileSync(mark, '')
-  setTimeout(flushCompileCache, 1000).unref()
+  setTimeout(() => flushCompileCache(), 1000).unref()
 }

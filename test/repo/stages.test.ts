@@ -21,6 +21,15 @@ test.each([
   expect(countTests(report(...statuses), exitCode, '')).toMatchObject({ passed, failed })
 })
 
+test('the time of each test is told', () => {
+  const [file] = report('passed', 'failed').testResults
+  const assertionResults = file!.assertionResults.map((result, n) => ({ ...result, duration: n === 0 ? 12.5 : null }))
+  expect(countTests({ testResults: [{ ...file!, assertionResults }] }, 1, '').tests).toEqual([
+    { name: 'is passed', ms: 12.5 },
+    { name: 'is failed', ms: 0 },
+  ])
+})
+
 test('a file that cannot be loaded counts as one failed test', () => {
   const broken = { testResults: [{ name: 'a.test.ts', status: 'failed', assertionResults: [] }] }
   expect(countTests(broken, 1, '')).toMatchObject({ passed: 0, failed: 1 })

@@ -2,7 +2,6 @@
  * An instance of a server whose jobs are tasks, to be killed, frozen and told to end. `WORKSHOP` says, as JSON, where the
  * tasks are and what happens to this instance.
  */
-import { flushCompileCache } from 'node:module'
 import { createServer } from 'pannier/server'
 import { type EngineOptions, createTasks } from 'pannier/tasks'
 import { z } from 'zod'
@@ -63,5 +62,3 @@ process.on('SIGTERM', () => {
 })
 const { url } = await server.listen({ drainOnTerm: false })
 process.send?.({ url })
-// A process that is killed leaves no compiled sources behind unless it does so now.
-flushCompileCache()
