@@ -86,9 +86,9 @@ class NodeHttpRequest implements HttpRequest {
     return this.#req.body === undefined && this.#req.readableEnded ? BODY_READ : undefined
   }
 
-  json(): Promise<unknown> {
+  async json(): Promise<unknown> {
     const { body } = this.#req
-    return body === undefined ? readJson(this.#req, this.#maxBytes) : new Promise((resolve) => resolve(parseBody(body)))
+    return body === undefined ? parseBytes(await readBytes(this.#req, this.#maxBytes)) : parseBody(body)
   }
 
   bytes(): AsyncIterable<Uint8Array> {
@@ -100,7 +100,7 @@ class NodeHttpRequest implements HttpRequest {
 }
 
 /** By events: to iterate over the request costs a promise for each chunk and the end. */
-function readJson(req: IncomingMessage, maxBytes: number): Promise<unknown> {
+function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []
     let size = 0
@@ -110,14 +110,8 @@ function readJson(req: IncomingMessage, maxBytes: number): Promise<unknown> {
       else reject(new RequestRefused(tooLarge(maxBytes)))
     })
     req.on('end', () => {
-      if (size > maxBytes) return
-      const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))
       chunks = [] // the request lives as long as its call, and this listener with it
-      try {
-        resolve(parseBytes(bytes))
-      } catch (error) {
-        reject(error as Error)
-      }
     })
   })
 }
