@@ -7,9 +7,10 @@ import type {
   RequestOptions,
   ServerContext,
 } from '@modelcontextprotocol/server'
-import { isBlank, type Journal, newJournal, type Outcome, Run } from '../journal/index.ts'
-import { type Json, META } from '../protocol/index.ts'
+import { type Journal, newJournal, type Run } from '../journal/index.ts'
+import { CODES, type Json, META } from '../protocol/index.ts'
 import { type Logger, text } from '../server/index.ts'
+import { needsState, runHandler } from '../server/internal.ts'
 import { digestOf, StateError } from '../state/internal.ts'
 import type { Ledger } from '../state/stores/index.ts'
 import { JournaledCall, type StateSeal } from './requestStateCodec.ts'
@@ -31,15 +32,42 @@ interface ToolCall {
   readonly ctx: ServerContext
 }
 
-export async function runToolRound(
+type ToolHandler = (run: Run) => CallToolResult | string | Promise<CallToolResult | string>
+
+export function runToolRound(
   call: ToolCall,
   options: ToolRoundOptions,
-  handler: (run: Run) => CallToolResult | string | Promise<CallToolResult | string>,
+  handler: ToolHandler,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const journal = openJournal(call, options)
-  const run = newRun(call, journal, options)
-  const outcome = await run.play(() => handler(run))
-  return settle(call, journal, options, outcome)
+  const { tool, ctx } = call
+  const { ledger, maxAsks, unwindMs, answerTimeoutMs, draining, logger } = options
+  return runHandler<CallToolResult | string, CallToolResult | InputRequiredResult>({
+    open: () => openJournal(call, options),
+    setup: () => ({
+      about: { tool },
+      ledger,
+      maxAsks,
+      unwindMs,
+      logger: () => logger,
+      responses: ctx.mcpReq.inputResponses ?? {},
+      push: isModern(ctx) ? undefined : (_, request) => push(ctx, request, answerTimeoutMs),
+      assertAskable: () => {}, // the SDK checks what the client declared, in both eras
+      shedding: () => (draining() ? 'draining' : 'no'),
+    }),
+    invoke: handler,
+    complete: (value) => (typeof value === 'string' ? text(value) : value),
+    failed: (error) => {
+      throw error
+    },
+    asked: (requests, journal) => ({
+      resultType: 'input_required',
+      ...(requests.size > 0 && { inputRequests: Object.fromEntries(requests) as Record<string, InputRequest> }),
+      ...(needsState(requests, journal) && { requestState: sealed(call, journal, options) }),
+    }),
+    detached: () => {
+      throw new TypeError('A tool of the SDK has no tasks to detach to.')
+    },
+  })
 }
 
 /** Absent state is a fresh start; a state of another call is an error, and reads like every bad state. */
@@ -66,51 +94,6 @@ function assertSameCall(carried: unknown, call: ToolCall, options: ToolRoundOpti
     throw new StateError('STATE_ARGUMENTS', 'State was sealed for other arguments.')
 }
 
-function newRun({ tool, ctx }: ToolCall, journal: Journal, options: ToolRoundOptions): Run {
-  const { ledger, maxAsks, unwindMs, answerTimeoutMs, draining, logger } = options
-  return new Run({
-    journal,
-    ledger,
-    maxAsks,
-    unwindMs,
-    responses: ctx.mcpReq.inputResponses ?? {},
-    push: isModern(ctx) ? undefined : (_, request) => push(ctx, request, answerTimeoutMs),
-    assertAskable: () => {}, // the SDK checks what the client declared, in both eras
-    shedding: () => (draining() ? 'draining' : 'no'),
-    later: setImmediate,
-    onUnawaited: (keys) =>
-      logger?.warn({ tool, keys }, 'A handler returned without awaiting what it asked; nobody was asked.'),
-    onStuck: () => logger?.warn({ tool }, 'A handler did not return after its round had ended; let RoundEnded pass.'),
-  })
-}
-
-function settle(
-  call: ToolCall,
-  journal: Journal,
-  options: ToolRoundOptions,
-  outcome: Outcome<CallToolResult | string>,
-): CallToolResult | InputRequiredResult {
-  switch (outcome.kind) {
-    case 'complete':
-      return typeof outcome.value === 'string' ? text(outcome.value) : outcome.value
-    case 'failed':
-      throw outcome.error
-    case 'asked': {
-      const { requests } = outcome
-      const stateless = requests.size > 0 && isBlank(journal)
-      return {
-        resultType: 'input_required',
-        ...(requests.size > 0 && { inputRequests: Object.fromEntries(requests) as Record<string, InputRequest> }),
-        ...(!stateless && { requestState: sealed(call, journal, options) }),
-      }
-    }
-    case 'detached':
-      throw new TypeError('A tool of the SDK has no tasks to detach to.')
-    default:
-      return outcome satisfies never
-  }
-}
-
 function sealed(call: ToolCall, journal: Journal, options: ToolRoundOptions): string {
   return options.seal.sealCall(new JournaledCall(call.tool, argumentsDigest(call, options), journal), call.ctx)
 }
@@ -123,11 +106,10 @@ function isModern({ mcpReq }: ServerContext): boolean {
   return (mcpReq.envelope as Json | undefined)?.[META.version] !== undefined
 }
 
-/** Questions to session-era clients, in place, by the SDK's own ways and on the stream of the request they belong to. */
-
-const INVALID_PARAMS = -32602
-
-/** The client's answer, or undefined when it did not fit and may be asked for again. */
+/**
+ * Asks a session-era client in place, by the SDK's own methods, on the stream of the request the question belongs to. Gives
+ * the client's answer, or undefined when it did not fit and may be asked for again.
+ */
 function push({ mcpReq }: ServerContext, request: InputRequest, timeoutMs: number): Promise<unknown> {
   const options: RequestOptions = {
     relatedRequestId: mcpReq.id,
@@ -157,5 +139,5 @@ function withId(params: ElicitParams): ElicitParams {
 
 /** The SDK checks content against the form and fails the request; we ask again instead (MRTR-43). */
 function undefinedWhenUnfit(error: unknown): undefined {
-  if ((error as { code?: unknown }).code !== INVALID_PARAMS) throw error
+  if ((error as { code?: unknown }).code !== CODES.INVALID_PARAMS) throw error
 }

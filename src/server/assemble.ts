@@ -9,7 +9,7 @@ import {
 import { memoryLedger } from '../state/stores/index.ts'
 import { type Architecture, Declaration } from './catalog/capabilities.ts'
 import { toAuthenticate } from './auth/authenticator.ts'
-import { callTool, type CallToolOptions, playTool } from './calls/callTool.ts'
+import { callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
 import { Carrier } from './calls/carrier.ts'
 import { complete } from './calls/complete.ts'
 import { localBus } from './lifecycle/eventBus.ts'
@@ -35,7 +35,7 @@ import { sessionMethods } from './legacy/methods.ts'
 import { SessionFacts } from './legacy/sessionFacts.ts'
 import { GetStreams } from './legacy/getStreams.ts'
 import { Subscriptions } from './modern/subscriptions.ts'
-import type { TaskDesk } from './taskPort.ts'
+import type { TaskService } from './taskPort.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
 
 // A session id travels in a header, and headers are short.
@@ -112,11 +112,11 @@ export function assemble(options: ServerOptions) {
     logger: log,
     tasks: () => tasks,
   }
-  const tasks: TaskDesk | undefined = options.tasks?.attach({
+  const tasks: TaskService | undefined = options.tasks?.attach({
     audience,
     logger: log,
     write: (result, peer) => results.complete(result, peer),
-    play: playTool(calling, limits),
+    play: taskPlayer(calling, limits),
     knowsCallers: options.principal !== undefined,
   })
 

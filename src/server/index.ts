@@ -39,9 +39,9 @@ export type { Call, Channel } from './call.ts'
 export type { Peer } from './call.ts'
 export type {
   NewWork,
-  Stretch,
+  RunOutcome,
   TaskCaller,
-  TaskDesk,
+  TaskService,
   TaskHost,
   TaskListening,
   Tasks,

@@ -13,7 +13,7 @@ import type { WireError } from './wireErrors.ts'
 /** Given to `createServer({ tasks })`. */
 export interface Tasks {
   /** Called once, with the server that the tasks are of. */
-  attach(host: TaskHost): TaskDesk
+  attach(host: TaskHost): TaskService
 }
 
 /** The server, as its tasks see it. */
@@ -26,11 +26,11 @@ export interface TaskHost {
   /** The text of a result, with what every result of the peer's era says. */
   write(result: Json, peer: Peer): string
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
-  play(work: TaskWork): Promise<Stretch>
+  play(work: TaskWork): Promise<RunOutcome>
 }
 
 /** The desk where calls become tasks, and where clients ask for them. */
-export interface TaskDesk {
+export interface TaskService {
   /** What the server declares, by era. */
   capabilities(era: Era): Json
   /** Makes a task of a call and gives the text of the result that says so, once the task is safe. */
@@ -84,7 +84,7 @@ export interface TaskWork extends NewWork {
 }
 
 /** How a run of a task stopped. What it asked, and what it remembers, is in its journal. */
-export type Stretch =
+export type RunOutcome =
   | { readonly kind: 'completed'; readonly result: Json }
   | { readonly kind: 'failed'; readonly error: WireError }
   | { readonly kind: 'asked'; readonly requests: ReadonlyMap<string, InputRequest> }

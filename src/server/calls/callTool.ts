@@ -20,8 +20,8 @@ import type { InputRequired } from '../handler/questions.ts'
 import type { RoundRunner, Invocation } from './rounds.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
-import { becoming, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
-import type { Stretch, TaskDesk, TaskWork } from '../taskPort.ts'
+import { taskModeOf, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
+import type { RunOutcome, TaskService, TaskWork } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 
@@ -33,7 +33,7 @@ export interface CallToolOptions {
   readonly logger: () => Logger
   readonly telemetry: Telemetry
   /** Absent where no call becomes a task. */
-  readonly tasks: () => TaskDesk | undefined
+  readonly tasks: () => TaskService | undefined
 }
 
 /** tools/call: find the tool, check headers and arguments, run a round of its handler or make a task of the call. */
@@ -52,9 +52,9 @@ export function callTool(options: CallToolOptions) {
     const tasks = options.tasks()
     if (tasks === undefined) return rounds.play(call, round)
     const create = (journal: Journal): Promise<string> => tasks.create(call, { tool: name, args, journal })
-    switch (becoming(name, entry.task, call)) {
+    switch (taskModeOf(name, entry.task, call)) {
       case 'at-once':
-        return create(await rounds.gathered(call, round.subject))
+        return create(await rounds.openForTask(call, round.subject))
       case 'detachable':
         return rounds.play(call, { ...round, detach: create })
       case 'never':
@@ -64,21 +64,21 @@ export function callTool(options: CallToolOptions) {
 }
 
 /** A task's tool: the same checks and the same handler, run from what the store holds. Never rejects. */
-export function playTool(options: CallToolOptions, limits: TaskRunOptions) {
-  const checkAndRun = async (work: TaskWork, call: Call): Promise<Stretch> => {
+export function taskPlayer(options: CallToolOptions, limits: TaskRunOptions) {
+  const checkAndRun = async (work: TaskWork, call: Call): Promise<RunOutcome> => {
     const entry = options.registry.tools.get(work.tool)
     if (entry === undefined) throw unknownTool(work.tool)
     const checked = await checkArguments(entry, work.args)
     if (!checked.ok) return { kind: 'completed', result: noted(call, unfit(checked.issues)) }
     return runTask(work, call, toolRound(entry, call, checked.value, options), limits)
   }
-  const play = (work: TaskWork, call: Call): Promise<Stretch> =>
+  const play = (work: TaskWork, call: Call): Promise<RunOutcome> =>
     checkAndRun(work, call).catch((error: unknown) => {
       const details = { task: work.id, tool: work.tool, err: errorDetails(error) }
       if (!isExpected(error) && !work.signal.aborted) options.logger().error(details, 'A task failed.')
       return { kind: 'failed', error: toWireError(error) }
     })
-  return async (work: TaskWork): Promise<Stretch> => {
+  return async (work: TaskWork): Promise<RunOutcome> => {
     const call = callOf(work)
     const span = options.telemetry.start(call, true)
     if (span === undefined) return play(work, call)

@@ -10,7 +10,7 @@ import type { Caching, ServerIdentity } from '../options.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { errorMessage, type Results, resultMessage } from '../results.ts'
 import type { Subscriptions } from '../modern/subscriptions.ts'
-import type { TaskDesk } from '../taskPort.ts'
+import type { TaskService } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
 
@@ -21,7 +21,7 @@ export interface PipelineOptions {
   readonly subscriptions: Subscriptions
   readonly load: Load
   readonly telemetry: Telemetry
-  readonly tasks: TaskDesk | undefined
+  readonly tasks: TaskService | undefined
   readonly caching: Required<Caching>
   readonly instructions: string | undefined
   readonly legacy: boolean

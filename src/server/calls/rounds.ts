@@ -1,28 +1,20 @@
 /**
- * One round of a call that may ask (tools/call, prompts/get, resources/read): open the journal it brings, run the
- * handler over it, and settle the outcome.
+ * Rounds of calls that may ask (tools/call, prompts/get, resources/read). One request is one round: the journal it brings
+ * is opened, the handler runs over it, and the answer is a result or the next questions.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import {
-  isBlank,
-  type Journal,
-  JournalError,
-  nextRound,
-  type Outcome,
-  Run,
-  type Watch,
-  writeJournal,
-} from '../../journal/index.ts'
+import { type Journal, nextRound, type Run, type Watch, writeJournal } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
-import { assertAskable, InputRequired } from '../handler/questions.ts'
 import type { Call } from '../call.ts'
-import type { Carrier, Subject } from './carrier.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
+import { assertAskable, InputRequired } from '../handler/questions.ts'
 import type { Load } from '../lifecycle/load.ts'
 import type { Logger } from '../logger.ts'
 import type { Results } from '../results.ts'
+import type { Carrier, Subject } from './carrier.ts'
+import { assertRoundLeft, type HandlerRun, needsState, runHandler, type RunSetup } from './run.ts'
 
 const MAX_ROUNDS_IN_PLACE = 64
 
@@ -39,7 +31,7 @@ export interface RoundRunnerOptions {
   readonly logger: () => Logger
 }
 
-/** What the three methods differ in. */
+/** How a method runs its handler, and what becomes of what it returns. */
 export interface Invocation<T> {
   readonly subject: Subject
   readonly invoke: (ctx: DetachableContext) => T | InputRequired | Promise<T | InputRequired>
@@ -51,9 +43,6 @@ export interface Invocation<T> {
   readonly detach?: ((journal: Journal) => Promise<string>) | undefined
 }
 
-/** Every outcome but a result. */
-type Unfinished = Exclude<Outcome<InputRequired>, { kind: 'complete' }> | { kind: 'complete'; value: InputRequired }
-
 export class RoundRunner {
   readonly #options: RoundRunnerOptions
 
@@ -62,115 +51,115 @@ export class RoundRunner {
   }
 
   /** Gives the text of the result. */
-  async play<T>(call: Call, round: Invocation<T>, state?: ClientState): Promise<string> {
-    assertResponses(call.params['inputResponses'])
-    const opened = call.revived ?? this.#options.carrier.open(call, round.subject)
-    const journal = opened instanceof Promise ? await opened : opened
-    const run = this.#newRun(call, journal, round.subject, round.detach !== undefined)
-    const ctx = new DetachableContext(call, run, journal.own, state)
-    const outcome = await run.play(() => round.invoke(ctx))
-    if (outcome.kind !== 'complete') return this.#settle(call, round, journal, ctx, outcome)
-    const { value } = outcome
-    if (value instanceof InputRequired) return this.#settle(call, round, journal, ctx, { kind: 'complete', value })
-    const finished = round.finish(value)
-    const result = finished instanceof Promise ? await finished : finished
-    return this.#options.results.complete(result, call.peer, Context.stateMeta(ctx))
+  play<T>(call: Call, invocation: Invocation<T>): Promise<string> {
+    return runHandler(new CallRound(call, invocation, this.#options))
   }
 
-  /** What a call that becomes a task at once has gathered already: nothing, or the answers to a round before. */
-  async gathered(call: Call, subject: Subject): Promise<Journal> {
-    const { inputResponses = {} } = call.params
+  /** The journal of a call that becomes a task at once: empty, or with the answers to an earlier round. */
+  async openForTask(call: Call, subject: Subject): Promise<Journal> {
+    const { inputResponses } = call.params
     assertResponses(inputResponses)
     const journal = await this.#options.carrier.open(call, subject)
     for (const [key, { question }] of journal.open) {
-      const response = Object.hasOwn(inputResponses as Json, key) ? (inputResponses as Json)[key] : undefined
+      const response = Object.hasOwn(inputResponses ?? {}, key) ? inputResponses?.[key] : undefined
       if (isObject(response)) journal.answers.set(key, { question, response })
     }
     return journal
   }
+}
 
-  async #settle<T>(
-    call: Call,
-    round: Invocation<T>,
-    journal: Journal,
-    ctx: Context,
-    outcome: Unfinished,
-  ): Promise<string> {
-    switch (outcome.kind) {
-      case 'complete':
-        return this.#settleExplicit(call, round, journal, ctx, outcome.value)
-      case 'failed':
-        if (round.rescue === undefined) throw outcome.error
-        return this.#options.results.complete(round.rescue(outcome.error), call.peer, Context.stateMeta(ctx))
-      case 'asked':
-        return this.#ask(call, round.subject, journal, ctx, outcome.requests)
-      case 'detached':
-        if (round.detach === undefined) throw new TypeError('This call cannot become a task.')
-        return round.detach(journal)
-      default:
-        return outcome satisfies never
-    }
+/** One round of a call. */
+class CallRound<T> implements HandlerRun<T | InputRequired, string> {
+  readonly #call: Call
+  readonly #invocation: Invocation<T>
+  readonly #options: RoundRunnerOptions
+  /** What an earlier round of the same request has set for the client to keep, where rounds are played in place. */
+  readonly #state: ClientState | undefined
+  #ctx: DetachableContext | undefined
+
+  constructor(call: Call, invocation: Invocation<T>, options: RoundRunnerOptions, state?: ClientState) {
+    this.#call = call
+    this.#invocation = invocation
+    this.#options = options
+    this.#state = state
   }
 
-  async #settleExplicit<T>(
-    call: Call,
-    round: Invocation<T>,
-    journal: Journal,
-    ctx: Context,
-    asked: InputRequired,
-  ): Promise<string> {
-    for (const request of asked.inputRequests.values()) assertAskable(call, request)
-    journal.own = asked.requestState
-    if (call.peer.takesInputRequired) return this.#ask(call, round.subject, journal, ctx, asked.inputRequests)
-    return this.play(await answeredInPlace(call, journal, asked.inputRequests), round, ctx.state)
+  open(): Journal | Promise<Journal> {
+    assertResponses(this.#call.params['inputResponses'])
+    return this.#call.revived ?? this.#options.carrier.open(this.#call, this.#invocation.subject)
   }
 
-  async #ask(
-    call: Call,
-    subject: Subject,
-    journal: Journal,
-    ctx: Context,
-    requests: ReadonlyMap<string, InputRequest>,
-  ): Promise<string> {
-    const { carrier, results, maxRounds } = this.#options
-    if (journal.round + 1 >= maxRounds) throw roundsExhausted(maxRounds)
-    call.observer?.asked()
-    const stateless = requests.size > 0 && isBlank(journal)
-    const requestState = stateless ? undefined : await carrier.save(call, subject, journal)
-    return results.inputRequired(requests, requestState, call.peer, Context.stateMeta(ctx))
-  }
-
-  #newRun(call: Call, journal: Journal, { name }: Subject, detachable: boolean): Run {
-    const { ledger, load, maxAsks, unwindMs, watch, logger } = this.#options
-    return new Run({
-      journal,
-      claimSeconds: this.#options.claimSeconds,
+  setup(journal: Journal): RunSetup {
+    const call = this.#call
+    const { ledger, load, maxAsks, unwindMs, watch, logger, claimSeconds } = this.#options
+    return {
+      about: { method: call.method, name: this.#invocation.subject.name },
+      claimSeconds,
       ledger,
       maxAsks,
       unwindMs,
       watch,
+      logger,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => pushOn(call, journal, key, request),
       assertAskable: (request) => assertAskable(call, request),
       shedding: () => load.shedding(),
-      later: setImmediate,
-      detachable,
-      ...reports(call, name, logger),
-    })
+      detachable: this.#invocation.detach !== undefined,
+    }
+  }
+
+  invoke(run: Run, journal: Journal): T | InputRequired | Promise<T | InputRequired> {
+    this.#ctx = new DetachableContext(this.#call, run, journal.own, this.#state)
+    return this.#invocation.invoke(this.#ctx)
+  }
+
+  complete(value: T | InputRequired, journal: Journal): string | Promise<string> {
+    if (value instanceof InputRequired) return this.#askedExplicitly(value, journal)
+    const finished = this.#invocation.finish(value)
+    return finished instanceof Promise ? finished.then((result) => this.#completed(result)) : this.#completed(finished)
+  }
+
+  failed(error: unknown): string {
+    const { rescue } = this.#invocation
+    if (rescue === undefined) throw error
+    return this.#completed(rescue(error))
+  }
+
+  async asked(requests: ReadonlyMap<string, InputRequest>, journal: Journal): Promise<string> {
+    const { carrier, results, maxRounds } = this.#options
+    assertRoundLeft(journal, maxRounds)
+    this.#call.observer?.asked()
+    const requestState = needsState(requests, journal)
+      ? await carrier.save(this.#call, this.#invocation.subject, journal)
+      : undefined
+    return results.inputRequired(requests, requestState, this.#call.peer, this.#stateMeta)
+  }
+
+  detached(journal: Journal): Promise<string> {
+    const { detach } = this.#invocation
+    if (detach === undefined) throw new TypeError('This call cannot become a task.')
+    return detach(journal)
+  }
+
+  /** A handler in explicit style returned its questions. */
+  async #askedExplicitly(asked: InputRequired, journal: Journal): Promise<string> {
+    for (const request of asked.inputRequests.values()) assertAskable(this.#call, request)
+    journal.own = asked.requestState
+    if (this.#call.peer.takesInputRequired) return this.asked(asked.inputRequests, journal)
+    const next = await answeredInPlace(this.#call, journal, asked.inputRequests)
+    return runHandler(new CallRound(next, this.#invocation, this.#options, this.#ctx?.state))
+  }
+
+  #completed(result: Json): string {
+    return this.#options.results.complete(result, this.#call.peer, this.#stateMeta)
+  }
+
+  get #stateMeta(): Json | undefined {
+    return this.#ctx && Context.stateMeta(this.#ctx)
   }
 }
 
-/** What a handler does wrong and an operator should know of. */
-export function reports({ method }: Call, name: string, logger: () => Logger) {
-  return {
-    onUnawaited: (keys: readonly string[]) =>
-      logger().warn({ method, name, keys }, 'A handler returned without awaiting what it asked; nobody was asked.'),
-    onStuck: () =>
-      logger().warn({ method, name }, 'A handler did not return after its round had ended; let RoundEnded pass.'),
-  }
-}
-
-/** Session-era clients without rounds are asked in place, on the stream of the request itself. */
+/** Session-era clients that take no `input_required` results are asked in place, on the stream of the request itself. */
 function pushOn(call: Call, journal: Journal, key: string, request: InputRequest): Promise<unknown> {
   const { channel } = call
   if (channel.push === undefined)
@@ -184,7 +173,7 @@ async function answeredInPlace(
   journal: Journal,
   requests: ReadonlyMap<string, InputRequest>,
 ): Promise<Call> {
-  if (journal.round + 1 >= MAX_ROUNDS_IN_PLACE) throw roundsExhausted(MAX_ROUNDS_IN_PLACE)
+  assertRoundLeft(journal, MAX_ROUNDS_IN_PLACE)
   const answers = Array.from(
     requests,
     async ([key, request]) => [key, await pushOn(call, journal, key, request)] as const,
@@ -193,14 +182,7 @@ async function answeredInPlace(
   return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
 }
 
-export function roundsExhausted(rounds: number): JournalError {
-  return new JournalError(
-    'ROUNDS_EXHAUSTED',
-    `The call still asked for input after ${rounds} rounds. A question whose text changes each time is asked for ever.`,
-  )
-}
-
-function assertResponses(responses: unknown): void {
+function assertResponses(responses: unknown): asserts responses is Json | undefined {
   if (responses !== undefined && !isObject(responses))
     throw new ProtocolError('PARAMS_INVALID', '"inputResponses" must be an object.')
 }

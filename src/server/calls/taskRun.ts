@@ -1,16 +1,18 @@
-/** One run of a task: the same handler over the same kind of journal, with nobody at the other end of a connection. */
-import { Run } from '../../journal/index.ts'
+/** Whether a call becomes a task, and the runs of a task: the same handler over the same journal, without a connection. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import type { Journal, Run } from '../../journal/index.ts'
 import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
 import type { Call, Channel } from '../call.ts'
 import type { TaskOptions } from '../catalog/definitions.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
-import type { Stretch, TaskWork } from '../taskPort.ts'
-import { type RoundRunnerOptions, reports, type Invocation, roundsExhausted } from './rounds.ts'
+import type { RunOutcome, TaskWork } from '../taskPort.ts'
+import type { Invocation, RoundRunnerOptions } from './rounds.ts'
+import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './run.ts'
 
 export type TaskRunOptions = Pick<RoundRunnerOptions, 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger'>
 
-/** The call that a task stands for: as if it had just come, from a client that can be asked but not spoken to. */
+/** The call that a task stands for, as if it had just come from a client that can be asked but not notified. */
 export function callOf(work: TaskWork): Call {
   const { id, tool, args, caller, journal } = work
   const inputResponses = Object.fromEntries(Array.from(journal.answers, ([key, { response }]) => [key, response]))
@@ -26,74 +28,102 @@ export function callOf(work: TaskWork): Call {
   }
 }
 
-/** How the run stopped; rejects with why the call has no result. */
-export async function runTask<T>(
+/** Runs the task's handler once. Rejects with why the call has no result. */
+export function runTask<T>(
   work: TaskWork,
   call: Call,
-  round: Invocation<T>,
+  invocation: Invocation<T>,
   options: TaskRunOptions,
-): Promise<Stretch> {
-  const { journal } = work
-  const run = new Run({
-    journal,
-    ledger: { claim: async (id) => ({ state: await work.claim(id) }), settle: async () => {}, release: work.unclaim },
-    commit: work.commit,
-    maxAsks: options.maxAsks,
-    unwindMs: options.unwindMs,
-    watch: options.watch,
-    responses: {}, // what was answered is in the journal already
-    assertAskable: (request) => assertAskable(call, request),
-    shedding: () => (work.draining() ? 'draining' : 'no'),
-    later: setImmediate,
-    ...reports(call, work.tool, options.logger),
-  })
-  const ctx = new DetachableContext(call, run, journal.own)
-  const outcome = await run.play(() => round.invoke(ctx))
-  switch (outcome.kind) {
-    case 'complete':
-      if (outcome.value instanceof InputRequired) return askedExplicitly(call, work, outcome.value, options)
-      return completed(await round.finish(outcome.value), ctx)
-    case 'failed':
-      if (round.rescue === undefined) throw outcome.error
-      return completed(round.rescue(outcome.error), ctx)
-    case 'asked':
-      if (outcome.requests.size === 0) return { kind: 'handed-over' }
-      assertRounds(work, options)
-      return { kind: 'asked', requests: outcome.requests }
-    case 'detached':
-      throw new TypeError('A task cannot become a task.')
-    default:
-      return outcome satisfies never
+): Promise<RunOutcome> {
+  return runHandler(new TaskRun(work, call, invocation, options))
+}
+
+/** One run of a task's handler, from its start or from its last question to its end or its next question. */
+class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
+  readonly #work: TaskWork
+  readonly #call: Call
+  readonly #invocation: Invocation<T>
+  readonly #options: TaskRunOptions
+  #ctx: DetachableContext | undefined
+
+  constructor(work: TaskWork, call: Call, invocation: Invocation<T>, options: TaskRunOptions) {
+    this.#work = work
+    this.#call = call
+    this.#invocation = invocation
+    this.#options = options
   }
-}
 
-function askedExplicitly(call: Call, work: TaskWork, asked: InputRequired, options: TaskRunOptions): Stretch {
-  const { journal } = work
-  assertRounds(work, options)
-  for (const [key, request] of asked.inputRequests) {
-    assertAskable(call, request)
-    journal.open.set(key, { question: undefined, times: (journal.open.get(key)?.times ?? 0) + 1 })
+  open(): Journal {
+    return this.#work.journal
   }
-  journal.own = asked.requestState
-  return asked.inputRequests.size === 0 ? { kind: 'handed-over' } : { kind: 'asked', requests: asked.inputRequests }
-}
 
-function assertRounds({ journal }: TaskWork, { maxRounds }: TaskRunOptions): void {
-  if (journal.round + 1 >= maxRounds) throw roundsExhausted(maxRounds)
-}
+  setup(): RunSetup {
+    const [work, call] = [this.#work, this.#call]
+    const { maxAsks, unwindMs, watch, logger } = this.#options
+    return {
+      about: { method: call.method, name: work.tool },
+      ledger: { claim: async (id) => ({ state: await work.claim(id) }), settle: async () => {}, release: work.unclaim },
+      commit: work.commit,
+      maxAsks,
+      unwindMs,
+      watch,
+      logger,
+      responses: {}, // the answers are in the journal already
+      assertAskable: (request) => assertAskable(call, request),
+      shedding: () => (work.draining() ? 'draining' : 'no'),
+    }
+  }
 
-/** What the client is to keep rides in the result, as it would in the answer of a call. */
-function completed(result: Json, ctx: Context): Stretch {
-  const kept = Context.stateMeta(ctx)
-  return {
-    kind: 'completed',
-    result: kept === undefined ? result : { ...result, _meta: { ...(result['_meta'] as Json), ...kept } },
+  invoke(run: Run, journal: Journal): T | InputRequired | Promise<T | InputRequired> {
+    this.#ctx = new DetachableContext(this.#call, run, journal.own)
+    return this.#invocation.invoke(this.#ctx)
+  }
+
+  async complete(value: T | InputRequired, journal: Journal): Promise<RunOutcome> {
+    if (value instanceof InputRequired) return this.#askedExplicitly(value, journal)
+    return this.#completed(await this.#invocation.finish(value))
+  }
+
+  failed(error: unknown): RunOutcome {
+    const { rescue } = this.#invocation
+    if (rescue === undefined) throw error
+    return this.#completed(rescue(error))
+  }
+
+  asked(requests: ReadonlyMap<string, InputRequest>, journal: Journal): RunOutcome {
+    if (requests.size === 0) return { kind: 'handed-over' }
+    assertRoundLeft(journal, this.#options.maxRounds)
+    return { kind: 'asked', requests }
+  }
+
+  detached(): never {
+    throw new TypeError('A task cannot become a task.')
+  }
+
+  /** A handler in explicit style returned its questions. */
+  #askedExplicitly({ inputRequests, requestState }: InputRequired, journal: Journal): RunOutcome {
+    assertRoundLeft(journal, this.#options.maxRounds)
+    for (const [key, request] of inputRequests) {
+      assertAskable(this.#call, request)
+      journal.open.set(key, { question: undefined, times: (journal.open.get(key)?.times ?? 0) + 1 })
+    }
+    journal.own = requestState
+    return this.asked(inputRequests, journal)
+  }
+
+  /** What the client is to keep is in the result's `_meta`, as in the answer of a call. */
+  #completed(result: Json): RunOutcome {
+    const kept = this.#ctx && Context.stateMeta(this.#ctx)
+    return {
+      kind: 'completed',
+      result: kept === undefined ? result : { ...result, _meta: { ...(result['_meta'] as Json), ...kept } },
+    }
   }
 }
 
 function channelOf({ signal, progress }: TaskWork): Channel {
   return {
-    notify() {}, // the revisions have no messages of a task but its status
+    notify() {}, // the revisions have no notifications of a task except its status
     progress,
     onCancel: (listener) => signal.addEventListener('abort', listener, { once: true }),
     get cancelled() {
@@ -102,12 +132,10 @@ function channelOf({ signal, progress }: TaskWork): Channel {
   }
 }
 
-/** Whether a call of a tool becomes a task. */
-
 /** `at-once`: before the handler runs. `detachable`: when the handler says so. */
-type Becoming = 'at-once' | 'detachable' | 'never'
+type TaskMode = 'at-once' | 'detachable' | 'never'
 
-export function becoming(tool: string, support: TaskOptions | undefined, call: Call): Becoming {
+export function taskModeOf(tool: string, support: TaskOptions | undefined, call: Call): TaskMode {
   const taken = takesTasks(call)
   if (support === undefined) return taken && call.peer.era === 'legacy' ? refuseTask(tool) : 'never'
   if (taken) return support.startsAs === 'call' ? 'detachable' : 'at-once'

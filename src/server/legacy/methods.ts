@@ -8,7 +8,7 @@ import type { Results } from '../results.ts'
 import { readHandshake } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
 import { MAX_URI_CHARS } from '../modern/subscriptions.ts'
-import type { TaskDesk } from '../taskPort.ts'
+import type { TaskService } from '../taskPort.ts'
 
 export interface SessionMethodsOptions {
   readonly registry: Registry
@@ -17,7 +17,7 @@ export interface SessionMethodsOptions {
   readonly identity: ServerIdentity
   readonly declaration: Declaration
   readonly instructions: string | undefined
-  readonly tasks: TaskDesk | undefined
+  readonly tasks: TaskService | undefined
 }
 
 // The official clients of these revisions refuse an empty result that has anything in it, `resultType` included.

@@ -3,7 +3,7 @@ import { isObject, type Json, META, ProtocolError } from '../../protocol/index.t
 import type { Call } from '../call.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Results } from '../results.ts'
-import type { TaskDesk, TaskListening } from '../taskPort.ts'
+import type { TaskService, TaskListening } from '../taskPort.ts'
 
 export interface Filter {
   readonly toolsListChanged?: true
@@ -25,10 +25,10 @@ export const MAX_URI_CHARS = 2048
 export class Subscriptions {
   readonly #bus: EventBus
   readonly #results: Results
-  readonly #tasks: () => TaskDesk | undefined
+  readonly #tasks: () => TaskService | undefined
   readonly #closers = new Set<() => void>()
 
-  constructor(bus: EventBus, results: Results, tasks: () => TaskDesk | undefined = () => undefined) {
+  constructor(bus: EventBus, results: Results, tasks: () => TaskService | undefined = () => undefined) {
     this.#bus = bus
     this.#results = results
     this.#tasks = tasks

@@ -7,7 +7,7 @@
  *   back to the queue, and another run continues from the last committed step.
  */
 import { CODES } from '../../protocol/index.ts'
-import type { Stretch, TaskCaller, TaskHost } from '../../server/index.ts'
+import type { RunOutcome, TaskCaller, TaskHost } from '../../server/index.ts'
 import type { Lease, NewQuestion } from '../engine.ts'
 import { isInvalidEntry } from '../entry.ts'
 import { isLeaseLost } from '../errors.ts'
@@ -99,7 +99,7 @@ function stopController({ signal }: Lease): AbortController {
   return stop
 }
 
-async function settle(lease: Lease, outcome: Stretch, remembered: unknown): Promise<void> {
+async function settle(lease: Lease, outcome: RunOutcome, remembered: unknown): Promise<void> {
   switch (outcome.kind) {
     case 'completed':
       return lease.end({ status: 'completed', result: outcome.result })
@@ -116,7 +116,7 @@ async function settle(lease: Lease, outcome: Stretch, remembered: unknown): Prom
   }
 }
 
-function questionsOf({ journal }: Lease, requests: Extract<Stretch, { kind: 'asked' }>['requests']): NewQuestion[] {
+function questionsOf({ journal }: Lease, requests: Extract<RunOutcome, { kind: 'asked' }>['requests']): NewQuestion[] {
   return Array.from(requests, ([key, request]) => {
     const { question, times } = journal.open.get(key) ?? { question: undefined, times: 1 }
     return { key, request, question, times }

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { newJournal, nextRound } from '../../journal/index.ts'
-import type { Call, TaskDesk, TaskHost } from '../../server/index.ts'
+import type { Call, TaskService, TaskHost } from '../../server/index.ts'
 import { type TaskServiceOptions, createTasks } from './service.ts'
 import type { TaskEngine } from '../engine.ts'
 import { sqliteEngine } from '../sqlite/engine.ts'
@@ -15,7 +15,7 @@ const host: TaskHost = {
 }
 
 /** A service that leaves running to others, and its engine. */
-function newService(options: TaskServiceOptions = {}): { service: TaskDesk; engine: TaskEngine } {
+function newService(options: TaskServiceOptions = {}): { service: TaskService; engine: TaskEngine } {
   const engine = sqliteEngine({ path: ':memory:' })
   const service = createTasks(engine, { concurrency: 0, ...options }).attach(host)
   onTestFinished(() => service.close())
@@ -29,7 +29,12 @@ function callFrom(isGone: boolean): Call {
   return { id: 1, method: 'tools/call', params: {}, meta: {}, peer, principal: undefined, channel } as unknown as Call
 }
 
-async function statusOf(service: TaskDesk, engine: TaskEngine, call: Call, round: 0 | 1): Promise<string | undefined> {
+async function statusOf(
+  service: TaskService,
+  engine: TaskEngine,
+  call: Call,
+  round: 0 | 1,
+): Promise<string | undefined> {
   const journal = round === 0 ? newJournal('call') : nextRound(newJournal('call'))
   const { taskId } = JSON.parse(await service.create(call, { tool: 'print', args: {}, journal })) as { taskId: string }
   return (await engine.read(taskId, ''))?.status

@@ -9,7 +9,7 @@ import {
   ROUNDS_CAPABILITY,
   TASKS_EXTENSION,
 } from '../../protocol/index.ts'
-import type { Call, NewWork, TaskCaller, TaskDesk, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
+import type { Call, NewWork, TaskCaller, TaskService, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
 import { assertBetween, MAX_OPTION, type TaskEngine, type Working } from '../engine.ts'
 import { type DialectOptions, withClientErrors, ownerOf } from './dialect.ts'
 import { assertDeclared, modernCreated, modernTaskMethods, type TaskMethod } from './modernDialect.ts'
@@ -42,7 +42,7 @@ function isAbandoned({ channel }: Call, { round }: Journal): boolean {
   return channel.cancelled && round === 0
 }
 
-class EngineTaskService implements TaskDesk {
+class EngineTaskService implements TaskService {
   readonly #engine: TaskEngine
   readonly #host: TaskHost
   readonly #settings: TaskServiceSettings

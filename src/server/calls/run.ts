@@ -1,0 +1,74 @@
+/**
+ * One run of a handler over its journal: open the journal, run the handler, settle how that ended. A round of a call, a
+ * run of a task and a round of a tool of an SDK server are such runs; what they differ in is a HandlerRun.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { isBlank, type Journal, JournalError, Run, type RunOptions } from '../../journal/index.ts'
+import type { Logger } from '../logger.ts'
+
+/** `T` is what the handler returns, `R` what the run gives. */
+export interface HandlerRun<T, R> {
+  /** The journal that the request or the task brings, or a new one. */
+  open(): Journal | Promise<Journal>
+  setup(journal: Journal): RunSetup
+  invoke(run: Run, journal: Journal): T | Promise<T>
+  /** The handler returned. */
+  complete(value: T, journal: Journal): R | Promise<R>
+  /** The handler threw. */
+  failed(error: unknown): R | Promise<R>
+  /** The round ended with these questions; with none when another instance should continue. */
+  asked(requests: ReadonlyMap<string, InputRequest>, journal: Journal): R | Promise<R>
+  /** The handler wants to continue as a task. */
+  detached(journal: Journal): R | Promise<R>
+}
+
+export interface RunSetup extends Omit<RunOptions, 'journal' | 'later' | 'onStuck' | 'onUnawaited'> {
+  /** Names the handler in the log. */
+  readonly about: object
+  readonly logger: () => Logger | undefined
+}
+
+export async function runHandler<T, R>(handlerRun: HandlerRun<T, R>): Promise<R> {
+  const opened = handlerRun.open()
+  const journal = opened instanceof Promise ? await opened : opened
+  const run = newRun(journal, handlerRun.setup(journal))
+  const outcome = await run.play(() => handlerRun.invoke(run, journal))
+  switch (outcome.kind) {
+    case 'complete':
+      return handlerRun.complete(outcome.value, journal)
+    case 'failed':
+      return handlerRun.failed(outcome.error)
+    case 'asked':
+      return handlerRun.asked(outcome.requests, journal)
+    case 'detached':
+      return handlerRun.detached(journal)
+    default:
+      return outcome satisfies never
+  }
+}
+
+function newRun(journal: Journal, setup: RunSetup): Run {
+  const { about, logger } = setup
+  return new Run({
+    ...setup,
+    journal,
+    later: setImmediate,
+    onUnawaited: (keys) =>
+      logger()?.warn({ ...about, keys }, 'A handler returned without awaiting what it asked; nobody was asked.'),
+    onStuck: () => logger()?.warn(about, 'A handler did not return after its round had ended; let RoundEnded pass.'),
+  })
+}
+
+/** Whether the client has to bring something back beside the answers. A first round often has nothing to remember. */
+export function needsState(requests: ReadonlyMap<string, InputRequest>, journal: Journal): boolean {
+  return requests.size === 0 || !isBlank(journal)
+}
+
+/** Throws when the round that asks was the last one. */
+export function assertRoundLeft({ round }: Journal, maxRounds: number): void {
+  if (round + 1 < maxRounds) return
+  throw new JournalError(
+    'ROUNDS_EXHAUSTED',
+    `The call still asked for input after ${maxRounds} rounds. A question whose text changes each time is asked for ever.`,
+  )
+}
