@@ -3,7 +3,7 @@ import { rotationSteps } from '../state/seal/index.ts'
 import { compare, describe } from './compare.ts'
 import type { FindingList } from './findings.ts'
 import { type Flow, type FlowOptions, playFlow } from './flow.ts'
-import type { SentRound, Stage } from './stage.ts'
+import type { SentRound, Stage } from './harness.ts'
 
 export interface CheckContext {
   readonly stage: Stage

@@ -17,7 +17,7 @@ import { type Flow, playFlow } from './flow.ts'
 import { checkRefusals, type Variants } from './refusals.ts'
 import { type Report, reportOf } from './report.ts'
 import { type ExerciseCall, nameOf } from './request.ts'
-import { type MakeServer, type Principals, Stage } from './stage.ts'
+import { type MakeServer, type Principals, Stage } from './harness.ts'
 
 export interface ExerciseOptions {
   /** Puts the world back before each run: empty tables, counters at zero. With it, results are compared in full even where steps ran. */

@@ -1,7 +1,7 @@
 /** What is found, and the sentence that says what to do about it. */
 import type { OutcomeDifference } from './compare.ts'
 import type { FindingCode } from './errors.ts'
-import type { SentRound } from './stage.ts'
+import type { SentRound } from './harness.ts'
 
 export interface Finding {
   readonly code: FindingCode

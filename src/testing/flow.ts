@@ -5,7 +5,7 @@ import type { Server } from '../server/index.ts'
 import { type Answers, answerAll, isDeciding } from './answers.ts'
 import { ExerciseError } from './errors.ts'
 import type { RoundMessage } from './request.ts'
-import type { SentRound, Stage } from './stage.ts'
+import type { SentRound, Stage } from './harness.ts'
 
 export interface FlowOptions {
   readonly answers: Answers

@@ -3,7 +3,7 @@ import { compare, describe } from './compare.ts'
 import type { FindingCode } from './errors.ts'
 import type { Flow } from './flow.ts'
 import type { ExerciseCall } from './request.ts'
-import type { SentRound, Stage } from './stage.ts'
+import type { SentRound, Stage } from './harness.ts'
 
 /** A state serves only the call, the caller and the time it was sealed for. */
 export async function checkRefusals(check: CheckContext, { rounds }: Flow, variants: Variants): Promise<void> {

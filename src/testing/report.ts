@@ -2,7 +2,7 @@ import type { Json } from '../protocol/index.ts'
 import { ExerciseError } from './errors.ts'
 import type { Finding } from './findings.ts'
 import type { Flow } from './flow.ts'
-import type { SentRound } from './stage.ts'
+import type { SentRound } from './harness.ts'
 
 /** What an exercise came to. */
 export interface Report {
