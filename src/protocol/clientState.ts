@@ -5,19 +5,19 @@ import { isObject, type Json } from './jsonRpc.ts'
 export type StateScope = 'session' | 'server'
 
 export const STATE_SCOPES: readonly StateScope[] = ['session', 'server']
-/** Declared where capabilities are a closed set. */
+/** The extension that declares client-side state where capabilities are a closed set. */
 export const CLIENT_STATE_EXTENSION = 'dev.pannier/client-state'
 
 export function stateKey(scope: StateScope): string {
   return `modelcontextprotocol.io/state/${scope}`
 }
 
-/** Either declaration counts: the seed's `capabilities.state`, or the extension where capabilities are a closed set. */
+/** Whether a client declares client-side state, by `capabilities.state` (SEP-1655) or by the extension. */
 export function keepsState(declared: ClientCapabilities): boolean {
   return isObject((declared as Json)['state']) || isObject(declared.extensions?.[CLIENT_STATE_EXTENSION])
 }
 
-/** The state a request brings. The seed also spells the key as an http:// address; both are read. */
+/** The state in the `_meta` of a request. SEP-1655 also writes the key as an http:// address; both are read. */
 export function readState(meta: Json, scope: StateScope): Json {
   const key = stateKey(scope)
   const state = meta[key] ?? meta[`http://${key}`]

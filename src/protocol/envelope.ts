@@ -3,7 +3,7 @@ import { ProtocolError } from './errors.ts'
 import { isObject, type Json } from './jsonRpc.ts'
 import { isLogLevel } from './logLevel.ts'
 
-/** The keys of `_meta` that this revision reserves. */
+/** The keys of `_meta` that 2026-07-28 reserves. */
 export const META = {
   version: 'io.modelcontextprotocol/protocolVersion',
   client: 'io.modelcontextprotocol/clientInfo',
@@ -13,7 +13,7 @@ export const META = {
   subscription: 'io.modelcontextprotocol/subscriptionId',
 } as const
 
-/** What a modern request says about its sender; nothing of it is remembered between requests. */
+/** What a request of 2026-07-28 says about its sender. Every request has its own envelope. */
 export interface Envelope {
   readonly version: string
   readonly client: Implementation | undefined
@@ -24,7 +24,7 @@ export interface Envelope {
 
 const NO_META: Json = Object.freeze({})
 
-/** The `_meta` of a request's parameters, empty where there is none. */
+/** The `_meta` of a request's parameters, empty if there is none. */
 export function metaOf(params: Json): Json {
   const meta = params['_meta']
   if (meta === undefined) return NO_META
@@ -32,7 +32,7 @@ export function metaOf(params: Json): Json {
   return meta
 }
 
-/** Whether a message is written in the stateless revision's form. */
+/** Whether a message has the envelope of 2026-07-28. */
 export function hasEnvelope(params: Json): boolean {
   const meta = params['_meta']
   return isObject(meta) && META.version in meta

@@ -1,4 +1,4 @@
-/** What can be wrong with a message, before any handler sees it. */
+/** The codes of faults in a message, which are found before any handler runs. */
 export const PROTOCOL_CODES = [
   'PARSE_FAILED',
   'MESSAGE_INVALID',
@@ -13,7 +13,7 @@ export const PROTOCOL_CODES = [
 
 export type ProtocolCode = (typeof PROTOCOL_CODES)[number]
 
-/** A fault of the message itself. `data` goes to the peer, so it holds nothing the peer did not send. */
+/** A fault in a message. `data` is sent to the peer, so it must contain nothing that the peer may not know. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: ProtocolCode

@@ -26,7 +26,7 @@ const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ['tasks/cancel', 'taskId'],
 ])
 
-/** The headers of a request of the stateless revision. */
+/** The headers of a request of 2026-07-28. */
 export function requestHeaders(method: string, params: Json, version: string): Record<string, string> {
   const field = NAMED_BY.get(method)
   const name = field === undefined ? undefined : params[field]
@@ -44,13 +44,13 @@ export function assertHeadersAgree(message: RequestMessage, version: string, hea
   const field = NAMED_BY.get(message.method)
   if (field === undefined) return
   const value = message.params[field]
-  if (typeof value !== 'string') return // the method itself says what it needs
+  if (typeof value !== 'string') return // the handler of the method reports this
   const name = header('mcp-name')
-  if (name === value && !name.startsWith(SENTINEL_START)) return // the usual case, at the cost of one comparison
+  if (name === value && !name.startsWith(SENTINEL_START)) return // fast path: most names are not encoded
   assertSame('Mcp-Name', decodeHeader('Mcp-Name', name), value)
 }
 
-/** A value as a header may hold it: as it is, or as base64 of its UTF-8 ("Value Encoding"). */
+/** A value as a header may contain it: unchanged, or as base64 of its UTF-8 ("Value Encoding"). */
 export function encodeHeader(value: string): string {
   const looksEncoded = value.startsWith(SENTINEL_START) && value.endsWith(SENTINEL_END)
   if (PLAIN_VALUE.test(value) && !looksEncoded) return value
@@ -58,10 +58,10 @@ export function encodeHeader(value: string): string {
   return `${SENTINEL_START}${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}${SENTINEL_END}`
 }
 
-/** A header's value after undoing the base64 form; throws when it is not a legal value. */
+/** The value of a header, decoded if it is base64. Throws if it is not a valid header value. */
 export function decodeHeader(name: string, value: string | undefined): string | undefined {
   if (value === undefined) return undefined
-  if (!SAFE_VALUE.test(value)) throw mismatch(`${name} holds characters that a header must not hold.`)
+  if (!SAFE_VALUE.test(value)) throw mismatch(`${name} contains characters that are not allowed in a header.`)
   const trimmed = value.trim()
   if (!trimmed.startsWith(SENTINEL_START) || !trimmed.endsWith(SENTINEL_END)) return trimmed
   return decodeBase64(name, trimmed.slice(SENTINEL_START.length, -SENTINEL_END.length))

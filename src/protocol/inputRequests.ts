@@ -1,7 +1,7 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json } from './jsonRpc.ts'
 
-/** What a client must have declared to be asked this (`data.requiredCapabilities` of -32021). */
+/** The capability that a client must declare to be asked this (`data.requiredCapabilities` of -32021). */
 export function neededCapability(request: InputRequest): Record<string, Json> {
   switch (request.method) {
     case 'elicitation/create':
@@ -35,7 +35,7 @@ export function declaresAll(declared: ClientCapabilities, needed: Record<string,
   })
 }
 
-/** Whether a value has the shape of an answer to `request`; its content is checked against the form later. */
+/** Whether a value has the shape of an answer to `request`. Its content is validated against the form later. */
 export function answersInShape(request: InputRequest, value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false
   switch (request.method) {

@@ -16,7 +16,7 @@ export interface NotificationMessage {
   readonly params: Json
 }
 
-/** An answer to a request that this side sent. `state` is the top-level member of SEP-1685. */
+/** A response to a request that this side sent. `state` is the top-level member of SEP-1685. */
 export interface ResponseMessage {
   readonly kind: 'response'
   readonly id: RequestId
@@ -27,7 +27,7 @@ export interface ResponseMessage {
 
 export type Message = RequestMessage | NotificationMessage | ResponseMessage
 
-// Ids come back in every message about their request, so a long one would be a way to make us send and keep much.
+// Every message about a request repeats its id, so a long id would make us send and store much.
 const MAX_ID_CHARS = 1024
 
 const NO_PARAMS: Json = Object.freeze({})
@@ -57,7 +57,7 @@ export function readMessage(value: unknown): Message {
   return { kind: 'request', id: readId(value['id']), method, params }
 }
 
-/** The id to answer with when the rest of the message could not be read. An answer has one too, but gets no answer. */
+/** The id for an error response to a message that could not be read. A response has an id, too, but gets no response. */
 export function idOf(value: unknown): RequestId | undefined {
   if (!isObject(value) || 'result' in value || 'error' in value) return undefined
   const { id } = value

@@ -27,12 +27,12 @@ export function findParamHeaders(schema: Json): readonly ParamHeader[] {
   return found
 }
 
-/** Every mirrored argument has its header with the same value, and no header stands for an absent argument. */
+/** Checks that every mirrored argument has its header with the same value, and an absent argument has none. */
 export function assertParamHeaders(mirrored: readonly ParamHeader[], args: Json, header: HeaderReader): void {
   for (const param of mirrored) assertMirrored(param, valueAt(args, param.path), header(param.field))
 }
 
-/** The headers of a tool call's mirrored arguments. What is absent or null has none. */
+/** The headers of a tool call's mirrored arguments. An argument that is absent or null has none. */
 export function paramHeaderValues(mirrored: readonly ParamHeader[], args: unknown): Record<string, string> {
   const values = mirrored.flatMap(({ field, path }) => {
     const value = isObject(args) ? valueAt(args, path) : undefined
@@ -44,7 +44,7 @@ export function paramHeaderValues(mirrored: readonly ParamHeader[], args: unknow
 
 function assertMirrored(param: ParamHeader, value: unknown, raw: string | undefined): void {
   if (value === undefined || value === null) {
-    if (raw !== undefined) throw mismatch(`The ${param.name} header stands for an argument that was not sent.`)
+    if (raw !== undefined) throw mismatch(`The ${param.name} header is for an argument that was not sent.`)
     return
   }
   const sent = decodeHeader(param.name, raw)

@@ -1,11 +1,11 @@
-/** What the dialects of tasks have in common, on either side of the wire. */
+/** What both dialects of tasks (SEP-2663 and 2025-11-25) have in common, for servers and clients. */
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import { isObject, type Json } from './jsonRpc.ts'
 
 /** SEP-2663: declared by a server in `server/discover`, and by a client with each request. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 
-/** Names the task that a message belongs to, in the `_meta` of the revision 2025-11-25. */
+/** The `_meta` key of 2025-11-25 for the task that a message belongs to. */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
 const TASK_STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
@@ -38,7 +38,7 @@ export function readRelatedTask(meta: unknown): string | undefined {
   return typeof taskId === 'string' ? taskId : undefined
 }
 
-/** The error that a call came to as a task, told again: `tasks/result` answers what the call would have answered. */
+/** The error of a task. `tasks/result` answers with it, as the call would have answered. */
 export class TaskFailed extends Error {
   override readonly name = 'TaskFailed'
   readonly code: number

@@ -15,7 +15,7 @@ export function isLegacyVersion(version: string): boolean {
   return legacy.has(version)
 }
 
-/** The version an `initialize` is answered with: the one asked for, if known, else our newest. */
+/** The version for the response to `initialize`: the requested one if it is supported, else the newest. */
 export function negotiateLegacy(requested: string): string {
   return legacy.has(requested) ? requested : LEGACY_VERSIONS[0]
 }

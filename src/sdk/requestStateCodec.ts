@@ -1,3 +1,11 @@
+/**
+ * Seals the request state of an SDK server.
+ *
+ * - A state is bound to audience, principal and method, and over HTTP to the `Mcp-Name` header, which the SDK has
+ *   compared with the body. The SDK passes no arguments to its `verify` hook, so a sealed journal also contains its tool
+ *   and the digest of its arguments, and `withJournal` compares them.
+ * - The payload of a handler and the journal of a call have different forms: neither opens as the other.
+ */
 import { randomUUID } from 'node:crypto'
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { type Journal, readJournal, writeJournal } from '../journal/index.ts'
@@ -5,23 +13,36 @@ import { decodeHeader } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import { type Binding, createKeyring, createSealer, type Keyring, type Sealer } from '../state/seal/index.ts'
 
-export type RequestStateCodecOptions = SealOptions
+export interface RequestStateCodecOptions {
+  /** The first key seals, every key opens. `ephemeralKeyring()` is enough for one process. @default $PANNIER_KEYS */
+  keys?: string | Keyring
+  /** The name of the server, the same on every instance. A state opens only where the audience is equal. */
+  audience: string
+  /** How long a client may take between two rounds, in seconds. @default 3600 */
+  ttlSeconds?: number
+  /** The maximum size of a state, in bytes, for sealing and for opening. @default 65536 */
+  maxBytes?: number
+  /** Who calls. A state that was sealed for one principal opens for no other. @default states have no principal */
+  principal?: (ctx: ServerContext) => string | undefined
+  /** The time in milliseconds. @default Date.now */
+  clock?: () => number
+}
 
-/** `mint` writes what `ctx.mcpReq.requestState<T>()` reads in the next round, on any instance with the same keys. */
+/** `mint` seals what `ctx.mcpReq.requestState<T>()` returns in the next round, on any instance with the same keys. */
 export interface RequestStateCodec<T = unknown> {
-  /** Seals any JSON for `inputRequired({ requestState })`. */
+  /** Seals any JSON value for `inputRequired({ requestState })`. */
   mint(payload: T, ctx: ServerContext): Promise<string>
-  /** For `ServerOptions.requestState.verify`: what it throws, the SDK answers with -32602. Needs no `this`. */
+  /** For `ServerOptions.requestState.verify`. When it throws, the SDK answers with -32602. It needs no `this`. */
   verify(state: string, ctx: ServerContext): Promise<T>
 }
 
 const seals = new WeakMap<RequestStateCodec, StateSeal>()
 
 /**
- * State for handlers of an official SDK server: encrypted where the SDK's own codec signs, bound to the caller and the
- * request, and opened by every key of a ring, so that keys rotate without a lost call.
+ * Request state for handlers of an official SDK server. It is encrypted (the SDK's own codec only signs), bound to the
+ * caller and the request, and opened by every key of a ring, so that keys can be rotated without losing a call.
  *
- * Over stdio nothing in a request tells the hook which tool it is for: there, let a payload say whose it is.
+ * Over stdio, the SDK's hook does not know which tool a state is for. There, put the name of the tool into the payload.
  */
 export function requestStateCodec<T = unknown>(options: RequestStateCodecOptions): RequestStateCodec<T> {
   const seal = new StateSeal(options)
@@ -33,38 +54,14 @@ export function requestStateCodec<T = unknown>(options: RequestStateCodecOptions
   return codec
 }
 
-/** The seal behind a codec. Private to this folder. */
+/** The StateSeal of a codec. Private to this folder. */
 export function sealOf(codec: RequestStateCodec): StateSeal {
   const seal = seals.get(codec)
   if (seal === undefined) throw new TypeError('Make `state` with requestStateCodec.')
   return seal
 }
 
-/**
- * Seals what an SDK server asks its clients to bring back.
- *
- * - Bound to audience, principal and method, and over HTTP to the name the request is routed by (`Mcp-Name`, which the
- *   SDK has compared with the body). The SDK tells its hook no arguments, so a journal carries its tool and the digest
- *   of its arguments inside, and `withJournal` compares them.
- * - What a handler minted and what a journal wrote are told apart: neither opens as the other.
- */
-
-interface SealOptions {
-  /** The first key seals, every key opens. `ephemeralKeyring()` is enough for one process. @default the variable PANNIER_KEYS */
-  keys?: string | Keyring
-  /** The name all instances of this server share: a state opens only where it is the same. */
-  audience: string
-  /** How long a client may take between two rounds, in seconds. @default 3600 */
-  ttlSeconds?: number
-  /** The longest state made or opened, in bytes. @default 65536 */
-  maxBytes?: number
-  /** Who calls: what was sealed for one opens for no other. @default nobody is told from anybody */
-  principal?: (ctx: ServerContext) => string | undefined
-  /** Milliseconds since 1970. @default Date.now */
-  clock?: () => number
-}
-
-/** The journal of a call, and which call that is. */
+/** The journal of a call, with the tool and the digest of the arguments that identify the call. */
 export class JournaledCall {
   readonly tool: string
   readonly argumentsDigest: string
@@ -83,16 +80,17 @@ type Body =
 
 export class StateSeal {
   readonly #sealer: Sealer
-  readonly #principal: SealOptions['principal']
+  readonly #principal: RequestStateCodecOptions['principal']
 
-  constructor({ keys = process.env['PANNIER_KEYS'] ?? '', principal, ...options }: SealOptions) {
+  constructor({ keys = process.env['PANNIER_KEYS'] ?? '', principal, ...options }: RequestStateCodecOptions) {
     this.#sealer = createSealer({ ...options, keyring: typeof keys === 'string' ? createKeyring(keys) : keys })
     this.#principal = principal
   }
 
   sealPayload(payload: unknown, ctx: ServerContext): string {
-    // The SDK takes undefined from its hook for "leave the raw string", so it cannot be carried.
-    if (payload === undefined) throw new StateError('STATE_NOT_JSON', 'A payload is any JSON but undefined; use null.')
+    // When the hook returns undefined, the SDK keeps the raw string. So undefined cannot be a payload.
+    if (payload === undefined)
+      throw new StateError('STATE_NOT_JSON', 'A payload is any JSON value, and not undefined; use null.')
     return this.#seal(ctx, { p: payload }, randomUUID())
   }
 
@@ -100,7 +98,7 @@ export class StateSeal {
     return this.#seal(ctx, { t: tool, a: argumentsDigest, j: writeJournal(journal) }, journal.id, journal.round + 1)
   }
 
-  /** A payload, or the call whose journal it was. */
+  /** The payload of a handler, or a JournaledCall. */
   open(token: string, ctx: ServerContext): unknown {
     const sealed = this.#sealer.open('request', this.#bindingOf(ctx), token)
     const body = sealed.body as Body

@@ -1,4 +1,4 @@
-/** One round of a tool of an SDK server: open the journal it brings, run the handler over it, settle the outcome. */
+/** One round of a tool of an SDK server: open the request's journal, run the handler over it, settle the outcome. */
 import { randomUUID } from 'node:crypto'
 import type {
   CallToolResult,
@@ -51,7 +51,7 @@ export function runToolRound(
       logger: () => logger,
       responses: ctx.mcpReq.inputResponses ?? {},
       push: isModern(ctx) ? undefined : (_, request) => push(ctx, request, answerTimeoutMs),
-      assertAskable: () => {}, // the SDK checks what the client declared, in both eras
+      assertAskable: () => {}, // the SDK checks the client's capabilities, in both eras
       shedding: () => (draining() ? 'draining' : 'no'),
     }),
     invoke: handler,
@@ -70,12 +70,12 @@ export function runToolRound(
   })
 }
 
-/** Absent state is a fresh start; a state of another call is an error, and reads like every bad state. */
+/** A request without state begins a new journal. A state of another call is refused like any other bad state. */
 function openJournal(call: ToolCall, options: ToolRoundOptions): Journal {
   const state = call.ctx.mcpReq.requestState()
   if (state === undefined) return newJournal(randomUUID)
   try {
-    // Without the hook the SDK hands on the raw string; it is opened here instead.
+    // If the server has no `verify` hook, the state is still the raw string, and is opened here.
     const carried = typeof state === 'string' ? options.seal.open(state, call.ctx) : state
     assertSameCall(carried, call, options)
     return carried.journal
@@ -107,8 +107,8 @@ function isModern({ mcpReq }: ServerContext): boolean {
 }
 
 /**
- * Asks a session-era client in place, by the SDK's own methods, on the stream of the request the question belongs to. Gives
- * the client's answer, or undefined when it did not fit and may be asked for again.
+ * Asks a session-era client while the handler waits, by the SDK's own methods and on the stream of the tool call.
+ * Undefined if the answer did not fit: the question is then asked again.
  */
 function push({ mcpReq }: ServerContext, request: InputRequest, timeoutMs: number): Promise<unknown> {
   const options: RequestOptions = {
@@ -116,7 +116,7 @@ function push({ mcpReq }: ServerContext, request: InputRequest, timeoutMs: numbe
     signal: mcpReq.signal,
     timeout: timeoutMs,
     resetTimeoutOnProgress: true,
-    onprogress: () => {}, // without it no progress token goes out, and nothing would reset the timeout
+    onprogress: () => {}, // makes the SDK send a progress token, so that progress can reset the timeout
   }
   switch (request.method) {
     case 'elicitation/create':
@@ -132,12 +132,12 @@ function push({ mcpReq }: ServerContext, request: InputRequest, timeoutMs: numbe
 
 type ElicitParams = Parameters<ServerContext['mcpReq']['elicitInput']>[0]
 
-// 2025-11-25 names each visit to a page; 2026-07-28 does not.
+// URL elicitations have an id in 2025-11-25, and none in 2026-07-28.
 function withId(params: ElicitParams): ElicitParams {
   return params.mode === 'url' ? { ...params, elicitationId: randomUUID() } : params
 }
 
-/** The SDK checks content against the form and fails the request; we ask again instead (MRTR-43). */
+/** The SDK rejects an answer that does not fit its form with -32602. We ask again instead (MRTR-43). */
 function undefinedWhenUnfit(error: unknown): undefined {
   if ((error as { code?: unknown }).code !== CODES.INVALID_PARAMS) throw error
 }

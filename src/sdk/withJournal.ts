@@ -1,12 +1,12 @@
 /**
  * `ask`, `step` and `once` for tools of an official SDK server.
  *
- * - Toward 2026-07-28 an unanswered ask ends the round: its journal goes out sealed in an `input_required` result. Toward
- *   the session era the question is pushed and the handler goes on in place.
- * - The SDK makes a tool result with `isError` of whatever a tool throws, Declined included, answers -32021 when a client
- *   did not declare what it is asked, and -32602 when the `verify` hook of the codec refuses a state.
- * - The hook sees no arguments. A state that comes back with other arguments, or by another tool where no header names
- *   it, is refused by the wrapper, and therefore as a result with `isError`.
+ * - With a client of 2026-07-28, an unanswered ask ends the round, and the sealed journal is the state of the
+ *   `input_required` result. With a session-era client, the question is pushed while the handler waits.
+ * - The SDK turns everything that a tool throws, also Declined, into a result with `isError`. It answers -32021 if the
+ *   client did not declare a needed capability, and -32602 if the `verify` hook of the codec refuses a state.
+ * - The hook gets no arguments. So a state with other arguments, or for another tool where no header names the tool, is
+ *   refused by the wrapper, with a result with `isError`.
  */
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { Asking, type Logger } from '../server/index.ts'
@@ -14,15 +14,15 @@ import { type Ledger, memoryLedger } from '../state/stores/index.ts'
 import { type RequestStateCodec, sealOf } from './requestStateCodec.ts'
 import { runToolRound, type ToolRoundOptions } from './toolRound.ts'
 
-/** The SDK's context, and what asks and remembers. */
+/** The SDK's context, with `ask`, `step`, `once` and the other methods of `Asking`. */
 export type JournalContext = ServerContext & Asking
 
 export interface WithJournalOptions {
-  /** Seals what a call remembers. Give its `verify` to the server too, so that a bad state is -32602. */
+  /** Seals the journal. Give its `verify` to the server as well, so that a bad state is answered with -32602. */
   state: RequestStateCodec
-  /** Where `once` claims its single use. @default the memory of this process */
+  /** The ledger in which `once` claims. @default one in the memory of this process */
   ledger?: Ledger
-  /** How often one question is asked before the call gives up. @default 5 */
+  /** How often one question is asked before the call fails. @default 5 */
   maxAsks?: number
   /** How long a session-era client may take to answer, in milliseconds. @default 600000 */
   answerTimeoutMs?: number
@@ -31,11 +31,11 @@ export interface WithJournalOptions {
   /** How long a handler may unwind after its round has ended, in milliseconds. @default 5000 */
   unwindMs?: number
   /**
-   * What of the checked arguments a state belongs to. Needed only where checking them gives something else each time,
-   * such as a default that is a new id. @default all of them
+   * The part of the validated arguments that a state is bound to. Needed only if validation gives other arguments each
+   * time, such as a default that is a new id. @default all arguments
    */
   boundArguments?: (args: unknown) => unknown
-  /** Where it is said why a state was refused. @default nowhere */
+  /** Gets a warning with the code when a state is refused. @default no logger */
   logger?: Logger
 }
 
@@ -43,8 +43,8 @@ export interface WithJournalOptions {
 type JournalReturn = CallToolResult | string | Promise<CallToolResult | string>
 
 /**
- * Makes the callback of `registerTool`. It repeats the tool's name, because the SDK tells a callback none. The handler
- * is always given arguments and context; the arguments are undefined where the tool has no input schema.
+ * Makes the callback of `registerTool`. It needs the tool's name, because the SDK does not pass it to the callback. The
+ * handler always gets arguments and context; the arguments are undefined if the tool has no input schema.
  */
 export type Journaled = <A>(
   name: string,
@@ -55,7 +55,7 @@ export function withJournal(options: WithJournalOptions): Journaled {
   const filled = withDefaults(options)
   return <A>(tool: string, handler: (args: A, ctx: JournalContext) => JournalReturn) =>
     (first: A, second: ServerContext) => {
-      // The SDK gives a tool without an input schema its context alone.
+      // The SDK calls a tool without an input schema with the context only.
       const [args, ctx] = second === undefined ? [undefined as A, first as ServerContext] : [first, second]
       return runToolRound({ tool, args, ctx }, filled, (run) => handler(args, Object.assign(new Asking(run), ctx)))
     }
@@ -70,7 +70,7 @@ function withDefaults(options: WithJournalOptions): ToolRoundOptions {
 
 let shared: Ledger | undefined
 
-/** One for the process: the SDK makes a server for each request, and a ledger made with it would forget at once. */
+/** One ledger for the process: the SDK makes a server for each request, and a ledger of its own would lose its claims. */
 function ledgerOfProcess(): Ledger {
   shared ??= memoryLedger()
   return shared

@@ -1,11 +1,11 @@
-/** What the person, the model or the client of an exercise answers. */
+/** The answers to the questions of an exercised call. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isElicitAction, isObject, type Json } from '../protocol/index.ts'
 import { ExerciseError } from './errors.ts'
 
 /**
- * The content of a form; what the person did with it (`'accept'`, `'decline'`, `'cancel'`); a whole response, such as
- * `{ action: 'accept', content }` or a sampling result; or a function that decides.
+ * The content of a form; the action of the user (`'accept'`, `'decline'`, `'cancel'`); a whole response, such as
+ * `{ action: 'accept', content }` or a sampling result; or a function that returns one of these.
  */
 export type Answer = 'accept' | 'decline' | 'cancel' | Json | ((request: InputRequest) => Answer)
 
@@ -16,8 +16,8 @@ export function answerAll(requests: Readonly<Record<string, InputRequest>>, answ
   return Object.fromEntries(Object.entries(requests).map(([key, request]) => [key, answerOne(key, request, answers)]))
 }
 
-/** Whether the same question may be answered differently when it comes again. */
-export function isDeciding(key: string, answers: Answers): boolean {
+/** Whether a function answers the question, which may answer differently when the question is asked again. */
+export function isFunctionAnswer(key: string, answers: Answers): boolean {
   return typeof answers[key] === 'function'
 }
 

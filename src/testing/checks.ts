@@ -1,121 +1,124 @@
-/** The checks of an exercise. Each sends messages of its own and notes what it finds. */
+/** The checks of an exercise. Each sends its own messages and adds what it finds to the findings. */
 import { rotationSteps } from '../state/seal/index.ts'
 import { compare, describe } from './compare.ts'
 import type { FindingList } from './findings.ts'
-import { type Flow, type FlowOptions, playFlow } from './flow.ts'
-import type { SentRound, Stage } from './harness.ts'
+import { type Flow, type FlowOptions, runFlow } from './flow.ts'
+import type { SentRound, Harness } from './harness.ts'
 
 export interface CheckContext {
-  readonly stage: Stage
+  readonly harness: Harness
   readonly findings: FindingList
   readonly flow: Pick<FlowOptions, 'answers' | 'maxRounds'>
-  /** Whether the world is put back before each run, so that steps give the same again. */
+  /** Whether there is a `reset` before each run, so that steps return the same in each run. */
   readonly resets: boolean
   readonly normalize: (result: Record<string, unknown>) => unknown
-  /** Whether the call plays the same each time; where it does not, later checks compare only what kind of outcome there is. */
-  readonly steady: boolean
+  /** Whether the call gives the same each time. If not, later checks compare only the kind of outcome. */
+  readonly repeatable: boolean
 }
 
-/** The call plays the same the second time. */
-export async function checkAgain(check: CheckContext, reference: Flow): Promise<{ steady: boolean }> {
-  let steady = true
-  const again = await playFlow(check.stage, { ...check.flow, instance: oneInstance(check.stage) })
+/** Checks that the call gives the same when it is made a second time. */
+export async function checkRepeatedCall(check: CheckContext, reference: Flow): Promise<{ repeatable: boolean }> {
+  let repeatable = true
+  const again = await runFlow(check.harness, { ...check.flow, instance: oneInstance(check.harness) })
   compareFlows(check, reference, again, (difference, round) => {
-    steady = false
-    check.findings.unlike(difference, round, 'when the same call was made again')
+    repeatable = false
+    check.findings.different(difference, round, 'when the same call was made again')
   })
-  return { steady }
+  return { repeatable }
 }
 
-/** The call plays the same when no instance serves two of its rounds. */
-export async function checkFresh(check: CheckContext, reference: Flow): Promise<Flow> {
-  const fresh = await playFlow(check.stage, { ...check.flow, instance: () => check.stage.instance() })
+/** Checks that the call gives the same when each round runs on a new instance. */
+export async function checkFreshInstances(check: CheckContext, reference: Flow): Promise<Flow> {
+  const fresh = await runFlow(check.harness, { ...check.flow, instance: () => check.harness.instance() })
   compareFlows(check, reference, fresh, (difference, round) =>
     check.findings.processDependent(round, 'on an instance that had not served the round before', difference),
   )
   return fresh
 }
 
-/** A round that brings no answers repeats nothing, and asks what was asked. */
+/** Checks that a round without answers repeats no effect, and asks the same questions. */
 export async function checkReplays(
-  { stage, findings, normalize, steady }: CheckContext,
+  { harness, findings, normalize, repeatable }: CheckContext,
   { rounds }: Flow,
 ): Promise<void> {
   for (const [index, before] of rounds.entries()) {
     const { outcome } = before
     if (outcome.kind !== 'asked' || Object.keys(outcome.requests).length === 0) continue
     const message = { inputResponses: {}, ...(outcome.state !== undefined && { requestState: outcome.state }) }
-    const replay = await stage.send(await stage.instance(), message)
+    const replay = await harness.send(await harness.instance(), message)
     const round = index + 2
     if (outcome.state !== undefined) findings.replayed(replay, round)
-    findings.late(replay, round)
-    const difference = compare(outcome, replay.outcome, { loosely: !steady || ranSteps(replay), normalize })
-    if (difference !== undefined) findings.unlike(difference, round - 1, 'when nothing had been answered yet')
+    findings.effectsAfterEnd(replay, round)
+    const difference = compare(outcome, replay.outcome, { kindOnly: !repeatable || ranSteps(replay), normalize })
+    if (difference !== undefined) findings.different(difference, round - 1, 'when nothing had been answered yet')
   }
 }
 
-/** Every message stands for itself: later ones may have been served already. */
-export async function checkBackwards(check: CheckContext, { rounds }: Flow): Promise<void> {
-  const { stage, findings, normalize, steady } = check
+/** Checks that each message gives the same when it is sent again after later ones. */
+export async function checkOutOfOrder(check: CheckContext, { rounds }: Flow): Promise<void> {
+  const { harness, findings, normalize, repeatable } = check
   for (const [index, before] of [...rounds.entries()].toReversed()) {
-    const after = await stage.send(await stage.instance(), before.message)
-    const loosely = !steady || ranSteps(before, after)
-    const difference = compare(before.outcome, after.outcome, { loosely, normalize })
+    const after = await harness.send(await harness.instance(), before.message)
+    const kindOnly = !repeatable || ranSteps(before, after)
+    const difference = compare(before.outcome, after.outcome, { kindOnly, normalize })
     if (difference !== undefined)
       findings.processDependent(index + 1, 'when its message came again after the call had ended', difference)
   }
 }
 
-/** A round whose response was lost is sent again. */
-export async function checkTwice(check: CheckContext): Promise<void> {
-  const { stage, findings, normalize, steady } = check
-  const { rounds, lost } = await playFlow(stage, { ...check.flow, instance: () => stage.instance(), twice: true })
+/** Checks that each message may be sent twice, as by a client that lost the first response. */
+export async function checkDuplicates(check: CheckContext): Promise<void> {
+  const { harness, findings, normalize, repeatable } = check
+  const { rounds, lost } = await runFlow(harness, { ...check.flow, instance: () => harness.instance(), twice: true })
   for (const [index, second] of rounds.entries()) {
     const first = lost[index] as SentRound
     findings.sentTwice(second, first, index + 1)
-    const loosely = !steady || ranSteps(first, second)
-    const difference = compare(first.outcome, second.outcome, { loosely, normalize })
-    if (difference !== undefined) findings.unlike(difference, index + 1, 'when it was sent twice')
+    const kindOnly = !repeatable || ranSteps(first, second)
+    const difference = compare(first.outcome, second.outcome, { kindOnly, normalize })
+    if (difference !== undefined) findings.different(difference, index + 1, 'when it was sent twice')
   }
 }
 
-/** Keys change hands while the call is under way: first the new one is spread, then it seals. */
+/** Checks that keys may be rotated during a call: instances first open with the new key, then seal with it. */
 export async function checkRotation(check: CheckContext, reference: Flow): Promise<void> {
-  const { stage, flow, findings } = check
-  const { spread, promote } = rotationSteps(stage.keys)
+  const { harness, flow, findings } = check
+  const { spread, promote } = rotationSteps(harness.keys)
   const deployments = [
-    [stage.keys, spread, promote],
+    [harness.keys, spread, promote],
     [spread, promote, spread],
   ]
   for (const keys of deployments) {
-    const instance = (round: number) => stage.instance(keys[Math.min(round, keys.length) - 1])
-    const rotated = await playFlow(stage, { ...flow, instance })
+    const instance = (round: number) => harness.instance(keys[Math.min(round, keys.length) - 1])
+    const rotated = await runFlow(harness, { ...flow, instance })
     const [was, is] = [lastOutcome(reference), lastOutcome(rotated)]
     if (was === is) continue
-    const advice = 'See that makeServer gives createServer the keys of its overrides: { name, version, ...overrides }.'
+    const advice = 'Let makeServer pass the keys of its overrides to createServer: { name, version, ...overrides }.'
     const what = `The call ${was}, and ${is} while keys were rotated`
     findings.add('ROTATION_LOST', rotated.rounds.length, '', `${what}. ${advice}`)
   }
 }
 
-export function oneInstance(stage: Stage): FlowOptions['instance'] {
-  const made = stage.instance()
+export function oneInstance(harness: Harness): FlowOptions['instance'] {
+  const made = harness.instance()
   return () => made
 }
 
 function compareFlows(
-  { resets, normalize, steady }: CheckContext,
+  { resets, normalize, repeatable }: CheckContext,
   one: Flow,
   other: Flow,
-  tell: (difference: NonNullable<ReturnType<typeof compare>>, round: number) => void,
+  report: (difference: NonNullable<ReturnType<typeof compare>>, round: number) => void,
 ): void {
   let steps = false
   for (const [index, before] of one.rounds.entries()) {
     const after = other.rounds[index]
     if (after === undefined) return
     steps ||= ranSteps(before, after)
-    const difference = compare(before.outcome, after.outcome, { loosely: !steady || (steps && !resets), normalize })
-    if (difference !== undefined) return tell(difference, index + 1)
+    const difference = compare(before.outcome, after.outcome, {
+      kindOnly: !repeatable || (steps && !resets),
+      normalize,
+    })
+    if (difference !== undefined) return report(difference, index + 1)
   }
 }
 

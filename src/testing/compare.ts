@@ -1,4 +1,4 @@
-/** Whether two sendings came to the same. What a step gives may differ each time it runs, so where one ran, less is compared. */
+/** Compares the outcomes of two messages. A step may give another result each time: then only the kind is compared. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../protocol/index.ts'
 import type { RoundOutcome } from './request.ts'
@@ -9,9 +9,9 @@ export type OutcomeDifference =
   | { readonly what: 'result' }
 
 export interface CompareOptions {
-  /** Compares only what kind of outcome there is, and which questions. */
-  readonly loosely: boolean
-  /** Takes out of a result what may differ. */
+  /** Compares only the kind of outcome and the keys of the questions. */
+  readonly kindOnly: boolean
+  /** Removes from a result what may differ. */
   readonly normalize: (result: Json) => unknown
 }
 
@@ -22,7 +22,7 @@ export function compare(
 ): OutcomeDifference | undefined {
   const [was, is] = [describe(before), describe(after)]
   if (was !== is) return { what: 'outcome', before: was, after: is }
-  if (options.loosely) return undefined
+  if (options.kindOnly) return undefined
   if (before.kind === 'asked' && after.kind === 'asked') return questionDifference(before, after)
   if (before.kind !== 'complete' || after.kind !== 'complete') return undefined
   const same = isDeepStrictEqual(options.normalize(before.result), options.normalize(after.result))
@@ -36,7 +36,7 @@ function questionDifference(before: AskedOutcome, after: AskedOutcome): OutcomeD
   return key === undefined ? undefined : { what: 'question', key }
 }
 
-/** The kind of an outcome in words; two outcomes of a kind have the same. */
+/** The kind of an outcome in words, equal for outcomes of the same kind. */
 export function describe(outcome: RoundOutcome): string {
   switch (outcome.kind) {
     case 'asked': {

@@ -1,4 +1,4 @@
-/** What `exercise` finds in a tool. `docs/errors.md` says what to do about each. */
+/** The codes of the faults that `exercise` finds in a tool. `docs/errors.md` says what to do about each. */
 export const FINDING_CODES = [
   'EFFECT_REPEATED',
   'EFFECT_AFTER_END',
@@ -17,7 +17,7 @@ export const FINDING_CODES = [
 
 export type FindingCode = (typeof FINDING_CODES)[number]
 
-/** What is wrong with an exercise itself, and the verdict of `assertSound`. */
+/** The codes of faults in the exercise itself, and the code of the error that `assertSound` throws. */
 export const EXERCISE_CODES = ['CALL_REFUSED', 'ANSWER_MISSING', 'ANSWER_REFUSED', 'TOOL_UNSOUND'] as const
 
 export type ExerciseCode = (typeof EXERCISE_CODES)[number]

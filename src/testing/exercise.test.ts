@@ -118,7 +118,7 @@ test('assertSound throws one error that names the tool, each finding and what to
     expect.objectContaining({
       code: 'TOOL_UNSOUND',
       message: expect.stringMatching(
-        /^"work" does not stand up to exercise:\n- RESULT_CHANGED .*\n- EFFECT_REPEATED .*ctx\.once/,
+        /^"work" did not pass its exercise:\n- RESULT_CHANGED .*\n- EFFECT_REPEATED .*ctx\.once/,
       ),
     }),
   )

@@ -3,51 +3,50 @@ import type { Json } from '../protocol/index.ts'
 import type { Answers } from './answers.ts'
 import {
   type CheckContext,
-  checkAgain,
-  checkBackwards,
-  checkFresh,
+  checkRepeatedCall,
+  checkOutOfOrder,
+  checkFreshInstances,
   checkReplays,
   checkRotation,
-  checkTwice,
+  checkDuplicates,
   oneInstance,
 } from './checks.ts'
 import { ExerciseError } from './errors.ts'
 import { FindingList } from './findings.ts'
-import { type Flow, playFlow } from './flow.ts'
+import { type Flow, runFlow } from './flow.ts'
 import { checkRefusals, type Variants } from './refusals.ts'
 import { type Report, reportOf } from './report.ts'
 import { type ExerciseCall, nameOf } from './request.ts'
-import { type MakeServer, type Principals, Stage } from './harness.ts'
+import { type MakeServer, type Principals, Harness } from './harness.ts'
 
 export interface ExerciseOptions {
-  /** Puts the world back before each run: empty tables, counters at zero. With it, results are compared in full even where steps ran. */
+  /** Resets databases and counters before each run. With it, results are compared in full even if steps ran. */
   reset?: () => void | Promise<void>
-  /** Takes out of a result what may differ between two runs, such as a time. @default the result as it is */
+  /** Removes from a result what may differ between two runs, such as a time. @default removes nothing */
   normalize?: (result: Record<string, unknown>) => unknown
-  /** Who calls, and who else tries to go on with the call. @default nobody is told from anybody */
+  /** The caller, and another principal who tries to continue the call. @default no principals */
   principals?: Principals
-  /** Other arguments that the tool would take too. @default the arguments and one member more */
+  /** Other arguments that the tool accepts, too. @default the arguments with one more member */
   changedArguments?: Record<string, unknown>
-  /** What the client says it can do. @default forms, pages, sampling with tools, and roots */
+  /** The capabilities that the client declares. @default forms, URLs, sampling with tools, and roots */
   capabilities?: ClientCapabilities
-  /** Rounds after which a call is said never to end. @default 32 */
+  /** The number of rounds after which NEVER_ENDS is reported. @default 32 */
   maxRounds?: number
 }
 
 const EVERYTHING: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} }
 
 /**
- * Runs a call the hard way: every round on a fresh instance, every round sent twice, messages again and out of order,
- * keys rotated; and with changed arguments, by another principal, too late and tampered with, which must be refused. It
- * reports what does not hold, for `assertSound`.
+ * Runs a call under difficult conditions: every round on a new instance, every round sent twice, messages repeated and
+ * out of order, keys rotated. It also sends states with changed arguments, by another principal, after their expiry and
+ * tampered with, which the server must refuse. The report, for `assertSound`, lists what did not hold.
  *
- * `makeServer` is a function because a fresh instance is the point: it is called for almost every message, and must
- * spread what it is given into `createServer` last. What lies outside of it (a module's variables, a database) outlives an
- * instance, as it does not outlive a process; to put that to the test as well, let it import the tool's module anew, as
- * `vi.resetModules()` and `import()` do.
+ * `makeServer` is called for almost every message, because each needs a new instance. It must spread its argument into
+ * `createServer` last. Variables of a module outlive an instance, although they do not outlive a process. To test that
+ * as well, let `makeServer` import the tool's module anew, with `vi.resetModules()` and `import()`.
  *
- * Side effects are seen through a `recorder()`. Effects in `ctx.step` may happen again when a response is lost, and are
- * not reported then; effects in neither `step` nor `once` are.
+ * Side effects are recorded by a `recorder()`. An effect in `ctx.step` may happen again when a response is lost, and is
+ * not reported then; an effect outside `step` and `once` is.
  */
 export async function exercise(
   makeServer: MakeServer,
@@ -56,38 +55,38 @@ export async function exercise(
   options: ExerciseOptions = {},
 ): Promise<Report> {
   const { capabilities = EVERYTHING, principals, reset, normalize = (result: Json) => result, maxRounds = 32 } = options
-  const stage = new Stage({ makeServer, call, capabilities, principals, reset: reset ?? (() => {}) })
+  const harness = new Harness({ makeServer, call, capabilities, principals, reset: reset ?? (() => {}) })
   const check = {
-    stage,
+    harness,
     normalize,
     findings: new FindingList(),
     flow: { answers, maxRounds },
     resets: reset !== undefined,
-    steady: true,
+    repeatable: true,
   }
-  const reference = await playFlow(stage, { ...check.flow, instance: oneInstance(stage) })
+  const reference = await runFlow(harness, { ...check.flow, instance: oneInstance(harness) })
   assertAccepted(call, reference)
   const changed = withChangedArguments(call, options.changedArguments)
   if (reference.stuck === undefined) await runChecks(check, reference, { changed, hasOther: principals !== undefined })
   else noteStuck(check, reference)
-  for (const [index, round] of reference.rounds.entries()) check.findings.late(round, index + 1)
+  for (const [index, round] of reference.rounds.entries()) check.findings.effectsAfterEnd(round, index + 1)
   return reportOf(nameOf(call), reference, check.findings.list)
 }
 
 async function runChecks(start: CheckContext, reference: Flow, variants: Variants): Promise<void> {
-  const check = { ...start, ...(await checkAgain(start, reference)) }
-  const fresh = await checkFresh(check, reference)
+  const check = { ...start, ...(await checkRepeatedCall(start, reference)) }
+  const fresh = await checkFreshInstances(check, reference)
   await checkReplays(check, fresh)
-  await checkBackwards(check, fresh)
+  await checkOutOfOrder(check, fresh)
   await checkRefusals(check, fresh, variants)
-  await checkTwice(check)
+  await checkDuplicates(check)
   await checkRotation(check, reference)
 }
 
 function noteStuck({ findings, flow }: CheckContext, { stuck, rounds }: Flow): void {
   if (stuck === 'endless') {
-    const sentence = `The call still asked for input after ${flow.maxRounds} rounds; let it come to an end, or raise maxRounds.`
-    findings.add('NEVER_ENDS', rounds.length, '', sentence)
+    const what = `The call still asked for input after ${flow.maxRounds} rounds`
+    findings.add('NEVER_ENDS', rounds.length, '', `${what}; let it end earlier, or raise maxRounds.`)
   } else if (stuck !== undefined) findings.questionChanged(stuck.changed, rounds.length)
 }
 
@@ -95,7 +94,7 @@ function assertAccepted(call: ExerciseCall, { rounds }: Flow): void {
   const refused = rounds.map(({ outcome }) => outcome).find((outcome) => outcome.kind === 'refused')
   if (refused === undefined) return
   const why = `${refused.code}: ${refused.message}`
-  throw new ExerciseError('CALL_REFUSED', `The server refused to run "${nameOf(call)}" even plainly, with ${why}`)
+  throw new ExerciseError('CALL_REFUSED', `The server refused the plain call of "${nameOf(call)}", with ${why}`)
 }
 
 function withChangedArguments(call: ExerciseCall, given: Json | undefined): ExerciseCall | undefined {

@@ -1,11 +1,11 @@
-/** What is found, and the sentence that says what to do about it. */
+/** The findings of an exercise, each with a sentence that says what to do. */
 import type { OutcomeDifference } from './compare.ts'
 import type { FindingCode } from './errors.ts'
 import type { SentRound } from './harness.ts'
 
 export interface Finding {
   readonly code: FindingCode
-  /** The round in which it showed, counted from 1. */
+  /** The round in which it was found first, counted from 1. */
   readonly round: number
   readonly sentence: string
 }
@@ -17,16 +17,16 @@ export class FindingList {
     return [...this.#found.values()]
   }
 
-  /** `about` tells findings of one code apart; each is reported once, where it first showed. */
+  /** Adds a finding, unless there is one with the same code and the same `about`. */
   add(code: FindingCode, round: number, about: string, sentence: string): void {
     const name = `${code} ${about}`
     if (!this.#found.has(name)) this.#found.set(name, { code, round, sentence })
   }
 
-  late({ late }: SentRound, round: number): void {
-    for (const name of late) {
-      const why = 'a catch or finally block took the end of the round for the end of the work'
-      const advice = 'Catch Declined and errors of your own only, and let everything else pass.'
+  effectsAfterEnd({ afterEnd }: SentRound, round: number): void {
+    for (const name of afterEnd) {
+      const why = 'a catch or finally block treated the end of the round as the end of the work'
+      const advice = 'Catch only Declined and your own errors.'
       this.add(
         'EFFECT_AFTER_END',
         round,
@@ -36,27 +36,27 @@ export class FindingList {
     }
   }
 
-  replayed({ bare, steps }: SentRound, round: number): void {
-    for (const name of bare) {
-      const what = `The effect "${name}" ran again in round ${round}, before anything new had been answered`
+  replayed({ unprotected, steps }: SentRound, round: number): void {
+    for (const name of unprotected) {
+      const what = `The effect "${name}" ran again in round ${round}, which brought no new answer`
       const advice = 'Put it in ctx.step or ctx.once: later rounds then take its result from the journal.'
       this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
     }
     for (const { kind, key } of steps) {
-      const what = `The ${kind} "${key}" ran in round ${round} before anything new had been answered`
+      const what = `The ${kind} "${key}" ran in round ${round}, which brought no new answer`
       const why = 'its key is not the same in every round, or it failed in the round before'
       const advice = 'Make keys of what stays the same, such as arguments and answers.'
       this.add('STEP_REPEATED', round, kind, `${what}: ${why}. ${advice}`)
     }
   }
 
-  sentTwice({ bare, steps, message }: SentRound, first: SentRound, round: number): void {
-    for (const name of bare) {
+  sentTwice({ unprotected, steps, message }: SentRound, first: SentRound, round: number): void {
+    for (const name of unprotected) {
       const what = `The effect "${name}" ran twice when round ${round} was sent twice, as after a lost response`
       const advice = 'Put it in ctx.once where a repeat would hurt, in ctx.step where it would not.'
       this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
     }
-    // A first round that is sent twice is two calls; nothing connects them that a ledger could know.
+    // A first round that is sent twice is two calls with two ids, so the ledger cannot connect them.
     if (message.requestState === undefined) return
     for (const { kind, key } of steps) {
       const ranBefore = first.steps.some((step) => step.kind === 'once' && step.key === key)
@@ -68,7 +68,7 @@ export class FindingList {
   }
 
   /** The same message, or the same call, gave something else. */
-  unlike(difference: OutcomeDifference, round: number, when: string): void {
+  different(difference: OutcomeDifference, round: number, when: string): void {
     switch (difference.what) {
       case 'question':
         return this.questionChanged(difference.key, round)

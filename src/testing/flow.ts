@@ -1,42 +1,42 @@
-/** One run of the call from its first message to its result. */
+/** Runs the call once, from its first message to its result. */
 import { isDeepStrictEqual } from 'node:util'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Server } from '../server/index.ts'
-import { type Answers, answerAll, isDeciding } from './answers.ts'
+import { type Answers, answerAll, isFunctionAnswer } from './answers.ts'
 import { ExerciseError } from './errors.ts'
 import type { RoundMessage } from './request.ts'
-import type { SentRound, Stage } from './harness.ts'
+import type { SentRound, Harness } from './harness.ts'
 
 export interface FlowOptions {
   readonly answers: Answers
   readonly maxRounds: number
-  /** The server of a round, counted from 1. */
+  /** The instance for a round, counted from 1. */
   readonly instance: (round: number) => Promise<Server>
-  /** Sends every message twice, as a client does whose first response was lost. */
+  /** Sends every message twice, as a client does that lost the first response. */
   readonly twice?: boolean
 }
 
 export interface Flow {
   readonly rounds: readonly SentRound[]
-  /** With `twice`: the first sending of each round, whose response was lost. */
+  /** With `twice`: the first message of each round, whose response counts as lost. */
   readonly lost: readonly SentRound[]
-  /** Why there is no result: a question that changed though it had been answered, or too many rounds. */
+  /** Why there is no result: an answered question came again with another text, or there were too many rounds. */
   readonly stuck?: { readonly changed: string } | 'endless'
 }
 
-export async function playFlow(stage: Stage, options: FlowOptions): Promise<Flow> {
-  await stage.reset()
+export async function runFlow(harness: Harness, options: FlowOptions): Promise<Flow> {
+  await harness.reset()
   const rounds: SentRound[] = []
   const lost: SentRound[] = []
   const asked = new Map<string, InputRequest>()
   let message: RoundMessage = {}
   for (let round = 1; round <= options.maxRounds; round++) {
-    if (options.twice === true) lost.push(await stage.send(await options.instance(round), message))
-    const sending = await stage.send(await options.instance(round), message)
+    if (options.twice === true) lost.push(await harness.send(await options.instance(round), message))
+    const sending = await harness.send(await options.instance(round), message)
     rounds.push(sending)
     const { outcome } = sending
     if (outcome.kind !== 'asked') return { rounds, lost }
-    const changed = note(asked, outcome.requests, options.answers)
+    const changed = findChanged(asked, outcome.requests, options.answers)
     if (changed !== undefined) return { rounds, lost, stuck: { changed } }
     message = {
       inputResponses: answerAll(outcome.requests, options.answers),
@@ -46,8 +46,8 @@ export async function playFlow(stage: Stage, options: FlowOptions): Promise<Flow
   return { rounds, lost, stuck: 'endless' }
 }
 
-/** The key of a question that came again with another text; one that came again unchanged had an answer that does not fit. */
-function note(
+/** The key of a question that came again with another text. Throws if one came again unchanged: its answer did not fit. */
+function findChanged(
   asked: Map<string, InputRequest>,
   requests: Readonly<Record<string, InputRequest>>,
   answers: Answers,
@@ -57,7 +57,7 @@ function note(
     asked.set(key, request)
     if (before === undefined) continue
     if (!isDeepStrictEqual(before, request)) return key
-    if (!isDeciding(key, answers)) throw unfit(key)
+    if (!isFunctionAnswer(key, answers)) throw unfit(key)
   }
   return undefined
 }

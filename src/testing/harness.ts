@@ -1,11 +1,11 @@
-/** Where an exercise plays: instances made when needed, one clock that can be put forward, one ledger for them all. */
+/** The environment of an exercise: makes instances, which share one ledger and one clock that can be set forward. */
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import type { Principal, Server, ServerOptions } from '../server/index.ts'
 import { DEFAULT_TTL_SECONDS, newKey } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import {
   type ExerciseCall,
-  mirroredHeaders,
+  paramHeadersOf,
   type RoundOutcome,
   type RoundMessage,
   type TestClient,
@@ -13,7 +13,7 @@ import {
 } from './request.ts'
 import { type HandlerActivity, watch, watched } from './recorder.ts'
 
-/** What an exercise decides about a server. Spread it into `createServer` last. */
+/** The options of a server that an exercise sets. Spread them into `createServer` last. */
 export type Overrides = Required<
   Pick<ServerOptions, 'keys' | 'ttlSeconds' | 'ledger' | 'maxAsks' | 'clock' | 'watch'>
 > &
@@ -21,13 +21,13 @@ export type Overrides = Required<
 
 export type MakeServer = (overrides: Overrides) => Server | Promise<Server>
 
-/** One message, what came back, and what it made the handler do. */
+/** One message, its outcome, and what the handler did. */
 export interface SentRound extends HandlerActivity {
   readonly message: RoundMessage
   readonly outcome: RoundOutcome
 }
 
-export interface StageOptions {
+export interface HarnessOptions {
   readonly makeServer: MakeServer
   readonly call: ExerciseCall
   readonly capabilities: ClientCapabilities
@@ -35,13 +35,13 @@ export interface StageOptions {
   readonly reset: () => void | Promise<void>
 }
 
-/** Who calls, and who else tries to go on with the call. */
+/** The caller, and another principal who tries to continue the call. */
 export interface Principals {
   readonly caller: Principal
   readonly other: Principal
 }
 
-interface StageSendOptions {
+interface HarnessSendOptions {
   readonly call?: ExerciseCall
   readonly asOther?: boolean
   readonly late?: boolean
@@ -49,23 +49,23 @@ interface StageSendOptions {
 
 const WHO = 'x-exercise-principal'
 
-export class Stage {
+export class Harness {
   readonly keys = newKey()
-  readonly #options: StageOptions
+  readonly #options: HarnessOptions
   readonly #ledger = memoryLedger()
   #mirrored: Promise<Record<string, string>> | undefined
   #aheadMs = 0
 
-  constructor(options: StageOptions) {
+  constructor(options: HarnessOptions) {
     this.#options = options
   }
 
-  /** Puts the world back, before a run starts. */
+  /** Called before each run of the call. */
   async reset(): Promise<void> {
     await this.#options.reset()
   }
 
-  /** A server that has served nothing yet. */
+  /** A new server. */
   async instance(keys = this.keys): Promise<Server> {
     const { makeServer, principals } = this.#options
     return makeServer({
@@ -81,26 +81,26 @@ export class Stage {
     })
   }
 
-  async send(server: Server, message: RoundMessage, options: StageSendOptions = {}): Promise<SentRound> {
+  async send(server: Server, message: RoundMessage, options: HarnessSendOptions = {}): Promise<SentRound> {
     const { call = this.#options.call, asOther = false, late = false } = options
-    const sender = await this.#sender(server, asOther)
+    const client = await this.#client(server, asOther)
     this.#aheadMs = late ? (DEFAULT_TTL_SECONDS + 60) * 1000 : 0
-    const { value, seen } = await watched(() => send(server, call, message, sender))
+    const { value, activity } = await watched(() => send(server, call, message, client))
     this.#aheadMs = 0
     await clockTick()
-    const { steps, bare, late: lateEffects, effects } = seen
-    return { message, outcome: value, steps, bare, late: lateEffects, effects }
+    const { steps, unprotected, afterEnd, effects } = activity
+    return { message, outcome: value, steps, unprotected, afterEnd, effects }
   }
 
-  async #sender(server: Server, asOther: boolean): Promise<TestClient> {
+  async #client(server: Server, asOther: boolean): Promise<TestClient> {
     const { call, capabilities } = this.#options
     const who = { [WHO]: asOther ? 'other' : 'caller' }
-    this.#mirrored ??= mirroredHeaders(server, call, { capabilities, headers: who })
+    this.#mirrored ??= paramHeadersOf(server, call, { capabilities, headers: who })
     return { capabilities, headers: { ...(await this.#mirrored), ...who } }
   }
 }
 
-/** Waits until the time has changed, so that a handler which looks at it is told another one. */
+/** Waits until Date.now() has changed, so that a handler which depends on the time behaves differently. */
 async function clockTick(): Promise<void> {
   const now = Date.now()
   while (Date.now() === now) await new Promise((resolve) => setTimeout(resolve, 1))

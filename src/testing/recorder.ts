@@ -1,7 +1,11 @@
+/**
+ * Records the effects and steps of a handler for `exercise`. An effect is assigned to its round by the asynchronous
+ * context (AsyncLocalStorage), so exercises may run at the same time, and effects need no id.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Watch } from '../server/index.ts'
 
-/** Called wherever a tool changes the world. */
+/** Records an effect. Call it wherever a tool has a side effect. */
 export interface Recorder {
   (name: string, detail?: unknown): void
   /** Every effect so far, oldest first. */
@@ -10,7 +14,7 @@ export interface Recorder {
 }
 
 /**
- * Makes effects visible to `exercise`: let what a tool depends on call it, inside the call that has the effect.
+ * Makes effects visible to `exercise`: let the functions with side effects that a tool uses call it.
  * `const effect = recorder()`, then `charge: (amount) => { effect('charge', amount); … }`.
  */
 export function recorder(): Recorder {
@@ -28,57 +32,53 @@ export function recorder(): Recorder {
   })
 }
 
-/**
- * What one sending of a message made a handler do. It is known by the asynchronous context the handler runs in, so
- * exercises may run side by side and effects need not be told whose they are.
- */
-
 interface Effect {
   readonly name: string
   readonly detail: unknown
 }
 
-/** A step that ran, and was not replayed. */
+/** A step that ran and was not replayed from the journal. */
 interface StepRun {
   readonly kind: 'step' | 'once'
   readonly key: string
 }
 
+/** What a handler did in one round. */
 export interface HandlerActivity {
   readonly steps: readonly StepRun[]
-  /** Effects outside step and once. */
-  readonly bare: readonly string[]
+  /** Effects outside step and once, before the round had ended. */
+  readonly unprotected: readonly string[]
   /** Effects outside step and once, after the round had ended. */
-  readonly late: readonly string[]
+  readonly afterEnd: readonly string[]
   /** Every effect, in order. */
   readonly effects: readonly string[]
 }
 
-class Sighting implements HandlerActivity {
+class RecordedActivity implements HandlerActivity {
   readonly steps: StepRun[] = []
-  readonly bare: string[] = []
-  readonly late: string[] = []
+  readonly unprotected: string[] = []
+  readonly afterEnd: string[] = []
   readonly effects: string[] = []
   ended = false
 }
 
-const here = new AsyncLocalStorage<{ readonly sighting: Sighting; readonly inStep: boolean }>()
+const here = new AsyncLocalStorage<{ readonly activity: RecordedActivity; readonly inStep: boolean }>()
 
-/** Runs one sending, and tells what it made the handler do. */
-export async function watched<T>(send: () => Promise<T>): Promise<{ value: T; seen: HandlerActivity }> {
-  const sighting = new Sighting()
-  const value = await here.run({ sighting, inStep: false }, send)
-  return { value, seen: sighting }
+/** Sends one message, and returns what the handler did as well. */
+export async function watched<T>(send: () => Promise<T>): Promise<{ value: T; activity: HandlerActivity }> {
+  const activity = new RecordedActivity()
+  const value = await here.run({ activity, inStep: false }, send)
+  return { value, activity }
 }
 
-/** Notes an effect where it happens; outside an exercise there is nobody to tell. */
+/** Adds an effect to the activity of the current round, if this runs in an exercise. */
 function noteEffect({ name }: Effect): void {
   const at = here.getStore()
   if (at === undefined) return
-  at.sighting.effects.push(name)
+  at.activity.effects.push(name)
   if (at.inStep) return
-  if (at.sighting.ended) at.sighting.late.push(name)
-  else at.sighting.bare.push(name)
+  if (at.activity.ended) at.activity.afterEnd.push(name)
+  else at.activity.unprotected.push(name)
 }
 
 /** For `createServer({ watch })`. */
@@ -86,11 +86,11 @@ export const watch: Watch = {
   step(kind, key, work) {
     const at = here.getStore()
     if (at === undefined) return work()
-    at.sighting.steps.push({ kind, key })
-    return here.run({ sighting: at.sighting, inStep: true }, work)
+    at.activity.steps.push({ kind, key })
+    return here.run({ activity: at.activity, inStep: true }, work)
   },
   ended() {
     const at = here.getStore()
-    if (at !== undefined) at.sighting.ended = true
+    if (at !== undefined) at.activity.ended = true
   },
 }

@@ -3,9 +3,9 @@ import { compare, describe } from './compare.ts'
 import type { FindingCode } from './errors.ts'
 import type { Flow } from './flow.ts'
 import type { ExerciseCall } from './request.ts'
-import type { SentRound, Stage } from './harness.ts'
+import type { SentRound, Harness } from './harness.ts'
 
-/** A state serves only the call, the caller and the time it was sealed for. */
+/** Checks that a state is refused with other arguments, from another principal, after its expiry and when changed. */
 export async function checkRefusals(check: CheckContext, { rounds }: Flow, variants: Variants): Promise<void> {
   for (const [index, sent] of rounds.entries()) {
     const { requestState } = sent.message
@@ -30,24 +30,24 @@ export interface Variants {
   readonly hasOther: boolean
 }
 
-function refusing({ stage, findings, normalize }: CheckContext, sent: SentRound, round: number) {
+function refusing({ harness, findings, normalize }: CheckContext, sent: SentRound, round: number) {
   return async (
     code: FindingCode,
     how: string,
-    options: Parameters<Stage['send']>[2],
+    options: Parameters<Harness['send']>[2],
     message = sent.message,
   ): Promise<void> => {
-    const { outcome } = await stage.send(await stage.instance(), message, options)
+    const { outcome } = await harness.send(await harness.instance(), message, options)
     if (outcome.kind === 'refused') return
-    // Arguments that fail their schema are refused in words the model can act on.
+    // Arguments that fail the tool's schema are refused by a result with isError.
     const saysNo = outcome.kind === 'complete' && outcome.result['isError'] === true
-    if (saysNo && compare(sent.outcome, outcome, { loosely: false, normalize }) !== undefined) return
-    const advice = 'See that makeServer spreads its overrides into createServer last: { name, version, ...overrides }.'
+    if (saysNo && compare(sent.outcome, outcome, { kindOnly: false, normalize }) !== undefined) return
+    const advice = 'Let makeServer spread its overrides into createServer last: { name, version, ...overrides }.'
     findings.add(code, round, '', `Round ${round} ${describe(outcome)} though its state was sent ${how}. ${advice}`)
   }
 }
 
-/** Changes a character of each part of a state, so that nothing in it stays whole. */
+/** Changes one character of each part of a state. */
 function changed(state: string): string {
   return state
     .split('~')

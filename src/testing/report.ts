@@ -4,27 +4,27 @@ import type { Finding } from './findings.ts'
 import type { Flow } from './flow.ts'
 import type { SentRound } from './harness.ts'
 
-/** What an exercise came to. */
+/** The result of an exercise. */
 export interface Report {
-  /** What was called. */
+  /** The name of the tool, prompt or resource. */
   readonly name: string
-  /** Nothing was found. */
+  /** Whether there are no findings. */
   readonly ok: boolean
-  /** What the call gave when it was run plainly; undefined when it came to no end. */
+  /** The result of the plain call; undefined if it did not end. */
   readonly result: Readonly<Record<string, unknown>> | undefined
-  /** Its rounds when it was run plainly. */
+  /** The rounds of the plain call. */
   readonly rounds: readonly RoundReport[]
   readonly findings: readonly Finding[]
 }
 
 export interface RoundReport {
-  /** The keys of what was asked. */
+  /** The keys of the questions. */
   readonly asked: readonly string[]
   /** The keys of the steps that ran. */
   readonly steps: readonly string[]
   /** The names of the effects that were recorded. */
   readonly effects: readonly string[]
-  /** The size of the state that goes with the client. */
+  /** The size of the state that the client got. */
   readonly stateBytes: number
 }
 
@@ -32,11 +32,11 @@ export function reportOf(name: string, { rounds }: Flow, findings: readonly Find
   return { name, ok: findings.length === 0, result: resultOf(rounds), rounds: rounds.map(roundReport), findings }
 }
 
-/** Throws one readable error when something was found. */
+/** Throws one error that lists all findings, if there are any. */
 export function assertSound({ name, ok, findings }: Report): void {
   if (ok) return
   const lines = findings.map(({ code, round, sentence }) => `- ${code} (round ${round}): ${sentence}`)
-  throw new ExerciseError('TOOL_UNSOUND', [`"${name}" does not stand up to exercise:`, ...lines].join('\n'))
+  throw new ExerciseError('TOOL_UNSOUND', [`"${name}" did not pass its exercise:`, ...lines].join('\n'))
 }
 
 function resultOf(rounds: readonly SentRound[]): Json | undefined {

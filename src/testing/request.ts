@@ -1,15 +1,22 @@
-/** The call under exercise as real messages of 2026-07-28. */
+/** Sends the exercised call to a server as requests of 2026-07-28. */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
-import { findParamHeaders, isObject, type Json, META, MODERN_VERSION } from '../protocol/index.ts'
+import {
+  findParamHeaders,
+  type Json,
+  META,
+  MODERN_VERSION,
+  paramHeaderValues,
+  requestHeaders,
+} from '../protocol/index.ts'
 import type { Server } from '../server/index.ts'
 
-/** What is called. */
+/** The call to exercise: of a tool, a prompt or a resource. */
 export type ExerciseCall =
   | { readonly tool: string; readonly arguments?: Json }
   | { readonly prompt: string; readonly arguments?: Readonly<Record<string, string>> }
   | { readonly resource: string }
 
-/** What the rounds of one call differ in. */
+/** The parameters in which the rounds of one call differ. */
 export interface RoundMessage {
   readonly inputResponses?: Readonly<Record<string, Json>>
   readonly requestState?: string
@@ -24,22 +31,23 @@ export type RoundOutcome =
   | { readonly kind: 'complete'; readonly result: Json }
   | { readonly kind: 'refused'; readonly code: number; readonly message: string }
 
+/** What the client of an exercise sends with each request. */
 export interface TestClient {
   readonly capabilities: ClientCapabilities
   readonly headers: Readonly<Record<string, string>>
 }
 
-// A name that no guard takes for a local one and no network knows.
+// `.invalid` exists in no network, and is not treated as a local host.
 const ENDPOINT = 'http://exercise.invalid/mcp'
 
 export function send(
   server: Server,
   call: ExerciseCall,
   message: RoundMessage,
-  sender: TestClient,
+  client: TestClient,
 ): Promise<RoundOutcome> {
-  const { method, name, params } = subjectOf(call)
-  return post(server, method, { ...params, ...message }, sender, { 'mcp-name': headerText(name) })
+  const { method, params } = subjectOf(call)
+  return post(server, method, { ...params, ...message }, client)
 }
 
 export function nameOf(call: ExerciseCall): string {
@@ -58,7 +66,6 @@ async function post(
   method: string,
   params: Json,
   { capabilities, headers }: TestClient,
-  more: Readonly<Record<string, string>> = {},
 ): Promise<RoundOutcome> {
   const _meta = {
     [META.version]: MODERN_VERSION,
@@ -69,10 +76,8 @@ async function post(
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      accept: 'application/json', // one message; who accepts no stream is spared notifications
-      'mcp-protocol-version': MODERN_VERSION,
-      'mcp-method': method,
-      ...more,
+      accept: 'application/json', // without text/event-stream, the server sends one message and no notifications
+      ...requestHeaders(method, params, MODERN_VERSION),
       ...headers,
     },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
@@ -92,39 +97,29 @@ function readOutcome(message: unknown): RoundOutcome {
   }
 }
 
-/** Who answered is not part of what was answered. */
+/** `_meta` names the server that answered, and is not compared. */
 function withoutMeta({ _meta, ...result }: Json): Json {
   return result
 }
 
-/** The headers of arguments that the tool wants mirrored (`x-mcp-header`). */
-export async function mirroredHeaders(
+/** The `Mcp-Param-…` headers of a tool call, by the `x-mcp-header` annotations of the tool's input schema. */
+export async function paramHeadersOf(
   server: Server,
   call: ExerciseCall,
-  sender: TestClient,
+  client: TestClient,
 ): Promise<Record<string, string>> {
   if (!('tool' in call)) return {}
-  const headers: Record<string, string> = {}
-  for (const { field, path } of findParamHeaders(await inputSchemaOf(server, call.tool, sender))) {
-    const value = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), call.arguments)
-    if (['string', 'number', 'boolean'].includes(typeof value)) headers[field] = headerText(String(value))
-  }
-  return headers
+  return paramHeaderValues(findParamHeaders(await inputSchemaOf(server, call.tool, client)), call.arguments)
 }
 
-async function inputSchemaOf(server: Server, tool: string, sender: TestClient): Promise<Json> {
+async function inputSchemaOf(server: Server, tool: string, client: TestClient): Promise<Json> {
   let cursor: unknown
   do {
-    const page = await post(server, 'tools/list', cursor === undefined ? {} : { cursor }, sender)
+    const page = await post(server, 'tools/list', cursor === undefined ? {} : { cursor }, client)
     if (page.kind !== 'complete') return {}
     const found = (page.result['tools'] as Json[]).find(({ name }) => name === tool)
     if (found !== undefined) return found['inputSchema'] as Json
     cursor = page.result['nextCursor']
   } while (cursor !== undefined)
   return {}
-}
-
-function headerText(value: string): string {
-  const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')
-  return plain ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`
 }
