@@ -1,7 +1,7 @@
 /**
- * OAuth by the SDK, run to its end where requests leave: a 401, or a 403 that names missing scopes, starts the SDK's
- * flow; the request is then sent again. So a call in progress can log in or step up without being lost. Requests that
- * fail together share one flow.
+ * Credentials for HTTP requests: a bearer token, or OAuth by the SDK. With OAuth, a 401, or a 403 that names missing
+ * scopes, starts the SDK's authorization flow, and the request is sent again afterwards. So a call that needs a login or
+ * more scopes does not fail. Requests that fail at the same time share one flow.
  */
 import {
   auth,
@@ -15,25 +15,27 @@ import {
 import { ClientError } from '../errors.ts'
 import { plainLine } from '../safeText.ts'
 
-/** An OAuth provider of the SDK that can also tell how the visit to the authorization server ended. */
+/** An OAuth provider of the SDK that can also wait for the response of the authorization server. */
 export interface Authorizer extends OAuthClientProvider {
   /**
-   * The query that came back to the redirect address; waits for it. An authorizer with a `state` has compared it here.
-   * Not needed where nobody is redirected, as with client credentials.
+   * Waits for the query that the authorization server sends to the redirect address. An authorizer that sent a `state`
+   * compares it here. Not needed without a redirect, as with client credentials.
    */
   authorizationResponse?(): Promise<URLSearchParams>
 }
 
-/** A server that still refuses after so many flows will go on to. */
+/** How many flows one request may start. */
 const MAX_FLOWS = 2
 
 /** A token, or a function that gives the current one. */
 export type BearerToken = string | (() => string | Promise<string>)
 
+/** Sends a bearer token with each request. */
 export function bearerFetch(bearer: BearerToken, fetch: FetchLike): FetchLike {
   return async (url, init) => fetch(url, withToken(init, typeof bearer === 'string' ? bearer : await bearer()))
 }
 
+/** Sends the authorizer's token with each request, and starts a flow where the server demands one. */
 export function authorizedFetch(authorizer: Authorizer, serverUrl: string, fetch: FetchLike): FetchLike {
   let flow: Promise<void> | undefined
 
@@ -78,7 +80,7 @@ async function authorize(
 ): Promise<void> {
   const granted = (await authorizer.tokens())?.scope
   const scope = status === 403 ? computeScopeUnion(granted, asked) : asked
-  // A token that is refused may come from an authorization server that the resource has left (SEP-2352).
+  // The server may use another authorization server than the one that issued the token (SEP-2352).
   if (status === 401) await authorizer.invalidateCredentials?.('discovery')
   const options = {
     serverUrl,
@@ -95,11 +97,11 @@ async function authorize(
   }
 }
 
-/** What an error response says is not passed on: until the issuer is known to be the right one, anybody may say it. */
+/** The text of an error response is not passed on: before the issuer is verified, anybody may have written it. */
 async function responseOf(authorizer: Authorizer): Promise<{ code: string; iss: { iss?: string } }> {
   const query = await authorizer.authorizationResponse?.()
   const code = query?.get('code')
-  if (!code) throw new UnauthorizedError('The login was refused or did not come to its end.')
+  if (!code) throw new UnauthorizedError('The login was refused or not completed.')
   const iss = query?.get('iss')
   return { code, iss: iss ? { iss } : {} }
 }
@@ -110,12 +112,12 @@ function withToken(init: RequestInit | undefined, token: string | undefined): Re
   return { ...init, headers }
 }
 
-/** Sets a header that somebody gave. Where it cannot be sent, the runtime's own error would quote its value. */
+/** Sets a header of the user. The runtime's own error for an invalid one would quote its value, which may be secret. */
 export function setHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value)
   } catch {
-    const sentence = `The header "${plainLine(name, 60)}" cannot be sent: HTTP does not allow some character in it.`
+    const sentence = `The header "${plainLine(name, 60)}" cannot be sent: it has a character that HTTP does not allow.`
     throw new ClientError('CONFIG_INVALID', sentence)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What comes over HTTP, up to a size: a server must not be able to fill our memory, and a few compressed bytes unfold
- * into very many. In a stream of events each event counts for itself.
+ * A size limit for HTTP responses, so that a server cannot fill the memory. The limit holds after decompression, since a
+ * few compressed bytes may become very many. In an event stream it holds for each event.
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { ClientError } from '../errors.ts'
@@ -11,10 +11,10 @@ export function boundedFetch(fetch: FetchLike, maxBytes = MAX_MESSAGE_BYTES): Fe
   return async (url, init) => {
     const response = await fetch(url, init)
     if (response.body === null || fits(response, maxBytes)) return response
-    const countOf = isEventStream(response) ? eventBytes() : totalBytes()
+    const sizeWith = isEventStream(response) ? eventBytes() : totalBytes()
     const bounded = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        if (countOf(chunk) > maxBytes) throw tooLarge(maxBytes)
+        if (sizeWith(chunk) > maxBytes) throw tooLarge(maxBytes)
         controller.enqueue(chunk)
       },
     })
@@ -22,16 +22,16 @@ export function boundedFetch(fetch: FetchLike, maxBytes = MAX_MESSAGE_BYTES): Fe
   }
 }
 
-/** A length that is said holds, where nothing has to be unfolded. */
+/** Whether the body cannot exceed the limit: its length is declared, and it is not compressed. */
 function fits({ headers }: Response, maxBytes: number): boolean {
   const length = headers.get('content-length')
   return length !== null && !headers.has('content-encoding') && Number(length) <= maxBytes
 }
 
-/** How many bytes the message has that a chunk belongs to, as far as they have come. */
-type CountOf = (chunk: Uint8Array) => number
+/** Takes the next chunk, and gives the size so far of the message that it belongs to. */
+type SizeCounter = (chunk: Uint8Array) => number
 
-function totalBytes(): CountOf {
+function totalBytes(): SizeCounter {
   let bytes = 0
   return (chunk) => {
     bytes += chunk.length
@@ -39,8 +39,8 @@ function totalBytes(): CountOf {
   }
 }
 
-/** A blank line ends an event: two line ends in a row, which may lie in two chunks. */
-function eventBytes(): CountOf {
+/** A blank line ends an event: two line ends in a row, which may be in two chunks. */
+function eventBytes(): SizeCounter {
   let bytes = 0
   let last = ''
   return (chunk) => {
@@ -57,6 +57,6 @@ function eventBytes(): CountOf {
 const BLANK_LINES = ['\n\n', '\r\r', '\n\r']
 
 function tooLarge(maxBytes: number): ClientError {
-  const sentence = `The server sent a message of more than ${maxBytes} bytes; nobody could use it.`
+  const sentence = `The server sent a message of more than ${maxBytes} bytes, which is over the limit.`
   return new ClientError('MESSAGE_UNREADABLE', sentence)
 }

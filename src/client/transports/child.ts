@@ -1,7 +1,7 @@
 /**
- * Talks to a child process by lines. The SDK's transport for this offers no seam at its lines, where `echo` must sit,
- * and ends only the process it started, not what that one started. To the SDK this is a stdio transport like its own:
- * it has `pid` and `stderr`.
+ * A stdio transport: starts a server as a child process, and exchanges lines with it. The SDK's own stdio transport has
+ * no way to filter lines, which `echo` needs, and ends only the process it started, and not the processes that one
+ * started. This one also has `pid` and `stderr`, by which the SDK recognises stdio transports.
  */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,16 +18,16 @@ import type { CommandAddress } from '../config/address.ts'
 import { lineReader } from './lineReader.ts'
 import { endGroup, startGroup } from './processGroup.ts'
 
-/** Sees each line both ways, without its end, and may put another in its place. */
+/** Gets each line in both directions, without its line end, and gives the line to use in its place. */
 export interface LineFilter {
   incoming(line: string): string
   outgoing(line: string): string
 }
 
-/** How long a process that closed its end may take to exit. */
-const LAST_MOMENT_MS = 100
-/** How long the rest of the output may take once the process has exited; others may hold the pipe for ever. */
-const LAST_WORDS_MS = 500
+/** How long to wait for the exit of a process that closed its input. */
+const EXIT_WAIT_MS = 100
+/** How long the rest of the output may take after the exit. Processes that it started may hold the pipe for ever. */
+const OUTPUT_WAIT_MS = 500
 
 export class ChildTransport implements Transport {
   onclose?: () => void
@@ -35,23 +35,23 @@ export class ChildTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   readonly stderr: Readable = new PassThrough()
   readonly #address: CommandAddress
-  readonly #seam: LineFilter
+  readonly #filter: LineFilter
   #child: ChildProcess | undefined
   #ended: string | undefined
-  #lastMoment: Promise<void> | undefined
+  #exiting: Promise<void> | undefined
   #isClosing = false
   #isClosed = false
 
-  constructor(address: CommandAddress, seam: LineFilter) {
+  constructor(address: CommandAddress, filter: LineFilter) {
     this.#address = address
-    this.#seam = seam
+    this.#filter = filter
   }
 
   get pid(): number | null {
     return this.#child?.pid ?? null
   }
 
-  /** How the process ended by itself; undefined while it runs, and when it was ended from here. */
+  /** How the process ended by itself, as the end of a sentence; undefined while it runs, and after `close`. */
   get ended(): string | undefined {
     return this.#ended
   }
@@ -73,16 +73,16 @@ export class ChildTransport implements Transport {
     child.once('close', () => this.#finish())
     child.once('exit', (code, signal) => {
       if (!this.#isClosing) this.#ended = `its process ended with ${signal ?? `exit code ${code}`}.`
-      setTimeout(() => this.#finish(), LAST_WORDS_MS).unref()
+      setTimeout(() => this.#finish(), OUTPUT_WAIT_MS).unref()
     })
   }
 
   send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin
-    if (!stdin?.writable) return Promise.reject(this.#gone())
-    const line = this.#seam.outgoing(JSON.stringify(message))
+    if (!stdin?.writable) return Promise.reject(this.#notConnected())
+    const line = this.#filter.outgoing(JSON.stringify(message))
     return new Promise((resolve, reject) => {
-      stdin.write(`${line}\n`, (error) => (error ? this.#afterLastMoment(() => reject(error)) : resolve()))
+      stdin.write(`${line}\n`, (error) => (error ? this.#afterExit(() => reject(error)) : resolve()))
     })
   }
 
@@ -92,21 +92,21 @@ export class ChildTransport implements Transport {
     this.#finish()
   }
 
-  #gone(): SdkError {
+  #notConnected(): SdkError {
     const sentence = this.#ended === undefined ? 'The server has ended.' : `The server has ended: ${this.#ended}`
     return new SdkError(SdkErrorCode.NotConnected, sentence)
   }
 
-  /** A process that hears nothing any more is about to end, and how it does is worth a moment. */
-  #afterLastMoment(then: () => void): void {
-    this.#lastMoment ??= this.#exit()
-    void this.#lastMoment.then(then)
+  /** A process that closed its input is about to exit. Waits for that, so that errors can say how it ended. */
+  #afterExit(then: () => void): void {
+    this.#exiting ??= this.#exit()
+    void this.#exiting.then(then)
   }
 
   async #exit(): Promise<void> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    await once(child, 'exit', { signal: AbortSignal.timeout(LAST_MOMENT_MS) }).catch(() => undefined)
+    await once(child, 'exit', { signal: AbortSignal.timeout(EXIT_WAIT_MS) }).catch(() => undefined)
   }
 
   #read(line: string): void {
@@ -116,9 +116,9 @@ export class ChildTransport implements Transport {
 
   #messageIn(line: string): JSONRPCMessage | undefined {
     try {
-      return deserializeMessage(this.#seam.incoming(line))
+      return deserializeMessage(this.#filter.incoming(line))
     } catch (error) {
-      // Programs print stray lines on their standard output; only JSON that is no message is worth a word.
+      // Programs also print other lines to standard output. Only JSON that is not a message is reported.
       if (!(error instanceof SyntaxError)) this.onerror?.(error as Error)
       return undefined
     }

@@ -1,15 +1,15 @@
-/** The events of an HTTP answer, seen and changed on their way to the transport. */
+/** Reads and changes the events of an HTTP response on their way to the transport. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { mediaTypeOf } from '../../protocol/index.ts'
 import { MAX_MESSAGE_BYTES } from './messageLimit.ts'
 
-/** A server that wants us back without a pause gets one, all the same. */
-const LEAST_RETRY_MS = 100
+/** The shortest pause before reconnecting that a server can ask for. */
+const MIN_RETRY_MS = 100
 
 export interface EventMapper {
-  /** The data to hand on in place of the event's; undefined hands on its id alone. */
+  /** Gives the data to use in place of the event's. With undefined only the id of the event is passed on. */
   each(data: string, id: string | undefined): string | undefined
-  /** After the last event: data of one more, or nothing. */
+  /** Called after the last event. Gives the data of one more event, or undefined. */
   last?(): string | undefined
 }
 
@@ -23,7 +23,7 @@ export function isJson(response: Response): boolean {
   return response.body !== null && mediaTypeOf(response.headers.get('content-type')) === 'application/json'
 }
 
-/** The same answer with another body. */
+/** The same response with another body. */
 export function withBody(response: Response, body: BodyInit | null, status: number = response.status): Response {
   const headers = new Headers(response.headers)
   headers.delete('content-length')
@@ -31,11 +31,11 @@ export function withBody(response: Response, body: BodyInit | null, status: numb
   return new Response(body, { status, statusText: response.statusText, headers })
 }
 
-export function mapEvents(response: Response, passage: EventMapper): Response {
-  return withBody(response, response.body?.pipeThrough(rewriting(passage)) ?? null)
+export function mapEvents(response: Response, mapper: EventMapper): Response {
+  return withBody(response, response.body?.pipeThrough(eventTransform(mapper)) ?? null)
 }
 
-/** The same answer, whose body ends where it would break off. */
+/** The same response. Where its body breaks off with an error, it just ends. */
 export function endingQuietly(response: Response): Response {
   const reader = response.body?.getReader()
   if (reader === undefined) return response
@@ -50,7 +50,7 @@ export function endingQuietly(response: Response): Response {
   return withBody(response, body)
 }
 
-function rewriting({ each, last }: EventMapper): TransformStream<Uint8Array, Uint8Array> {
+function eventTransform({ each, last }: EventMapper): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder()
   const encoder = new TextEncoder()
   let out = ''
@@ -60,7 +60,7 @@ function rewriting({ each, last }: EventMapper): TransformStream<Uint8Array, Uin
       out += eventText({ ...event, data: each(event.data, event.id) ?? '' })
     },
     onRetry: (ms) => {
-      out += `retry: ${Math.max(ms, LEAST_RETRY_MS)}\n\n`
+      out += `retry: ${Math.max(ms, MIN_RETRY_MS)}\n\n`
     },
     onComment: (comment) => {
       out += `:${comment}\n\n`

@@ -4,8 +4,8 @@ const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
 /**
- * Makes lines of chunks. Splits at the byte of the newline only: `node:readline` also splits at U+2028, which may stand
- * in JSON. A line that never ends is dropped, and the reader goes on behind it.
+ * Splits chunks into lines, at newline bytes only: `node:readline` also splits at U+2028, which JSON may contain. A line
+ * of more than `maxBytes` is dropped, and the reader goes on after its end.
  */
 export function lineReader(onLine: (line: string) => void, maxBytes = MAX_MESSAGE_BYTES): (chunk: Buffer) => void {
   let parts: Buffer[] = []
@@ -22,7 +22,7 @@ export function lineReader(onLine: (line: string) => void, maxBytes = MAX_MESSAG
     bytes = 0
     return line
   }
-  const give = (line: string): void => {
+  const emit = (line: string): void => {
     if (line !== '') onLine(line)
   }
 
@@ -31,7 +31,7 @@ export function lineReader(onLine: (line: string) => void, maxBytes = MAX_MESSAG
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, from)) {
       const isWhole = bytes === 0 && at - from <= maxBytes
       if (!isWhole) keep(chunk.subarray(from, at))
-      give(isWhole ? textOf(chunk, from, at) : textOf(take()))
+      emit(isWhole ? textOf(chunk, from, at) : textOf(take()))
       from = at + 1
     }
     if (from < chunk.length) keep(chunk.subarray(from))

@@ -1,12 +1,12 @@
-/** A child process and whatever it starts, as one thing to end. */
+/** Starts and ends child processes as process groups, so that the processes they start are ended, too. */
 import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from 'node:child_process'
 
-const windows = process.platform === 'win32'
+const isWindows = process.platform === 'win32'
 const running = new Set<ChildProcess>()
 
-/** Starts a program as the head of a process group of its own. A key pressed in our terminal does not reach it. */
+/** Starts a program as the leader of a new process group. Ctrl-C in the terminal does not signal that group. */
 export function startGroup(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
-  const child = spawn(command, args, { ...options, detached: !windows, windowsHide: true })
+  const child = spawn(command, args, { ...options, detached: !isWindows, windowsHide: true })
   if (running.size === 0) process.once('exit', killAll)
   running.add(child)
   child.once('error', () => forget(child))
@@ -14,18 +14,18 @@ export function startGroup(command: string, args: readonly string[], options: Sp
 }
 
 /**
- * Ends a group: first its head is asked by the end of its input, then all of it by SIGTERM, then by SIGKILL.
- * Comes back when the head has exited and nothing of the group is left.
+ * Ends a group: closes the leader's input, then sends SIGTERM to the group, then SIGKILL, with `graceMs` for each.
+ * Resolves when the leader has exited and no process of the group is left.
  */
 export async function endGroup(child: ChildProcess, graceMs = 2_000): Promise<void> {
   child.stdin?.end()
-  await settled(() => hasExited(child), graceMs)
+  await waitFor(() => hasExited(child), graceMs)
   signalGroup(child, 'SIGTERM')
-  await settled(() => isGone(child), graceMs)
+  await waitFor(() => hasGroupEnded(child), graceMs)
   signalGroup(child, 'SIGKILL')
-  await settled(() => isGone(child), graceMs)
+  await waitFor(() => hasGroupEnded(child), graceMs)
   forget(child)
-  // A program that left the group may still hold our pipes; they must not keep this process alive.
+  // A process that left the group may still hold the pipes. They must not keep this process alive.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
 }
 
@@ -33,14 +33,14 @@ function hasExited({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid === undefined || exitCode !== null || signalCode !== null
 }
 
-function isGone(child: ChildProcess): boolean {
+function hasGroupEnded(child: ChildProcess): boolean {
   return hasExited(child) && !signalGroup(child, 0)
 }
 
-/** Signals every process of the group. False when there is none left. */
+/** Sends a signal to every process of the group. False if none is left. */
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (pid === undefined) return false
-  if (windows) return signal === 'SIGKILL' && spawnSync('taskkill', ['/pid', String(pid), '/T', '/F']).status === 0
+  if (isWindows) return signal === 'SIGKILL' && spawnSync('taskkill', ['/pid', String(pid), '/T', '/F']).status === 0
   try {
     return process.kill(-pid, signal)
   } catch {
@@ -48,8 +48,8 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals | 0): boolean
   }
 }
 
-/** Looks again and again, soon at first; gives up after a time. */
-async function settled(condition: () => boolean, limitMs: number): Promise<void> {
+/** Polls until the condition holds or the time is over, with pauses that become longer. */
+async function waitFor(condition: () => boolean, limitMs: number): Promise<void> {
   const deadline = performance.now() + limitMs
   for (let pauseMs = 1; !condition() && performance.now() < deadline; pauseMs = Math.min(pauseMs * 2, 50)) {
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
@@ -61,7 +61,7 @@ function forget(child: ChildProcess): void {
   if (running.size === 0) process.removeListener('exit', killAll)
 }
 
-/** The last moment of this process: nothing can be awaited any more. */
+/** Runs when this process exits, where nothing asynchronous can be done any more. */
 function killAll(): void {
   for (const child of running) signalGroup(child, 'SIGKILL')
 }
