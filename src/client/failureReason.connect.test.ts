@@ -29,7 +29,7 @@ test.each<[string, unknown, string, RegExp]>([
     'CONNECT_FAILED',
     /nothing listens/,
   ],
-  ['a plain server', network('ERR_SSL_WRONG_VERSION_NUMBER'), 'CONNECT_FAILED', /is it http:/],
+  ['a plain server', network('ERR_SSL_WRONG_VERSION_NUMBER'), 'CONNECT_FAILED', /write http:/],
   ['a bad certificate', network('DEPTH_ZERO_SELF_SIGNED_CERT'), 'CONNECT_FAILED', /self-signed/],
   ['no program', start('ENOENT'), 'CONNECT_FAILED', /no such program/],
   ['silence', new SdkError(SdkErrorCode.RequestTimeout, 'secret'), 'CONNECT_FAILED', /within 2 s/],
@@ -37,9 +37,9 @@ test.each<[string, unknown, string, RegExp]>([
   ['a broken server', http(500), 'CONNECT_FAILED', /answers HTTP 500/],
   ['another host', http(307), 'CONNECT_FAILED', /redirects to another host/],
   ['something else', new SdkError(SdkErrorCode.EraNegotiationFailed, 'secret'), 'CONNECT_FAILED', /does not speak MCP/],
-  ['no credentials', http(401), 'AUTHORIZATION_FAILED', /does not let us in/],
-  ['not allowed', http(403), 'AUTHORIZATION_FAILED', /does not let us in/],
-  ['a login that failed', probe(new UnauthorizedError('secret')), 'AUTHORIZATION_FAILED', /does not let us in/],
+  ['no credentials', http(401), 'AUTHORIZATION_FAILED', /refuses access/],
+  ['not allowed', http(403), 'AUTHORIZATION_FAILED', /refuses access/],
+  ['a login that failed', probe(new UnauthorizedError('secret')), 'AUTHORIZATION_FAILED', /refuses access/],
 ])('%s', (_, error, code, sentence) => {
   const failure = connectFailure(error, attempt)
   expect(failure).toMatchObject({ code, message: expect.stringMatching(sentence), cause: error })

@@ -2,7 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError 
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ClientError } from './errors.ts'
-import { answerIn, sendFailure } from './failureReason.ts'
+import { responseIn, sendFailure } from './failureReason.ts'
 
 const network = new TypeError('fetch failed', { cause: Object.assign(new Error('secret'), { code: 'UND_ERR_SOCKET' }) })
 const http = (status: number) => new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'secret', { status })
@@ -10,10 +10,10 @@ const http = (status: number) => new SdkHttpError(SdkErrorCode.ClientHttpNotImpl
 test.each<[string, unknown, string, RegExp]>([
   ['a connection that was cut', network, 'STREAM_ENDED', /the connection was cut/],
   ['another failure of fetch', new TypeError('secret'), 'STREAM_ENDED', /could not be made/],
-  ['no JSON', new SyntaxError('secret'), 'MESSAGE_UNREADABLE', /no message/],
-  ['no message', z.string().safeParse(1).error, 'MESSAGE_UNREADABLE', /no message/],
-  ['a locked door', http(401), 'AUTHORIZATION_FAILED', /does not let us in/],
-  ['a login that failed', new UnauthorizedError('secret'), 'AUTHORIZATION_FAILED', /does not let us in/],
+  ['no JSON', new SyntaxError('secret'), 'MESSAGE_UNREADABLE', /not an MCP message/],
+  ['no message', z.string().safeParse(1).error, 'MESSAGE_UNREADABLE', /not an MCP message/],
+  ['a refused credential', http(401), 'AUTHORIZATION_FAILED', /refuses access/],
+  ['a login that failed', new UnauthorizedError('secret'), 'AUTHORIZATION_FAILED', /refuses access/],
 ])('%s has a code and a sentence', (_, error, code, sentence) => {
   const failure = sendFailure(error)
   expect(failure).toMatchObject({ code, message: expect.stringMatching(sentence), cause: error })
@@ -41,7 +41,7 @@ const status = (text: string | undefined, code = 404) =>
 const refusal = { jsonrpc: '2.0', id: 7, error: { code: -32601, message: 'No such method.', data: { a: 1 } } }
 
 test('an answer that came with the status of an error is an answer', () => {
-  expect(answerIn(status(JSON.stringify(refusal)), 7)).toEqual(refusal)
+  expect(responseIn(status(JSON.stringify(refusal)), 7)).toEqual(refusal)
 })
 
 test.each([
@@ -51,8 +51,8 @@ test.each([
   ['with an error that is none', status(JSON.stringify({ id: 7, error: { code: 'no', message: 'no' } })), 7],
   ['in a page', status('<html>'), 7],
   ['without words', status(undefined), 7],
-  ['at a locked door', status(JSON.stringify(refusal), 401), 7],
+  ['at a refused credential', status(JSON.stringify(refusal), 401), 7],
   ['of a network', new TypeError('fetch failed'), 7],
 ])('%s there is none', (_, error, id) => {
-  expect(answerIn(error, id)).toBeUndefined()
+  expect(responseIn(error, id)).toBeUndefined()
 })

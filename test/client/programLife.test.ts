@@ -158,7 +158,7 @@ describe('who calls', () => {
     ])
     expect([bearer, header, entry].map((ran) => ran?.stdout)).toEqual(['ann\n', 'bob\n', 'eve\n'])
     expect(unset).toMatchObject({ status: 2, stderr: expect.stringMatching(/no value for the variable "WHO"/) })
-    expect(nobody).toMatchObject({ status: 3, stderr: expect.stringMatching(/does not let us in/) })
+    expect(nobody).toMatchObject({ status: 3, stderr: expect.stringMatching(/refuses access/) })
   })
 
   test('a token that is refused is shown nowhere', async () => {
@@ -198,7 +198,7 @@ describe('a login with the browser', () => {
     const shown = new Promise<string>((resolve) => child.stderr?.once('data', (text) => resolve(String(text))))
     const address = new URL(/^http\S+$/m.exec(await shown)?.[0] ?? '')
     await provider.refuse(address)
-    expect(await ended).toMatchObject({ status: 3, stderr: expect.stringMatching(/does not let us in/) })
+    expect(await ended).toMatchObject({ status: 3, stderr: expect.stringMatching(/refuses access/) })
   })
 })
 

@@ -6,7 +6,7 @@
  */
 import { CODES, hasEnvelope, type RequestId } from '../../protocol/index.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from './layer.ts'
-import { answerIn, sendFailure } from '../failureReason.ts'
+import { responseIn, sendFailure } from '../failureReason.ts'
 import { IdleTimers, type Idling } from './idleTimers.ts'
 import { timerMs } from '../timerMs.ts'
 import { hasProcess, type Layer, type SendOptions, type WireMessage } from './transport.ts'
@@ -105,9 +105,9 @@ class Deadline implements LayerHandlers {
   #unsent(id: RequestId, error: unknown): void {
     // A request that timed out was answered here, and sending it fails because it was aborted.
     if (!this.#end(id)) return
-    const answer = answerIn(error, id)
-    if (answer === undefined) throw sendFailure(error)
-    this.#context.deliver(answer)
+    const response = responseIn(error, id)
+    if (response === undefined) throw sendFailure(error)
+    this.#context.deliver(response)
   }
 
   /** Starts the timeout of a request, and gives the options to send it with, so that it can be aborted. */
