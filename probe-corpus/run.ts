@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import '../scripts/compileCache.ts'
-import { columns } from '../src/cli/output/layout.ts'
+import { alignColumns } from '../src/cli/output/layout.ts'
 import { installPackages } from './packages.ts'
 
 installPackages()
@@ -27,7 +27,7 @@ for (const [index, configuration] of chosen.entries()) {
 const limits = await measureLimits(judged.map(({ requests }) => requests))
 
 for (const rows of [serverRows(judged), matrixRows(judged), accuracyRows(judged), limitRows(limits)]) {
-  console.log(`${columns(rows)}\n`)
+  console.log(`${alignColumns(rows)}\n`)
 }
 
 if (isWritten) {

@@ -1,4 +1,4 @@
-/** One command's time with a server: connect, work, leave. */
+/** The connection of one command: connects, runs the work, and closes. */
 import { dirname, join } from 'node:path'
 import { type Client, LOG_LEVEL_META_KEY, type LoggingLevel, type Progress } from '@modelcontextprotocol/client'
 import {
@@ -11,53 +11,53 @@ import {
   type Target,
   type TasksOptions,
 } from '../client/index.ts'
-import { MODERN_VERSION, reaches } from '../protocol/index.ts'
+import { MAX_TIMER_MS, MODERN_VERSION, reaches } from '../protocol/index.ts'
 import { defaultJarPath } from '../state/jar/index.ts'
 import { browserLogin } from './login/login.ts'
 import { type ClientFlags, readBearer, readHeaders, readLogLevel, readTimeout } from './options/client.ts'
 import { noticesOf } from './output/notices.ts'
-import type { Desk } from './run.ts'
+import type { CommandContext } from './run.ts'
 import { readVersion } from './version.ts'
 
-/** The longest time a timer takes: 24 days. */
-const NO_LIMIT_MS = 2 ** 31 - 1
+/** No time limit, as far as timers go. */
+const NO_LIMIT_MS = MAX_TIMER_MS
 
-/** What a request is sent with. */
+/** The options of each request. */
 export interface CallOptions {
   readonly signal: AbortSignal
-  /** None but --timeout, which the connection watches. */
+  /** Not limited here: the connection enforces --timeout. */
   readonly timeout: number
   readonly onprogress?: (progress: Progress) => void
 }
 
-/** Connects, works and leaves. */
+/** Connects, runs `work`, and closes the connection. */
 export async function withServer<Result>(
   target: Target,
   flags: ClientFlags,
-  desk: Desk,
+  context: CommandContext,
   work: (client: Client, options: CallOptions) => Promise<Result>,
   answerers: Answerers = {},
   tasks: TasksOptions = {},
 ): Promise<Result> {
   const level = readLogLevel(flags.logLevel)
-  const notices = noticesOf(desk.display, flags.verbose ?? false)
-  const login = flags.oauth ? await loginFor(target, desk) : undefined
+  const notices = noticesOf(context.display, flags.verbose ?? false)
+  const login = flags.oauth ? await loginFor(target, context) : undefined
   try {
-    const open = flags.jar === undefined ? connectedAnyway(desk) : connected
+    const open = flags.jar === undefined ? connectDespiteJar(context) : connectAsProgram
     const client = await open(target, {
       ...connectOptions(flags),
       ...(login && { authorizer: login.authorizer }),
       answerers,
-      tasks: { patienceMs: NO_LIMIT_MS, onStatus: desk.display.status, ...tasks },
-      signal: desk.signal,
-      onNotice: notices.hear,
+      tasks: { patienceMs: NO_LIMIT_MS, onStatus: context.display.status, ...tasks },
+      signal: context.signal,
+      onNotice: notices.onNotice,
     }).catch((error: unknown) => {
-      notices.tellLast()
+      notices.showLast()
       throw error
     })
     try {
-      await listenToLog(client, level, desk)
-      return await work(client, callOptions(desk))
+      await showServerLog(client, level, context)
+      return await work(client, callOptions(context))
     } finally {
       await client.close()
     }
@@ -66,19 +66,19 @@ export async function withServer<Result>(
   }
 }
 
-function connected(target: Target, options: ConnectOptions): Promise<Client> {
+function connectAsProgram(target: Target, options: ConnectOptions): Promise<Client> {
   return connect(target, { name: 'pannier', version: readVersion(), ...options })
 }
 
-/** Nobody asked for the user's own jar, so one that cannot be used is no reason to fail. */
-function connectedAnyway({ display }: Desk): typeof connected {
+/** The default jar was not asked for: where it cannot be used, the command runs without one. */
+function connectDespiteJar({ display }: CommandContext): typeof connectAsProgram {
   return async (target, options) => {
     try {
-      return await connected(target, options)
+      return await connectAsProgram(target, options)
     } catch (error) {
       if (!(error instanceof ClientError && error.code === 'JAR_UNAVAILABLE')) throw error
       display.note(`${error.message} State that servers ask to keep is neither sent nor kept.`)
-      return connected(target, { ...options, jar: false })
+      return connectAsProgram(target, { ...options, jar: false })
     }
   }
 }
@@ -90,7 +90,7 @@ function connectOptions(flags: ClientFlags): ConnectOptions {
   return {
     headers: readHeaders(header, (value) => expandVariables(value, variables, '--header')),
     ...(bearerEnv !== undefined && { bearer: readBearer(bearerEnv, process.env) }),
-    // Who sits in front of it knows best how long to wait; there is Ctrl-C.
+    // Without --timeout the user decides how long to wait, with Ctrl-C.
     ...(timeoutMs === undefined ? { timeoutMs: NO_LIMIT_MS } : { timeoutMs, connectTimeoutMs: timeoutMs }),
     jar,
     ...(principal !== undefined && { principal }),
@@ -99,21 +99,25 @@ function connectOptions(flags: ClientFlags): ConnectOptions {
   }
 }
 
-async function loginFor(target: Target, { display, signal }: Desk) {
+async function loginFor(target: Target, { display, signal }: CommandContext) {
   const address = await addressOf(target)
   if (!('url' in address)) throw new ClientError('TARGET_INVALID', '--oauth is for servers over HTTP.')
   const path = join(dirname(defaultJarPath()), 'logins.json')
   return browserLogin(address.url, path, { note: display.note, signal })
 }
 
-/** Progress is asked for only where it can be drawn. */
-function callOptions({ display, signal }: Desk): CallOptions {
+/** Asks for progress only where it can be drawn. */
+function callOptions({ display, signal }: CommandContext): CallOptions {
   const options = { signal, timeout: NO_LIMIT_MS }
   return process.stderr.isTTY ? { ...options, onprogress: display.progress } : options
 }
 
-/** What the server logs, from a level on. The older era has one level for a connection, the newer one for a request. */
-async function listenToLog(client: Client, level: LoggingLevel | undefined, { display, signal }: Desk): Promise<void> {
+/** Shows the server's log from a level on. In the session era the level is set for the connection, else in each request. */
+async function showServerLog(
+  client: Client,
+  level: LoggingLevel | undefined,
+  { display, signal }: CommandContext,
+): Promise<void> {
   if (level === undefined) return
   client.setNotificationHandler('notifications/message', ({ params }) => {
     if (reaches(params.level, level)) display.log(params)
@@ -122,7 +126,7 @@ async function listenToLog(client: Client, level: LoggingLevel | undefined, { di
   if (isLegacy && client.getServerCapabilities()?.logging) await client.setLoggingLevel(level, { signal })
 }
 
-/** What a request of the newer era says about the log. */
+/** The log level in `_meta`, for requests of the stateless revision. */
 export function logMeta({ logLevel }: ClientFlags): { _meta?: Record<string, string> } {
   return logLevel === undefined ? {} : { _meta: { [LOG_LEVEL_META_KEY]: logLevel } }
 }

@@ -1,10 +1,11 @@
 import { ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client'
 import { type ClientCode, clientCode, ClientError, failureReason, plainLine } from '../client/index.ts'
 import { ProbeError } from '../probe/index.ts'
+import { CODES } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
-import { serverWords } from './output/layout.ts'
+import { serverText } from './output/layout.ts'
 
-/** How the program ends. Scripts rely on these numbers, so none of them ever changes its meaning. */
+/** The exit codes. Scripts rely on them, so none ever changes its meaning. */
 export const EXIT = {
   ok: 0,
   toolError: 1,
@@ -35,34 +36,32 @@ Exit codes:
   130  interrupted with Ctrl-C; the request was cancelled on the server
   143  terminated; the request was cancelled, too`
 
-/** What the user gave cannot be used. The message says what to give instead. */
+/** Invalid input of the user. The message says what to give instead. */
 export class InputError extends Error {
   override readonly name = 'InputError'
 }
-
-/** What went wrong with a server, as a line for people and an exit code for scripts. */
 
 export interface Failure {
   readonly exitCode: ExitCode
   readonly text: string
 }
 
-/** Undefined for what is no failure of a call but a fault of this program. */
+/** The text and exit code of an error. Undefined for an error that only a fault of this program can cause. */
 export function failureOf(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined
   const exitCode = exitCodeOf(error)
-  if (exitCode !== undefined) return { exitCode, text: textOf(error) + taskHint(error) }
+  if (exitCode !== undefined) return { exitCode, text: failureText(error) + taskHint(error) }
   return error instanceof ProtocolError ? serverFailure(error) : undefined
 }
 
-/** Where a server answers with a page, its status says more. */
-function textOf(error: Error): string {
+/** The HTTP status in place of the message, where a server answered with a page. */
+function failureText(error: Error): string {
   const { status } = failureReason(error)
   const isPage = status !== undefined && !(error instanceof ClientError)
-  return isPage ? `The server answered HTTP ${status}.` : serverWords(withCause(error))
+  return isPage ? `The server answered HTTP ${status}.` : serverText(withCause(error))
 }
 
-/** A task that was followed stays on the server, and nothing else has told its id. */
+/** A task that was followed stays on the server, and its id was not shown before. */
 function taskHint(error: Error): string {
   const data: unknown = 'data' in error ? error.data : undefined
   const id: unknown = typeof data === 'object' && data !== null && 'taskId' in data ? data.taskId : undefined
@@ -71,47 +70,49 @@ function taskHint(error: Error): string {
   return `\nIts task stays on the server. Follow it with: pannier task watch TARGET ${plainLine(id)}`
 }
 
-/** Errors point programmers to their cause; people get it right away, where it is known. */
+/** Replaces the reference to `error.data.cause`, which is for programmers, by the cause itself. */
 function withCause(error: Error): string {
   const message = ownMessage(error.message)
-  if (!POINTER.test(message)) return message
+  if (!CAUSE_POINTER.test(message)) return message
   const data: unknown = 'data' in error ? error.data : undefined
   const cause: unknown = typeof data === 'object' && data !== null && 'cause' in data ? data.cause : undefined
   const { why, status } = failureReason(cause)
   const reason =
     cause instanceof ClientError ? cause.message : (why ?? (status && `the server answered HTTP ${status}.`))
-  return message.replace(POINTER, reason ? ` Reason: ${reason}` : '')
+  return message.replace(CAUSE_POINTER, reason ? ` Reason: ${reason}` : '')
 }
 
-const POINTER = / The reason is in error\.data\.cause\.$/
+const CAUSE_POINTER = / The reason is in error\.data\.cause\.$/
 
 function exitCodeOf(error: Error): ExitCode | undefined {
   const code = clientCode(error)
-  if (code !== undefined) return EXITS.get(code) ?? EXIT.protocolError
+  if (code !== undefined) return EXIT_BY_CODE.get(code) ?? EXIT.protocolError
   if (error instanceof InputError || error instanceof StateError || error instanceof ProbeError) return EXIT.badInput
   if (error instanceof SdkError) return sdkExitCode(error.code)
-  // The SDK has no class for this one.
+  // The SDK has no class for this error.
   return error.message === 'Not connected' ? EXIT.noConnection : undefined
 }
 
-/** An error of JSON-RPC that is the server's own. */
+/** A JSON-RPC error that the server sent. */
 function serverFailure({ code, message }: ProtocolError): Failure {
-  const hint = code === CAPABILITY_MISSING ? `\n${UNASKED}` : ''
+  const hint = code === CODES.MISSING_CLIENT_CAPABILITY ? `\n${NO_ANSWERER_HINT}` : ''
   return {
     exitCode: EXIT.protocolError,
-    text: `The server answered with error ${code}: ${serverWords(message)}${hint}`,
+    text: `The server answered with error ${code}: ${serverText(message)}${hint}`,
   }
 }
 
-const CAPABILITY_MISSING = -32021
-const UNASKED = 'It wants to ask something. Run this in a terminal, or give --answers, --yes, --decline or --suspend.'
+const NO_ANSWERER_HINT =
+  'It wants to ask something. Run this in a terminal, or give --answers, --yes, --decline or --suspend.'
 
-/** The SDK puts the number before some messages. */
+/** The SDK puts the error number before some messages. */
 function ownMessage(message: string): string {
   return message.replace(/^MCP error -?\d+: /, '')
 }
 
-const CODES: Readonly<Record<'badInput' | 'noConnection' | 'timedOut' | 'protocolError', readonly ClientCode[]>> = {
+const CODES_BY_EXIT: Readonly<
+  Record<'badInput' | 'noConnection' | 'timedOut' | 'protocolError', readonly ClientCode[]>
+> = {
   badInput: [
     'TARGET_INVALID',
     'CONFIG_UNREADABLE',
@@ -146,8 +147,10 @@ const CODES: Readonly<Record<'badInput' | 'noConnection' | 'timedOut' | 'protoco
   ],
 }
 
-const EXITS: ReadonlyMap<ClientCode, ExitCode> = new Map(
-  Object.entries(CODES).flatMap(([exit, codes]) => codes.map((code) => [code, EXIT[exit as keyof typeof CODES]])),
+const EXIT_BY_CODE: ReadonlyMap<ClientCode, ExitCode> = new Map(
+  Object.entries(CODES_BY_EXIT).flatMap(([exit, codes]) =>
+    codes.map((code) => [code, EXIT[exit as keyof typeof CODES_BY_EXIT]]),
+  ),
 )
 
 function sdkExitCode(code: SdkErrorCode): ExitCode {

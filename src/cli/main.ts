@@ -1,4 +1,4 @@
-/** The program `pannier`. One file per command; this one puts them together. Bad input ends with exit code 2. */
+/** The program `pannier`: puts the commands together, and ends with exit code 2 on invalid input. */
 import { Command, CommanderError } from 'commander'
 import { ClientError, plainText } from '../client/index.ts'
 import { StateError } from '../state/internal.ts'
@@ -13,7 +13,7 @@ import { promptsCommand, resourcesCommand, toolsCommand } from './commands/lists
 import { readCommand } from './commands/read.ts'
 import { resumeCommand } from './commands/resume.ts'
 import { taskCommand } from './commands/task.ts'
-import { usageText, withoutSecrets } from './usageText.ts'
+import { usageText, hideLongWords } from './usageText.ts'
 import { readVersion } from './version.ts'
 
 const EXAMPLES = `
@@ -47,22 +47,22 @@ const program = new Command('pannier')
   .addCommand(taskCommand(server))
   .commandsGroup('Find out about servers:')
   .addCommand(probeCommand(server))
-  .commandsGroup('Look after what is kept:')
+  .commandsGroup('Manage stored state and keys:')
   .addCommand(jarCommand())
   .addCommand(keysCommand())
   .addHelpText('after', EXAMPLES)
 
 everyCommand(program).forEach((command) =>
   command.exitOverride().configureOutput({
-    outputError: (text, write) => write(plainText(withoutSecrets(usageText(text, wholeName(command))))),
+    outputError: (text, write) => write(plainText(hideLongWords(usageText(text, wholeName(command))))),
   }),
 )
 
-// Standard output is for results, and the SDK tells its developers things there.
+// Standard output is for results, and the SDK writes debug messages there.
 console.debug = () => undefined
-// Whoever reads the output may stop, as `head` does.
+// The reader of the output may close the pipe, as `head` does.
 process.stdout.on('error', () => process.exit())
-// Without it, what is said beside the result gets lost, and the work goes on.
+// Where stderr is closed, notes are lost and the command goes on.
 process.stderr.on('error', () => undefined)
 
 try {
@@ -71,7 +71,7 @@ try {
   process.exitCode = exitCodeFor(error)
 }
 
-/** What stands behind the name in the list of commands. */
+/** The operands that follow the name in the list of commands. */
 function operandsOf(command: Command): string {
   const [first = ''] = command.usage().split('\n')
   return first.replace('[options]', '').replace('[command]', '').trim()
@@ -85,7 +85,7 @@ function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)]
 }
 
-/** Says what went wrong, unless commander has said it, and gives the exit code. */
+/** Shows the error, unless commander has shown it, and gives the exit code. */
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput
   if (!(error instanceof InputError || error instanceof StateError || error instanceof ClientError)) throw error

@@ -1,24 +1,24 @@
-/** Where a command works: what it says, what interrupts it, and how it ends. */
+/** The command runner: output, interruption and exit code of a command. */
 import { EXIT, type ExitCode, failureOf } from './exit.ts'
 import { createDisplay, type Display } from './output/display.ts'
 
-/** What every command has before there is a connection. */
-export interface Desk {
+/** What every command is given. */
+export interface CommandContext {
   readonly display: Display
   readonly signal: AbortSignal
-  /** As if the user had pressed Ctrl-C. */
+  /** Has the effect of Ctrl-C. */
   interrupt(): void
 }
 
-interface DeskOptions {
-  /** What is said when the user interrupts it. @default 'Cancelled.' */
+interface RunOptions {
+  /** Shown when the user interrupts the command. @default 'Cancelled.' */
   interrupted?: string
 }
 
 /** Runs a command to its end, and sets the exit code. */
-export async function atDesk(
-  work: (desk: Desk) => Promise<ExitCode>,
-  { interrupted = 'Cancelled.' }: DeskOptions = {},
+export async function runCommand(
+  work: (context: CommandContext) => Promise<ExitCode>,
+  { interrupted = 'Cancelled.' }: RunOptions = {},
 ): Promise<void> {
   const display = createDisplay()
   const interrupt = watchInterrupt()
@@ -26,30 +26,29 @@ export async function atDesk(
     process.exitCode = await work({ display, signal: interrupt.signal, interrupt: interrupt.interrupt })
   } catch (error) {
     if (interrupt.exitCode !== undefined) display.note(interrupted)
-    process.exitCode = interrupt.exitCode ?? saidFailure(error, display)
+    process.exitCode = interrupt.exitCode ?? showFailure(error, display)
   } finally {
     interrupt.release()
     display.end()
   }
 }
 
-function saidFailure(error: unknown, display: Display): ExitCode {
+function showFailure(error: unknown, display: Display): ExitCode {
   const failure = failureOf(error)
   if (failure === undefined) throw error
   display.note(`error: ${failure.text}`)
   return failure.exitCode
 }
 
-/** Ctrl-C, and being asked to end: the first time what runs is cancelled, the second time the program goes at once. */
-
+/** SIGINT, SIGTERM and SIGHUP: the first signal cancels the work, the second ends the process at once. */
 interface Interrupt {
   /** Aborted by the first signal. */
   readonly signal: AbortSignal
-  /** The exit code, once a signal came. */
+  /** The exit code, once a signal has come. */
   readonly exitCode: typeof EXIT.interrupted | typeof EXIT.terminated | undefined
-  /** The same as the signal that Ctrl-C sends; a form takes that key for itself. */
+  /** Has the effect of SIGINT. A form reads Ctrl-C as a key, so no signal is sent then. */
   interrupt(): void
-  /** The signals do again what they did before. */
+  /** Restores the default handling of signals. */
   release(): void
 }
 

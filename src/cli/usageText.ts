@@ -1,6 +1,6 @@
-/** What the parser of the command line says about it, in the words of this program, and where to read on. */
+/** Error messages of the command-line parser, reworded, with a reference to --help. */
 
-/** `said` as commander gives it; `command` in whole, such as `pannier jar list`. Nothing of a value is in it. */
+/** `said` is commander's message, `command` the full name, such as `pannier jar list`. The result contains no option value. */
 export function usageText(said: string, command: string): string {
   const [first = '', ...rest] = said
     .trim()
@@ -8,19 +8,19 @@ export function usageText(said: string, command: string): string {
     .split('\n')
   const suggestion = /^\(Did you mean (.*)\?\)$/.exec(rest.join(' '))?.[1]
   const see = suggestion === undefined ? '; see' : `; did you mean ${suggestion}? See`
-  return `error: ${ownWords(first)}${see} "${command} --help".\n`
+  return `error: ${reworded(first)}${see} "${command} --help".\n`
 }
 
-function ownWords(said: string): string {
-  for (const [pattern, words] of WORDS) {
+function reworded(said: string): string {
+  for (const [pattern, words] of REWORDED) {
     const found = pattern.exec(said)
     if (found !== null) return words(found[1] ?? '', found[2] ?? '')
   }
   return 'This command line cannot be read'
 }
 
-const WORDS: readonly (readonly [pattern: RegExp, words: (first: string, second: string) => string])[] = [
-  // The value of an option may stand right after it.
+const REWORDED: readonly (readonly [pattern: RegExp, words: (first: string, second: string) => string])[] = [
+  // Cut at "=": a value may follow.
   [/^unknown option '(--[^'=\n]*|-[^'\n]?)/, (option) => `There is no option ${option}`],
   [/^unknown command '(.*)'$/, (name) => `There is no command "${name}"`],
   [/^missing required argument '(.*)'$/, (name) => `${name.toUpperCase()} is missing`],
@@ -36,7 +36,7 @@ function countOf(count: string): string {
   return count === '0' ? 'none' : `only ${count}`
 }
 
-/** Hides every long word, in case a key was typed where a command or an option belongs. */
-export function withoutSecrets(text: string): string {
+/** Hides long words: a key may have been typed in place of a command or an option. */
+export function hideLongWords(text: string): string {
   return text.replace(/[\w+/=-]{30,}/g, '[hidden]')
 }

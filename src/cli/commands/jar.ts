@@ -5,7 +5,7 @@ import { defaultJarPath, type Jar, type JarFilter, jarServerOf, sqliteJar } from
 import { InputError } from '../exit.ts'
 import { itemsText, jarJson, jarTable } from '../output/jar.ts'
 
-interface Chosen {
+interface JarFlags {
   file?: string
   json?: true
   server?: string
@@ -13,24 +13,24 @@ interface Chosen {
   name?: string
 }
 
-/** `pannier jar`: shows people what servers keep with them, and removes it. */
+/** `pannier jar`: shows and removes the state that servers store with the user. */
 export function jarCommand(): Command {
   const jar = new Command('jar').description('See and remove what servers keep with you (client-side state).')
-  choosing(jar.command('list'))
+  withFilterOptions(jar.command('list'))
     .description('Print what is kept, as a table without values.')
-    .action(async (chosen: Chosen) => console.log(await listText(chosen)))
-  choosing(jar.command('show'))
+    .action(async (chosen: JarFlags) => console.log(await listText(chosen)))
+  withFilterOptions(jar.command('show'))
     .description('Print all about what is kept. Values are hidden unless you ask for them.')
     .option('--values', 'print the values, too; they may be secrets')
-    .action(async (chosen: Chosen & { values?: true }) => console.log(await showText(chosen)))
-  choosing(jar.command('clear'))
+    .action(async (chosen: JarFlags & { values?: true }) => console.log(await showText(chosen)))
+  withFilterOptions(jar.command('clear'))
     .description('Remove what is kept, and say what that was. Servers have to do without it.')
     .option('--all', 'remove everything')
-    .action(async (chosen: Chosen & { all?: true }) => console.log(await clearText(chosen)))
+    .action(async (chosen: JarFlags & { all?: true }) => console.log(await clearText(chosen)))
   return jar
 }
 
-function choosing(command: Command): Command {
+function withFilterOptions(command: Command): Command {
   return command
     .option('--server <name>', 'only of this server: a domain, a file path, or a URL')
     .option('--principal <name>', 'only of this principal')
@@ -39,36 +39,39 @@ function choosing(command: Command): Command {
     .option('--json', 'print JSON')
 }
 
-async function listText(chosen: Chosen): Promise<string> {
+async function listText(chosen: JarFlags): Promise<string> {
   const entries = await withJar(chosen, (jar) => jar.list(filterOf(chosen)))
   if (chosen.json) return jarJson(entries, { values: false })
-  return entries.length === 0 ? nothing(chosen) : jarTable(entries, Date.now())
+  return entries.length === 0 ? nothingText(chosen) : jarTable(entries, Date.now())
 }
 
-async function showText(chosen: Chosen & { values?: true }): Promise<string> {
+async function showText(chosen: JarFlags & { values?: true }): Promise<string> {
   const items = await withJar(chosen, (jar) => jar.show(filterOf(chosen)))
   const values = chosen.values === true
   if (chosen.json) return jarJson(items, { values })
-  return items.length === 0 ? nothing(chosen) : itemsText(items, { values, now: Date.now() })
+  return items.length === 0 ? nothingText(chosen) : itemsText(items, { values, now: Date.now() })
 }
 
-async function clearText(chosen: Chosen & { all?: true }): Promise<string> {
-  assertMeant(chosen)
+async function clearText(chosen: JarFlags & { all?: true }): Promise<string> {
+  assertFilterOrAll(chosen)
   const removed = await withJar(chosen, (jar) => jar.remove(filterOf(chosen)))
   if (chosen.json) return jarJson(removed, { values: false })
-  if (removed.length === 0) return `Nothing was removed. ${nothing(chosen)}`
+  if (removed.length === 0) return `Nothing was removed. ${nothingText(chosen)}`
   const count = removed.length === 1 ? '1 name' : `${removed.length} names`
   return `Removed ${count}:\n${jarTable(removed, Date.now())}`
 }
 
-function assertMeant({ all, server, principal, name }: Chosen & { all?: true }): void {
+function assertFilterOrAll({ all, server, principal, name }: JarFlags & { all?: true }): void {
   const isChosen = [server, principal, name].some((choice) => choice !== undefined)
   if (all && isChosen) throw new InputError('Give either --all, or what to remove: --server, --principal, --name.')
   if (!all && !isChosen) throw new InputError('Say what to remove: --server, --principal, --name, or --all.')
 }
 
-/** Without a file nothing is kept. A file that was named must be there: a slip of the pen should not look empty. */
-async function withJar<Item>({ file }: Chosen, use: (jar: Jar) => Promise<readonly Item[]>): Promise<readonly Item[]> {
+/** A missing default file counts as an empty jar. A file that was named must exist, so that a typing error is noticed. */
+async function withJar<Item>(
+  { file }: JarFlags,
+  use: (jar: Jar) => Promise<readonly Item[]>,
+): Promise<readonly Item[]> {
   const path = file ?? defaultJarPath()
   if (!existsSync(path)) {
     if (file === undefined) return []
@@ -83,12 +86,12 @@ async function withJar<Item>({ file }: Chosen, use: (jar: Jar) => Promise<readon
   }
 }
 
-function filterOf({ server, principal, name }: Chosen): JarFilter {
-  return { server: server && serverName(asShown(server)), principal: asShown(principal), name: asShown(name) }
+function filterOf({ server, principal, name }: JarFlags): JarFilter {
+  return { server: server && storedServerName(unquoted(server)), principal: unquoted(principal), name: unquoted(name) }
 }
 
-/** What a terminal could not show as it is was shown as a JSON string, and may be given as one. */
-function asShown<Given extends string | undefined>(given: Given): Given | string {
+/** Names with special characters are shown as JSON strings, and are accepted in that form. */
+function unquoted<Given extends string | undefined>(given: Given): Given | string {
   if (given === undefined || !/^".*"$/.test(given)) return given
   try {
     return String(JSON.parse(given))
@@ -97,19 +100,19 @@ function asShown<Given extends string | undefined>(given: Given): Given | string
   }
 }
 
-function serverName(given: string): string {
-  if (!/^(https?|wss?):\/\//i.test(given)) return isFile(given) ? realpathSync(given) : given
+function storedServerName(given: string): string {
+  if (!/^(https?|wss?):\/\//i.test(given)) return isExistingFile(given) ? realpathSync(given) : given
   const place = jarServerOf({ url: given }, { allowLocal: true })
   if ('server' in place) return place.server
   throw new InputError(`--server: ${place.refused}`)
 }
 
-/** A server that is a file is kept under its real path, however it was named when it was started. */
-function isFile(path: string): boolean {
+/** State of a server that is a file is stored under the file's real path. */
+function isExistingFile(path: string): boolean {
   return existsSync(path) && statSync(path).isFile()
 }
 
-function nothing(chosen: Chosen): string {
+function nothingText(chosen: JarFlags): string {
   const isChosen = Object.values(filterOf(chosen)).some((choice) => choice !== undefined)
   const what = isChosen ? 'Nothing like that is kept' : 'Nothing is kept'
   return `${what} in ${chosen.file ?? defaultJarPath()}.`

@@ -3,19 +3,19 @@ import { createKeyring, newKey, rotationSteps } from '../../state/seal/index.ts'
 import { InputError } from '../exit.ts'
 import { readInputFile } from '../options/input.ts'
 
-/** `pannier keys`: makes, rotates and names the keys that seal state. */
+/** `pannier keys`: creates and rotates the keys that seal state, and prints their ids. */
 export function keysCommand(): Command {
   const keys = new Command('keys').description('Make and rotate the keys that seal state (PANNIER_KEYS).')
   keys
     .command('new')
     .description('Print a new key as a line for a .env file.')
     .action(() => console.log(envLine(newKey())))
-  reading(keys.command('rotate'))
+  withKeysOptions(keys.command('rotate'))
     .description('Print the three values to deploy, one after the other, so that a new key takes over.')
     .action(async (from: string | undefined, { keysFile }: { keysFile?: string }) => {
       console.log(rotationText(await readKeysValue(sourceOf(from, keysFile))))
     })
-  reading(keys.command('ids'))
+  withKeysOptions(keys.command('ids'))
     .description('Print the ids of the keys, the one that seals first. Ids are safe to share.')
     .action(async (from: string | undefined, { keysFile }: { keysFile?: string }) => {
       const { ids } = createKeyring(await readKeysValue(sourceOf(from, keysFile)))
@@ -24,7 +24,7 @@ export function keysCommand(): Command {
   return keys
 }
 
-function reading(command: Command): Command {
+function withKeysOptions(command: Command): Command {
   return command
     .argument('[-]', 'read the keys from standard input')
     .option('--keys-file <path>', 'read the keys from a file, - for standard input (default: PANNIER_KEYS)')
@@ -38,7 +38,7 @@ function envLine(value: string): string {
   return `PANNIER_KEYS=${value}`
 }
 
-// Only the first value is set: whoever takes the whole text as a .env file makes the first step and no other.
+// Steps 2 and 3 are comments, so that the whole text, used as a .env file, is step 1.
 function rotationText(value: string): string {
   const { spread, promote, retire } = rotationSteps(value)
   return [
@@ -51,14 +51,14 @@ function rotationText(value: string): string {
   ].join('\n')
 }
 
-/** Where the user says that the keys are. Nothing but an exact `-` may stand as an argument. */
+/** Where to read the keys from. As an argument only `-` is allowed. */
 interface KeysSource {
   argument: string | undefined
   file: string | undefined
   environment: string | undefined
 }
 
-/** Reads a value of PANNIER_KEYS. A file or standard input may hold the value alone, or a .env file with its line. */
+/** Reads a value of PANNIER_KEYS. A file or standard input holds the value alone, or lines of a .env file. */
 async function readKeysValue({ argument, file, environment }: KeysSource): Promise<string> {
   if (argument !== undefined && argument !== '-') {
     throw new InputError('Keys are not given as arguments, where others can see them; use PANNIER_KEYS or --keys-file.')

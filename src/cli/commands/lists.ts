@@ -1,45 +1,18 @@
-/** The commands that list what a server offers; they differ in what they ask for and how it reads. */
+/** The commands `tools`, `prompts` and `resources`, which list what a server offers. */
 import { type Client, ProtocolError, ProtocolErrorCode, type ResourceTemplateType } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
 import type { Json } from '../../protocol/index.ts'
 import { type CallOptions, withServer } from '../connection.ts'
 import { EXIT, EXIT_HELP } from '../exit.ts'
 import { type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { readOperands } from '../options/operands.ts'
-import { jsonText } from '../output/json.ts'
+import { readTargetOperands } from '../options/operands.ts'
+import { printableJson } from '../output/json.ts'
 import { promptsText, resourcesText, toolsText } from '../output/lists.ts'
-import { atDesk } from '../run.ts'
-
-interface Listing<List extends Json> {
-  readonly name: string
-  readonly description: string
-  list(client: Client, options: CallOptions): Promise<List>
-  text(list: List): string
-}
-
-function listingCommand<List extends Json>(
-  { name, description, list, text }: Listing<List>,
-  server: readonly string[] | undefined,
-): Command {
-  const command = new Command(name)
-    .description(description)
-    .usage(`[options] TARGET\n       pannier ${name} [options] -- COMMAND …`)
-    .argument('[operands...]')
-    .action((operands: string[], flags: ClientFlags) =>
-      atDesk(async (desk) => {
-        const { target } = readOperands(operands, server)
-        const found = await withServer(target, flags, desk, list)
-        desk.display.print(flags.output === 'json' ? jsonText(found) : text(found))
-        return EXIT.ok
-      }),
-    )
-    .addHelpText('after', TARGET_HELP + EXIT_HELP)
-  return withClientOptions(command)
-}
+import { runCommand } from '../run.ts'
 
 /** `pannier tools`: lists the tools of a server. */
 export function toolsCommand(server: readonly string[] | undefined): Command {
-  return listingCommand(
+  return listCommand(
     {
       name: 'tools',
       description: 'List the tools of a server.',
@@ -52,7 +25,7 @@ export function toolsCommand(server: readonly string[] | undefined): Command {
 
 /** `pannier prompts`: lists the prompts of a server. */
 export function promptsCommand(server: readonly string[] | undefined): Command {
-  return listingCommand(
+  return listCommand(
     {
       name: 'prompts',
       description: 'List the prompts of a server.',
@@ -63,16 +36,9 @@ export function promptsCommand(server: readonly string[] | undefined): Command {
   )
 }
 
-/** A server need not have templates, and many that have none do not know the question. */
-function noTemplates(error: unknown): { resourceTemplates: ResourceTemplateType[] } {
-  if (error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound)
-    return { resourceTemplates: [] }
-  throw error
-}
-
 /** `pannier resources`: lists the resources of a server, and the templates of resources. */
 export function resourcesCommand(server: readonly string[] | undefined): Command {
-  return listingCommand(
+  return listCommand(
     {
       name: 'resources',
       description: 'List the resources of a server, and its templates for resources.',
@@ -85,4 +51,38 @@ export function resourcesCommand(server: readonly string[] | undefined): Command
     },
     server,
   )
+}
+
+/** Templates are optional, and many servers without them answer "method not found". */
+function noTemplates(error: unknown): { resourceTemplates: ResourceTemplateType[] } {
+  if (error instanceof ProtocolError && error.code === ProtocolErrorCode.MethodNotFound)
+    return { resourceTemplates: [] }
+  throw error
+}
+
+interface ListCommand<List extends Json> {
+  readonly name: string
+  readonly description: string
+  list(client: Client, options: CallOptions): Promise<List>
+  text(list: List): string
+}
+
+function listCommand<List extends Json>(
+  { name, description, list, text }: ListCommand<List>,
+  server: readonly string[] | undefined,
+): Command {
+  const command = new Command(name)
+    .description(description)
+    .usage(`[options] TARGET\n       pannier ${name} [options] -- COMMAND …`)
+    .argument('[operands...]')
+    .action((operands: string[], flags: ClientFlags) =>
+      runCommand(async (context) => {
+        const { target } = readTargetOperands(operands, server)
+        const found = await withServer(target, flags, context, list)
+        context.display.print(flags.output === 'json' ? printableJson(found) : text(found))
+        return EXIT.ok
+      }),
+    )
+    .addHelpText('after', TARGET_HELP + EXIT_HELP)
+  return withClientOptions(command)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { together } from './probe.ts'
+import { mapConcurrently } from './probe.ts'
 
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -11,9 +11,9 @@ test('all items are worked on, in their order, so many at a time', async () => {
     now--
     return item * 2
   }
-  expect(await together(3, [1, 2, 3, 4, 5, 6, 7], work)).toEqual([2, 4, 6, 8, 10, 12, 14])
+  expect(await mapConcurrently(3, [1, 2, 3, 4, 5, 6, 7], work)).toEqual([2, 4, 6, 8, 10, 12, 14])
   expect(most).toBe(3)
-  expect(await together(3, [], work)).toEqual([])
+  expect(await mapConcurrently(3, [], work)).toEqual([])
 })
 
 test('a fault is thrown when nothing is at work any more', async () => {
@@ -23,6 +23,6 @@ test('a fault is thrown when nothing is at work any more', async () => {
     await pause()
     ended.push(item)
   }
-  await expect(together(2, [1, 2, 3], work)).rejects.toThrow('first')
+  await expect(mapConcurrently(2, [1, 2, 3], work)).rejects.toThrow('first')
   expect(ended).toEqual([2, 3])
 })

@@ -12,10 +12,10 @@ import {
 } from '../options/probe.ts'
 import { type ProbeTarget, readProbeTargets } from '../options/targets.ts'
 import { explainText, type Probed, probeTable, probeText } from '../output/probe.ts'
-import { jsonText } from '../output/json.ts'
+import { printableJson } from '../output/json.ts'
 import { probeMarkdown } from '../output/probeMarkdown.ts'
 import { screenWidth } from '../output/layout.ts'
-import { atDesk, type Desk } from '../run.ts'
+import { runCommand, type CommandContext } from '../run.ts'
 
 /** `pannier probe`: tells whether servers need their sessions. */
 export function probeCommand(server: readonly string[] | undefined): Command {
@@ -24,14 +24,15 @@ export function probeCommand(server: readonly string[] | undefined): Command {
     .usage('[options] TARGET …\n       pannier probe [options] -- COMMAND …')
     .argument('[targets...]')
     .action((operands: string[], flags: ProbeFlags) =>
-      atDesk(async (desk) => {
+      runCommand(async (context) => {
         if (server !== undefined) refuseForProgram(flags)
         const { targets, isOne } = await readProbeTargets(operands, server)
         const options = await readProbeOptions(flags, process.env)
         const [only] = targets
-        if (isOne && only !== undefined) return showOne(await probeOne(only.target, options, flags, desk), flags, desk)
+        if (isOne && only !== undefined)
+          return showOne(await probeOne(only.target, options, flags, context), flags, context)
         refuseForSeveral(flags)
-        return showAll(await probeAll(targets, options, flags, desk), flags, desk)
+        return showAll(await probeAll(targets, options, flags, context), flags, context)
       }),
     )
     .addHelpText('after', HELP)
@@ -59,30 +60,30 @@ Exit codes, with several servers the highest:
   1    UNKNOWN
   2    the probe could not run`
 
-/** A file may name more programs than a machine can start at the same moment. */
-const AT_ONCE = 16
+/** How many servers are probed at the same time: a file may name more programs than a machine can start at once. */
+const MAX_CONCURRENT = 16
 
-/** Throws what is no failure but a fault, once all have ended; several servers do not stop each other. */
+/** A failure of one server does not stop the others. Any other error is thrown once all have ended. */
 async function probeAll(
   targets: readonly ProbeTarget[],
   options: ProbeOptions,
   flags: ProbeFlags,
-  desk: Desk,
+  context: CommandContext,
 ): Promise<readonly Probed[]> {
   const waiting = new Set(targets)
-  const tell = (): void => desk.display.progress(progressOf(targets.length, [...waiting]))
-  tell()
-  return together(AT_ONCE, targets, async (one): Promise<Probed> => {
+  const showProgress = (): void => context.display.progress(progressOf(targets.length, [...waiting]))
+  showProgress()
+  return mapConcurrently(MAX_CONCURRENT, targets, async (one): Promise<Probed> => {
     const { name, target } = one
     try {
-      return { name, verdict: await probed(target, options, flags, desk, name) }
+      return { name, verdict: await probed(target, options, flags, context, name) }
     } catch (error) {
       const failure = failureOf(error)
       if (failure === undefined) throw error
       return { name, failure }
     } finally {
       waiting.delete(one)
-      tell()
+      showProgress()
     }
   })
 }
@@ -93,61 +94,65 @@ function progressOf(total: number, waiting: readonly ProbeTarget[]): Progress {
   return { progress: total - waiting.length, total, message }
 }
 
-/** While one server is slow, the messages are counted. */
-function probeOne(target: Target, options: ProbeOptions, flags: ProbeFlags, desk: Desk): Promise<Verdict> {
-  if (flags.explain) return probed(target, options, flags, desk)
+/** Shows the number of messages as progress. */
+function probeOne(target: Target, options: ProbeOptions, flags: ProbeFlags, context: CommandContext): Promise<Verdict> {
+  if (flags.explain) return probed(target, options, flags, context)
   let progress = 0
   const onExchange = (): void => {
     progress++
-    desk.display.progress({ progress, message: progress === 1 ? 'message sent' : 'messages sent and received' })
+    context.display.progress({ progress, message: progress === 1 ? 'message sent' : 'messages sent and received' })
   }
-  return probed(target, { ...options, onExchange }, flags, desk)
+  return probed(target, { ...options, onExchange }, flags, context)
 }
 
-/** `name` says which of several it is. */
+/** `name` is shown with each message where several servers are probed. */
 function probed(
   target: Target,
   options: ProbeOptions,
   flags: ProbeFlags,
-  { display, signal }: Desk,
+  { display, signal }: CommandContext,
   name?: string,
 ): Promise<Verdict> {
   const onExchange = (exchanged: Exchanged): void => display.note(explainText(exchanged, name))
   return probe(target, { ...options, signal, ...(flags.explain && { onExchange }) })
 }
 
-function showOne(verdict: Verdict, flags: ProbeFlags, { display }: Desk): ExitCode {
-  if (flags.json) display.print(jsonText(verdict))
+function showOne(verdict: Verdict, flags: ProbeFlags, { display }: CommandContext): ExitCode {
+  if (flags.json) display.print(printableJson(verdict))
   else
     display.print(flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict, lineWidth()))
-  return exitCodeOf(verdict)
+  return verdictExitCode(verdict)
 }
 
-function showAll(all: readonly Probed[], flags: ProbeFlags, { display }: Desk): ExitCode {
-  if (flags.json) display.print(jsonText(all.map(asJson)))
+function showAll(all: readonly Probed[], flags: ProbeFlags, { display }: CommandContext): ExitCode {
+  if (flags.json) display.print(printableJson(all.map(resultJson)))
   else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all, lineWidth()))
-  const codes = all.map((one) => ('verdict' in one ? exitCodeOf(one.verdict) : EXIT.badInput))
+  const codes = all.map((one) => ('verdict' in one ? verdictExitCode(one.verdict) : EXIT.badInput))
   return codes.includes(EXIT.badInput) ? EXIT.badInput : codes.includes(EXIT.toolError) ? EXIT.toolError : EXIT.ok
 }
 
-/** What goes to a file or another program keeps its lines whole. */
+/** Lines are wrapped on a terminal only. */
 function lineWidth(): number {
   return process.stdout.isTTY ? screenWidth(process.stdout) : Infinity
 }
 
-function exitCodeOf({ state }: Verdict): ExitCode {
+function verdictExitCode({ state }: Verdict): ExitCode {
   return state === 'UNKNOWN' ? EXIT.toolError : EXIT.ok
 }
 
-function asJson(one: Probed): object {
+function resultJson(one: Probed): object {
   return 'verdict' in one ? { name: one.name, ...one.verdict } : { name: one.name, error: one.failure.text }
 }
 
 /**
- * Works on all items, so many at a time. Comes back, or throws the first fault, when nothing is at work any more: what was
- * started then has been cleaned up.
+ * Maps all items with at most `limit` at the same time. Resolves, or rejects with the first error, only when no work is
+ * running any more, so that everything that was started has been cleaned up.
  */
-export async function together<T, R>(limit: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+export async function mapConcurrently<T, R>(
+  limit: number,
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const left = items.entries()
   const done: R[] = []
   const faults: unknown[] = []

@@ -1,14 +1,14 @@
 import { Command } from 'commander'
 import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
-import { ask, type AskingFlags, named, withSaveOption } from './interactive.ts'
-import { added, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { readOperands } from '../options/operands.ts'
-import { atDesk } from '../run.ts'
+import { runInteractive, type InteractiveFlags, findByName, withSaveOption } from './interactive.ts'
+import { collect, TARGET_HELP, withClientOptions } from '../options/client.ts'
+import { readTargetOperands } from '../options/operands.ts'
+import { runCommand } from '../run.ts'
 import { EXIT_HELP } from '../exit.ts'
 import { logMeta } from '../connection.ts'
 import { stringArguments } from '../options/arguments.ts'
 
-interface PromptFlags extends AskingFlags {
+interface PromptFlags extends InteractiveFlags {
   readonly arg?: readonly string[]
 }
 
@@ -18,15 +18,15 @@ export function promptCommand(server: readonly string[] | undefined): Command {
     .description('Get a prompt.')
     .usage('[options] TARGET NAME\n       pannier prompt [options] NAME -- COMMAND …')
     .argument('[operands...]')
-    .option('--arg <name=value>', 'an argument of the prompt (repeatable)', added)
+    .option('--arg <name=value>', 'an argument of the prompt (repeatable)', collect)
     .action((operands: string[], flags: PromptFlags) =>
-      atDesk((desk) => {
-        const { target, values } = readOperands(operands, server, ['NAME'])
+      runCommand((context) => {
+        const { target, values } = readTargetOperands(operands, server, ['NAME'])
         const [name = ''] = values
         const params = { name, arguments: stringArguments(flags.arg ?? []), ...logMeta(flags) }
-        return ask(target, flags, desk, async (client, options) => {
+        return runInteractive(target, flags, context, async (client, options) => {
           const { prompts } = await client.listPrompts(undefined, options)
-          named('prompt', name, prompts)
+          findByName('prompt', name, prompts)
           return { method: 'prompts/get', params }
         })
       }),

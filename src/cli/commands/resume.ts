@@ -12,33 +12,40 @@ import {
   targetOf,
 } from '../../client/index.ts'
 import { ANSWER_HELP, type AnswerNotes, chooseAnswerers, withAnswerOptions } from '../options/answers.ts'
-import { type AskingFlags, hostOf, refusalCounts, sendCall, showOutcome, withSaveOption } from './interactive.ts'
+import {
+  type InteractiveFlags,
+  answererHostOf,
+  withDeclinedExit,
+  sendCall,
+  showOutcome,
+  withSaveOption,
+} from './interactive.ts'
 import { withClientOptions } from '../options/client.ts'
 import { typedCommand } from '../options/operands.ts'
-import { atDesk, type Desk } from '../run.ts'
+import { runCommand, type CommandContext } from '../run.ts'
 import { EXIT_HELP, type ExitCode, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
 
-/** `pannier resume`: goes on with a call that was put to sleep, in this process or another, now or days later. */
+/** `pannier resume`: continues a suspended call, in another process and possibly days later. */
 export function resumeCommand(server: readonly string[] | undefined): Command {
   const command = new Command('resume')
     .description('Go on with a suspended call.')
     .usage('[options] FILE')
     .argument('<file>', 'where "--suspend FILE" saved the call')
-    .action((path: string, flags: AskingFlags) => {
+    .action((path: string, flags: InteractiveFlags) => {
       if (server !== undefined) throw new InputError('The saved call knows its server; leave out the command after --.')
-      return atDesk((desk) => goOn(path, flags, desk))
+      return runCommand((context) => resumeCall(path, flags, context))
     })
     .addHelpText('after', RESUME_HELP + ANSWER_HELP + EXIT_HELP)
   return withSaveOption(withAnswerOptions(withClientOptions(command)))
 }
 
 const RESUME_HELP = `
-The file is removed when the call is done, or put to sleep in another file. Where a question stays open it is written
+The file is removed when the call is done, or suspended to another file. Where a question stays open the file is written
 anew, and the call can be resumed again. Headers and tokens are not saved: give them again. A command is started again:
 a server made with Pannier needs the same PANNIER_KEYS then as before.`
 
-async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitCode> {
+async function resumeCall(path: string, flags: InteractiveFlags, context: CommandContext): Promise<ExitCode> {
   const file = savedFile(path)
   const saved = await file.load()
   await file.assertUsable({ mayReplaceCall: true })
@@ -46,30 +53,30 @@ async function goOn(path: string, flags: AskingFlags, desk: Desk): Promise<ExitC
   const next = savedFile(flags.suspend ?? path)
   await next.assertUsable({ mayReplaceCall: flags.suspend === undefined || flags.suspend === path })
   const notes: AnswerNotes = { declined: false }
-  const host = hostOf(desk, notes, next)
-  // What nobody has an answer for stays open.
+  const host = answererHostOf(context, notes, next)
+  // Questions without an answer stay open.
   const isOpenEnded = flags.yes || (!host.isTerminal && !flags.decline)
   const suspend = flags.suspend ?? (isOpenEnded ? path : undefined)
   const answerers = await chooseAnswerers(suspend === undefined ? flags : { ...flags, suspend }, host)
-  return refusalCounts(desk, notes, async () => {
-    const through = { send: sender(target, flags, desk, answerers) }
-    const result = await resume(saved, byKind(answerers), through, { signal: desk.signal })
+  return withDeclinedExit(context, notes, async () => {
+    const through = { send: sender(target, flags, context, answerers) }
+    const result = await resume(saved, byKind(answerers), through, { signal: context.signal })
     const showing = {
-      display: desk.display,
+      display: context.display,
       output: flags.output,
       save: flags.save,
       file: flags.suspend ?? path,
       notes,
     }
-    // The call is done, or further and in another file. Whether or not that can be shown, it must not be sent again.
+    // The call is done, or saved to another file. Even if showing it fails, it must not be sent again.
     const isElsewhere = flags.suspend !== undefined && flags.suspend !== path
-    if (isElsewhere || suspendedOf(result) === undefined) await removeOrTell(file, desk)
+    if (isElsewhere || suspendedOf(result) === undefined) await removeOrNote(file, context)
     return showOutcome(saved, result, showing)
   })
 }
 
-/** What came of the call is not lost because of the file. */
-async function removeOrTell(file: SavedFile, { display }: Desk): Promise<void> {
+/** A file that cannot be removed is no reason to lose the result. */
+async function removeOrNote(file: SavedFile, { display }: CommandContext): Promise<void> {
   try {
     await file.remove()
   } catch (error) {
@@ -78,12 +85,12 @@ async function removeOrTell(file: SavedFile, { display }: Desk): Promise<void> {
   }
 }
 
-function sender(target: Target, flags: AskingFlags, desk: Desk, answerers: Answerers) {
+function sender(target: Target, flags: InteractiveFlags, context: CommandContext, answerers: Answerers) {
   return (method: SavedCall['method'], params: SavedCall['params']): Promise<unknown> =>
-    withServer(target, flags, desk, (client, options) => sendCall(client, { method, params }, options), answerers)
+    withServer(target, flags, context, (client, options) => sendCall(client, { method, params }, options), answerers)
 }
 
-/** A command was typed here, so it runs as it would when it is typed again. */
+/** A saved command runs with the whole environment, as one from the command line does. */
 function targetOfCall(saved: SavedCall): Target {
   return Array.isArray(saved.target) ? typedCommand(saved.target as string[], saved.cwd) : targetOf(saved)
 }

@@ -12,9 +12,9 @@ import {
   type Task,
 } from '../../client/index.ts'
 import { type AnswerNotes, chooseAnswerers, readGivenAnswers } from '../options/answers.ts'
-import { hostOf } from './interactive.ts'
-import { added, type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
-import { atDesk, type Desk } from '../run.ts'
+import { answererHostOf } from './interactive.ts'
+import { collect, type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
+import { runCommand, type CommandContext } from '../run.ts'
 import { EXIT, EXIT_HELP, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
 import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
@@ -32,15 +32,19 @@ export function taskAnswerCommand(server: readonly string[] | undefined): Comman
     .description('Answer what a task asks.')
     .usage(taskUsage('answer'))
     .argument('[operands...]')
-    .option('--answer <field=value>', 'a field of the form, typed by its schema; see below (repeatable)', added)
+    .option('--answer <field=value>', 'a field of the form, typed by its schema; see below (repeatable)', collect)
     .option('--json <object>', 'answers by their keys as JSON; @FILE reads a file, - standard input')
     .option('--yes', 'accept what is left with its default values')
     .option('--decline', 'say no to what is left')
     .action((operands: string[], flags: TaskAnswerFlags) =>
-      atDesk(async (desk) => {
+      runCommand(async (context) => {
         const place = readTaskOperands(operands, server)
-        const left = await withServer(place.target, flags, desk, (client) => answer(client, place, flags, desk))
-        desk.display.note(left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${listed(left)}.`)
+        const left = await withServer(place.target, flags, context, (client) =>
+          answerOpenQuestions(client, place, flags, context),
+        )
+        context.display.note(
+          left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${keysText(left)}.`,
+        )
         return EXIT.ok
       }),
     )
@@ -55,18 +59,18 @@ As JSON, by their keys:      --json '{ "paint": { "colour": "red" }, "delivery":
 With none of these you are asked at the terminal. Questions that get no answer stay open.
 `
 
-/** Gives the keys of the questions that stay open. */
-async function answer(
+/** Sends the answers and gives the keys of the questions that stay open. */
+async function answerOpenQuestions(
   client: Client,
   { target, taskId }: TaskOperands,
   flags: TaskAnswerFlags,
-  desk: Desk,
+  context: CommandContext,
 ): Promise<readonly string[]> {
-  const { signal } = desk
+  const { signal } = context
   const task = await getTask(client, taskId, { signal })
   const given = await readGivenAnswers(flags, task.inputRequests ?? {}, signal)
   const isGiven = Object.keys(given).length > 0
-  const person = isGiven && !flags.yes && !flags.decline ? undefined : await personFor(flags, desk)
+  const person = isGiven && !flags.yes && !flags.decline ? undefined : await fallbackFor(flags, context)
   const server = { name: client.getServerVersion()?.name, target: nameOf(target) }
   const rest = person && (await askRest(task, given, person, server, signal))
   const answers = { ...given, ...(rest && flags.yes ? accepted(rest) : rest) }
@@ -76,25 +80,25 @@ async function answer(
   return left
 }
 
-/** A form without all its defaults gets no answer from `--yes`, rather than a no that nobody said. */
+/** With `--yes`, a form without all defaults gets no answer: declining it was not asked for. */
 function accepted(answers: Readonly<Record<string, Given>>): Readonly<Record<string, Given>> {
   const isYes = ([, given]: [string, Given]): boolean => typeof given === 'object' && given['action'] === 'accept'
   return Object.fromEntries(Object.entries(answers).filter(isYes))
 }
 
 function noDefaults(keys: readonly string[]): InputError {
-  return new InputError(`--yes cannot answer ${listed(keys)}: not all that is needed has a default. Give --answer.`)
+  return new InputError(`--yes cannot answer ${keysText(keys)}: not all that is needed has a default. Give --answer.`)
 }
 
-function listed(keys: readonly string[]): string {
+function keysText(keys: readonly string[]): string {
   return keys.map((key) => plainLine(key, 60)).join(', ')
 }
 
-/** The one who answers what the command line does not. */
-async function personFor({ yes, decline }: TaskAnswerFlags, desk: Desk): Promise<Answerer> {
+/** Answers what --answer and --json do not: --yes, --decline, or the person at the terminal. */
+async function fallbackFor({ yes, decline }: TaskAnswerFlags, context: CommandContext): Promise<Answerer> {
   const notes: AnswerNotes = { declined: false }
   const flags = { ...(yes && { yes }), ...(decline && { decline }) }
-  const answerers = await chooseAnswerers(flags, hostOf(desk, notes, undefined))
+  const answerers = await chooseAnswerers(flags, answererHostOf(context, notes, undefined))
   return byKind(answerers)
 }
 

@@ -1,11 +1,11 @@
-/** What logins left behind, by server, in one file that only its user can read. */
+/** Stored logins by server, in one file that only its user can read. */
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { writePrivateFile } from '../../client/index.ts'
 import { isObject } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
-/** As the SDK gave it; it alone knows what is in there. */
+/** Client registration and tokens, as the SDK gave them. */
 export interface Login {
   readonly client?: unknown
   readonly tokens?: unknown
@@ -18,7 +18,7 @@ export interface LoginFile {
 }
 
 export function loginFile(path: string, serverUrl: string): LoginFile {
-  const key = keyOf(serverUrl)
+  const key = resourceKey(serverUrl)
   return {
     load: async () => {
       const login = (await readAll(path))[key]
@@ -31,8 +31,8 @@ export function loginFile(path: string, serverUrl: string): LoginFile {
   }
 }
 
-/** A token is for a resource: origin and path, without what a query may say. */
-function keyOf(serverUrl: string): string {
+/** A token belongs to a resource: origin and path, without the query. */
+function resourceKey(serverUrl: string): string {
   const { origin, pathname } = new URL(serverUrl)
   return origin + pathname
 }

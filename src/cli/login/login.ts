@@ -1,6 +1,6 @@
 /**
- * Logging in with the browser: an OAuth provider for the SDK. What it learns stays in a file of the user's own, by server,
- * so that the next call needs no login.
+ * Login with the browser: an OAuth provider for the SDK. Tokens are stored by server in a file of the user, so that the
+ * next call needs no login.
  */
 import { randomBytes } from 'node:crypto'
 import {
@@ -14,7 +14,7 @@ import { openLoopback } from './loopback.ts'
 import { type Login, loginFile } from './file.ts'
 
 export interface LoginHost {
-  /** Says a line to the person. */
+  /** Shows a line to the person. */
   readonly note: (text: string) => void
   readonly signal: AbortSignal
   /** @default the system's browser */
@@ -30,7 +30,7 @@ export async function browserLogin(serverUrl: string, path: string, host: LoginH
   const file = loginFile(path, serverUrl)
   let login = await file.load()
   const loopback = await openLoopback(login.redirectUrl)
-  // A client that was registered with another address for the way back has to register again.
+  // A client that was registered with another redirect URL has to register again.
   if (login.redirectUrl !== loopback.redirectUrl) login = { ...login, client: undefined }
   const authorizer = authorizerOf({
     redirectUrl: loopback.redirectUrl,
@@ -40,7 +40,7 @@ export async function browserLogin(serverUrl: string, path: string, host: LoginH
       await file.save(login)
     },
     visit: (state) => loopback.visit(state, host.signal),
-    show: (url) => show(url, host),
+    show: (url) => showLoginPage(url, host),
   })
   return { authorizer, close: loopback.close }
 }
@@ -97,8 +97,8 @@ function authorizerOf({ redirectUrl, read, change, visit, show }: Parts): Author
   }
 }
 
-/** The server named this address, so the person sees its host before a browser opens it, and not every one is opened. */
-async function show({ href }: URL, { note, open = openPage }: LoginHost): Promise<void> {
+/** The server chose this address: the person sees its host before the browser opens it, and unsafe ones are refused. */
+async function showLoginPage({ href }: URL, { note, open = openPage }: LoginHost): Promise<void> {
   const address = readVisitAddress(href)
   if (address.kind === 'refused') {
     note(`The server asks you to log in at an address that is not opened. ${address.reason}`)

@@ -1,11 +1,11 @@
-/** The end of a login: a page on this machine to which the authorization server sends the browser back (RFC 8252). */
+/** The redirect URL of a login: a page on the loopback interface to which the browser returns (RFC 8252). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { UnauthorizedError } from '@modelcontextprotocol/client'
 
 export interface Loopback {
   readonly redirectUrl: string
-  /** The query of the one visit that brings this state. Others are turned away. */
+  /** Resolves to the query of the visit with this state. Other visits get 404. */
   visit(state: string, signal: AbortSignal): Promise<URLSearchParams>
   close(): void
 }
@@ -13,13 +13,13 @@ export interface Loopback {
 const PATH = '/callback'
 const LOGIN_MS = 5 * 60_000
 
-/** Listens on the port of an earlier login where that is free: some servers know this client by its whole address. */
+/** Listens on the port of an earlier login where it is free, because some servers compare the whole redirect URL. */
 export async function openLoopback(earlier: string | undefined): Promise<Loopback> {
   const visits = new Map<string, (query: URLSearchParams) => void>()
-  const server = createServer((request, response) => answer(request, response, visits))
-  await listen(server, portOf(earlier)).catch(() => listen(server, 0))
+  const server = createServer((request, response) => respond(request, response, visits))
+  await listenOn(server, portOf(earlier)).catch(() => listenOn(server, 0))
   const { port } = server.address() as AddressInfo
-  // A login that nobody finishes does not keep the program alive.
+  // A login that is not completed does not keep the process alive.
   server.unref()
   return {
     redirectUrl: `http://127.0.0.1:${port}${PATH}`,
@@ -45,14 +45,14 @@ function portOf(url: string | undefined): number {
   return url !== undefined && URL.canParse(url) ? Number(new URL(url).port) : 0
 }
 
-function listen(server: Server, port: number): Promise<void> {
+function listenOn(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   })
 }
 
-function answer(
+function respond(
   request: IncomingMessage,
   response: ServerResponse,
   visits: ReadonlyMap<string, (query: URLSearchParams) => void>,

@@ -1,9 +1,10 @@
-/** Who answers when a server asks something: the person at the terminal, or what the command line says for them. */
+/** Who answers when a server asks for input: options of the command line first, then the person at the terminal. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Command } from 'commander'
 import {
   type Answerer,
   type Answerers,
+  ClientError,
   defaults,
   fixed,
   folders,
@@ -17,7 +18,7 @@ import {
 import { isElicitAction, isObject, type Json, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 import { splitPair, typedArguments } from './arguments.ts'
-import { added } from './client.ts'
+import { collect } from './client.ts'
 import { readInputFile, readJsonInput } from './input.ts'
 
 export interface AnswerFlags {
@@ -32,7 +33,7 @@ export const ANSWER_HELP = `
 
 When the server asks something, you are asked at the terminal. For scripts, in this order:
   --answers FILE   answers by their keys: { "confirm": { "sure": true }, "address": "decline" };
-                   "*" answers the rest, and servers of the older era, whose questions have no keys
+                   "*" answers the rest, and servers of the session era, whose questions have no keys
   --yes, --decline for whatever is left; without --suspend, --yes declines what has no default values
   --suspend FILE   for whatever is left: the call is saved, and "pannier resume FILE" goes on with it`
 
@@ -42,35 +43,37 @@ export function withAnswerOptions(command: Command): Command {
     .option('--answers <file>', 'answer questions from this JSON file, - for standard input')
     .option('--yes', 'accept forms with their default values')
     .option('--decline', 'say no to every question')
-    .option('--folder <path>', 'tell the server of this folder when it asks for folders (repeatable)', added)
+    .option('--folder <path>', 'tell the server of this folder when it asks for folders (repeatable)', collect)
     .option('--suspend <file>', 'save the call to this file when something is asked, and end')
 }
 
-/** What the host notes about the answers that went out. */
+type GivenAnswers = Readonly<Record<string, Given>>
+
+/** What is recorded about the answers that were sent. */
 export interface AnswerNotes {
   /** A question was declined or cancelled. */
   declined: boolean
 }
 
 export interface AnswererHost {
-  /** Called before a question is drawn. */
+  /** Called before a question is drawn; holds other output until the function it returns is called. */
   readonly hold: () => () => void
   readonly notes: AnswerNotes
-  /** Where a call goes that waits. */
+  /** Where a suspended call is saved. */
   readonly saving: SavedStore | undefined
   readonly isTerminal: boolean
   readonly signal: AbortSignal
-  /** Ctrl-C in a form. */
+  /** Called for Ctrl-C in a form. */
   readonly interrupt: () => void
 }
 
-/** The answerers that the options name. A kind that nobody could answer is left out, so servers are not told of it. */
+/** The answerers that the options name. Kinds without one are left out, so that their capability is not declared. */
 export async function chooseAnswerers(flags: AnswerFlags, host: AnswererHost): Promise<Answerers> {
   if (flags.yes && flags.decline) throw new InputError('Give --yes or --decline, not both.')
   const known = flags.answers === undefined ? undefined : await readAnswers(flags.answers, host.signal)
-  const person = lastResort(flags, host)
-  const form = known === undefined ? person : knownAnswers(known, person)
-  const noted = form && noting(form, host.notes)
+  const fallback = fallbackAnswerer(flags, host)
+  const form = known === undefined ? fallback : answersByKey(known, fallback)
+  const noted = form && recordingDeclines(form, host.notes)
   const roots = flags.folder === undefined ? undefined : folders(flags.folder)
   return {
     ...(noted && { form: noted, url: noted }),
@@ -79,22 +82,22 @@ export async function chooseAnswerers(flags: AnswerFlags, host: AnswererHost): P
   }
 }
 
-/** Answers by their keys, then by "*", then by whoever is there. */
-function knownAnswers(known: Readonly<Record<string, Given>>, person: Answerer | undefined): Answerer {
+/** Answers by key, then by "*", then by the fallback. */
+function answersByKey(known: GivenAnswers, fallback: Answerer | undefined): Answerer {
   const { '*': any, ...keyed } = known
-  const rest: Answerer | undefined = any === undefined ? person : (asked) => fixed({ [asked.key]: any })(asked)
+  const rest: Answerer | undefined = any === undefined ? fallback : (asked) => fixed({ [asked.key]: any })(asked)
   return fixed(keyed, rest && { otherwise: rest })
 }
 
-function lastResort({ yes, decline, suspend: file }: AnswerFlags, host: AnswererHost): Answerer | undefined {
-  const sleep = file === undefined ? undefined : suspend(host.saving && { store: host.saving })
-  if (yes) return defaults(sleep && { otherwise: sleep })
+function fallbackAnswerer({ yes, decline, suspend: file }: AnswerFlags, host: AnswererHost): Answerer | undefined {
+  const suspending = file === undefined ? undefined : suspend(host.saving && { store: host.saving })
+  if (yes) return defaults(suspending && { otherwise: suspending })
   if (decline) return refuse()
-  if (sleep !== undefined) return sleep
+  if (suspending !== undefined) return suspending
   return host.isTerminal ? terminal({ hold: host.hold, onInterrupt: host.interrupt }) : undefined
 }
 
-function noting(answerer: Answerer, notes: AnswerNotes): Answerer {
+function recordingDeclines(answerer: Answerer, notes: AnswerNotes): Answerer {
   return async (asked) => {
     const response = await answerer(asked)
     if (response['action'] === 'decline' || response['action'] === 'cancel') notes.declined = true
@@ -102,41 +105,62 @@ function noting(answerer: Answerer, notes: AnswerNotes): Answerer {
   }
 }
 
-/** Answers by their keys. The file may hold what people would not say aloud, so no part of it is in an error. */
-async function readAnswers(file: string, signal: AbortSignal): Promise<Readonly<Record<string, Given>>> {
+/** Answers by their keys. They may be secret, so no error contains any of them. */
+async function readAnswers(file: string, signal: AbortSignal): Promise<GivenAnswers> {
   const answers = parseJson(await readInputFile(file, '--answers', signal))
   if (!isObject(answers)) throw new InputError('--answers: the file must hold a JSON object of answers by their keys.')
-  const odd = Object.entries(answers).find(([, answer]) => !isGiven(answer))
-  if (odd === undefined) return answers as Readonly<Record<string, Given>>
-  throw new InputError(`--answers: the answer "${odd[0]}" must be an object, "accept", "decline" or "cancel".`)
+  return assertGiven(answers, '--answers')
+}
+
+function assertGiven(answers: Json, option: string): GivenAnswers {
+  const odd = Object.keys(answers).find((key) => !isGiven(answers[key]))
+  if (odd === undefined) return answers as GivenAnswers
+  const name = plainLine(odd, 60)
+  throw new InputError(`${option}: the answer "${name}" must be an object, "accept", "decline" or "cancel".`)
 }
 
 function isGiven(answer: unknown): answer is Given {
   return isObject(answer) || isElicitAction(answer)
 }
 
-/** Answers to the open questions of a task, as the command line gives them: field by field, or as JSON by key. */
+/** For `--detach`: the server may ask, but only once the call is a task, and `pannier task` answers it then. */
+export function answeredLater(): Answerers {
+  return unanswered('The server asks before the call is a task. Run this in a terminal, or give --answers or --yes.')
+}
+
+/** For `task watch` without an answerer: the server may ask, and somebody else may answer. */
+export function answeredElsewhere(): Answerers {
+  return unanswered('It asks something. Run this in a terminal, give --answers, or use "pannier task answer".')
+}
+
+function unanswered(sentence: string): Answerers {
+  const nobody: Answerer = () => {
+    throw new ClientError('QUESTION_UNANSWERED', sentence)
+  }
+  return { form: nobody, url: nobody }
+}
 
 interface GivenFlags {
   readonly answer?: readonly string[]
   readonly json?: string
 }
 
-type Questions = Readonly<Record<string, InputRequest>>
+type OpenQuestions = Readonly<Record<string, InputRequest>>
 
 const OPTION = '--answer'
 const WORDING = { option: OPTION, asker: 'form', member: 'field' }
 
+/** Answers to the open questions of a task: `--json` by key, and `--answer` field by field. */
 export async function readGivenAnswers(
   { answer = [], json }: GivenFlags,
-  questions: Questions,
+  questions: OpenQuestions,
   signal: AbortSignal,
-): Promise<Readonly<Record<string, Given>>> {
+): Promise<GivenAnswers> {
   return { ...(json !== undefined && (await readAnswersJson(json, signal))), ...answersFrom(answer, questions) }
 }
 
-/** Pairs by the question they are for. */
-export function answersFrom(pairs: readonly string[], questions: Questions): Readonly<Record<string, Given>> {
+/** Groups `--answer` pairs by question. */
+export function answersFrom(pairs: readonly string[], questions: OpenQuestions): GivenAnswers {
   const fields = new Map<string, string[]>()
   const actions = new Map<string, Given>()
   for (const pair of pairs) {
@@ -145,15 +169,15 @@ export function answersFrom(pairs: readonly string[], questions: Questions): Rea
       actions.set(name, value)
       continue
     }
-    const [key, field] = placeOf(name, Object.keys(questions))
+    const [key, field] = questionAndField(name, Object.keys(questions))
     fields.set(key, [...(fields.get(key) ?? []), `${field}=${value}`])
   }
   const contents = [...fields].map(([key, of]) => [key, typedArguments(of, schemaOf(questions[key]), WORDING)] as const)
   return { ...Object.fromEntries(contents), ...Object.fromEntries(actions) }
 }
 
-/** `question.field`; with one question its name may be left out. The longest name counts: keys may hold dots. */
-function placeOf(name: string, keys: readonly string[]): readonly [key: string, field: string] {
+/** `question.field`; the question may be left out where there is only one. Keys may contain dots, so the longest match counts. */
+function questionAndField(name: string, keys: readonly string[]): readonly [key: string, field: string] {
   const named = keys.filter((key) => name.startsWith(`${key}.`)).toSorted((a, b) => b.length - a.length)
   const [key] = named
   if (key !== undefined) return [key, name.slice(key.length + 1)]
@@ -170,11 +194,8 @@ function schemaOf(request: InputRequest | undefined): Json {
   return { ...(isObject(schema) ? schema : {}), additionalProperties: false }
 }
 
-/** Answers may be secret, so nothing of them is in an error. */
-async function readAnswersJson(json: string, signal: AbortSignal): Promise<Readonly<Record<string, Given>>> {
+async function readAnswersJson(json: string, signal: AbortSignal): Promise<GivenAnswers> {
   const answers = await readJsonInput(json, '--json', signal)
   if (!isObject(answers)) throw new InputError('--json takes a JSON object of answers by their keys.')
-  const odd = Object.keys(answers).find((key) => !isGiven(answers[key]))
-  if (odd === undefined) return answers as Readonly<Record<string, Given>>
-  throw new InputError(`--json: the answer "${plainLine(odd, 60)}" must be an object, "accept", "decline" or "cancel".`)
+  return assertGiven(answers, '--json')
 }

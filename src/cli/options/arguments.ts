@@ -1,21 +1,21 @@
-/** `--arg name=value`, typed by a schema, such as that of a tool: `n=3` is a number where the tool wants a number. */
+/** `--arg name=value`, typed by the tool's schema: `n=3` becomes a number where the schema says number. */
 import { plainLine } from '../../client/index.ts'
 import { isObject, type Json, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
-/** What messages call it. */
-export interface Wording {
+/** The words for error messages. */
+export interface ArgumentWords {
   readonly option: string
-  /** Who has the schema. */
+  /** The owner of the schema. */
   readonly asker: string
-  /** What its members are called. */
+  /** A property of the schema. */
   readonly member: string
 }
 
-const ARGUMENTS: Wording = { option: '--arg', asker: 'tool', member: 'argument' }
+const ARGUMENTS: ArgumentWords = { option: '--arg', asker: 'tool', member: 'argument' }
 
-/** Makes arguments of pairs. A name may come again where its value is a list. */
-export function typedArguments(pairs: readonly string[], schema: Json, wording: Wording = ARGUMENTS): Json {
+/** Makes arguments of pairs. A name may be repeated where its value is a list. */
+export function typedArguments(pairs: readonly string[], schema: Json, wording: ArgumentWords = ARGUMENTS): Json {
   const given = new Map<string, string[]>()
   for (const pair of pairs) {
     const [name, value] = splitPair(pair, wording.option)
@@ -26,12 +26,12 @@ export function typedArguments(pairs: readonly string[], schema: Json, wording: 
     [...given].map(([name, values]) => {
       const known = Object.hasOwn(properties, name)
       if (!known && schema['additionalProperties'] === false) throw unknownName(name, Object.keys(properties), wording)
-      return [name, valueOf(name, values, formOf(known ? properties[name] : {}, schema), wording)]
+      return [name, argumentValue(name, values, valueSchemaOf(known ? properties[name] : {}, schema), wording)]
     }),
   )
 }
 
-// What names properties in another place than `properties`, so that a name which is missing there says nothing.
+// Keywords that can allow further properties. With one of them, a name that `properties` lacks may still be valid.
 const NAMING_ELSEWHERE = [
   'additionalProperties',
   'patternProperties',
@@ -43,7 +43,7 @@ const NAMING_ELSEWHERE = [
   'dependentSchemas',
 ]
 
-/** The names of pairs that a schema does not have and does not speak of either: perhaps slips of the pen. */
+/** The names that a schema does not mention at all, and that may be typing errors. */
 export function unnamedArguments(pairs: readonly string[], schema: Json): readonly string[] {
   const { properties } = schema
   if (!isObject(properties) || NAMING_ELSEWHERE.some((keyword) => schema[keyword] !== undefined)) return []
@@ -51,7 +51,7 @@ export function unnamedArguments(pairs: readonly string[], schema: Json): readon
   return [...names].filter((name) => !Object.hasOwn(properties, name))
 }
 
-/** `name=value`, as it stands: prompts take strings only. */
+/** `name=value` as strings: prompts take only strings. */
 export function stringArguments(pairs: readonly string[]): Record<string, string> {
   const entries = pairs.map((pair) => splitPair(pair, ARGUMENTS.option))
   const twice = entries.find(([name], index) => entries.findIndex(([other]) => other === name) !== index)
@@ -65,21 +65,21 @@ export function splitPair(pair: string, option: string): [name: string, value: s
   return [pair.slice(0, at), pair.slice(at + 1)]
 }
 
-/** What a value may be: its JSON types (none means any), the values that are listed, and the form of its items. */
-interface Form {
+/** What a schema allows: JSON types (none means any), listed values, and the schema of array items. */
+interface ValueSchema {
   readonly types: ReadonlySet<string>
   readonly listed: readonly unknown[]
   readonly items: unknown
   readonly root: Json
 }
 
-/** Of a schema and all that it is made of. A part counts once, however often and in whatever circle it is named. */
-function formOf(schema: unknown, root: Json): Form {
+/** Collects a schema and all schemas that it refers to or combines. Each is visited once, so circular references end. */
+function valueSchemaOf(schema: unknown, root: Json): ValueSchema {
   const parts = new Set([schema].filter(isObject))
-  // A set that grows while it is gone through is gone through to its end.
+  // Iteration over a Set includes elements that are added meanwhile.
   for (const part of parts) {
     const named = [part['anyOf'], part['oneOf'], part['allOf']].flatMap(asList)
-    for (const next of [target(part['$ref'], root), ...named].filter(isObject)) parts.add(next)
+    for (const next of [resolveReference(part['$ref'], root), ...named].filter(isObject)) parts.add(next)
   }
   const all = [...parts]
   return {
@@ -90,8 +90,8 @@ function formOf(schema: unknown, root: Json): Form {
   }
 }
 
-/** A reference within the schema, such as `#/$defs/colour`. Others are not followed. */
-function target(reference: unknown, root: Json): unknown {
+/** Follows a reference within the schema, such as `#/$defs/colour`, and no other. */
+function resolveReference(reference: unknown, root: Json): unknown {
   if (typeof reference !== 'string' || !reference.startsWith('#/')) return undefined
   const path = unescaped(reference.slice(2))?.split('/')
   return path?.reduce<unknown>((at, step) => {
@@ -108,18 +108,18 @@ function unescaped(fragment: string): string | undefined {
   }
 }
 
-function valueOf(name: string, values: readonly string[], form: Form, wording: Wording): unknown {
+function argumentValue(name: string, values: readonly string[], form: ValueSchema, wording: ArgumentWords): unknown {
   const [first = ''] = values
   if (values.length === 1 && !(form.types.has('array') && !first.startsWith('['))) {
-    return read(name, first, form, wording)
+    return readValue(name, first, form, wording)
   }
   if (!form.types.has('array')) {
     throw new InputError(`${wording.option} ${name} is given ${values.length} times, but is no list.`)
   }
-  return values.map((value) => read(name, value, formOf(form.items, form.root), wording))
+  return values.map((value) => readValue(name, value, valueSchemaOf(form.items, form.root), wording))
 }
 
-// The types that are written in one way only come first; what is none of them can only be a text.
+// The types with the strictest syntax come first; what fits none of them is a string.
 const READERS: readonly (readonly [type: string, read: (text: string) => unknown])[] = [
   ['null', (text) => (text === 'null' ? null : undefined)],
   ['boolean', (text) => (text === 'true' ? true : text === 'false' ? false : undefined)],
@@ -130,21 +130,26 @@ const READERS: readonly (readonly [type: string, read: (text: string) => unknown
   ['string', (text) => text],
 ]
 
-function read(name: string, text: string, { types, listed }: Form, { option, asker }: Wording): unknown {
+function readValue(
+  name: string,
+  text: string,
+  { types, listed }: ValueSchema,
+  { option, asker }: ArgumentWords,
+): unknown {
   const chosen = listed.find((value) => value === text) ?? listed.find((value) => String(value) === text)
   if (chosen !== undefined) return chosen
   for (const [type, reader] of READERS) {
     const value = types.size === 0 || types.has(type) ? reader(text) : undefined
     if (value !== undefined) return value
   }
-  throw new InputError(`${option} ${name}: the ${asker} wants ${wanted(types)} here.`)
+  throw new InputError(`${option} ${name}: the ${asker} wants ${typesText(types)} here.`)
 }
 
 function jsonFrom(start: '[' | '{', text: string): unknown {
   return text.trimStart().startsWith(start) ? parseJson(text) : undefined
 }
 
-function wanted(types: ReadonlySet<string>): string {
+function typesText(types: ReadonlySet<string>): string {
   const names = [...types].map((type) => (type === 'array' || type === 'object' ? `${type} (as JSON)` : type))
   return plainLine(names.join(' or '))
 }
@@ -153,7 +158,7 @@ function asList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function unknownName(name: string, known: readonly string[], { asker, member }: Wording): InputError {
+function unknownName(name: string, known: readonly string[], { asker, member }: ArgumentWords): InputError {
   return new InputError(
     known.length === 0
       ? `The ${asker} takes no ${member}s, so not "${name}".`

@@ -1,6 +1,6 @@
-/** The options of every command that talks to a server, and what they mean for the connection. */
+/** The options of every command that connects to a server, and how their values are read. */
 import { type Command, Option } from 'commander'
-import { isLogLevel } from '../../protocol/index.ts'
+import { isLogLevel, MAX_TIMER_MS } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
 export interface ClientFlags {
@@ -27,7 +27,7 @@ TARGET is one of
 export function withClientOptions(command: Command): Command {
   return command
     .optionsGroup('Connecting:')
-    .option('--header <name:value>', 'send this header; ${VAR} is taken from the environment (repeatable)', added)
+    .option('--header <name:value>', 'send this header; ${VAR} is taken from the environment (repeatable)', collect)
     .option('--bearer-env <name>', 'send the bearer token that this environment variable holds')
     .option('--oauth', 'log in with the browser when the server asks for it')
     .option('--timeout <seconds>', 'give up when the server is silent for so long; questions to you do not count')
@@ -45,12 +45,12 @@ export function withClientOptions(command: Command): Command {
     .option('--context <name>', 'keep session state under this name for later calls (default: it ends with the call)')
 }
 
-/** For options that may be given several times. */
-export function added(value: string, before: readonly string[] = []): readonly string[] {
+/** Collects the values of a repeatable option. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
 }
 
-/** `Name: value` lines as headers, with variables put in. Values are never part of an error. */
+/** Reads `Name: value` lines as headers and expands variables. Errors never contain a value. */
 export function readHeaders(lines: readonly string[], expand: (value: string) => string): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
@@ -64,7 +64,7 @@ export function readHeaders(lines: readonly string[], expand: (value: string) =>
   )
 }
 
-/** The token in a variable of the environment. Its value is shown to nobody but the server. */
+/** Reads the token from an environment variable. Errors never contain it. */
 export function readBearer(name: string, env: Readonly<Record<string, string | undefined>>): string {
   const token = env[name]?.trim()
   if (!token) throw new InputError(`--bearer-env ${name}: this variable is not set.`)
@@ -76,7 +76,7 @@ export function readTimeout(seconds: string | undefined): number | undefined {
   if (seconds === undefined) return undefined
   const ms = Number(seconds) * 1000
   if (!(ms >= 1 && Number.isFinite(ms))) throw new InputError('--timeout takes a number of seconds above 0.')
-  return Math.min(ms, 2 ** 31 - 1)
+  return Math.min(ms, MAX_TIMER_MS)
 }
 
 export function readLogLevel(level: string | undefined) {

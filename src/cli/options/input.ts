@@ -1,3 +1,4 @@
+/** Input that options name: files and standard input. */
 import { readFile } from 'node:fs/promises'
 import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -6,11 +7,11 @@ import { parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
 export interface InputFileOptions {
-  /** Whether an error names the path. It must not where a secret may have been given in its place. @default true */
+  /** Whether an error names the path. False where a secret may have been typed in its place. @default true */
   readonly named?: boolean
 }
 
-/** The text of a file that an option names; `-` is standard input, which may never end. */
+/** Reads a file that an option names; `-` is standard input, which may never end, so it can be aborted. */
 export async function readInputFile(
   path: string,
   option: string,
@@ -22,7 +23,7 @@ export async function readInputFile(
     return await readFile(path, 'utf8')
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
-    const file = named && !isContent(path) ? `${plainLine(path, 200)}, the file` : 'the file'
+    const file = named && !looksLikeContent(path) ? `${plainLine(path, 200)}, the file` : 'the file'
     throw new InputError(`Cannot read ${file} given with ${option} (${code}); check its path.`, { cause })
   }
 }
@@ -33,7 +34,7 @@ export async function readJsonInput(value: string, option: string, signal: Abort
   return parseJson(isFile ? await readInputFile(value.replace(/^@/, ''), option, signal) : value)
 }
 
-/** What was to stand in the file may have been typed in place of its name: JSON, or a word as long as a key. */
-function isContent(path: string): boolean {
+/** Whether the content was typed in place of the path: JSON, or a word as long as a key. */
+function looksLikeContent(path: string): boolean {
   return /[{}[\]"\n]|[\w+=-]{30,}/.test(path)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readOperands, splitCommand } from './operands.ts'
+import { readTargetOperands, splitCommand } from './operands.ts'
 
 test('what follows the first -- is the command of the server, options and all', () => {
   expect(splitCommand(['tools', 'URL'])).toEqual({ own: ['tools', 'URL'], command: undefined })
@@ -11,17 +11,17 @@ test('what follows the first -- is the command of the server, options and all', 
 
 describe('operands', () => {
   test('begin with TARGET, unless there is a command', () => {
-    expect(readOperands(['URL', 'add'], undefined, ['TOOL'])).toEqual({ target: 'URL', values: ['add'] })
-    expect(readOperands(['add'], ['node', 'x'], ['TOOL'])).toEqual({
+    expect(readTargetOperands(['URL', 'add'], undefined, ['TOOL'])).toEqual({ target: 'URL', values: ['add'] })
+    expect(readTargetOperands(['add'], ['node', 'x'], ['TOOL'])).toEqual({
       target: { command: 'node', args: ['x'], env: process.env },
       values: ['add'],
     })
-    expect(readOperands(['URL'], undefined)).toEqual({ target: 'URL', values: [] })
+    expect(readTargetOperands(['URL'], undefined)).toEqual({ target: 'URL', values: [] })
     const page = 'https://a.example/page'
     for (const target of ['servers#a', 'https://a.example/mcp']) {
-      expect(readOperands([target, page], undefined, ['URI'])).toEqual({ target, values: [page] })
+      expect(readTargetOperands([target, page], undefined, ['URI'])).toEqual({ target, values: [page] })
     }
-    expect(readOperands([], ['node'])).toMatchObject({ target: { command: 'node', args: [] }, values: [] })
+    expect(readTargetOperands([], ['node'])).toMatchObject({ target: { command: 'node', args: [] }, values: [] })
   })
 
   test.each<[string[], string[] | undefined, string[], RegExp]>([
@@ -36,6 +36,6 @@ describe('operands', () => {
     [['add', 'http://a.example/mcp'], undefined, ['TOOL'], /^TARGET comes first, a URL or file#name; then TOOL\.$/],
     [['docs://a', 'mcp.json#a'], undefined, ['URI'], /^TARGET comes first/],
   ])('%j with the command %j for %j are refused', (operands, command, names, sentence) => {
-    expect(() => readOperands(operands, command, names)).toThrow(sentence)
+    expect(() => readTargetOperands(operands, command, names)).toThrow(sentence)
   })
 })

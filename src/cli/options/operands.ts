@@ -1,49 +1,32 @@
+/** Operands: TARGET comes first, or it is a command at the end of the line, after `--`. */
 import type { Target } from '../../client/index.ts'
 import { InputError } from '../exit.ts'
 
-export interface TaskOperands {
-  readonly target: Target
-  readonly taskId: string
-}
-
-/** TARGET and ID. */
-export function readTaskOperands(operands: readonly string[], server: readonly string[] | undefined): TaskOperands {
-  const { target, values } = readOperands(operands, server, ['ID'])
-  const [taskId = ''] = values
-  return { target, taskId }
-}
-
-export function taskUsage(command: string): string {
-  return `[options] TARGET ID\n       pannier task ${command} [options] ID -- COMMAND …`
-}
-
-/** Which server, on the command line: TARGET is the first operand, or a command at the end of the line, after `--`. */
-
-interface CommandLine {
-  /** What is ours to read. */
+interface SplitCommandLine {
+  /** The options and operands of this program. */
   readonly own: readonly string[]
-  /** The server's command and its arguments, where `--` stands before one. */
+  /** The server's command and its arguments, after `--`. */
   readonly command: readonly string[] | undefined
 }
 
-/** Cuts the line at the first `--`: what follows belongs to the server, also what looks like an option of ours. */
-export function splitCommand(line: readonly string[]): CommandLine {
+/** Splits the line at the first `--`. Everything after it belongs to the server, options included. */
+export function splitCommand(line: readonly string[]): SplitCommandLine {
   const at = line.indexOf('--')
   return at < 0 ? { own: line, command: undefined } : { own: line.slice(0, at), command: line.slice(at + 1) }
 }
 
-interface Operands {
+interface TargetOperands {
   readonly target: Target
-  /** What follows TARGET: as many as were wanted. */
+  /** The operands after TARGET, one for each name. */
   readonly values: readonly string[]
 }
 
-/** Reads TARGET and the operands with these names. */
-export function readOperands(
+/** Reads TARGET and the operands with these names; throws where their number is wrong. */
+export function readTargetOperands(
   operands: readonly string[],
   command: readonly string[] | undefined,
   names: readonly string[] = [],
-): Operands {
+): TargetOperands {
   const wanted = command === undefined ? ['TARGET', ...names] : names
   const missing = wanted[operands.length]
   if (missing !== undefined) throw new InputError(missingText(missing, command === undefined))
@@ -62,7 +45,7 @@ function isTarget(operand: string): boolean {
   return /^https?:\/\/|\.jsonc?#/i.test(operand)
 }
 
-/** What somebody typed here runs as if they had typed it alone: with the whole environment. */
+/** A command from the command line gets the whole environment, as if it were started from the shell. */
 export function typedCommand(parts: readonly string[], cwd?: string): Target {
   const [command, ...args] = parts
   if (command === undefined) throw new InputError('Give a command after --, such as -- node server.js.')
@@ -81,4 +64,20 @@ function swappedText(names: readonly string[]): string {
 function tooManyText(wanted: readonly string[]): string {
   const few = wanted.length === 0 ? 'no operands before --' : wanted.join(' and ')
   return `There are too many operands; this command takes ${few}.`
+}
+
+export interface TaskOperands {
+  readonly target: Target
+  readonly taskId: string
+}
+
+/** Reads TARGET and ID. */
+export function readTaskOperands(operands: readonly string[], server: readonly string[] | undefined): TaskOperands {
+  const { target, values } = readTargetOperands(operands, server, ['ID'])
+  const [taskId = ''] = values
+  return { target, taskId }
+}
+
+export function taskUsage(command: string): string {
+  return `[options] TARGET ID\n       pannier task ${command} [options] ID -- COMMAND …`
 }

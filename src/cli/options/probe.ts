@@ -1,15 +1,15 @@
-/** What the options of `pannier probe` mean for the library. */
+/** The options of `pannier probe`, and how they become options of the library. */
 import { type Command, Option } from 'commander'
 import { expandVariables } from '../../client/index.ts'
 import { type CheckName, type Method, METHODS, type ProbeOptions, readKnownServers } from '../../probe/index.ts'
-import { isObject, parseJson } from '../../protocol/index.ts'
+import { isObject, MAX_TIMER_MS, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
-import { added, readBearer, readHeaders, readTimeout } from './client.ts'
+import { collect, readBearer, readHeaders, readTimeout } from './client.ts'
 import { readInputFile } from './input.ts'
 
-type Env = Readonly<Record<string, string | undefined>>
+type Variables = Readonly<Record<string, string | undefined>>
 
-export async function readProbeOptions(flags: ProbeFlags, env: Env): Promise<ProbeOptions> {
+export async function readProbeOptions(flags: ProbeFlags, env: Variables): Promise<ProbeOptions> {
   if (flags.json && flags.markdown) throw new InputError('Give --json or --markdown, not both.')
   const { header = [], otherHeader, bearerEnv, replica, method, order, known, check, timeout } = flags
   const bearer = bearerEnv === undefined ? undefined : `Bearer ${readBearer(bearerEnv, env)}`
@@ -29,13 +29,13 @@ export async function readProbeOptions(flags: ProbeFlags, env: Env): Promise<Pro
   }
 }
 
-function headersIn(lines: readonly string[], env: Env): Record<string, string> {
+function headersIn(lines: readonly string[], env: Variables): Record<string, string> {
   return readHeaders(lines, (value) => expandVariables(value, { env, places: {} }, '--header'))
 }
 
 function milliseconds(option: string, seconds: string): number {
   const ms = Number(seconds) * 1000
-  if (!(ms >= 1 && ms <= 2 ** 31 - 1))
+  if (!(ms >= 1 && ms <= MAX_TIMER_MS))
     throw new InputError(`${option} takes a number of seconds from 0.001 to 2147483.`)
   return ms
 }
@@ -46,7 +46,7 @@ function methodNumbered(number: string): Method {
   return found[0] as Method
 }
 
-/** The library says which names there are. */
+/** The library rejects names that do not exist. */
 function checksIn(names: readonly string[]): 'all' | 'none' | readonly CheckName[] {
   if (names.includes('none') && names.length > 1) throw new InputError('--check none stands alone.')
   const [found] = (['all', 'none'] as const).filter((name) => names.includes(name))
@@ -60,8 +60,6 @@ function callIn({ call, arguments: given }: ProbeFlags): Pick<ProbeOptions, 'cal
   if (!isObject(args)) throw new InputError('--arguments takes a JSON object.')
   return { call: { name: call, arguments: args } }
 }
-
-/** The options of `pannier probe`. */
 
 export interface ProbeFlags {
   readonly header?: readonly string[]
@@ -85,11 +83,11 @@ export interface ProbeFlags {
 export function withProbeOptions(command: Command): Command {
   return command
     .optionsGroup('Connecting:')
-    .option('--header <name:value>', 'send this header; ${VAR} is taken from the environment (repeatable)', added)
+    .option('--header <name:value>', 'send this header; ${VAR} is taken from the environment (repeatable)', collect)
     .option('--bearer-env <name>', 'send the bearer token that this environment variable holds')
     .option('--timeout <seconds>', 'how long one answer may take (default: 10)')
     .optionsGroup('Deciding:')
-    .option('--method <number>', 'only this method: 1 sequential, 2 score, 3 metadata (repeatable)', added)
+    .option('--method <number>', 'only this method: 1 sequential, 2 score, 3 metadata (repeatable)', collect)
     .addOption(
       new Option('--order <order>', 'cheap-first: metadata, score, then the test')
         .choices(['usual', 'cheap-first'])
@@ -97,27 +95,31 @@ export function withProbeOptions(command: Command): Command {
     )
     .option('--known <file>', 'servers that you know, as JSON: [{ "match", "state", "because" }]')
     .optionsGroup('Checking more:')
-    .option('--check <name>', 'make this check; "all" and "none" are names, too (repeatable)', added)
-    .option('--replica <url>', 'another instance of the same server (repeatable)', added)
+    .option('--check <name>', 'make this check; "all" and "none" are names, too (repeatable)', collect)
+    .option('--replica <url>', 'another instance of the same server (repeatable)', collect)
     .option('--call <tool>', 'a tool that may be called without harm')
     .option('--arguments <object>', 'its arguments as JSON')
-    .option('--other-header <name:value>', "somebody else's header, for what must not be theirs (repeatable)", added)
-    .option('--expire-after <seconds>', 'when a request state should have expired; it is waited for')
-    .option('--listen <seconds>', 'how long to listen to a stream of no request (default: 0.05)')
+    .option(
+      '--other-header <name:value>',
+      'a header of another user, whose use of a request state must be refused (repeatable)',
+      collect,
+    )
+    .option('--expire-after <seconds>', 'when a request state should have expired; the probe waits until then')
+    .option('--listen <seconds>', 'how long to listen to the GET stream (default: 0.05)')
     .optionsGroup('Showing:')
     .option('--json', 'for programs')
     .option('--markdown', 'for a page or a comment')
     .option('--explain', 'show every message on standard error, with secrets hidden')
 }
 
-/** What is meant for one server must not reach the others, a credential least of all. */
+/** Throws where an option for one server is given with several: credentials must not reach the others. */
 export function refuseForSeveral(flags: ProbeFlags): void {
   const given = FOR_ONE.find(([flag]) => flags[flag] !== undefined)
   if (given === undefined) return
   throw new InputError(`${given[1]} is for one server; name it, as in mcp.json#name. Headers can stand in the file.`)
 }
 
-/** Throws where an option is given that a program has no use for. */
+/** Throws where an option is given that applies only to HTTP. */
 export function refuseForProgram(flags: ProbeFlags): void {
   const given = FOR_HTTP.find(([flag]) => flags[flag] !== undefined)
   if (given === undefined) return

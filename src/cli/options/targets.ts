@@ -1,4 +1,4 @@
-/** Which servers to probe: one, or all that a file names. */
+/** The servers to probe: one, or all entries of an mcp.json file. */
 import { statSync } from 'node:fs'
 import { entryNames, nameOf, type Target } from '../../client/index.ts'
 import { typedCommand } from './operands.ts'
@@ -11,7 +11,7 @@ export interface ProbeTarget {
 
 export interface ProbeTargets {
   readonly targets: readonly ProbeTarget[]
-  /** Whether one was meant, and not a list that has one. */
+  /** Whether a single server was named, and not a file with one entry. */
   readonly isOne: boolean
 }
 
@@ -25,25 +25,25 @@ export async function readProbeTargets(
     return { targets: [{ name: nameOf(target), target }], isOne: true }
   }
   const targets = (await Promise.all(operands.map(targetsOf))).flat()
-  if (targets.length > 0) return { targets, isOne: operands.length === 1 && !operands.some(isFile) }
+  if (targets.length > 0) return { targets, isOne: operands.length === 1 && !operands.some(isConfigFile) }
   const missing = 'TARGET is missing: a URL, an mcp.json file, file#name, or -- and a command at the end of the line.'
   throw new InputError(operands.length === 0 ? missing : 'The file names no servers.')
 }
 
 async function targetsOf(operand: string): Promise<readonly ProbeTarget[]> {
-  if (!isFile(operand)) {
-    refuseMistaken(operand)
+  if (!isConfigFile(operand)) {
+    assertMayBeUrl(operand)
     return [{ name: nameOf(operand), target: operand }]
   }
   return (await entryNames(operand)).map((name) => ({ name, target: `${operand}#${name}` }))
 }
 
-function isFile(operand: string): boolean {
+function isConfigFile(operand: string): boolean {
   return /\.jsonc?$/i.test(operand) && !/^https?:/i.test(operand)
 }
 
-/** What lies on the disk, and a program's name, are no addresses; the library can only take them for some. */
-function refuseMistaken(operand: string): void {
+/** Throws for a path or a program's name: the library would read them as an address. */
+function assertMayBeUrl(operand: string): void {
   const found = statSync(operand, { throwIfNoEntry: false })
   if (found?.isDirectory()) throw new InputError(`${operand} is a folder; name the mcp.json file in it.`)
   if (found !== undefined) {

@@ -1,24 +1,24 @@
-/** What the program says while it works: results on stdout, everything else on stderr, never both at once. */
+/** The output of a command: results on stdout, everything else on stderr. */
 import type { LoggingMessageNotificationParams, Progress } from '@modelcontextprotocol/client'
 import { plainLine, type Task, taskOf } from '../../client/index.ts'
 import { hasEnded } from '../../protocol/index.ts'
-import { jsonText } from './json.ts'
+import { printableJson } from './json.ts'
 import { progressBar } from './progressBar.ts'
-import { serverWords } from './layout.ts'
+import { serverText } from './layout.ts'
 import { statusText } from './tasks.ts'
 
 export interface Display {
-  /** A result. */
+  /** Writes a result to stdout. */
   print(text: string): void
-  /** A line for people, beside the result. */
+  /** Writes a line for people to stderr. */
   note(text: string): void
   log(message: LoggingMessageNotificationParams): void
   progress(progress: Progress): void
-  /** How a task is: on a terminal one line that changes, elsewhere a line for each change. */
+  /** Shows the status of a task: on a terminal one line that changes, elsewhere a line for each change. */
   status(task: Task): void
-  /** A question is on the screen: other lines wait until the function it gives is called. */
+  /** Holds all lines back while a question is on the screen, until the function that it returns is called. */
   hold(): () => void
-  /** Nothing moves any more. */
+  /** Removes the progress bar. */
   end(): void
 }
 
@@ -38,7 +38,7 @@ export function createDisplay(): Display {
     },
     log: (message) => note(logLine(message)),
     progress: (progress) => {
-      // The status of a task comes by this way, too.
+      // The status of a task arrives as progress as well, and is shown by `status`.
       if (taskOf(progress) === undefined) bar.update(progress)
     },
     status(task) {
@@ -62,6 +62,6 @@ export function createDisplay(): Display {
 
 function logLine({ level, logger, data }: LoggingMessageNotificationParams): string {
   const from = logger === undefined ? '' : ` ${plainLine(logger)}:`
-  const text = serverWords(typeof data === 'string' ? data : jsonText(data))
+  const text = serverText(typeof data === 'string' ? data : printableJson(data))
   return `[${level}]${from} ${text}`
 }

@@ -1,17 +1,19 @@
-/** What lies in a jar, as people and programs read it. Servers choose the names, so no terminal gets them raw. */
+/** The contents of a jar, for people and for programs. Servers choose the names, so they are escaped for terminals. */
 import type { JarEntry, JarItem } from '../../state/jar/index.ts'
-import { columns } from './layout.ts'
-import { jsonText } from './json.ts'
+import { alignColumns } from './layout.ts'
+import { printableJson } from './json.ts'
 
 const MAX_COLUMN = 60
 const HEADINGS = ['SERVER', 'PRINCIPAL', 'SCOPE', 'CONTEXT', 'NAME', 'BYTES', 'AGE']
 
-/** A line for each entry, in columns. Long names are cut. */
+/** A table with a line for each entry. Long names are cut. */
 export function jarTable(entries: readonly JarEntry[], now: number): string {
   const rows = entries.map(({ server, principal, scope, context, name, bytes, updatedAt }) =>
-    [shown(server), shown(principal), scope, shown(context), shown(name), String(bytes), age(now - updatedAt)].map(cut),
+    [shown(server), shown(principal), scope, shown(context), shown(name), String(bytes), age(now - updatedAt)].map(
+      cutCell,
+    ),
   )
-  return columns([HEADINGS, ...rows])
+  return alignColumns([HEADINGS, ...rows])
 }
 
 /** A paragraph for each entry, with nothing cut. */
@@ -23,15 +25,15 @@ export function itemsText(items: readonly JarItem[], { values, now }: { values: 
       ['  bytes', String(bytes)],
       ['  set', moment(updatedAt, now)],
       ['  used', moment(usedAt, now)],
-      ['  value', values ? jsonText(value).replaceAll('\n', '\n             ') : 'hidden; --values prints it'],
+      ['  value', values ? printableJson(value).replaceAll('\n', '\n             ') : 'hidden; --values prints it'],
     ]
-    return `${shown(server)}: ${shown(name)}\n${columns(facts)}`
+    return `${shown(server)}: ${shown(name)}\n${alignColumns(facts)}`
   })
   return texts.join('\n\n')
 }
 
 export function jarJson(entries: readonly (JarEntry | JarItem)[], { values }: { values: boolean }): string {
-  return jsonText(
+  return printableJson(
     entries.map((entry) => ({
       server: entry.server,
       principal: entry.principal,
@@ -46,14 +48,14 @@ export function jarJson(entries: readonly (JarEntry | JarItem)[], { values }: { 
   )
 }
 
-/** As it is where that is plain to see, else as a JSON string. */
+/** Printable text as it is, other text as a JSON string. */
 function shown(text: string | undefined): string {
   if (text === undefined) return '-'
   const isPlain = /^[\p{L}\p{N}\p{P}\p{S}]+( [\p{L}\p{N}\p{P}\p{S}]+)*$/u.test(text) && !/["\\]|^-$/.test(text)
-  return isPlain ? text : jsonText(text)
+  return isPlain ? text : printableJson(text)
 }
 
-function cut(text: string): string {
+function cutCell(text: string): string {
   const characters = Array.from(text)
   return characters.length <= MAX_COLUMN ? text : `${characters.slice(0, MAX_COLUMN - 1).join('')}…`
 }

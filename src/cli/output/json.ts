@@ -1,16 +1,16 @@
 import { ClientError } from '../../client/index.ts'
 
 /**
- * JSON for programs that also may land on a terminal: what could steer one, and what cannot be seen, is written as
- * `\uXXXX`. To whoever parses it, it is the same.
+ * JSON that is safe on a terminal: control characters and invisible characters are written as `\uXXXX`, which a parser
+ * reads as the same text.
  */
-export function jsonText(value: unknown): string {
-  return written(value).replace(UNSEEN, (character) =>
-    Array.from({ length: character.length }, (_, index) => escaped(character.charCodeAt(index))).join(''),
+export function printableJson(value: unknown): string {
+  return written(value).replace(INVISIBLE, (character) =>
+    Array.from({ length: character.length }, (_, index) => unicodeEscape(character.charCodeAt(index))).join(''),
   )
 }
 
-/** What a server gives may nest deeper than it can be written, or be longer than a text can be. */
+/** A value from a server may nest too deep for JSON.stringify, or exceed the largest string. */
 function written(value: unknown): string {
   try {
     return JSON.stringify(value, null, 2) ?? 'null'
@@ -19,9 +19,9 @@ function written(value: unknown): string {
   }
 }
 
-// JSON.stringify has escaped everything below a space, and lone surrogates. Line ends here are those of the layout.
-const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+// JSON.stringify has escaped characters below U+0020 and lone surrogates. Line feeds here are those of the indentation.
+const INVISIBLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-function escaped(unit: number): string {
+function unicodeEscape(unit: number): string {
   return `\\u${unit.toString(16).padStart(4, '0')}`
 }

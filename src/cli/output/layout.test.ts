@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { columns, wrapped } from './layout.ts'
+import { alignColumns, wrapText } from './layout.ts'
 
 test.each<[string, number, readonly string[]]>([
   ['', 5, ['']],
@@ -8,7 +8,7 @@ test.each<[string, number, readonly string[]]>([
   ['one two three', 6, ['one', 'two', 'three']],
   ['a very-long-word b', 4, ['a', 'very-long-word', 'b']],
 ])('%j in %d columns', (text, width, lines) => {
-  expect(wrapped(text, width)).toEqual(lines)
+  expect(wrapText(text, width)).toEqual(lines)
 })
 
 test('the last column of a table goes on below itself', () => {
@@ -16,5 +16,5 @@ test('the last column of a table goes on below itself', () => {
     ['a', 'one two three four five six seven'],
     ['bcd', 'eight'],
   ]
-  expect(columns(rows, '  ', 26)).toBe('a    one two three four\n     five six seven\nbcd  eight')
+  expect(alignColumns(rows, '  ', 26)).toBe('a    one two three four\n     five six seven\nbcd  eight')
 })

@@ -1,4 +1,4 @@
-/** What a server offers, as people read it. */
+/** Tools, prompts and resources as text for people. */
 import type { Prompt, Resource, ResourceTemplateType, Tool } from '@modelcontextprotocol/client'
 import { plainLine, plainText } from '../../client/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
@@ -11,13 +11,13 @@ interface Argument {
 }
 
 export function toolsText(tools: readonly Tool[]): string {
-  return listed('tools', tools, ({ name, title, description, inputSchema }) =>
+  return listText('tools', tools, ({ name, title, description, inputSchema }) =>
     entry(name, title, description, argumentsOf(inputSchema)),
   )
 }
 
 export function promptsText(prompts: readonly Prompt[]): string {
-  return listed('prompts', prompts, ({ name, title, description, arguments: given = [] }) => {
+  return listText('prompts', prompts, ({ name, title, description, arguments: given = [] }) => {
     const args = given.map((argument) => ({
       name: argument.name,
       type: 'string',
@@ -33,13 +33,13 @@ export function resourcesText(resources: readonly Resource[], templates: readonl
     ...resources.map((resource) => ({ ...resource, address: resource.uri })),
     ...templates.map((template) => ({ ...template, address: template.uriTemplate })),
   ]
-  return listed('resources', all, ({ address, name, title, mimeType, description }) => {
+  return listText('resources', all, ({ address, name, title, mimeType, description }) => {
     const kind = mimeType === undefined ? '' : ` (${plainLine(mimeType, 60)})`
     return entry(address, `${plainLine(title ?? name)}${kind}`, description, [])
   })
 }
 
-function listed<T>(kind: string, items: readonly T[], text: (item: T) => string): string {
+function listText<T>(kind: string, items: readonly T[], text: (item: T) => string): string {
   return items.length === 0 ? `The server has no ${kind}.` : items.map(text).join('\n\n')
 }
 
@@ -59,7 +59,7 @@ function argumentLine({ name, type, required, description }: Argument): string {
   return `    ${plainLine(name, 60)}${required ? '' : '?'}: ${plainLine(type, 100)}${about}`
 }
 
-/** A line for each member of an object that a schema describes: a tool's arguments, a form's fields. */
+/** A line for each property of an object schema: a tool's arguments, a form's fields. */
 export function memberLines(schema: Json): string[] {
   return argumentsOf(schema).map(argumentLine)
 }
@@ -74,11 +74,11 @@ function argumentsOf(schema: Json): Argument[] {
   })
 }
 
-const MAX_DEPTH = 3
+const MAX_TYPE_DEPTH = 3
 
-/** A schema in a few words. */
+/** A short name for the type that a schema describes. */
 function typeName(schema: unknown, depth = 0): string {
-  if (!isObject(schema) || depth > MAX_DEPTH) return 'any'
+  if (!isObject(schema) || depth > MAX_TYPE_DEPTH) return 'any'
   const { type, enum: values, const: value, items, anyOf, oneOf, $ref } = schema
   if (Array.isArray(values)) return values.map((item) => JSON.stringify(item)).join(' | ')
   if (value !== undefined) return JSON.stringify(value)

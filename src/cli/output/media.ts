@@ -1,4 +1,4 @@
-/** Images, sounds and blobs: described in a line, or saved as files. */
+/** Images, audio and blobs: described in a line, or saved as files. */
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { plainLine } from '../../client/index.ts'
@@ -6,32 +6,32 @@ import { mediaTypeOf } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
 export interface Medium {
-  /** What it is, in a word for people. */
+  /** The kind in one word, for people. */
   readonly kind: string
   /** Base64. */
   readonly data: string
   readonly mimeType: string | undefined
-  /** What to call its file; comes from the server, so it is only a suggestion. */
+  /** A suggestion for the file name. It comes from the server and is not trusted. */
   readonly name: string
 }
 
-/** Gives the line that stands for a medium in a result. */
+/** Makes the line that represents a medium in a result. */
 export type PlaceMedium = (medium: Medium) => Promise<string>
 
-/** Says what it is. */
+/** Describes it. */
 export const describeMedium: PlaceMedium = async ({ kind, data, mimeType }) =>
   `[${kind}${mimeType === undefined ? '' : ` ${plainLine(mimeType, 60)}`}, ${sizeOf(data)}; see it with --save DIR]`
 
-/** Saves it into a folder under a name that is not taken yet, and says where. */
+/** Saves it into a folder under a free name, and gives the path. */
 export function saveMedium(folder: string): PlaceMedium {
   return async (medium) => `[${medium.kind} saved to ${await save(folder, medium)}, ${sizeOf(medium.data)}]`
 }
 
-const MAX_TRIES = 10_000
+const MAX_NAME_TRIES = 10_000
 
 async function save(folder: string, { name, data, mimeType }: Medium): Promise<string> {
   const { stem, extension } = fileName(name, mimeType)
-  for (let count = 1; count < MAX_TRIES; count++) {
+  for (let count = 1; count < MAX_NAME_TRIES; count++) {
     const path = join(folder, `${stem}${count === 1 ? '' : `-${count}`}${extension}`)
     const file = await create(path)
     if (file === undefined) continue
@@ -42,7 +42,7 @@ async function save(folder: string, { name, data, mimeType }: Medium): Promise<s
   throw new InputError(`${folder} has too many files named ${stem}.`)
 }
 
-/** Undefined when there is such a file: nothing is ever overwritten. */
+/** Undefined where the file exists: nothing is overwritten. */
 async function create(path: string) {
   try {
     return await open(path, 'wx')
@@ -53,7 +53,7 @@ async function create(path: string) {
   }
 }
 
-/** Letters, digits and a few marks, not at the start: a server cannot name a path or a hidden file. */
+/** Keeps letters, digits and `._-`, the latter not at the start: a server cannot choose a path or a hidden file. */
 function fileName(name: string, mimeType: string | undefined): { stem: string; extension: string } {
   const last = name.split(/[/\\]/).findLast((part) => part !== '') ?? ''
   const safe = last

@@ -8,9 +8,9 @@ test('what a process said last is told once and in its order, though it was star
   const display = { note: (text: string) => void told.push(text) } as Display
   const notices = noticesOf(display, false)
   const said = [...Array.from({ length: 15 }, (_, n) => `line ${n}`), 'the end']
-  for (const line of [...said, ...said]) notices.hear({ kind: 'stderr', line })
+  for (const line of [...said, ...said]) notices.onNotice({ kind: 'stderr', line })
   expect(told).toEqual([])
-  notices.tellLast()
+  notices.showLast()
   expect(told).toEqual(said.map((line) => `server: ${line}`))
 })
 
@@ -18,6 +18,6 @@ test.each([false, true])('why there was no answer is told once, whatever else is
   const told: string[] = []
   const notices = noticesOf({ note: (text: string) => void told.push(text) } as Display, verbose)
   const error = new ClientError('QUESTION_UNANSWERED', 'Nobody knows.')
-  for (let time = 0; time < 2; time++) notices.hear({ kind: 'error', error })
+  for (let time = 0; time < 2; time++) notices.onNotice({ kind: 'error', error })
   expect(told).toEqual(['note: Nobody knows.'])
 })

@@ -1,10 +1,10 @@
-/** Verdicts as people read them at a terminal. */
+/** Verdicts of the probe as text for a terminal. */
 import { plainLine } from '../../client/index.ts'
 import { type Exchanged, type MethodResult, METHODS, type Verdict } from '../../probe/index.ts'
 import type { Failure } from '../exit.ts'
-import { columns, wrapped } from './layout.ts'
+import { alignColumns, wrapText } from './layout.ts'
 
-/** All about one server. The first word is the verdict, so that scripts can look for it. */
+/** The full report on one server. The first word is the verdict, so that scripts can read it. */
 export function probeText(verdict: Verdict, width = Infinity): string {
   const { state, target, message, evidence, notAsked } = verdict
   const checks = evidence.map(({ check, points, sentence }) => [
@@ -14,14 +14,14 @@ export function probeText(verdict: Verdict, width = Infinity): string {
   ])
   return [
     `${state}  ${plainLine(target)}`,
-    ...wrapped(message, width),
+    ...wrapText(message, width),
     '',
-    columns(factsOf(verdict), '  ', width),
+    alignColumns(factRows(verdict), '  ', width),
     '',
     'Methods:',
-    columns(methodRows(verdict)),
-    ...(checks.length === 0 ? [] : ['', 'Evidence:', columns(checks, '  ', width)]),
-    ...(notAsked.length === 0 ? [] : ['', ...wrapped(notAskedText(notAsked), width)]),
+    alignColumns(methodRows(verdict)),
+    ...(checks.length === 0 ? [] : ['', 'Evidence:', alignColumns(checks, '  ', width)]),
+    ...(notAsked.length === 0 ? [] : ['', ...wrapText(notAskedText(notAsked), width)]),
   ].join('\n')
 }
 
@@ -29,7 +29,7 @@ function notAskedText(checks: Verdict['notAsked']): string {
   return `Not asked, to send few requests: ${checks.join(', ')} (see --check).`
 }
 
-/** A line for each server; where that is too long for a screen, the reason stands below it. */
+/** A line for each server; where that is too wide, the reason follows on a line of its own. */
 export function probeTable(all: readonly Probed[], width = Infinity): string {
   const table = lineForEach(all)
   return table.split('\n').every((line) => Array.from(line).length <= width) ? table : reasonsBelow(all, width)
@@ -49,7 +49,7 @@ function lineForEach(all: readonly Probed[]): string {
       plainLine(message, 200),
     ]
   })
-  return columns([['SERVER', 'VERDICT', 'SURE', 'ERA', 'DECIDED BY', 'WHY'], ...rows])
+  return alignColumns([['SERVER', 'VERDICT', 'SURE', 'ERA', 'DECIDED BY', 'WHY'], ...rows])
 }
 
 function reasonsBelow(all: readonly Probed[], width: number): string {
@@ -58,13 +58,13 @@ function reasonsBelow(all: readonly Probed[], width: number): string {
     if (!('verdict' in one)) return [name, 'not probed', '', '']
     return [name, one.verdict.state, percent(one.verdict.confidence), eraText(one.verdict)]
   })
-  const [heading = '', ...lines] = columns([['SERVER', 'VERDICT', 'SURE', 'ERA'], ...rows]).split('\n')
+  const [heading = '', ...lines] = alignColumns([['SERVER', 'VERDICT', 'SURE', 'ERA'], ...rows]).split('\n')
   const reasons = all.map((one) => plainLine('verdict' in one ? one.verdict.message : one.failure.text))
-  const indented = reasons.map((reason) => wrapped(reason, width - 2).map((line) => `  ${line}`))
+  const indented = reasons.map((reason) => wrapText(reason, width - 2).map((line) => `  ${line}`))
   return [heading, ...lines.flatMap((line, row) => [line, ...(indented[row] ?? [])])].join('\n')
 }
 
-function factsOf(verdict: Verdict): readonly (readonly string[])[] {
+function factRows(verdict: Verdict): readonly (readonly string[])[] {
   const { confidence, level, versions, server, transport, requests, durationMs } = verdict
   const asked = transport === 'http' ? `${requests} request${requests === 1 ? '' : 's'}` : 'a process for each question'
   return [
@@ -93,10 +93,10 @@ export function decidedText({ decidedBy }: Verdict): string {
     const { number, title } = METHODS[decidedBy]
     return `method ${number}, ${title}`
   }
-  return OTHERS[decidedBy]
+  return RULE_NAMES[decidedBy]
 }
 
-const OTHERS = {
+const RULE_NAMES = {
   era: 'its era',
   transport: 'its transport',
   control: 'the test with and without initialize',
@@ -112,12 +112,12 @@ export function percent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-/** What became of one server of several. */
+/** The verdict on one of several servers, or why it could not be probed. */
 export type Probed = { readonly name: string } & ({ readonly verdict: Verdict } | { readonly failure: Failure })
 
-/** What a verdict means for who runs the server. No verdict is named in it: scripts look for those words. */
+/** What a verdict means for whoever runs the server. It does not contain the name of a verdict: scripts search for those. */
 export function meaningOf({ state, transport, declared }: Verdict): string {
-  // One that keeps no sessions may still seal with a key that it shares with nobody.
+  // Such a server needs no sessions, but its instances may seal state with different keys.
   if (state === 'STATELESS' && transport === 'http' && declared?.session?.poolable === false) return NOT_POOLABLE
   return MEANINGS[state][transport]
 }
@@ -138,7 +138,7 @@ const MEANINGS = {
   UNKNOWN: { http: `${UNDECIDED}, --header lets the probe in`, stdio: UNDECIDED },
 } as const
 
-/** One message as it went or came, for people. The library has made it harmless and hidden its secrets. */
+/** One message that was sent or received. The library has hidden secrets and removed control characters. */
 export function explainText({ direction, connection, way, headers, text }: Exchanged, server?: string): string {
   const mark = direction === 'sent' ? '>' : '<'
   const of = server === undefined ? '' : ` (${plainLine(server)})`

@@ -1,4 +1,4 @@
-/** Verdicts for a page or a comment. What servers wrote is text there, and nothing else. */
+/** Verdicts as Markdown. Text of servers is escaped. */
 import { plainText } from '../../client/index.ts'
 import { decidedText, eraText, percent, type Probed } from './probe.ts'
 
@@ -16,29 +16,29 @@ function row(one: Probed): string {
           percent(one.verdict.confidence),
           eraText(one.verdict),
           decidedText(one.verdict),
-          words(one.verdict.message),
+          serverMarkdown(one.verdict.message),
         ]
-      : ['not probed', '', '', '', words(one.failure.text)]
-  return `| ${[escaped(one.name), ...cells].join(' | ')} |`
+      : ['not probed', '', '', '', serverMarkdown(one.failure.text)]
+  return `| ${[escapeMarkdown(one.name), ...cells].join(' | ')} |`
 }
 
 function section(one: Probed): string {
   if (!('verdict' in one) || one.verdict.evidence.length === 0) return ''
   const lines = one.verdict.evidence.map(({ check, points, sentence }) => {
     const to = points === 'UNKNOWN' ? '' : ` (${points})`
-    return `- ${check}${to}: ${words(sentence)}`
+    return `- ${check}${to}: ${serverMarkdown(sentence)}`
   })
-  return [`### ${escaped(one.name)}`, lines.join('\n')].join('\n\n')
+  return [`### ${escapeMarkdown(one.name)}`, lines.join('\n')].join('\n\n')
 }
 
-/** Words of a server make no links and call nobody: what would is broken by a character that is not seen. */
-function words(text: string): string {
-  return escaped(text).replace(/:(?=\/\/)|\bwww(?=\.)|@/gi, `$&${WORD_JOINER}`)
+/** Escapes text of a server, and breaks autolinks and mentions with an invisible word joiner. */
+function serverMarkdown(text: string): string {
+  return escapeMarkdown(text).replace(/:(?=\/\/)|\bwww(?=\.)|@/gi, `$&${WORD_JOINER}`)
 }
 
 const WORD_JOINER = '\u2060'
 
-function escaped(text: string): string {
+function escapeMarkdown(text: string): string {
   return plainText(text)
     .replace(/\n+/g, ' ')
     .replace(/[\\`*_[\]<>|!#&~$]/g, '\\$&')

@@ -1,20 +1,20 @@
-/** Progress as a bar on one line, drawn only on a terminal. The line is taken away before anything else is written. */
+/** A progress bar on one line, drawn only on a terminal. It is removed before anything else is written. */
 import type { Progress } from '@modelcontextprotocol/client'
 import { plainLine } from '../../client/index.ts'
 import { screenWidth } from './layout.ts'
 
 export interface ProgressBar {
   update(progress: Progress): void
-  /** The same with any other line. */
+  /** Draws any other line in place of the bar. */
   show(line: string): void
-  /** Takes the bar away; the next update draws it again, unless it is held. */
+  /** Removes the bar; the next update draws it again, unless it is held. */
   clear(): void
-  /** Draws nothing until it is called again with false. */
+  /** Draws nothing until called with false. */
   hold(held: boolean): void
 }
 
 /** The part of a stream that a bar needs. */
-export interface Screen {
+export interface TerminalStream {
   readonly isTTY?: boolean
   readonly columns?: number
   write(text: string): unknown
@@ -23,14 +23,14 @@ export interface Screen {
 const CLEAR_LINE = '\r\u001b[K'
 const BAR_COLUMNS = 24
 
-export function progressBar(screen: Screen): ProgressBar {
+export function progressBar(screen: TerminalStream): ProgressBar {
   let drawn = false
   let held = false
   const clear = (): void => {
     if (drawn) screen.write(CLEAR_LINE)
     drawn = false
   }
-  // One column stays free: a full line would wrap, and could not be taken back.
+  // One column stays free: a full line would wrap, and could not be cleared.
   const draw = (line: (columns: number) => string): void => {
     if (!screen.isTTY || held) return
     screen.write(CLEAR_LINE + line(screenWidth(screen) - 1))
@@ -47,7 +47,7 @@ export function progressBar(screen: Screen): ProgressBar {
   }
 }
 
-/** The line for one report. Without a total nobody knows how far it is, so it only counts. */
+/** The line for one report. Without a total it only counts. */
 export function progressLine({ progress, total, message }: Progress, columns: number): string {
   const text = message === undefined ? '' : ` ${message}`
   if (total === undefined || !(total > 0)) return plainLine(`${progress}${text}`, columns)

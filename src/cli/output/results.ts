@@ -1,4 +1,4 @@
-/** Results as people read them: text as it is, structured content as JSON, media as a line each. */
+/** Results as text for people: text as it is, structured content as JSON, a line for each medium. */
 import type {
   CallToolResult,
   ContentBlock,
@@ -7,14 +7,14 @@ import type {
   ResourceContents,
 } from '@modelcontextprotocol/client'
 import { plainLine, plainText } from '../../client/index.ts'
-import { jsonText } from './json.ts'
+import { printableJson } from './json.ts'
 import type { PlaceMedium } from './media.ts'
 
 export async function toolText(name: string, result: CallToolResult, place: PlaceMedium): Promise<string> {
   const { content, structuredContent } = result
   if (structuredContent === undefined) return joined(await blockTexts(name, content, place))
-  const structured = jsonText(structuredContent)
-  // Most tools repeat their structured content as a text, for older clients.
+  const structured = printableJson(structuredContent)
+  // Most tools repeat their structured content as text, for older clients.
   const others = content.filter((block) => block.type !== 'text' || jsonIn(block.text) !== structured)
   return joined([...(await blockTexts(name, others, place)), structured])
 }
@@ -29,7 +29,7 @@ export async function promptText(
   return [...first, ...(await Promise.all(texts))].join('\n\n')
 }
 
-/** One text is shown alone, so that it can be piped; several get a heading each. */
+/** A single part is shown without a heading, so that it can be piped; several get a heading each. */
 export async function resourceText({ contents }: ReadResourceResult, place: PlaceMedium): Promise<string> {
   const [only] = contents
   if (only !== undefined && contents.length === 1) return contentsText(only, place)
@@ -55,7 +55,7 @@ async function blockText(name: string, block: ContentBlock, place: PlaceMedium):
     case 'resource_link':
       return `[link] ${plainLine(block.title ?? block.name)}: ${plainLine(block.uri)}`
     default:
-      return `[content of an unknown type]\n${jsonText(block)}`
+      return `[content of an unknown type]\n${printableJson(block)}`
   }
 }
 
@@ -71,10 +71,10 @@ function joined(texts: readonly string[]): string {
   return texts.filter((text) => text !== '').join('\n')
 }
 
-/** The JSON that a text is, written as we write it; undefined where it is none. */
+/** The text as JSON in our own layout, to compare it; undefined where it is not JSON. */
 function jsonIn(text: string): string | undefined {
   try {
-    return jsonText(JSON.parse(text))
+    return printableJson(JSON.parse(text))
   } catch {
     return undefined
   }

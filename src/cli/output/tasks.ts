@@ -1,11 +1,11 @@
-/** Tasks as people read them. */
+/** Tasks as text for people. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { plainLine, type Task } from '../../client/index.ts'
 import { isObject } from '../../protocol/index.ts'
 import { memberLines } from './lists.ts'
-import { serverWords } from './layout.ts'
+import { serverText } from './layout.ts'
 
-const WORDS: Readonly<Record<Task['status'], string>> = {
+const STATUS_WORDS: Readonly<Record<Task['status'], string>> = {
   working: 'working',
   input_required: 'waits for an answer',
   completed: 'done',
@@ -13,16 +13,16 @@ const WORDS: Readonly<Record<Task['status'], string>> = {
   cancelled: 'cancelled',
 }
 
-/** One line on how a task is. */
+/** The status of a task in one line. */
 export function statusText({ status, statusMessage }: Pick<Task, 'status' | 'statusMessage'>): string {
-  const words = `Task: ${WORDS[status]}`
+  const words = `Task: ${STATUS_WORDS[status]}`
   return statusMessage === undefined || status === 'input_required' ? words : `${words}, ${plainLine(statusMessage)}`
 }
 
-/** The whole of it: what it asks, or why it failed. A result is shown as that of a call. */
+/** A task with its questions or its error. Its result is shown as that of a call. */
 export function taskText(task: Task): string {
   const { inputRequests = {}, error } = task
-  const failure = error === undefined ? [] : [`error ${error.code}: ${serverWords(error.message)}`]
+  const failure = error === undefined ? [] : [`error ${error.code}: ${serverText(error.message)}`]
   return [statusText(task), ...times(task), ...questionLines(inputRequests), ...failure].join('\n')
 }
 
@@ -37,11 +37,11 @@ export function questionLines(questions: Readonly<Record<string, InputRequest>>)
 
 function times({ createdAt, lastUpdatedAt, ttlMs }: Task): string[] {
   const life = ttlMs === null ? undefined : `kept for ${Math.round(ttlMs / 1000)} s`
-  const told = [
+  const facts = [
     createdAt && `made ${plainLine(createdAt)}`,
     lastUpdatedAt && `changed ${plainLine(lastUpdatedAt)}`,
     life,
   ]
-  const known = told.filter((each) => each !== undefined && each !== '')
+  const known = facts.filter((each) => each !== undefined && each !== '')
   return known.length === 0 ? [] : [`  ${known.join(', ')}`]
 }
