@@ -10,7 +10,7 @@ export interface CommandContext {
   interrupt(): void
 }
 
-interface RunOptions {
+interface CommandOptions {
   /** Shown when the user interrupts the command. @default 'Cancelled.' */
   interrupted?: string
 }
@@ -18,7 +18,7 @@ interface RunOptions {
 /** Runs a command to its end, and sets the exit code. */
 export async function runCommand(
   work: (context: CommandContext) => Promise<ExitCode>,
-  { interrupted = 'Cancelled.' }: RunOptions = {},
+  { interrupted = 'Cancelled.' }: CommandOptions = {},
 ): Promise<void> {
   const display = createDisplay()
   const interrupt = watchInterrupt()

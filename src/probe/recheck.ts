@@ -1,11 +1,9 @@
 /** Stored verdicts: whether one is still fresh, and what has changed since. Servers get upgraded. */
 import { nameOf, plainLine, type Target } from '../client/index.ts'
-import { isObject, type Json } from '../protocol/index.ts'
+import { DAY_MS, isObject, type Json } from '../protocol/index.ts'
 import type { ProbeOptions } from './options.ts'
 import { probe } from './probe.ts'
 import type { Verdict } from './report/report.ts'
-
-const DAY_MS = 86_400_000
 
 export interface Freshness {
   /** How old a verdict may be, in milliseconds. @default 86400000, a day */
@@ -57,10 +55,10 @@ function changesBetween(before: Json, after: Verdict): string[] {
     ['version', version, after.server?.version],
   ] as const
   return facts.flatMap(([fact, was, is]) =>
-    isKnown(was) && isKnown(is) && was !== is ? [`The ${fact} was ${plainLine(was)} and is ${is}.`] : [],
+    isReported(was) && isReported(is) && was !== is ? [`The ${fact} was ${plainLine(was)} and is ${is}.`] : [],
   )
 }
 
-function isKnown(value: unknown): value is string {
+function isReported(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && !/^unknown$/i.test(value)
 }

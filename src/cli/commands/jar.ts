@@ -87,11 +87,15 @@ async function withJar<Item>(
 }
 
 function filterOf({ server, principal, name }: JarFlags): JarFilter {
-  return { server: server && storedServerName(unquoted(server)), principal: unquoted(principal), name: unquoted(name) }
+  return {
+    server: server && storedServerName(fromJsonString(server)),
+    principal: fromJsonString(principal),
+    name: fromJsonString(name),
+  }
 }
 
 /** Names with special characters are shown as JSON strings, and are accepted in that form. */
-function unquoted<Given extends string | undefined>(given: Given): Given | string {
+function fromJsonString<Given extends string | undefined>(given: Given): Given | string {
   if (given === undefined || !/^".*"$/.test(given)) return given
   try {
     return String(JSON.parse(given))

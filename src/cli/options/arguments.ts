@@ -111,12 +111,12 @@ function unescaped(fragment: string): string | undefined {
 function argumentValue(name: string, values: readonly string[], form: ValueSchema, wording: ArgumentWords): unknown {
   const [first = ''] = values
   if (values.length === 1 && !(form.types.has('array') && !first.startsWith('['))) {
-    return readValue(name, first, form, wording)
+    return readTyped(name, first, form, wording)
   }
   if (!form.types.has('array')) {
     throw new InputError(`${wording.option} ${name} is given ${values.length} times, but is no list.`)
   }
-  return values.map((value) => readValue(name, value, valueSchemaOf(form.items, form.root), wording))
+  return values.map((value) => readTyped(name, value, valueSchemaOf(form.items, form.root), wording))
 }
 
 // The types with the strictest syntax come first; what fits none of them is a string.
@@ -130,7 +130,7 @@ const READERS: readonly (readonly [type: string, read: (text: string) => unknown
   ['string', (text) => text],
 ]
 
-function readValue(
+function readTyped(
   name: string,
   text: string,
   { types, listed }: ValueSchema,

@@ -7,9 +7,9 @@ import { InputError } from '../exit.ts'
 import { collect, readBearer, readHeaders, readTimeout } from './client.ts'
 import { readInputFile } from './input.ts'
 
-type Variables = Readonly<Record<string, string | undefined>>
+type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
-export async function readProbeOptions(flags: ProbeFlags, env: Variables): Promise<ProbeOptions> {
+export async function readProbeOptions(flags: ProbeFlags, env: EnvironmentVariables): Promise<ProbeOptions> {
   if (flags.json && flags.markdown) throw new InputError('Give --json or --markdown, not both.')
   const { header = [], otherHeader, bearerEnv, replica, method, order, known, check, timeout } = flags
   const bearer = bearerEnv === undefined ? undefined : `Bearer ${readBearer(bearerEnv, env)}`
@@ -29,7 +29,7 @@ export async function readProbeOptions(flags: ProbeFlags, env: Variables): Promi
   }
 }
 
-function headersIn(lines: readonly string[], env: Variables): Record<string, string> {
+function headersIn(lines: readonly string[], env: EnvironmentVariables): Record<string, string> {
   return readHeaders(lines, (value) => expandVariables(value, { env, places: {} }, '--header'))
 }
 

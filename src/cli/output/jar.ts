@@ -1,4 +1,5 @@
 /** The contents of a jar, for people and for programs. Servers choose the names, so they are escaped for terminals. */
+import { DAY_MS } from '../../protocol/index.ts'
 import type { JarEntry, JarItem } from '../../state/jar/index.ts'
 import { alignColumns } from './layout.ts'
 import { printableJson } from './json.ts'
@@ -65,7 +66,7 @@ function moment(time: number, now: number): string {
 }
 
 const UNITS = [
-  ['d', 86_400_000],
+  ['d', DAY_MS],
   ['h', 3_600_000],
   ['min', 60_000],
 ] as const

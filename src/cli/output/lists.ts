@@ -11,13 +11,13 @@ interface Argument {
 }
 
 export function toolsText(tools: readonly Tool[]): string {
-  return listText('tools', tools, ({ name, title, description, inputSchema }) =>
+  return entriesText('tools', tools, ({ name, title, description, inputSchema }) =>
     entry(name, title, description, argumentsOf(inputSchema)),
   )
 }
 
 export function promptsText(prompts: readonly Prompt[]): string {
-  return listText('prompts', prompts, ({ name, title, description, arguments: given = [] }) => {
+  return entriesText('prompts', prompts, ({ name, title, description, arguments: given = [] }) => {
     const args = given.map((argument) => ({
       name: argument.name,
       type: 'string',
@@ -33,13 +33,13 @@ export function resourcesText(resources: readonly Resource[], templates: readonl
     ...resources.map((resource) => ({ ...resource, address: resource.uri })),
     ...templates.map((template) => ({ ...template, address: template.uriTemplate })),
   ]
-  return listText('resources', all, ({ address, name, title, mimeType, description }) => {
+  return entriesText('resources', all, ({ address, name, title, mimeType, description }) => {
     const kind = mimeType === undefined ? '' : ` (${plainLine(mimeType, 60)})`
     return entry(address, `${plainLine(title ?? name)}${kind}`, description, [])
   })
 }
 
-function listText<T>(kind: string, items: readonly T[], text: (item: T) => string): string {
+function entriesText<T>(kind: string, items: readonly T[], text: (item: T) => string): string {
   return items.length === 0 ? `The server has no ${kind}.` : items.map(text).join('\n\n')
 }
 

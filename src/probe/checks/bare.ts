@@ -6,7 +6,7 @@ import { replyText, isResult } from '../wire/reply.ts'
 import { request } from '../wire/messages.ts'
 import { asksForSession } from '../methods/sequential.ts'
 import { onNewConnection } from '../wire/connection.ts'
-import type { ProbeCheck, CheckContext } from './check.ts'
+import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 
 /** Usual over HTTP only: over stdio each takes a new process. */
 export const bareLists: readonly ProbeCheck[] = (['http', 'stdio'] as const).flatMap((transport) => [
@@ -37,7 +37,7 @@ function bareList(name: CheckName, capability: string, id: number, transport: 'h
 
 async function sendWithoutInitialize(
   check: CheckName,
-  { wire }: CheckContext,
+  { wire }: ProbeCheckContext,
   asked: ReturnType<typeof request>,
 ): Promise<readonly Evidence[]> {
   const reply = await onNewConnection(wire, asked)

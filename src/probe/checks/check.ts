@@ -2,7 +2,7 @@ import type { Json } from '../../protocol/index.ts'
 import type { CheckName, Evidence } from '../report/evidence.ts'
 import type { Findings } from '../decision/findings.ts'
 import type { StreamReply } from '../wire/sse.ts'
-import type { Reply } from '../wire/reply.ts'
+import type { ProbeReply } from '../wire/reply.ts'
 import type { ProbeWire } from '../wire/connection.ts'
 
 /** A tool that the caller says is safe to call. */
@@ -23,14 +23,14 @@ export interface CheckOptions {
 }
 
 /** What a check works with. Checks run one after the other and leave replies for later ones. */
-export interface CheckContext {
+export interface ProbeCheckContext {
   readonly wire: ProbeWire
   readonly findings: Findings
   readonly options: CheckOptions
   /** The reply to GET, left by `get-stream`. */
-  stream?: StreamReply | Reply
+  stream?: StreamReply | ProbeReply
   /** The reply on a second connection, left by `second-connection`. */
-  second?: Reply
+  second?: ProbeReply
 }
 
 export interface ProbeCheck {
@@ -38,6 +38,6 @@ export interface ProbeCheck {
   /** Whether it runs without being named. */
   readonly isUsual: boolean
   /** The largest number of requests that it takes; undefined where it does not apply. */
-  cost(context: CheckContext): number | undefined
-  run(context: CheckContext): Promise<readonly Evidence[]> | readonly Evidence[]
+  cost(context: ProbeCheckContext): number | undefined
+  run(context: ProbeCheckContext): Promise<readonly Evidence[]> | readonly Evidence[]
 }

@@ -3,7 +3,7 @@ import { isServed, sessionHeaders, sessionOf } from '../decision/findings.ts'
 import { replyText, isResult } from '../wire/reply.ts'
 import { LIST_TOOLS, modernRequest } from '../wire/messages.ts'
 import { type Instance, instanceText } from '../wire/httpRequest.ts'
-import type { ProbeCheck, CheckContext } from './check.ts'
+import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 
 /** Whether the replicas that were named accept a session that began on this instance. */
 export const replica: ProbeCheck = {
@@ -33,7 +33,7 @@ export const addresses: ProbeCheck = {
 
 const MAX_ADDRESSES = 4
 
-async function askInstance(instance: Instance, { wire, findings }: CheckContext) {
+async function askInstance(instance: Instance, { wire, findings }: ProbeCheckContext) {
   if (wire.transport !== 'http') return []
   const isModern = findings.era?.era === 'modern'
   const request = isModern ? modernRequest(5, 'tools/list') : LIST_TOOLS

@@ -5,10 +5,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { type Evidence, evidence } from '../report/evidence.ts'
-import { type Reply, replyText, isResult } from '../wire/reply.ts'
+import { type ProbeReply, replyText, isResult } from '../wire/reply.ts'
 import type { HttpWire } from '../wire/http.ts'
 import { modernRequest } from '../wire/messages.ts'
-import type { ProbeCheck, CheckContext } from './check.ts'
+import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 
 const CAPABILITIES = { elicitation: { form: {}, url: {} }, roots: {} }
 const FIRST_ID = 20
@@ -43,11 +43,11 @@ interface StateRound {
 /** Sends the state in each way, in an order in which no attempt uses up the state for the next. */
 async function tryAll(
   wire: HttpWire,
-  { options }: CheckContext,
+  { options }: ProbeCheckContext,
   params: Json & StateRound,
 ): Promise<readonly Evidence[]> {
   let id = FIRST_ID
-  const send = (more: Json = {}, credentials?: Readonly<Record<string, string>>): Promise<Reply> => {
+  const send = (more: Json = {}, credentials?: Readonly<Record<string, string>>): Promise<ProbeReply> => {
     const request = modernRequest(++id, 'tools/call', { ...params, ...more }, CAPABILITIES)
     return wire.post(request, {}, credentials === undefined ? {} : { credentials })
   }
@@ -73,7 +73,7 @@ const WAYS: Readonly<Record<Way, string>> = {
   expired: 'that should have expired',
 }
 
-function evidenceFor(way: Way, reply: Reply): Evidence {
+function evidenceFor(way: Way, reply: ProbeReply): Evidence {
   const what = isRefused(reply) ? `is refused: it ${replyText(reply)}` : 'is not refused'
   const details = { way, isRefused: isRefused(reply) }
   const [piece] = evidence('request-state', 'UNKNOWN', `A request state ${WAYS[way]} ${what}.`, details)
@@ -81,7 +81,7 @@ function evidenceFor(way: Way, reply: Reply): Evidence {
 }
 
 /** A server that starts over without an error has not refused: its client would not learn that something is wrong. */
-function isRefused(reply: Reply): boolean {
+function isRefused(reply: ProbeReply): boolean {
   return reply.kind === 'error' || reply.kind === 'refused'
 }
 

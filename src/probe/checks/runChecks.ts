@@ -3,7 +3,7 @@ import type { RequestBudget } from '../budget.ts'
 import type { CheckName, CheckResults, Evidence } from '../report/evidence.ts'
 import { strayOutput, unrelatedRequests } from './sideEffects.ts'
 import { bareCall, bareLists } from './bare.ts'
-import type { ProbeCheck, CheckContext } from './check.ts'
+import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 import { afterDelete, inventedSession, secondConnection, sessionIssued, sessionRequired } from './sessions.ts'
 import { eraCheck, olderEra } from './eras.ts'
 import { getStream, resume } from './streams.ts'
@@ -37,7 +37,7 @@ const IN_ORDER: readonly ProbeCheck[] = [
 export type CheckSelection = 'usual' | 'all' | readonly CheckName[]
 
 export async function runChecks(
-  context: CheckContext,
+  context: ProbeCheckContext,
   chosen: CheckSelection,
   budget: RequestBudget,
 ): Promise<CheckResults> {

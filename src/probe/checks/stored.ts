@@ -9,7 +9,7 @@ import type { ProbeCheck } from './check.ts'
 export const tasks: ProbeCheck = {
   name: 'tasks',
   isUsual: true,
-  cost: ({ findings }) => (declaresTasks(findings) ? 0 : undefined),
+  cost: ({ findings }) => (offersTasks(findings) ? 0 : undefined),
   run: ({ findings }) => {
     const tools = listedTools(findings).filter(runsAsTask).slice(0, MAX_SHOWN).map(toolName)
     const which = tools.length === 0 ? '' : `, by ${tools.join(', ')}`
@@ -34,7 +34,7 @@ function listedTools({ modernList, bareList, control }: Findings): readonly Json
   return list === undefined ? [] : toolsIn(list.result)
 }
 
-function declaresTasks(findings: Findings): boolean {
+function offersTasks(findings: Findings): boolean {
   const capabilities = selfDescriptionOf(findings)?.['capabilities']
   if (!isObject(capabilities)) return false
   const { tasks: older, extensions } = capabilities

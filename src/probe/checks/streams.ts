@@ -2,7 +2,7 @@ import { isServed, sessionHeaders } from '../decision/findings.ts'
 import { evidence } from '../report/evidence.ts'
 import { instanceText } from '../wire/httpRequest.ts'
 import { replyText } from '../wire/reply.ts'
-import type { ProbeCheck, CheckContext } from './check.ts'
+import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 
 /** Whether GET opens a stream, and how many messages come on it. */
 export const getStream: ProbeCheck = {
@@ -52,7 +52,7 @@ export const resume: ProbeCheck = {
 const SENDABLE = /^[\x21-\x7e]{1,1000}$/
 
 /** From the GET stream, or from a reply that came as a stream. */
-function lastEventId({ stream, second, findings: { initialize } }: CheckContext): string | undefined {
+function lastEventId({ stream, second, findings: { initialize } }: ProbeCheckContext): string | undefined {
   return [stream, second, initialize]
     .map((reply) => reply?.http?.lastEventId)
     .find((id) => id !== undefined && SENDABLE.test(id))

@@ -3,7 +3,7 @@ import { isObject, type Json } from '../../protocol/index.ts'
 import { capabilityScore } from '../methods/capabilityScore.ts'
 import { type Declared, readDeclared } from '../methods/declared.ts'
 import { type EraFinding, legacyAmong } from '../methods/era.ts'
-import { type Reply, isResult } from '../wire/reply.ts'
+import { type ProbeReply, isResult } from '../wire/reply.ts'
 import type { StreamReply } from '../wire/sse.ts'
 import { sequentialResult } from '../methods/sequential.ts'
 import type { Method, MethodResult } from '../methods/result.ts'
@@ -16,16 +16,16 @@ export interface Findings {
   readonly metadata: MethodResult
   readonly era?: EraFinding
   /** A list, asked for in the stateless revision. */
-  readonly modernList?: Reply
-  readonly initialize?: Reply
+  readonly modernList?: ProbeReply
+  readonly initialize?: ProbeReply
   /** `tools/list` on a connection that never saw `initialize`. */
-  readonly bareList?: Reply
+  readonly bareList?: ProbeReply
   /** `ping` on such a connection. */
-  readonly barePing?: Reply
+  readonly barePing?: ProbeReply
   /** The stream of a GET, with which the HTTP+SSE transport would begin. */
-  readonly sseStream?: StreamReply | Reply
+  readonly sseStream?: StreamReply | ProbeReply
   /** `tools/list` after `initialize`, in the same session or process. */
-  readonly control?: Reply
+  readonly control?: ProbeReply
 }
 
 /** The result of each method that has the findings it needs. */

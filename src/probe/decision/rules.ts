@@ -3,7 +3,7 @@ import { CODES } from '../../protocol/index.ts'
 import { type Decision, decision, whyUnknown } from './result.ts'
 import { declaredState } from '../methods/declared.ts'
 import { declaredBy, type Findings, listMethodOf, methodsOf, sessionOf, type Step } from './findings.ts'
-import { type Reply, replyText, isTemporary, isResult, isUnauthorized } from '../wire/reply.ts'
+import { type ProbeReply, replyText, isTemporary, isResult, isUnauthorized } from '../wire/reply.ts'
 import { sseEndpointIn } from '../wire/sse.ts'
 import { asksForSession } from '../methods/sequential.ts'
 import type { MethodResult } from '../methods/result.ts'
@@ -132,12 +132,12 @@ export function decidedByMethod(result: MethodResult | undefined): NextStep | un
 }
 
 /** Refused because of the HTTP method or path, and not for credentials or overload. */
-function isNotServed(reply: Reply): boolean {
+function isNotServed(reply: ProbeReply): boolean {
   const status = reply.http?.status ?? 0
   return !isResult(reply) && !isUnauthorized(reply) && !isTemporary(reply) && status >= 400 && status < 500
 }
 
-function isSameUnknownMethod(bare: Reply, controlled: Reply): boolean {
+function isSameUnknownMethod(bare: ProbeReply, controlled: ProbeReply): boolean {
   const { METHOD_NOT_FOUND } = CODES
   return (
     bare.kind === 'error' &&

@@ -1,16 +1,16 @@
 /** The steps of a probe. Each sends the server one request, or a few that belong together, and adds the reply to the findings. */
 import { readEra } from '../methods/era.ts'
 import { type Findings, listMethodOf, sessionHeaders, type Step } from './findings.ts'
-import type { Reply } from '../wire/reply.ts'
+import type { ProbeReply } from '../wire/reply.ts'
 import { DISCOVER, INITIALIZE, INITIALIZED, LIST_TOOLS, modernRequest, PING } from '../wire/messages.ts'
 import { isEndpointEvent } from '../wire/sse.ts'
 import { onNewConnection, type ProbeWire } from '../wire/connection.ts'
 
-export interface StepOptions {
+export interface StepLimits {
   readonly timeoutMs: number
 }
 
-type StepRunner = (wire: ProbeWire, findings: Findings, options: StepOptions) => Promise<Partial<Findings>>
+type StepRunner = (wire: ProbeWire, findings: Findings, options: StepLimits) => Promise<Partial<Findings>>
 
 /** The share of the time limit for `server/discover`: an older server may never answer a method that it does not know. */
 const ERA_SHARE = 0.5
@@ -45,7 +45,7 @@ export const STEPS: Readonly<Record<Step, StepRunner>> = {
 }
 
 /** `tools/list` after `initialize`: over HTTP on another connection with the same session, over stdio in one process. */
-async function asAfterInitialize(wire: ProbeWire, findings: Findings): Promise<Reply> {
+async function asAfterInitialize(wire: ProbeWire, findings: Findings): Promise<ProbeReply> {
   if (wire.transport === 'http') {
     const headers = sessionHeaders(findings)
     // Some servers answer no request before this notification.

@@ -2,27 +2,33 @@ import { describe, expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
 import { readEra } from '../methods/era.ts'
 import type { Findings } from './findings.ts'
-import type { Reply } from '../wire/reply.ts'
+import type { ProbeReply } from '../wire/reply.ts'
 import { guessFromMetadata } from '../methods/metadata.ts'
 import { nextStep, type Order } from './verdict.ts'
 import type { Method } from '../methods/result.ts'
 
 const http = (status: number, session?: string, challenge = false) => ({ http: { status, session, challenge } })
-const listed: Reply = { kind: 'result', result: { tools: [{}, {}] }, ...http(200) }
-const sessionError: Reply = { kind: 'error', code: 0, message: 'no session', data: undefined, ...http(400) }
-const otherError: Reply = { kind: 'error', code: -32602, message: 'Invalid request parameters', data: '', ...http(200) }
-const noMethod: Reply = { kind: 'error', code: -32601, message: 'Method not found', data: undefined, ...http(200) }
-const wall: Reply = { kind: 'refused', status: 401, text: '', ...http(401, undefined, true) }
-const gone: Reply = { kind: 'disconnected', why: 'nothing listens there', wasConnected: false }
-const ended: Reply = { kind: 'disconnected', why: 'its process ended with exit code 1', wasConnected: true }
-const silent: Reply = { kind: 'timed-out', waitedMs: 10_000 }
+const listed: ProbeReply = { kind: 'result', result: { tools: [{}, {}] }, ...http(200) }
+const sessionError: ProbeReply = { kind: 'error', code: 0, message: 'no session', data: undefined, ...http(400) }
+const otherError: ProbeReply = {
+  kind: 'error',
+  code: -32602,
+  message: 'Invalid request parameters',
+  data: '',
+  ...http(200),
+}
+const noMethod: ProbeReply = { kind: 'error', code: -32601, message: 'Method not found', data: undefined, ...http(200) }
+const wall: ProbeReply = { kind: 'refused', status: 401, text: '', ...http(401, undefined, true) }
+const gone: ProbeReply = { kind: 'disconnected', why: 'nothing listens there', wasConnected: false }
+const ended: ProbeReply = { kind: 'disconnected', why: 'its process ended with exit code 1', wasConnected: true }
+const silent: ProbeReply = { kind: 'timed-out', waitedMs: 10_000 }
 
-const initialized = (name = 'x', capabilities: object = {}, session?: string): Reply => ({
+const initialized = (name = 'x', capabilities: object = {}, session?: string): ProbeReply => ({
   kind: 'result',
   result: { protocolVersion: '2025-06-18', capabilities, serverInfo: { name, version: '1' } },
   ...http(200, session),
 })
-const discovered = (versions = ['2026-07-28'], capabilities: object = { tools: {} }): Reply => ({
+const discovered = (versions = ['2026-07-28'], capabilities: object = { tools: {} }): ProbeReply => ({
   kind: 'result',
   result: { supportedVersions: versions, capabilities },
   ...http(200),

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readEra } from '../methods/era.ts'
 import type { Findings, Step } from './findings.ts'
-import type { Reply } from '../wire/reply.ts'
+import type { ProbeReply } from '../wire/reply.ts'
 import { guessFromMetadata } from '../methods/metadata.ts'
 import type { StreamReply } from '../wire/sse.ts'
 import { type Method, METHODS } from '../methods/result.ts'
@@ -37,7 +37,7 @@ const body = fc.oneof(
   fc.constant({ kind: 'unreadable' as const, why: 'x' }),
   fc.constant({ kind: 'not-sent' as const }),
 )
-const reply: fc.Arbitrary<Reply> = fc
+const reply: fc.Arbitrary<ProbeReply> = fc
   .tuple(body, fc.option(facts))
   .map(([said, http]) => ({ ...said, ...(http !== null && { http }) }))
 const stream: fc.Arbitrary<StreamReply> = fc.record({
@@ -93,7 +93,7 @@ test('it asks each thing once, and what it decides is the same for the same answ
 })
 
 test('one that nobody could talk to is never decided, unless it is known', () => {
-  const nobody = fc.constantFrom<Reply>(
+  const nobody = fc.constantFrom<ProbeReply>(
     { kind: 'timed-out', waitedMs: 1 },
     { kind: 'unreadable', why: 'x' },
     { kind: 'not-sent' },

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { legacyAmong, readEra } from './era.ts'
-import type { Reply } from '../wire/reply.ts'
+import type { ProbeReply } from '../wire/reply.ts'
 
-const discovered = (supportedVersions: unknown): Reply => ({ kind: 'result', result: { supportedVersions } })
-const refused = (status: number): Reply => ({
+const discovered = (supportedVersions: unknown): ProbeReply => ({ kind: 'result', result: { supportedVersions } })
+const refused = (status: number): ProbeReply => ({
   kind: 'refused',
   status,
   text: '',
   http: { status, session: undefined, challenge: false },
 })
 
-test.each<[string, Reply, string, string[]]>([
+test.each<[string, ProbeReply, string, string[]]>([
   ['a modern list', discovered(['2026-07-28']), 'modern', ['2026-07-28']],
   ['a list of both', discovered(['2026-07-28', '2025-11-25']), 'modern', ['2026-07-28', '2025-11-25']],
   ['a later revision', discovered(['2030-01-01']), 'modern', ['2030-01-01']],

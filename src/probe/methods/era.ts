@@ -1,6 +1,6 @@
 /** The era of a server, from its reply to `server/discover`. The revisions that have this method have no sessions. */
 import { CODES, type Era, isObject, type Json, LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/index.ts'
-import { type Reply, isResult, isUnauthorized } from '../wire/reply.ts'
+import { type ProbeReply, isResult, isUnauthorized } from '../wire/reply.ts'
 
 export interface EraFinding {
   /** 'legacy' where nothing says modern; `initialize` confirms it. */
@@ -11,12 +11,12 @@ export interface EraFinding {
   readonly discovered: Json | undefined
   /** There was no connection, or a redirect to elsewhere: no further request is sent. */
   readonly isUnreachable: boolean
-  readonly reply: Reply
+  readonly reply: ProbeReply
 }
 
 const NEWEST_LEGACY = LEGACY_VERSIONS[0]
 
-export function readEra(reply: Reply): EraFinding {
+export function readEra(reply: ProbeReply): EraFinding {
   const versions = versionsIn(reply)
   const isModern = versions.some((version) => version >= MODERN_VERSION) && !isUnauthorized(reply)
   return {
@@ -33,7 +33,7 @@ export function legacyAmong(versions: readonly string[]): readonly string[] {
   return versions.filter((version) => version <= NEWEST_LEGACY)
 }
 
-function versionsIn(reply: Reply): readonly string[] {
+function versionsIn(reply: ProbeReply): readonly string[] {
   if (isResult(reply)) return revisionsIn(reply.result['supportedVersions'])
   if (reply.kind !== 'error' || reply.code !== CODES.UNSUPPORTED_PROTOCOL_VERSION || !isObject(reply.data)) return []
   return revisionsIn(reply.data['supported'])

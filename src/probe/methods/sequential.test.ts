@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
-import type { Reply } from '../wire/reply.ts'
+import type { ProbeReply } from '../wire/reply.ts'
 import { sequentialResult } from './sequential.ts'
 
-const initialized: Reply = { kind: 'result', result: { protocolVersion: '2024-11-05', capabilities: {} } }
-const listed = (tools: unknown): Reply => ({ kind: 'result', result: { tools } })
-const error = (message: string, code = -32000, data?: unknown): Reply => ({ kind: 'error', code, message, data })
+const initialized: ProbeReply = { kind: 'result', result: { protocolVersion: '2024-11-05', capabilities: {} } }
+const listed = (tools: unknown): ProbeReply => ({ kind: 'result', result: { tools } })
+const error = (message: string, code = -32000, data?: unknown): ProbeReply => ({ kind: 'error', code, message, data })
 const http = (status: number, more = {}) => ({ http: { status, session: undefined, challenge: false, ...more } })
 
-const stateOf = (bare: Reply) => sequentialResult(initialized, bare).state
+const stateOf = (bare: ProbeReply) => sequentialResult(initialized, bare).state
 
 proves('DT-2', 'an error from initialize gives UNKNOWN, whatever comes after', () => {
-  const failed: Reply[] = [
+  const failed: ProbeReply[] = [
     error('session initialization failed'),
     { kind: 'refused', status: 500, text: '' },
     { kind: 'timed-out', waitedMs: 1 },
@@ -67,7 +67,7 @@ proves('DT-6', 'a list of tools gives STATELESS, with its length', () => {
 })
 
 proves('DT-7', 'any other answer gives UNKNOWN', () => {
-  const others: Reply[] = [
+  const others: ProbeReply[] = [
     { kind: 'result', result: {} },
     listed('none'),
     listed({ length: 2 }),
@@ -98,7 +98,12 @@ describe('an auth wall', () => {
   })
 
   test('is none where a server says 401 without a challenge and means the session', () => {
-    const wall: Reply = { kind: 'refused', status: 401, text: 'Unauthorized: Session ID is required', ...http(401) }
+    const wall: ProbeReply = {
+      kind: 'refused',
+      status: 401,
+      text: 'Unauthorized: Session ID is required',
+      ...http(401),
+    }
     expect(stateOf(wall)).toBe('STATEFUL')
   })
 })

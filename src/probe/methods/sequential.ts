@@ -2,7 +2,7 @@
  * Method 1, the sequential connection test: `initialize` on one connection, `tools/list` on another that never saw it.
  * A server that answers the second needs no session. A pure function of the two replies, tested as a table.
  */
-import { errorTextOf, type Reply, replyText, isTemporary, isResult, isUnauthorized } from '../wire/reply.ts'
+import { errorTextOf, type ProbeReply, replyText, isTemporary, isResult, isUnauthorized } from '../wire/reply.ts'
 import { type MethodResult, methodResult } from './result.ts'
 
 const CONFIDENCE = 0.99
@@ -10,14 +10,14 @@ const CONFIDENCE = 0.99
 const ABOUT_SESSIONS = /initiali[sz]|session/i
 
 /** Whether a reply asks for a session or for `initialize`. */
-export function asksForSession(reply: Reply): boolean {
+export function asksForSession(reply: ProbeReply): boolean {
   // With a challenge, a 401 asks for credentials. Without one, some servers mean the session.
   if (isTemporary(reply) || (isUnauthorized(reply) && reply.http?.challenge)) return false
   return ABOUT_SESSIONS.test(errorTextOf(reply))
 }
 
 /** `bare` is the reply to `tools/list` without `initialize`; it is not needed where `initialize` failed. */
-export function sequentialResult(initialize: Reply, bare: Reply | undefined): MethodResult {
+export function sequentialResult(initialize: ProbeReply, bare: ProbeReply | undefined): MethodResult {
   if (!isResult(initialize)) return unknown(`To initialize it ${replyText(initialize)}.`, initialize)
   if (bare === undefined) return methodResult('sequential', 'UNKNOWN', 'tools/list was not sent.', { confidence: 0 })
   if (isResult(bare)) return fromList(bare.result['tools'], bare)
@@ -31,7 +31,7 @@ export function sequentialResult(initialize: Reply, bare: Reply | undefined): Me
   return unknown(`To tools/list without initialize it ${replyText(bare)}, which says nothing about sessions.`, bare)
 }
 
-function fromList(tools: unknown, bare: Reply): MethodResult {
+function fromList(tools: unknown, bare: ProbeReply): MethodResult {
   if (!Array.isArray(tools)) return unknown('Its answer to tools/list without initialize has no list of tools.', bare)
   const count = tools.length === 1 ? '1 tool' : `${tools.length} tools`
   const message = `It answers tools/list on a connection without initialize (${count}).`
@@ -41,7 +41,7 @@ function fromList(tools: unknown, bare: Reply): MethodResult {
   })
 }
 
-function unknown(message: string, reply: Reply): MethodResult {
+function unknown(message: string, reply: ProbeReply): MethodResult {
   const error = errorTextOf(reply).trim()
   return methodResult('sequential', 'UNKNOWN', message, { confidence: 0, ...(error !== '' && { details: { error } }) })
 }

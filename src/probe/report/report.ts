@@ -43,9 +43,9 @@ export const REPORT_WORDS: readonly string[] = [
 ]
 
 /** The part of a verdict that may hold text from the server. */
-export type Report = Omit<Verdict, 'target' | 'requests' | 'durationMs' | 'checkedAt'>
+export type ServerReport = Omit<Verdict, 'target' | 'requests' | 'durationMs' | 'checkedAt'>
 
-export function report(findings: Findings, decided: Decision, results: CheckResults): Report {
+export function report(findings: Findings, decided: Decision, results: CheckResults): ServerReport {
   const declared = declaredBy(findings)
   return {
     ...decided,

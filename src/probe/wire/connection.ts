@@ -1,13 +1,13 @@
 import type { HttpWire } from './http.ts'
 import type { Request } from './messages.ts'
-import type { Reply } from './reply.ts'
+import type { ProbeReply } from './reply.ts'
 import type { StdioWire } from './stdio.ts'
 
 /** The transport to the server under test. Every request can be sent on a connection that nothing else has used. */
 export type ProbeWire = HttpWire | StdioWire
 
 /** Sends one request on a connection, or to a process, of its own, and closes it. */
-export async function onNewConnection(wire: ProbeWire, request: Request, timeoutMs?: number): Promise<Reply> {
+export async function onNewConnection(wire: ProbeWire, request: Request, timeoutMs?: number): Promise<ProbeReply> {
   if (wire.transport === 'http') return wire.post(request, {}, timeoutMs === undefined ? {} : { timeoutMs })
   const connection = await wire.connect(timeoutMs)
   try {

@@ -21,7 +21,7 @@ export function messageHeaders(message: Request | Notification): Headers {
 }
 
 /** Adds the given headers. Headers that the protocol needs take precedence. */
-export function withCredentials(given: Headers, needed: Headers): Headers {
+export function withGivenHeaders(given: Headers, needed: Headers): Headers {
   const lowerCased = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
   return { ...USER_AGENT, ...Object.fromEntries(lowerCased), ...NO_COMPRESSION, ...needed }
 }

@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import { parseJson } from '../../protocol/index.ts'
 import type { RequestBudget } from '../budget.ts'
-import { type Headers, hiddenValues, messageHeaders, withCredentials } from './headers.ts'
+import { type Headers, hiddenValues, messageHeaders, withGivenHeaders } from './headers.ts'
 import { httpFactsOf, readHttpReply } from './httpReply.ts'
 import {
   instancesOf,
@@ -20,7 +20,7 @@ import {
   sendHttp,
 } from './httpRequest.ts'
 import type { Notification, Request } from './messages.ts'
-import { serverRequestIn, type Reply } from './reply.ts'
+import { serverRequestIn, type ProbeReply } from './reply.ts'
 import { isStream, type StreamReply, type ListenLimits, listenTo } from './sse.ts'
 import { timeLimit, until } from './timeLimit.ts'
 import { type Tracer, tracedHeaders } from './trace.ts'
@@ -45,7 +45,7 @@ interface HttpSendOptions {
   readonly isCleanup?: boolean
 }
 
-interface HttpRequest {
+interface ProbeHttpRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly headers: Headers
   readonly body?: string
@@ -85,7 +85,7 @@ export class HttpWire {
     }
   }
 
-  post(message: Request | Notification, headers: Headers = {}, sending: HttpSendOptions = {}): Promise<Reply> {
+  post(message: Request | Notification, headers: Headers = {}, sending: HttpSendOptions = {}): Promise<ProbeReply> {
     const { tracer } = this.#options
     const id = 'id' in message ? message.id : -1
     const request = {
@@ -99,12 +99,16 @@ export class HttpWire {
   }
 
   /** Opens the GET stream and listens to it. */
-  async listen(headers: Headers, options: ListenLimits, sending: HttpSendOptions = {}): Promise<StreamReply | Reply> {
+  async listen(
+    headers: Headers,
+    options: ListenLimits,
+    sending: HttpSendOptions = {},
+  ): Promise<StreamReply | ProbeReply> {
     const { tracer } = this.#options
     const request = { method: 'GET', headers: { accept: 'text/event-stream', ...headers } } as const
     // The time limit for the response headers and the time to listen add up.
     const timeoutMs = this.#options.timeoutMs + options.listenMs
-    const reply = await this.#exchange<StreamReply | Reply>(
+    const reply = await this.#exchange<StreamReply | ProbeReply>(
       request,
       { timeoutMs, ...sending },
       async (response, note) => {
@@ -141,7 +145,7 @@ export class HttpWire {
   }
 
   /** Sends a request, follows redirects within the origin, and reads the response. Failures become replies. */
-  async #exchange<T>(request: HttpRequest, sending: HttpSendOptions, read: Read<T>): Promise<T | Reply> {
+  async #exchange<T>(request: ProbeHttpRequest, sending: HttpSendOptions, read: Read<T>): Promise<T | ProbeReply> {
     const { timeoutMs = this.#options.timeoutMs, isCleanup = false } = sending
     const outer = isCleanup ? undefined : this.#options.signal
     const limit = timeLimit(timeoutMs, outer)
@@ -156,11 +160,11 @@ export class HttpWire {
   }
 
   async #follow<T>(
-    request: HttpRequest,
+    request: ProbeHttpRequest,
     sending: HttpSendOptions,
     read: Read<T>,
     signal: AbortSignal,
-  ): Promise<T | Reply> {
+  ): Promise<T | ProbeReply> {
     let instance = sending.instance ?? this.#home
     for (let hop = 0; ; hop++) {
       const mayBegin = request.method === 'POST' && !('mcp-session-id' in request.headers)
@@ -177,15 +181,15 @@ export class HttpWire {
   }
 
   async #send(
-    request: HttpRequest,
+    request: ProbeHttpRequest,
     instance: Instance,
     { credentials = this.#options.headers }: HttpSendOptions,
     signal: AbortSignal,
   ) {
     const { tracer } = this.#options
     const connection = tracer.nextConnection()
-    const headers = withCredentials(credentials, request.headers)
-    const shown = withCredentials(hiddenValues(credentials), request.headers)
+    const headers = withGivenHeaders(credentials, request.headers)
+    const shown = withGivenHeaders(hiddenValues(credentials), request.headers)
     tracer.note('sent', connection, `${request.method} ${instanceText(instance)}`, {
       headers: shown,
       text: request.body ?? '',
@@ -212,7 +216,7 @@ export class HttpWire {
     if (this.#options.budget.reserve()) this.#sessions.set(session, instance)
   }
 
-  #redirectReply(response: IncomingMessage, redirect: Redirect): Reply {
+  #redirectReply(response: IncomingMessage, redirect: Redirect): ProbeReply {
     const { to, isElsewhere } =
       redirect.kind === 'refuse' ? redirect : { to: 'itself again and again', isElsewhere: false }
     return { kind: 'redirected', to: this.#options.tracer.line(to), isElsewhere, http: httpFactsOf(response) }

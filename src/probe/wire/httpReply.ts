@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { mediaTypeOf, parseJson } from '../../protocol/index.ts'
-import { replyIn, type Reply, type HttpFacts, MAX_ANSWER_BYTES, withPlainText } from './reply.ts'
+import { replyIn, type ProbeReply, type HttpFacts, MAX_ANSWER_BYTES, withPlainText } from './reply.ts'
 
 export interface ReplyReading {
   /** The id of the request. */
@@ -18,7 +18,7 @@ class TooLarge extends Error {
 }
 
 /** Rejects only where the connection breaks or is aborted. */
-export async function readHttpReply(response: IncomingMessage, reading: ReplyReading): Promise<Reply> {
+export async function readHttpReply(response: IncomingMessage, reading: ReplyReading): Promise<ProbeReply> {
   const http = httpFactsOf(response)
   const type = mediaTypeOf(response.headers['content-type'])
   const encoding = response.headers['content-encoding'] ?? 'identity'
@@ -51,7 +51,7 @@ async function readPlainBody(
   type: string,
   { id, shown, onText }: ReplyReading,
   http: HttpFacts,
-): Promise<Reply> {
+): Promise<ProbeReply> {
   const chunks: Buffer[] = []
   for await (const chunk of bounded(response)) chunks.push(chunk)
   const text = Buffer.concat(chunks).toString()
@@ -65,7 +65,7 @@ async function readPlainBody(
   return { kind: 'unreadable', why: whyUnreadable(text, value), http }
 }
 
-async function readEventStream(response: IncomingMessage, reading: ReplyReading, http: HttpFacts): Promise<Reply> {
+async function readEventStream(response: IncomingMessage, reading: ReplyReading, http: HttpFacts): Promise<ProbeReply> {
   let lastEventId: string | undefined
   for await (const { data, id } of eventsIn(response)) {
     lastEventId = id ?? lastEventId

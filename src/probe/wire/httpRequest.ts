@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { failureReason } from '../../client/index.ts'
-import type { Reply } from './reply.ts'
+import type { ProbeReply } from './reply.ts'
 
 interface HttpRequestOptions {
   readonly instance: Instance
@@ -88,7 +88,7 @@ async function lookupBySystem(host: string): Promise<readonly string[]> {
 const CONNECTION_BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 
 /** The reply for a request that failed without an HTTP response. */
-export function disconnectedBy(error: unknown): Reply {
+export function disconnectedBy(error: unknown): ProbeReply {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code.startsWith('HPE_'))
     return { kind: 'disconnected', why: 'what is there does not speak HTTP', wasConnected: true }

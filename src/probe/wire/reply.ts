@@ -15,7 +15,7 @@ export interface HttpFacts {
   readonly lastEventId?: string | undefined
 }
 
-export type Reply = { readonly http?: HttpFacts } & (
+export type ProbeReply = { readonly http?: HttpFacts } & (
   | { readonly kind: 'result'; readonly result: Json }
   /** A JSON-RPC error, with any HTTP status. Some servers leave out the code. */
   | { readonly kind: 'error'; readonly code: number | undefined; readonly message: string; readonly data: unknown }
@@ -35,26 +35,26 @@ export type Reply = { readonly http?: HttpFacts } & (
   | { readonly kind: 'not-sent' }
 )
 
-export type ResultReply = Reply & { readonly kind: 'result' }
+export type ResultReply = ProbeReply & { readonly kind: 'result' }
 
-export function isResult(reply: Reply | undefined): reply is ResultReply {
+export function isResult(reply: ProbeReply | undefined): reply is ResultReply {
   return reply?.kind === 'result'
 }
 
 /** The server wants credentials, or other ones. */
-export function isUnauthorized(reply: Reply | undefined): boolean {
+export function isUnauthorized(reply: ProbeReply | undefined): boolean {
   const status = reply?.http?.status
   return status === 401 || status === 403
 }
 
 /** The server is overloaded or down for the moment, which says nothing about sessions. */
-export function isTemporary(reply: Reply): boolean {
+export function isTemporary(reply: ProbeReply): boolean {
   const status = reply.http?.status
   return status === 429 || status === 502 || status === 503 || status === 504
 }
 
 /** The text of an error, to search for words about sessions. HTML pages were left out: they may mention anything. */
-export function errorTextOf(reply: Reply): string {
+export function errorTextOf(reply: ProbeReply): string {
   switch (reply.kind) {
     case 'error':
       return typeof reply.data === 'string' ? `${reply.message} ${reply.data}` : reply.message
@@ -66,7 +66,7 @@ export function errorTextOf(reply: Reply): string {
 }
 
 /** The reply as the end of a sentence that begins with "It". */
-export function replyText(reply: Reply): string {
+export function replyText(reply: ProbeReply): string {
   const status = reply.http === undefined ? '' : ` (HTTP ${reply.http.status})`
   switch (reply.kind) {
     case 'result':
@@ -91,7 +91,7 @@ export function replyText(reply: Reply): string {
 }
 
 /** Reads a parsed message as the reply to the request with this id; undefined where it is none. */
-export function replyIn(value: unknown, id: number): Reply | undefined {
+export function replyIn(value: unknown, id: number): ProbeReply | undefined {
   const messages: readonly unknown[] = Array.isArray(value) ? value : [value] // a batch, as in 2025-03-26
   for (const message of messages) {
     const answer = isObject(message) ? replyFrom(message, id) : undefined
@@ -100,7 +100,7 @@ export function replyIn(value: unknown, id: number): Reply | undefined {
   return undefined
 }
 
-function replyFrom(message: Json, id: number): Reply | undefined {
+function replyFrom(message: Json, id: number): ProbeReply | undefined {
   if ('method' in message) return undefined
   const { id: repliesTo, result, error } = message
   const isOurs = repliesTo === id || repliesTo === String(id)
@@ -112,7 +112,7 @@ function replyFrom(message: Json, id: number): Reply | undefined {
 }
 
 /** Makes text of the server safe to show: `shown` removes control characters and secrets. */
-export function withPlainText(reply: Reply, shown: (text: string) => string): Reply {
+export function withPlainText(reply: ProbeReply, shown: (text: string) => string): ProbeReply {
   if (reply.kind !== 'error') return reply
   const { message, data } = reply
   return { ...reply, message: shown(message), data: typeof data === 'string' ? shown(data) : data }
@@ -123,7 +123,7 @@ export function serverRequestIn(value: unknown): string | undefined {
   return isObject(value) && typeof value['method'] === 'string' && 'id' in value ? value['method'] : undefined
 }
 
-function errorIn({ code, message, data }: Json): Reply {
+function errorIn({ code, message, data }: Json): ProbeReply {
   const text = typeof message === 'string' ? message : ''
   return { kind: 'error', code: typeof code === 'number' ? code : undefined, message: text, data }
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { EventSourceMessage } from 'eventsource-parser'
 import { mediaTypeOf } from '../../protocol/index.ts'
 import { eventsIn, httpFactsOf } from './httpReply.ts'
-import type { Reply, HttpFacts } from './reply.ts'
+import type { ProbeReply, HttpFacts } from './reply.ts'
 
 export interface StreamReply {
   readonly kind: 'stream'
@@ -45,7 +45,7 @@ export async function listenTo(response: IncomingMessage, { listenMs, until }: L
  * In HTTP+SSE, the transport of 2024-11-05, the first event of the GET stream says where to POST for this session.
  * Undefined where there is no such event.
  */
-export function sseEndpointIn(reply: StreamReply | Reply): string | undefined {
+export function sseEndpointIn(reply: StreamReply | ProbeReply): string | undefined {
   if (reply.kind !== 'stream') return undefined
   const endpoint = reply.events.find(isEndpointEvent)?.data.trim()
   return endpoint !== undefined && URL.canParse(endpoint, 'http://server') ? endpoint : undefined

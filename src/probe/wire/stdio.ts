@@ -5,7 +5,7 @@ import { type CommandAddress, endGroup, failureReason, lineReader, startGroup } 
 import { CODES, isObject, parseJson } from '../../protocol/index.ts'
 import { ProbeError } from '../errors.ts'
 import type { Notification, Request } from './messages.ts'
-import { replyIn, serverRequestIn, type Reply, MAX_ANSWER_BYTES, withPlainText } from './reply.ts'
+import { replyIn, serverRequestIn, type ProbeReply, MAX_ANSWER_BYTES, withPlainText } from './reply.ts'
 import { timeLimit } from './timeLimit.ts'
 import type { Tracer } from './trace.ts'
 
@@ -55,7 +55,7 @@ const STDERR_LINES = 3
 
 interface PendingRequest {
   readonly id: number
-  readonly resolve: (reply: Reply) => void
+  readonly resolve: (reply: ProbeReply) => void
 }
 
 class StdioConnection {
@@ -68,7 +68,7 @@ class StdioConnection {
   #bytes = 0
   #stderrTail: readonly string[] = []
   /** The reply to every request once the process has ended or its output was cut off. */
-  #finalReply: Reply | undefined
+  #finalReply: ProbeReply | undefined
   #closed: Promise<void> | undefined
 
   constructor(options: StdioWireOptions) {
@@ -88,13 +88,13 @@ class StdioConnection {
     child.once('exit', (code, signal) => setTimeout(() => this.#end(endedText(code, signal)), GRACE_MS).unref())
   }
 
-  async request(request: Request): Promise<Reply> {
+  async request(request: Request): Promise<ProbeReply> {
     if (this.#finalReply !== undefined) return this.#finalReply
     const { timeoutMs, signal } = this.#options
     signal?.throwIfAborted()
     const limit = timeLimit(timeoutMs, signal)
     try {
-      return await new Promise<Reply>((resolve) => {
+      return await new Promise<ProbeReply>((resolve) => {
         this.#pending = { id: request.id, resolve }
         limit.signal.addEventListener('abort', () => resolve({ kind: 'timed-out', waitedMs: timeoutMs }))
         this.#write(request)
@@ -175,7 +175,7 @@ class StdioConnection {
     this.#settle({ kind: 'disconnected', wasConnected: true, why: `its process ended with ${how}${words}` })
   }
 
-  #settle(reply: Reply): void {
+  #settle(reply: ProbeReply): void {
     this.#finalReply ??= reply
     this.#pending?.resolve(this.#finalReply)
   }
