@@ -29,6 +29,7 @@ export {
   type RequestMessage,
   type ResponseMessage,
   readMessage,
+  toObject,
 } from './jsonRpc.ts'
 export { isLogLevel, reaches } from './logLevel.ts'
 export { assertParamHeaders, findParamHeaders, type ParamHeader, paramHeaderValues } from './paramHeaders.ts'

@@ -105,3 +105,10 @@ function batchOrScalar(value: unknown): string {
 function invalid(sentence: string): ProtocolError {
   return new ProtocolError('MESSAGE_INVALID', sentence)
 }
+
+/** An object that may have any key, `__proto__` included. */
+export function toObject<T>(entries: ReadonlyMap<string, T>): Record<string, T> {
+  const object = Object.create(null) as Record<string, T>
+  for (const [key, value] of entries) object[key] = value
+  return object
+}

@@ -32,12 +32,12 @@ interface ToolCall {
   readonly ctx: ServerContext
 }
 
-type ToolHandler = (run: Run) => CallToolResult | string | Promise<CallToolResult | string>
+type RoundHandler = (run: Run) => CallToolResult | string | Promise<CallToolResult | string>
 
 export function runToolRound(
   call: ToolCall,
   options: ToolRoundOptions,
-  handler: ToolHandler,
+  handler: RoundHandler,
 ): Promise<CallToolResult | InputRequiredResult> {
   const { tool, ctx } = call
   const { ledger, maxAsks, unwindMs, answerTimeoutMs, draining, logger } = options

@@ -7,7 +7,7 @@ import {
   type Keyring,
 } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
-import { type Architecture, Declaration } from './catalog/capabilities.ts'
+import { type Architecture, SessionDeclaration } from './catalog/capabilities.ts'
 import { toAuthenticate } from './auth/authenticator.ts'
 import { callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
 import { Carrier } from './calls/carrier.ts'
@@ -26,7 +26,7 @@ import { RoundRunner } from './calls/rounds.ts'
 import type { ServerIdentity, ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
-import { Pushes } from './legacy/push.ts'
+import { PushBroker } from './legacy/push.ts'
 import { readResource } from './calls/readResource.ts'
 import { Registry } from './catalog/registry.ts'
 import { Results } from './results.ts'
@@ -40,6 +40,7 @@ import { Telemetry } from './telemetry/telemetry.ts'
 
 // A session id travels in a header, and headers are short.
 const MAX_SESSION_BYTES = 4096
+const DAY_SECONDS = 86_400
 const MAX_STORED_BYTES = 16 * 1024 * 1024
 
 export type Assembly = ReturnType<typeof assemble>
@@ -53,7 +54,7 @@ export function assemble(options: ServerOptions) {
     ttlSeconds = DEFAULT_TTL_SECONDS,
     exposeErrors = true,
   } = options
-  const { maxCallSeconds = Math.max(86_400, 4 * ttlSeconds) } = options
+  const { maxCallSeconds = Math.max(DAY_SECONDS, 4 * ttlSeconds) } = options
   const identity = identityOf(options)
   const architecture = architectureOf(options)
   const caching = {
@@ -67,7 +68,7 @@ export function assemble(options: ServerOptions) {
   const load = new Load(options.maxInFlight)
 
   const keyring = keyringOf(options)
-  const declaration = new Declaration(architecture, keyring.ephemeral)
+  const declaration = new SessionDeclaration(architecture, keyring.ephemeral)
   const audience = options.audience ?? options.name
   const ledger = options.ledger ?? memoryLedger()
   const sealing = { keyring, audience, ttlSeconds, clock }
@@ -75,7 +76,7 @@ export function assemble(options: ServerOptions) {
   const vault = createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES, maxBodyBytes: MAX_STORED_BYTES })
   const sessionSealer = createSealer({
     ...sealing,
-    ttlSeconds: options.sessionTtlSeconds ?? 86_400,
+    ttlSeconds: options.sessionTtlSeconds ?? DAY_SECONDS,
     maxBytes: MAX_SESSION_BYTES,
   })
 
@@ -146,7 +147,7 @@ export function assemble(options: ServerOptions) {
 
   const streams = new LegacyStreams(sessionSealer)
   const getStreams = new GetStreams(streams, facts, bus)
-  const pushes = new Pushes({ bus: options.bus, sealer: vault, store, ledger, ttlSeconds, clock, logger: log })
+  const pushes = new PushBroker({ bus: options.bus, sealer: vault, store, ledger, ttlSeconds, clock, logger: log })
   const sessions = new Sessions(sessionSealer, facts)
   const legacyHttp = new LegacyHttp({
     calls,

@@ -21,7 +21,7 @@ export interface CallAnswer {
 }
 
 /** The code of one method. Gives the text of a result, or throws. */
-export type Method = (call: Call) => string | Promise<string>
+export type CallMethod = (call: Call) => string | Promise<string>
 
 /** Who sent a request. */
 export interface Caller {

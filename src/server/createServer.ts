@@ -23,7 +23,7 @@ import { type NodeHandler, nodeHandler } from './http/node.ts'
 import type { ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
-import { drainOnTerm, keepRoundsQuiet } from './lifecycle/signals.ts'
+import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/signals.ts'
 import { type StdioOptions, serveStdio } from './stdio/host.ts'
 
 // While it drains: how long a connection may bring nothing before it is ended, in milliseconds.
@@ -139,7 +139,7 @@ export class Server {
   fetchHandler(options: HandlerOptions = {}): FetchHandler {
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
-    keepRoundsQuiet()
+    ignoreRejectedAsks()
     return fetchHandler(this.#assembly.endpoint, { ...this.#checks, ...options })
   }
 
@@ -147,7 +147,7 @@ export class Server {
   nodeHandler(options: HandlerOptions = {}): NodeHandler {
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
-    keepRoundsQuiet()
+    ignoreRejectedAsks()
     return nodeHandler(this.#assembly.endpoint, { ...this.#checks, ...options })
   }
 
@@ -185,7 +185,7 @@ export class Server {
   }
 
   #watchSignals(drains = true): void {
-    keepRoundsQuiet()
+    ignoreRejectedAsks()
     if (drains) this.#ignoreTerm = drainOnTerm(() => this.drain())
   }
 

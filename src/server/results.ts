@@ -1,6 +1,6 @@
 /** Results as text. Every result says its type and, in the stateless era, who answered. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { type Json, META, type RequestId } from '../protocol/index.ts'
+import { type Json, META, type RequestId, toObject } from '../protocol/index.ts'
 import type { ServerIdentity } from './options.ts'
 import type { Peer } from './call.ts'
 import type { WireError } from './wireErrors.ts'
@@ -68,11 +68,4 @@ export function notificationMessage(method: string, params: Json): string {
 
 function idText(id: RequestId): string {
   return typeof id === 'number' ? String(id) : JSON.stringify(id)
-}
-
-/** An object that may have any key, `__proto__` included. */
-function toObject(requests: ReadonlyMap<string, InputRequest>): Record<string, InputRequest> {
-  const object = Object.create(null) as Record<string, InputRequest>
-  for (const [key, request] of requests) object[key] = request
-  return object
 }

@@ -31,14 +31,14 @@ export interface TokenVerifierOptions {
   clock?: () => number
 }
 
-export type Verdict =
+export type TokenVerdict =
   | { readonly kind: 'valid'; readonly subject: string; readonly claims: JWTPayload }
   /** `reason` is for the log. */
   | { readonly kind: 'invalid' | 'expired'; readonly reason: string }
   /** Whether the token is good cannot be told now, and that is not its bearer's fault. */
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
-export function tokenVerifier(options: TokenVerifierOptions): (token: string) => Promise<Verdict> {
+export function tokenVerifier(options: TokenVerifierOptions): (token: string) => Promise<TokenVerdict> {
   const { clock = Date.now } = options
   const { getKey, algorithms } = keysOf(options)
   const rules = { ...rulesOf(options), algorithms: [...algorithms] }
@@ -107,7 +107,7 @@ async function verifyWithAny(
   throw new errors.JWSSignatureVerificationFailed()
 }
 
-function judge(claims: JWTPayload): Verdict {
+function judge(claims: JWTPayload): TokenVerdict {
   const { sub } = claims
   if (typeof sub !== 'string' || sub === '') return { kind: 'invalid', reason: 'NO_SUBJECT' }
   return { kind: 'valid', subject: sub, claims }
@@ -116,7 +116,7 @@ function judge(claims: JWTPayload): Verdict {
 // jose says these when it could not get the keys.
 const KEYS_FAILED = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])
 
-function explain(error: unknown): Verdict {
+function explain(error: unknown): TokenVerdict {
   if (!(error instanceof errors.JOSEError) || KEYS_FAILED.has(error.code)) return { kind: 'unknown', cause: error }
   return { kind: error instanceof errors.JWTExpired ? 'expired' : 'invalid', reason: error.code }
 }

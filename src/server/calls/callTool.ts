@@ -47,7 +47,7 @@ export function callTool(options: CallToolOptions) {
     const checking = checkArguments(entry, args)
     const checked = checking instanceof Promise ? await checking : checking
     // A model can mend its arguments only if it is told what was wrong, so this is a result and not a protocol error.
-    if (!checked.ok) return results.complete(noted(call, unfit(checked.issues)), call.peer)
+    if (!checked.ok) return results.complete(observed(call, unfit(checked.issues)), call.peer)
     const round = toolRound(entry, call, checked.value, options)
     const tasks = options.tasks()
     if (tasks === undefined) return rounds.play(call, round)
@@ -69,7 +69,7 @@ export function taskPlayer(options: CallToolOptions, limits: TaskRunOptions) {
     const entry = options.registry.tools.get(work.tool)
     if (entry === undefined) throw unknownTool(work.tool)
     const checked = await checkArguments(entry, work.args)
-    if (!checked.ok) return { kind: 'completed', result: noted(call, unfit(checked.issues)) }
+    if (!checked.ok) return { kind: 'completed', result: observed(call, unfit(checked.issues)) }
     return runTask(work, call, toolRound(entry, call, checked.value, options), limits)
   }
   const play = (work: TaskWork, call: Call): Promise<RunOutcome> =>
@@ -97,7 +97,7 @@ function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallTo
     subject: { name: entry.name, args: call.params['arguments'] ?? {} },
     invoke: (ctx) => entry.handler(value, ctx),
     finish: (result) => finishTool(entry, result, call),
-    rescue: (error) => noted(call, rescueTool(entry, error, call, options)),
+    rescue: (error) => observed(call, rescueTool(entry, error, call, options)),
   }
 }
 
@@ -130,8 +130,8 @@ function finishTool(entry: ToolEntry, value: Finished, call: Call): Json | Promi
   if (!isObject(result) || !Array.isArray(result.content)) {
     throw invalidOutput(`The tool "${entry.name}" must return a string or a result with "content".`)
   }
-  if (entry.output === undefined || result.isError === true) return noted(call, result)
-  return checkedOutput(entry.name, entry.output, result).then(() => noted(call, result))
+  if (entry.output === undefined || result.isError === true) return observed(call, result)
+  return checkedOutput(entry.name, entry.output, result).then(() => observed(call, result))
 }
 
 async function checkedOutput(name: string, output: Schema, { structuredContent }: CallToolResult): Promise<void> {
@@ -155,7 +155,7 @@ function invalidOutput(sentence: string, issues?: string): ServerError {
 }
 
 /** Tells telemetry when a result says that the tool failed. */
-function noted(call: Call, result: Json): Json {
+function observed(call: Call, result: Json): Json {
   if (result['isError'] === true) call.observer?.toolFailed()
   return result
 }

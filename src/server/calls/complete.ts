@@ -4,7 +4,7 @@ import type { CompletionTarget } from '../catalog/definitions.ts'
 import { completionKey, type Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 
-const MAX_VALUES = 100
+const MAX_COMPLETIONS = 100
 
 /** completion/complete: suggestions for an argument of a prompt or a variable of a template. */
 export function complete(registry: Registry, results: Results) {
@@ -13,9 +13,9 @@ export function complete(registry: Registry, results: Results) {
     const entry = registry.completions.get(completionKey(target))
     const values = entry === undefined ? [] : await entry.handler(typed, chosen)
     const completion = {
-      values: values.slice(0, MAX_VALUES),
+      values: values.slice(0, MAX_COMPLETIONS),
       total: values.length,
-      hasMore: values.length > MAX_VALUES,
+      hasMore: values.length > MAX_COMPLETIONS,
     }
     return results.complete({ completion }, call.peer)
   }

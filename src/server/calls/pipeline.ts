@@ -1,8 +1,8 @@
 /** The whole story of one request once its host has turned it into a call: find the method, run it, answer. */
 import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
-import { type Declaration, serverCapabilities } from '../catalog/capabilities.ts'
-import type { Call, CallAnswer, CallHandler, Method } from '../call.ts'
+import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
+import type { Call, CallAnswer, CallHandler, CallMethod } from '../call.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Lists, Listing } from '../catalog/lists.ts'
 import type { Load } from '../lifecycle/load.ts'
@@ -26,12 +26,12 @@ export interface PipelineOptions {
   readonly instructions: string | undefined
   readonly legacy: boolean
   readonly identity: ServerIdentity
-  readonly declaration: Declaration
+  readonly declaration: SessionDeclaration
   readonly logger: () => Logger
   /** The methods that run handlers. */
-  readonly handlers: { callTool: Method; getPrompt: Method; readResource: Method; complete: Method }
+  readonly handlers: { callTool: CallMethod; getPrompt: CallMethod; readResource: CallMethod; complete: CallMethod }
   /** The methods that only sessions have. */
-  readonly sessionMethods: ReadonlyMap<string, Method>
+  readonly sessionMethods: ReadonlyMap<string, CallMethod>
 }
 
 export class Pipeline implements CallHandler {
@@ -75,13 +75,13 @@ export class Pipeline implements CallHandler {
     return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
   }
 
-  #method(call: Call): Method | undefined {
+  #method(call: Call): CallMethod | undefined {
     const { method, peer } = call
     const found = this.#shared(method) ?? (peer.era === 'modern' ? this.#modern(method) : this.#legacy(method))
     return found ?? this.#options.tasks?.method(call)
   }
 
-  #shared(method: string): Method | undefined {
+  #shared(method: string): CallMethod | undefined {
     const { registry, handlers } = this.#options
     switch (method) {
       case 'tools/call':
@@ -105,7 +105,7 @@ export class Pipeline implements CallHandler {
     }
   }
 
-  #modern(method: string): Method | undefined {
+  #modern(method: string): CallMethod | undefined {
     switch (method) {
       case 'server/discover':
         return (call) => this.#options.results.complete(this.#discovered(), call.peer)
@@ -116,11 +116,11 @@ export class Pipeline implements CallHandler {
     }
   }
 
-  #legacy(method: string): Method | undefined {
+  #legacy(method: string): CallMethod | undefined {
     return this.#options.sessionMethods.get(method)
   }
 
-  #list(listing: Listing): Method {
+  #list(listing: Listing): CallMethod {
     return ({ params, peer }) => this.#options.lists.page(listing, params['cursor'], peer.era)
   }
 

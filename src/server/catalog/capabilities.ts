@@ -24,7 +24,7 @@ export type Architecture = 'stateless' | 'stateful'
 
 export const SESSION_NEEDED = 'This server keeps sessions: initialize first, and stay in the session that gives.'
 
-export class Declaration {
+export class SessionDeclaration {
   readonly #architecture: Architecture
   readonly #isAlone: boolean
   readonly #transports = new Set<'http' | 'stdio'>()

@@ -17,7 +17,7 @@ import { ClientState } from './clientState.ts'
 import { askForm, type Elicited, elicitForm, type Form, listRoots, sampleModel, visitPage } from './questions.ts'
 
 type Forms = Readonly<Record<string, Form>>
-type Answers<F extends Forms> = { [K in keyof F]: F[K] extends Form<infer S> ? InferSchema<S> : never }
+type FormAnswers<F extends Forms> = { [K in keyof F]: F[K] extends Form<infer S> ? InferSchema<S> : never }
 
 /**
  * The part of the context that asks the client and remembers. It needs only the run, so servers of the official SDK offer
@@ -32,7 +32,7 @@ export class Asking {
 
   /** Asks the person; gives the checked content, or throws Declined. Several forms at once go out in one round. */
   ask<S extends SchemaLike>(this: Asking, key: string, form: Form<S>): Promise<InferSchema<S>>
-  ask<F extends Forms>(this: Asking, forms: F): Promise<Answers<F>>
+  ask<F extends Forms>(this: Asking, forms: F): Promise<FormAnswers<F>>
   ask(this: Asking, first: string | Forms, form?: Form): Promise<unknown> {
     if (typeof first === 'string') return this.#run.ask(first, askForm(form as Form))
     const keys = Object.keys(first)

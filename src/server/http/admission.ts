@@ -14,8 +14,8 @@ import { type Era, type HeaderReader, isLegacyVersion, MODERN_VERSION } from '..
 import type { Authenticate } from '../auth/authenticator.ts'
 import { tooLarge } from './body.ts'
 import { corsHeaders, preflightReply } from './cors.ts'
-import type { Admission, HttpRequest, Reply, Sink } from './exchange.ts'
-import { createGuard, type GuardOptions } from './hostGuard.ts'
+import type { Admission, EndpointRequest, HttpReply, Sink } from './exchange.ts'
+import { createHostGuard, type GuardOptions } from './hostGuard.ts'
 import { refusal } from './refusal.ts'
 
 /** What is served beside the endpoint, to everyone, by its path. */
@@ -27,14 +27,14 @@ export interface AdmissionOptions extends GuardOptions {
   readonly maxBodyBytes: number
 }
 
-export type Admit = (request: HttpRequest, sink: Sink) => Admission | Reply | Promise<Admission | Reply>
+export type Admit = (request: EndpointRequest, sink: Sink) => Admission | HttpReply | Promise<Admission | HttpReply>
 
 /** The promise rejects with what `authenticate` throws. */
 export function createAdmission(options: AdmissionOptions): Admit {
   const { documents, authenticate, maxBodyBytes } = options
-  const guard = createGuard(options)
+  const guard = createHostGuard(options)
 
-  const refused = (request: HttpRequest, sink: Sink): Reply | undefined => {
+  const refused = (request: EndpointRequest, sink: Sink): HttpReply | undefined => {
     const document = documents.size > 0 ? documentReply(documents, request) : undefined
     if (document !== undefined) return document
     const wrongSite = guard(request.header, request.loopback)
@@ -52,17 +52,17 @@ export function createAdmission(options: AdmissionOptions): Admit {
   }
 }
 
-async function identified(request: HttpRequest, authenticate: Authenticate): Promise<Admission | Reply> {
+async function identified(request: EndpointRequest, authenticate: Authenticate): Promise<Admission | HttpReply> {
   return admitted(request, await authenticate(request))
 }
 
-function admitted({ method, header }: HttpRequest, principal: Admission['principal']): Admission | Reply {
+function admitted({ method, header }: EndpointRequest, principal: Admission['principal']): Admission | HttpReply {
   const wrongMedia = method === 'POST' ? refusedMedia(header) : undefined
   return wrongMedia ?? { principal, era: eraByHeaders(header) }
 }
 
 /** The answer when a request is for a document; undefined when it is for the endpoint. */
-function documentReply(documents: Documents, { method, path }: HttpRequest): Reply | undefined {
+function documentReply(documents: Documents, { method, path }: EndpointRequest): HttpReply | undefined {
   const body = documents.get(path)
   if (body === undefined) return undefined
   const headers = { 'access-control-allow-origin': '*' }
@@ -72,12 +72,12 @@ function documentReply(documents: Documents, { method, path }: HttpRequest): Rep
   return { status: 405, headers: { ...headers, allow: 'GET' } }
 }
 
-function refusedBody({ unreadable, declaredBytes }: HttpRequest, maxBytes: number): Reply | undefined {
+function refusedBody({ unreadable, declaredBytes }: EndpointRequest, maxBytes: number): HttpReply | undefined {
   if (unreadable !== undefined) return refusal(500, unreadable)
   return declaredBytes > maxBytes ? tooLarge(maxBytes) : undefined
 }
 
-function refusedMedia(header: HeaderReader): Reply | undefined {
+function refusedMedia(header: HeaderReader): HttpReply | undefined {
   const type = header('content-type')
   if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type ?? '')) {
     return refusal(415, 'Send the message as application/json.')

@@ -1,14 +1,14 @@
 /** From bytes to one JSON value, refusing what two readers could read differently. */
 import { isUtf8 } from 'node:buffer'
 import { ProtocolError } from '../../protocol/index.ts'
-import type { Reply } from './exchange.ts'
+import type { HttpReply } from './exchange.ts'
 import { RequestRefused, refusal } from './refusal.ts'
 
 /** The largest body or line that is taken unless an option says otherwise, in bytes. */
 export const MAX_BODY_BYTES = 4 * 1024 * 1024
 
 /** The reply to a body over the limit. */
-export function tooLarge(maxBytes: number): Reply {
+export function tooLarge(maxBytes: number): HttpReply {
   return refusal(413, `The body is larger than ${maxBytes} bytes.`)
 }
 
@@ -23,7 +23,7 @@ export async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: numb
 }
 
 /** A body that is here already, as chunks. */
-export async function* chunked(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
+export async function* chunksOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* chunks
 }
 

@@ -1,6 +1,6 @@
 /** CORS: the headers by which a browser lets a page of an allowed Origin call, and read the answer. */
 import type { HeaderReader } from '../../protocol/index.ts'
-import type { HttpRequest, Reply } from './exchange.ts'
+import type { EndpointRequest, HttpReply } from './exchange.ts'
 
 /** The headers for a request whose Origin was allowed; undefined when no page is calling. */
 export function corsHeaders(header: HeaderReader): Readonly<Record<string, string>> | undefined {
@@ -14,7 +14,7 @@ export function corsHeaders(header: HeaderReader): Readonly<Record<string, strin
 }
 
 /** The answer to a browser's preflight request, which comes before the call and brings no credentials. */
-export function preflightReply({ method, header }: Pick<HttpRequest, 'method' | 'header'>): Reply | undefined {
+export function preflightReply({ method, header }: Pick<EndpointRequest, 'method' | 'header'>): HttpReply | undefined {
   const wanted = header('access-control-request-method')
   if (method !== 'OPTIONS' || wanted === undefined) return undefined
   return {

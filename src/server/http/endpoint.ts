@@ -3,7 +3,7 @@ import type { Authenticate } from '../auth/authenticator.ts'
 import type { Logger } from '../logger.ts'
 import { type Admit, createAdmission, type Documents } from './admission.ts'
 import { MAX_BODY_BYTES } from './body.ts'
-import type { Admission, HttpRequest, Reply, RequestHandler, Sink } from './exchange.ts'
+import type { Admission, EndpointRequest, HttpReply, RequestHandler, Sink } from './exchange.ts'
 import type { GuardOptions } from './hostGuard.ts'
 import { errorReply } from './refusal.ts'
 
@@ -35,7 +35,7 @@ export class Endpoint {
   }
 
   /** Gives the reply, or undefined when the answer goes by the sink. */
-  handle(request: HttpRequest, sink: Sink): Promise<Reply | undefined> {
+  handle(request: EndpointRequest, sink: Sink): Promise<HttpReply | undefined> {
     const admitted = this.#admit(request, sink)
     if (!(admitted instanceof Promise)) return this.#serve(request, admitted, sink)
     return admitted.then(
@@ -45,11 +45,11 @@ export class Endpoint {
   }
 
   /** The reply where the handler failed, or where its reply cannot be written. */
-  fail(error: unknown): Reply {
+  fail(error: unknown): HttpReply {
     return errorReply(error, this.#logger())
   }
 
-  #serve(request: HttpRequest, admitted: Admission | Reply, sink: Sink): Promise<Reply | undefined> {
+  #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: Sink): Promise<HttpReply | undefined> {
     return 'status' in admitted ? Promise.resolve(admitted) : this.#handler.handle(request, admitted, sink)
   }
 }

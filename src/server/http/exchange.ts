@@ -3,7 +3,7 @@ import type { Era, HeaderReader } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 
 /** A request whose headers are here and whose body is still unread. */
-export interface HttpRequest {
+export interface EndpointRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
@@ -30,11 +30,11 @@ export interface Admission {
 /** Answers admitted requests: the server's own handler reads a message, another may pass the bytes on. */
 export interface RequestHandler {
   /** Gives the reply, or undefined when the answer goes by the sink. */
-  handle(request: HttpRequest, admission: Admission, sink: Sink): Promise<Reply | undefined>
+  handle(request: EndpointRequest, admission: Admission, sink: Sink): Promise<HttpReply | undefined>
 }
 
 /** A whole HTTP answer, as every host can give it. */
-export interface Reply {
+export interface HttpReply {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   /** A JSON message. */

@@ -1,9 +1,9 @@
 /** The endpoint on web-standard `Request` and `Response`, for Workers, Deno, Bun, Hono and others. */
 import type { HeaderReader } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
-import { chunked, limited, parseBytes, tooLarge } from './body.ts'
+import { chunksOf, limited, parseBytes, tooLarge } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
-import { type HttpRequest, MAX_UNREAD_BYTES, type Reply, type Sink } from './exchange.ts'
+import { type EndpointRequest, MAX_UNREAD_BYTES, type HttpReply, type Sink } from './exchange.ts'
 import { RequestRefused } from './refusal.ts'
 
 export type FetchHandler = (request: Request) => Promise<Response>
@@ -39,7 +39,7 @@ function rememberLast<T>(read: (text: string) => T): (text: string) => T {
 
 const BODY_USED = 'The body was read before it came here; hand the request on unread, or a clone of it.'
 
-export class FetchHttpRequest implements HttpRequest {
+export class FetchHttpRequest implements EndpointRequest {
   readonly header: HeaderReader
   readonly #request: Request
   readonly #url: URL
@@ -78,7 +78,7 @@ export class FetchHttpRequest implements HttpRequest {
   }
 
   bytes(): AsyncIterable<Uint8Array> {
-    return limited(this.#request.body ?? chunked(), this.#maxBytes)
+    return limited(this.#request.body ?? chunksOf(), this.#maxBytes)
   }
 
   /** The usual way, and the fastest. Content-Length is only what the client says. */
@@ -95,7 +95,7 @@ export class FetchHttpRequest implements HttpRequest {
   }
 }
 
-function toResponse({ status, headers, body }: Reply): Response {
+function toResponse({ status, headers, body }: HttpReply): Response {
   if (body === undefined) return new Response(null, { status, ...(headers !== undefined && { headers }) })
   return new Response(body, { status, headers: headers === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...headers } })
 }
@@ -126,7 +126,7 @@ class FetchSink implements Sink {
   }
 
   /** Answers with a whole reply instead of a stream. */
-  reply(reply: Reply): void {
+  reply(reply: HttpReply): void {
     const response = toResponse(reply)
     for (const [name, value] of Object.entries(this.#headers ?? {})) response.headers.set(name, value)
     this.#resolve(response)

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createGuard, type GuardOptions } from './hostGuard.ts'
+import { createHostGuard, type GuardOptions } from './hostGuard.ts'
 import { isLocalHost } from '../localHost.ts'
 import { createServer } from '../index.ts'
 
@@ -10,7 +10,7 @@ type Verdict = 'passes' | 'Host' | 'Origin'
 /** Which of the two headers a guard minds, if any. */
 function judge(options: GuardOptions, loopback: boolean, host?: string, origin?: string): Verdict {
   const headers: Record<string, string | undefined> = { host, origin }
-  const refused = createGuard(options)((name) => headers[name], loopback)
+  const refused = createHostGuard(options)((name) => headers[name], loopback)
   if (refused === undefined) return 'passes'
   return refused.includes('that Host') ? 'Host' : 'Origin'
 }
@@ -144,7 +144,7 @@ describe('a list of origins', () => {
 })
 
 test('a guard remembers the hosts that passed, not those that did not', () => {
-  const guard = createGuard({})
+  const guard = createHostGuard({})
   const ask = (host: string) => guard((name) => (name === 'host' ? host : undefined), true)
   for (let round = 0; round < 3; round++) {
     expect(ask('localhost:3000')).toBeUndefined()
@@ -159,7 +159,7 @@ test.each([
   [{ allowedOrigins: ['https://mcp.example.com/path'] }, 'is not an origin'],
   [{ allowedOrigins: ['null'] }, 'is not an origin'],
 ])('a list that cannot work is refused at once: %j', (options, sentence) => {
-  expect(() => createGuard(options)).toThrow(sentence)
+  expect(() => createHostGuard(options)).toThrow(sentence)
 })
 
 test.each([

@@ -17,13 +17,13 @@ export interface GuardOptions {
 }
 
 /** A sentence that says why a request is refused, or undefined when it may pass. `loopback`: how it reached us. */
-export type Guard = (header: HeaderReader, loopback: boolean) => string | undefined
+export type HostGuard = (header: HeaderReader, loopback: boolean) => string | undefined
 
 const WRONG_HOST = 'This server does not answer to that Host; add it to allowedHosts if it should.'
 const WRONG_ORIGIN = 'Pages of that Origin may not call this server; add it to allowedOrigins if they should.'
 const MAX_KNOWN = 100
 
-export function createGuard({ allowedHosts, allowedOrigins }: GuardOptions): Guard {
+export function createHostGuard({ allowedHosts, allowedOrigins }: GuardOptions): HostGuard {
   const hosts = allowedHosts && new Set(allowedHosts.map(readAllowedHost))
   const origins = allowedOrigins && new Set(allowedOrigins.map(readAllowedOrigin))
   const known = new Set<string>() // the exact values that passed on loopback, so the usual request costs one look-up

@@ -2,19 +2,24 @@
 import { hasEnvelope, type HeaderReader, idOf, type Message, readMessage } from '../../protocol/index.ts'
 import type { Logger } from '../logger.ts'
 import type { Principal } from '../auth/authenticator.ts'
-import type { Admission, HttpRequest, Reply, RequestHandler, Sink } from './exchange.ts'
+import type { Admission, EndpointRequest, HttpReply, RequestHandler, Sink } from './exchange.ts'
 import { errorReply } from './refusal.ts'
 
 /** Answers the messages of one era. */
 export interface EraHandler {
   /** Gives the reply, or undefined when the answer goes by the sink. */
-  post(message: Message, header: HeaderReader, principal: Principal | undefined, sink: Sink): Promise<Reply | undefined>
+  post(
+    message: Message,
+    header: HeaderReader,
+    principal: Principal | undefined,
+    sink: Sink,
+  ): Promise<HttpReply | undefined>
 }
 
 /** Sessions also have streams and an end. */
 export interface SessionHandler extends EraHandler {
-  get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Reply | undefined
-  delete(header: HeaderReader, principal: Principal | undefined): Reply
+  get(header: HeaderReader, principal: Principal | undefined, sink: Sink): HttpReply | undefined
+  delete(header: HeaderReader, principal: Principal | undefined): HttpReply
 }
 
 export interface MessageHandlerOptions {
@@ -35,7 +40,7 @@ export class MessageHandler implements RequestHandler {
   }
 
   /** Never rejects. */
-  async handle(request: HttpRequest, admission: Admission, sink: Sink): Promise<Reply | undefined> {
+  async handle(request: EndpointRequest, admission: Admission, sink: Sink): Promise<HttpReply | undefined> {
     const { modern, legacy, logger } = this.#options
     const { header } = request
     let value: unknown
@@ -50,7 +55,7 @@ export class MessageHandler implements RequestHandler {
     }
   }
 
-  #other({ method, header }: HttpRequest, { principal }: Admission, sink: Sink): Reply | undefined {
+  #other({ method, header }: EndpointRequest, { principal }: Admission, sink: Sink): HttpReply | undefined {
     const { legacy } = this.#options
     if (legacy !== undefined && method === 'GET') return legacy.get(header, principal, sink)
     if (legacy !== undefined && method === 'DELETE') return legacy.delete(header, principal)

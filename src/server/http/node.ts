@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HeaderReader } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
-import { chunked, limited, parseBody, parseBytes, tooLarge } from './body.ts'
+import { chunksOf, limited, parseBody, parseBytes, tooLarge } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
-import { type HttpRequest, MAX_UNREAD_BYTES, type Reply, type Sink } from './exchange.ts'
+import { type EndpointRequest, MAX_UNREAD_BYTES, type HttpReply, type Sink } from './exchange.ts'
 import { refusal, RequestRefused } from './refusal.ts'
 
 /** A request as `node:http` gives it; `body` is there when a framework has read it already, parsed or not. */
@@ -28,7 +28,7 @@ export function nodeHandler(parts: EndpointParts, options: HandlerOptions, loopb
 }
 
 /** A reply can be one that HTTP does not allow: the `principal` hook may set a challenge with any character. */
-function sendOrFail(endpoint: Endpoint, res: ServerResponse, reply: Reply): void {
+function sendOrFail(endpoint: Endpoint, res: ServerResponse, reply: HttpReply): void {
   try {
     send(res, reply)
   } catch (error) {
@@ -36,7 +36,7 @@ function sendOrFail(endpoint: Endpoint, res: ServerResponse, reply: Reply): void
   }
 }
 
-export function send(res: ServerResponse, { status, headers, body }: Reply): void {
+export function send(res: ServerResponse, { status, headers, body }: HttpReply): void {
   if (res.headersSent || res.destroyed) return
   if (status === 413) res.setHeader('connection', 'close') // or Node would read the rest of the body
   if (body === undefined) {
@@ -53,7 +53,7 @@ export function send(res: ServerResponse, { status, headers, body }: Reply): voi
 const BODY_READ = 'The body was read before it came here; hand it over as "body" of the request.'
 const BODY_PARSED = 'The body was parsed before it came here; hand it over unread.'
 
-class NodeHttpRequest implements HttpRequest {
+class NodeHttpRequest implements EndpointRequest {
   readonly header: HeaderReader
   readonly #req: NodeRequest
   readonly #maxBytes: number
@@ -94,7 +94,7 @@ class NodeHttpRequest implements HttpRequest {
   bytes(): AsyncIterable<Uint8Array> {
     const { body } = this.#req
     if (body === undefined) return limited(this.#req.iterator({ destroyOnReturn: false }), this.#maxBytes)
-    if (body instanceof Uint8Array) return chunked(body)
+    if (body instanceof Uint8Array) return chunksOf(body)
     throw new RequestRefused(refusal(500, BODY_PARSED))
   }
 }

@@ -4,28 +4,28 @@ import { AuthError } from '../errors.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
-import type { Reply } from './exchange.ts'
+import type { HttpReply } from './exchange.ts'
 
 const RETRY_AFTER_SECONDS = 5
 
 /** Refuses a request before anything of it was parsed. */
-export function refusal(status: number, message: string): Reply {
+export function refusal(status: number, message: string): HttpReply {
   return { status, body: errorMessage(undefined, { code: CODES.INVALID_REQUEST, message, status }) }
 }
 
 /** Thrown where a request turns out to be refused while its body is read. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
-  readonly reply: Reply
+  readonly reply: HttpReply
 
-  constructor(reply: Reply) {
+  constructor(reply: HttpReply) {
     super(`The request was refused with status ${reply.status}.`)
     this.reply = reply
   }
 }
 
 /** The reply for an error of a request that no call handler has answered. */
-export function errorReply(error: unknown, logger: Logger, id?: RequestId): Reply {
+export function errorReply(error: unknown, logger: Logger, id?: RequestId): HttpReply {
   if (error instanceof RequestRefused) return error.reply
   if (error instanceof AuthError) return authReply(error, logger)
   const wire = toWireError(error)
@@ -35,7 +35,7 @@ export function errorReply(error: unknown, logger: Logger, id?: RequestId): Repl
   return { status, body: errorMessage(id, wire) }
 }
 
-function authReply(error: AuthError, logger: Logger): Reply {
+function authReply(error: AuthError, logger: Logger): HttpReply {
   const { code, reason, challenge, cause } = error
   const { status, ...wire } = toWireError(error)
   const body = errorMessage(undefined, { status, ...wire })

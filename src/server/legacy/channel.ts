@@ -5,17 +5,17 @@ import type { Json } from '../../protocol/index.ts'
 import type { Call, Caller, CarriedCall, Channel } from '../call.ts'
 import type { LegacyStream } from './stream.ts'
 import type { LegacyStreams } from './streams.ts'
-import type { Pushes } from './push.ts'
+import type { PushBroker } from './push.ts'
 import { notificationMessage } from '../results.ts'
 import type { Sink } from '../http/exchange.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
 
 export interface LegacyChannelOptions {
   readonly streams: LegacyStreams
-  readonly pushes: Pushes
+  readonly pushes: PushBroker
   readonly caller: Caller
   /** The client's connection; or, for a call that was revived, the stream where its client waits or will come. */
-  readonly way: Sink | LegacyStream
+  readonly target: Sink | LegacyStream
 }
 
 export class LegacyChannel implements Channel {
@@ -30,7 +30,7 @@ export class LegacyChannel implements Channel {
 
   constructor(options: LegacyChannelOptions) {
     this.#options = options
-    if (!('open' in options.way)) this.#use(options.way)
+    if (!('open' in options.target)) this.#use(options.target)
   }
 
   /** The call this channel answers; it is made with the channel in hand. */
@@ -78,13 +78,13 @@ export class LegacyChannel implements Channel {
     this.#finished = true
     if (this.#stream === undefined) return this.#cancelled && this.#endEmpty()
     this.#stream.finish(this.#cancelled ? undefined : body)
-    this.#options.streams.retire(this.#stream)
+    this.#options.streams.expireSoon(this.#stream)
     return true
   }
 
   /** A cancelled request gets no response, so its answer is a stream with nothing in it. */
   #endEmpty(): boolean {
-    const sink = this.#options.way as Sink
+    const sink = this.#options.target as Sink
     sink.open(SSE_HEADERS)
     sink.end()
     return true
@@ -100,15 +100,15 @@ export class LegacyChannel implements Channel {
 
   #open(): LegacyStream {
     if (this.#stream !== undefined) return this.#stream
-    const { streams, caller, way } = this.#options
+    const { streams, caller, target } = this.#options
     const stream = this.#use(streams.begin(caller, 'call'))
-    stream.connect(way as Sink, 0)
+    stream.connect(target as Sink, 0)
     return stream
   }
 
   /** A call whose stream was given up could answer nobody. */
   #use(stream: LegacyStream): LegacyStream {
-    stream.onGivenUp = () => this.cancel()
+    stream.onEvicted = () => this.cancel()
     this.#stream = stream
     return stream
   }

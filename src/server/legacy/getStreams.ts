@@ -45,8 +45,8 @@ export class GetStreams {
     const forget = (): void => {
       if (this.#bySession.get(session) === stream) this.#bySession.delete(session)
     }
-    stream.onGivenUp = forget
-    sink.onDisconnect(() => this.#streams.retire(stream, forget))
+    stream.onEvicted = forget
+    sink.onDisconnect(() => this.#streams.expireSoon(stream, forget))
   }
 
   #spread(event: ServerEvent): void {

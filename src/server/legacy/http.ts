@@ -13,7 +13,7 @@ import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Caller } from '../call.ts'
 import { SESSION_NEEDED } from '../catalog/capabilities.ts'
 import { ServerError } from '../errors.ts'
-import type { Reply, Sink } from '../http/exchange.ts'
+import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { SessionHandler } from '../http/messageHandler.ts'
 import { refusal } from '../http/refusal.ts'
 import type { EventBus } from '../lifecycle/eventBus.ts'
@@ -22,8 +22,8 @@ import { errorMessage } from '../results.ts'
 import { toWireError } from '../wireErrors.ts'
 import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './getStreams.ts'
-import type { Pushes, RevivedCall } from './push.ts'
-import { legacyPeer, type OpenSession, readHandshake, type Sessions, strangerPeer } from './session.ts'
+import type { PushBroker, RevivedCall } from './push.ts'
+import { legacyPeer, type OpenSession, readHandshake, type Sessions, unknownPeer } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
 import type { LegacyStreams } from './streams.ts'
 
@@ -34,13 +34,13 @@ export interface LegacyHttpOptions {
   readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
-  readonly pushes: Pushes
+  readonly pushes: PushBroker
   readonly logger: () => Logger
   /** Whether requests outside a session are refused. */
   readonly needsSession: boolean
 }
 
-const NO_STREAM: Reply = { status: 405, headers: { allow: 'POST' } }
+const NO_STREAM: HttpReply = { status: 405, headers: { allow: 'POST' } }
 
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
@@ -58,7 +58,7 @@ export class LegacyHttp implements SessionHandler {
     header: HeaderReader,
     principal: Principal | undefined,
     sink: Sink,
-  ): Promise<Reply | undefined> {
+  ): Promise<HttpReply | undefined> {
     if (message.kind === 'request') assertPresentAgree(message, header)
     if (message.kind === 'request' && message.method === 'initialize') {
       return this.#initialize(message, header, principal, sink)
@@ -80,7 +80,7 @@ export class LegacyHttp implements SessionHandler {
   }
 
   /** A lost stream comes back, or the client listens for what belongs to no request. */
-  get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Reply | undefined {
+  get(header: HeaderReader, principal: Principal | undefined, sink: Sink): HttpReply | undefined {
     if (!/text\/event-stream/i.test(header('accept') ?? '')) return refusal(406, 'Accept text/event-stream.')
     const caller = this.#caller(header, principal)
     if ('status' in caller) return caller
@@ -91,7 +91,7 @@ export class LegacyHttp implements SessionHandler {
     return undefined
   }
 
-  delete(header: HeaderReader, principal: Principal | undefined): Reply {
+  delete(header: HeaderReader, principal: Principal | undefined): HttpReply {
     const session = this.#session(header, principal)
     if (session === undefined) return refusal(400, 'Say which session ends: the Mcp-Session-Id header is missing.')
     if ('status' in session) return session
@@ -99,9 +99,9 @@ export class LegacyHttp implements SessionHandler {
     return { status: 204 }
   }
 
-  #resume(lastEventId: string, caller: Caller, sink: Sink): Reply | undefined {
+  #resume(lastEventId: string, caller: Caller, sink: Sink): HttpReply | undefined {
     const { streams, getStreams } = this.#options
-    const place = streams.placeOf(lastEventId, caller)
+    const place = streams.positionOf(lastEventId, caller)
     if (place.kind === 'standalone') {
       getStreams.resume(place, caller, sink)
       return undefined
@@ -118,7 +118,7 @@ export class LegacyHttp implements SessionHandler {
     header: HeaderReader,
     principal: Principal | undefined,
     sink: Sink,
-  ): Promise<Reply | undefined> {
+  ): Promise<HttpReply | undefined> {
     const handshake = readHandshake(message.params)
     const reply = await this.#request(message, header, { peer: legacyPeer(handshake), principal }, sink)
     if (reply === undefined) return undefined
@@ -130,9 +130,9 @@ export class LegacyHttp implements SessionHandler {
     header: HeaderReader,
     caller: Caller,
     sink: Sink,
-  ): Promise<Reply | undefined> {
+  ): Promise<HttpReply | undefined> {
     const { streams, pushes } = this.#options
-    const channel = new LegacyChannel({ streams, pushes, caller, way: sink })
+    const channel = new LegacyChannel({ streams, pushes, caller, target: sink })
     const { body, status } = await this.#answer(message, caller, channel, { header })
     return channel.finish(body) ? undefined : { status, body }
   }
@@ -157,12 +157,12 @@ export class LegacyHttp implements SessionHandler {
     }
   }
 
-  async #response(message: ResponseMessage, caller: Caller): Promise<Reply> {
+  async #response(message: ResponseMessage, caller: Caller): Promise<HttpReply> {
     const { pushes, streams, logger } = this.#options
     const revived = await pushes.take(message, caller)
     if (revived !== undefined) {
       const { name, position } = revived.stream
-      const channel = new LegacyChannel({ streams, pushes, caller, way: streams.takeOver(name, caller, position) })
+      const channel = new LegacyChannel({ streams, pushes, caller, target: streams.takeOver(name, caller, position) })
       logger().info({ method: revived.method }, 'A call that another process began goes on here.')
       const from = { header: undefined, revived: revived.journal }
       void this.#answer(revived, caller, channel, from).then(({ body }) => channel.finish(body))
@@ -170,18 +170,18 @@ export class LegacyHttp implements SessionHandler {
     return { status: 202 }
   }
 
-  #caller(header: HeaderReader, principal: Principal | undefined): Caller | Reply {
+  #caller(header: HeaderReader, principal: Principal | undefined): Caller | HttpReply {
     const version = header('mcp-protocol-version')
     if (version !== undefined && !isLegacyVersion(version))
       return refusal(400, 'That MCP-Protocol-Version has no sessions.')
     const session = this.#session(header, principal)
     if (session === undefined) {
-      return this.#options.needsSession ? refusal(400, SESSION_NEEDED) : { peer: strangerPeer(version), principal }
+      return this.#options.needsSession ? refusal(400, SESSION_NEEDED) : { peer: unknownPeer(version), principal }
     }
     return 'status' in session ? session : { peer: this.#options.sessions.peerOf(session), principal }
   }
 
-  #session(header: HeaderReader, principal: Principal | undefined): OpenSession | Reply | undefined {
+  #session(header: HeaderReader, principal: Principal | undefined): OpenSession | HttpReply | undefined {
     const token = header('mcp-session-id')
     if (token === undefined) return undefined
     try {

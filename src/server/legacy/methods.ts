@@ -1,13 +1,13 @@
 /** The methods that only the older revisions have. */
 import { isLogLevel, ProtocolError } from '../../protocol/index.ts'
-import type { Call, Method } from '../call.ts'
-import { type Declaration, serverCapabilities } from '../catalog/capabilities.ts'
+import type { Call, CallMethod } from '../call.ts'
+import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { ServerIdentity } from '../options.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { readHandshake } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
-import { MAX_URI_CHARS } from '../modern/subscriptions.ts'
+import { MAX_WATCHED_URI_CHARS } from '../modern/subscriptions.ts'
 import type { TaskService } from '../taskPort.ts'
 
 export interface SessionMethodsOptions {
@@ -15,7 +15,7 @@ export interface SessionMethodsOptions {
   readonly results: Results
   readonly facts: SessionFacts
   readonly identity: ServerIdentity
-  readonly declaration: Declaration
+  readonly declaration: SessionDeclaration
   readonly instructions: string | undefined
   readonly tasks: TaskService | undefined
 }
@@ -31,8 +31,8 @@ export function sessionMethods({
   declaration,
   instructions,
   tasks,
-}: SessionMethodsOptions): ReadonlyMap<string, Method> {
-  return new Map<string, Method>([
+}: SessionMethodsOptions): ReadonlyMap<string, CallMethod> {
+  return new Map<string, CallMethod>([
     ['ping', () => EMPTY],
     [
       'initialize',
@@ -77,8 +77,11 @@ export function sessionMethods({
 function watchedUri({ method, params }: Call, registry: Registry): string {
   if (!registry.hasResources) throw new ProtocolError('METHOD_UNKNOWN', `This server has no method "${method}".`)
   const { uri } = params
-  if (typeof uri === 'string' && uri.length <= MAX_URI_CHARS) return uri
-  throw new ProtocolError('PARAMS_INVALID', `"params.uri" must be a string of at most ${MAX_URI_CHARS} characters.`)
+  if (typeof uri === 'string' && uri.length <= MAX_WATCHED_URI_CHARS) return uri
+  throw new ProtocolError(
+    'PARAMS_INVALID',
+    `"params.uri" must be a string of at most ${MAX_WATCHED_URI_CHARS} characters.`,
+  )
 }
 
 function tooManyWatched(): ProtocolError {

@@ -5,9 +5,9 @@ import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import { memoryLedger } from '../../state/stores/index.ts'
 import type { Call } from '../call.ts'
 import type { Logger } from '../logger.ts'
-import { Pushes, type PushesOptions } from './push.ts'
+import { PushBroker, type PushBrokerOptions } from './push.ts'
 import type { PushStream } from './pushState.ts'
-import { legacyPeer, strangerPeer } from './session.ts'
+import { legacyPeer, unknownPeer } from './session.ts'
 
 const sealing = { keyring: ephemeralKeyring(), audience: 'test' }
 const sealer = createSealer(sealing)
@@ -15,9 +15,9 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const request = { method: 'roots/list' } as const
 const stream = { name: 'stream', position: 0, connected: true }
 
-function process(options: Partial<PushesOptions> = {}): Pushes {
+function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
   const defaults = { bus: undefined, sealer, store: undefined, ledger: memoryLedger(), ttlSeconds: 60 }
-  return new Pushes({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
+  return new PushBroker({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
 }
 
 const capabilities = { experimental: { 'dev.pannier/state-echo': {} } }
@@ -26,7 +26,7 @@ const caller = { peer, principal: undefined }
 const call = { ...caller, id: 1, method: 'tools/call', params: {} } as unknown as Call
 
 /** Asks under `key`; gives the question as sent and the answer to come. */
-async function ask(pushes: Pushes, key: string): Promise<{ question: Json; answer: Promise<unknown> }> {
+async function ask(pushes: PushBroker, key: string): Promise<{ question: Json; answer: Promise<unknown> }> {
   const journal = newJournal('call')
   const carried = { id: 'call', key, body: () => writeJournal(journal) }
   let answer: Promise<unknown> = Promise.resolve()
@@ -95,7 +95,7 @@ describe('calls that wait', () => {
     params?: Json
   }
   /** A call of its own that asks one question on a stream of its own. */
-  const asks = (pushes: Pushes, id: string, { session = 's', params = {}, ...on }: Asks = {}) => {
+  const asks = (pushes: PushBroker, id: string, { session = 's', params = {}, ...on }: Asks = {}) => {
     const own = { ...call, params, peer: { ...peer, session } }
     const answer = pushes.push(own, request, { id, key: 'a', body: () => ({}) }, { ...stream, ...on }, () => {})
     answer.catch(() => {})
@@ -152,7 +152,7 @@ test('a claim on a call outlives the states it guards', async () => {
 })
 
 test.each([
-  ['from outside any session', 'a'.repeat(32), { peer: strangerPeer(undefined), principal: undefined }],
+  ['from outside any session', 'a'.repeat(32), { peer: unknownPeer(undefined), principal: undefined }],
   ['with a number for an id', 7, caller],
   ['with an id that is none of ours', 'x'.repeat(100_000), caller],
 ])('an answer %s troubles neither the store nor the bus', async (_, id, from) => {

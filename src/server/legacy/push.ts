@@ -13,7 +13,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, readJournal, ScopeClosed } from '../../journal/index.ts'
 import type { Json, RequestId, ResponseMessage } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
-import { PushedCall, makeRoom } from './pushedCall.ts'
+import { PushedCall, evictAbandoned } from './pushedCall.ts'
 import type { Call, Caller, CarriedCall } from '../call.ts'
 import { newId } from '../sealing.ts'
 import { errorDetails } from '../logger.ts'
@@ -30,7 +30,7 @@ export interface RevivedCall {
   readonly journal: Journal
 }
 
-export interface PushesOptions extends PushStatesOptions {
+export interface PushBrokerOptions extends PushStatesOptions {
   /** A bus that reaches other instances, where there is one. */
   readonly bus: EventBus | undefined
   readonly ledger: Ledger
@@ -45,14 +45,14 @@ const CLAIM_LONGER_SECONDS = 60
 const MAX_WAITING_CHARS = 64 * 1024 * 1024
 const QUESTION_ID = /^[\da-f]{32}$/
 
-export class Pushes {
-  readonly #options: PushesOptions
+export class PushBroker {
+  readonly #options: PushBrokerOptions
   readonly #states: PushStates
   readonly #relay: PushRelay | undefined
   readonly #calls = new Map<string, PushedCall>()
   readonly #askedBy = new Map<string, PushedCall>()
 
-  constructor(options: PushesOptions) {
+  constructor(options: PushBrokerOptions) {
     this.#options = options
     this.#states = new PushStates(options)
     const { bus, sealer } = options
@@ -72,13 +72,13 @@ export class Pushes {
     const asking = this.#calls.get(name) ?? this.#enter(name, 0)
     const early = asking.takeEarly(key)
     if (early !== undefined) return early
-    if (asking.over) throw new ScopeClosed(`The question "${key}"`)
+    if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#makeRoomFor(asking, call)
     asking.carried ||= this.#states.carries(call)
     const question = newId()
     const { generation } = asking
     const message = await this.#states.write(question, request, call, { ...carried, generation }, stream)
-    if (asking.over) throw new ScopeClosed(`The question "${key}"`)
+    if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#makeRoomFor(asking, call) // again, for others may have come meanwhile
     this.#askedBy.set(question, asking)
     const answer = asking.wait(question, { caller: call, key, stream, ttlSeconds: this.#options.ttlSeconds })
@@ -110,11 +110,11 @@ export class Pushes {
   }
 
   #makeRoomFor(asking: PushedCall, { params, peer: { session } }: Call): void {
-    if (asking.waits) return // it has its place
+    if (asking.isWaiting) return // it has its place
     asking.chars ||= JSON.stringify(params).length
     const { maxWaiting = 1000, maxWaitingPerSession = 100 } = this.#options
     const limits = { perProcess: maxWaiting, perSession: maxWaitingPerSession, chars: MAX_WAITING_CHARS }
-    makeRoom(this.#calls.values(), asking, session, limits)
+    evictAbandoned(this.#calls.values(), asking, session, limits)
   }
 
   #enter(name: string, generation: number): PushedCall {
@@ -147,7 +147,7 @@ export class Pushes {
 
   #hear(asking: PushedCall, { generation, key }: PushState, response: ResponseMessage): undefined {
     const ofEarlierProcess = generation < asking.generation
-    if (!ofEarlierProcess || !asking.hear(key, response)) this.#ignore('An answer came twice.')
+    if (!ofEarlierProcess || !asking.takeAnswer(key, response)) this.#ignore('An answer came twice.')
   }
 
   async #revive(state: PushState, response: ResponseMessage): Promise<RevivedCall | undefined> {
@@ -156,7 +156,7 @@ export class Pushes {
     // Entered before the ledger is asked, so that answers which come meanwhile find the call.
     const asking = this.#enter(call, generation + 1)
     const result = bareResult(response)
-    if (result === undefined) asking.hear(key, response)
+    if (result === undefined) asking.takeAnswer(key, response)
     else asking.markTaken(response.id)
     if (!(await this.#claim(call, generation))) {
       this.#calls.delete(call)

@@ -1,5 +1,5 @@
 /** A call that pushed questions, or goes on here from an answer to one: what it waits for, and what it already has. */
-import type { Json, RequestId, ResponseMessage } from '../../protocol/index.ts'
+import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage } from '../../protocol/index.ts'
 import { ServerError } from '../errors.ts'
 import type { Caller } from '../call.ts'
 import { bareResult, type PushStream } from './pushState.ts'
@@ -13,11 +13,9 @@ interface Waiting {
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-export interface WaitOptions extends Pick<Waiting, 'caller' | 'key' | 'stream'> {
+export interface AnswerWaitOptions extends Pick<Waiting, 'caller' | 'key' | 'stream'> {
   readonly ttlSeconds: number
 }
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export class PushedCall {
   readonly name: string
@@ -25,7 +23,7 @@ export class PushedCall {
   generation: number
   /** Whether a state of it is out there from which another process could go on. */
   carried: boolean
-  over = false
+  ended = false
   /** How much the call holds while it waits. */
   chars = 0
   readonly #open = new Map<string, Waiting>()
@@ -48,7 +46,7 @@ export class PushedCall {
     return this.#open.get(question)?.caller
   }
 
-  get waits(): boolean {
+  get isWaiting(): boolean {
     return this.#open.size > 0
   }
 
@@ -61,10 +59,10 @@ export class PushedCall {
     return [...this.#open.values()].every(({ stream }) => !stream.connected)
   }
 
-  wait(question: string, { caller, key, stream, ttlSeconds }: WaitOptions): Promise<unknown> {
+  wait(question: string, { caller, key, stream, ttlSeconds }: AnswerWaitOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const late = (): void => this.#close(question)?.reject(unanswered('The client did not answer in time.'))
-      const timer = setTimeout(late, Math.min(ttlSeconds * 1000, LONGEST_TIMER_MS))
+      const timer = setTimeout(late, Math.min(ttlSeconds * 1000, MAX_TIMER_MS))
       timer.unref()
       this.#open.set(question, { caller, key, stream, resolve, reject, timer })
     })
@@ -82,7 +80,7 @@ export class PushedCall {
   }
 
   /** Takes an answer to a question that an earlier process asked; false when it has had it. */
-  hear(key: string, response: ResponseMessage): boolean {
+  takeAnswer(key: string, response: ResponseMessage): boolean {
     if (this.#taken.has(response.id)) return false
     this.markTaken(response.id)
     for (const [question, waiting] of this.#open) {
@@ -105,7 +103,7 @@ export class PushedCall {
 
   /** Gives the questions that were still open. */
   end(why = 'The request has ended.'): readonly string[] {
-    this.over = true
+    this.ended = true
     const open = [...this.#open.keys()]
     for (const question of open) this.#close(question)?.reject(unanswered(why))
     return open
@@ -132,7 +130,7 @@ export interface WaitingLimits {
  * Makes room for one more call that waits, at the cost of the longest-waiting ones whose clients have gone; throws where
  * all the clients are there. A lost connection ends no call in this era, so without a limit calls would pile up.
  */
-export function makeRoom(
+export function evictAbandoned(
   calls: Iterable<PushedCall>,
   newcomer: PushedCall,
   session: string | undefined,
@@ -140,7 +138,7 @@ export function makeRoom(
 ): void {
   const all = [...calls]
   for (;;) {
-    const waiting = all.filter(({ waits }) => waits)
+    const waiting = all.filter(({ isWaiting }) => isWaiting)
     const ofSession = waiting.filter((call) => call.waitsFor(session))
     const chars = waiting.reduce((sum, call) => sum + call.chars, newcomer.chars)
     const isFull = waiting.length >= limits.perProcess || (chars > limits.chars && waiting.length > 0)

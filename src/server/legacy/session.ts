@@ -93,6 +93,6 @@ export function legacyPeer({ version, client, capabilities }: Handshake): Peer {
 }
 
 /** A session-era request outside any session: served, for a client of which nothing is known. */
-export function strangerPeer(version: string | undefined): Peer {
+export function unknownPeer(version: string | undefined): Peer {
   return legacyPeer({ version: version ?? UNNAMED_LEGACY_VERSION, client: undefined, capabilities: {} })
 }

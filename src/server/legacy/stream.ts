@@ -10,7 +10,7 @@ import type { Sink } from '../http/exchange.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from '../http/sse.ts'
 
 const MAX_KEPT = 1000
-const MAX_KEPT_CHARS = 1024 * 1024
+const MAX_STREAM_CHARS = 1024 * 1024
 // What a message costs beside its text, so that many short ones count too.
 const CHARS_EACH = 100
 const NUMBERS_EACH = 1_000_000
@@ -37,7 +37,7 @@ export class LegacyStream {
   #keepAlive: ReturnType<typeof setInterval> | undefined
   #finished = false
   /** Told when the stream is given up although its call goes on. */
-  onGivenUp: () => void = () => {}
+  onEvicted: () => void = () => {}
 
   constructor({ name, primes, after = 0, onKept = () => {} }: LegacyStreamOptions) {
     this.name = name
@@ -61,7 +61,7 @@ export class LegacyStream {
   }
 
   /** This instance goes on with a stream that another one had brought to `position`. */
-  goOnFrom(position: number): void {
+  continueFrom(position: number): void {
     this.#number = Math.max(this.#number, (Math.floor(position / NUMBERS_EACH) + 1) * NUMBERS_EACH)
   }
 
@@ -93,7 +93,7 @@ export class LegacyStream {
   finish(message?: string): void {
     if (message !== undefined) this.send(message)
     this.#finished = true
-    this.onGivenUp = () => {} // what is kept after the end must not keep the call too
+    this.onEvicted = () => {} // what is kept after the end must not keep the call too
     this.#disconnect()
   }
 
@@ -104,8 +104,8 @@ export class LegacyStream {
   }
 
   /** There is no room for the stream any more, so there is none for what it would still carry. */
-  giveUp(): void {
-    const tell = this.onGivenUp
+  evict(): void {
+    const tell = this.onEvicted
     this.finish()
     this.forgetKept()
     tell()
@@ -121,7 +121,7 @@ export class LegacyStream {
   #keep(message: string): void {
     this.#kept.push({ number: this.#number, message })
     let chars = message.length + CHARS_EACH
-    while (this.#kept.length > MAX_KEPT || (this.#keptChars + chars > MAX_KEPT_CHARS && this.#kept.length > 1)) {
+    while (this.#kept.length > MAX_KEPT || (this.#keptChars + chars > MAX_STREAM_CHARS && this.#kept.length > 1)) {
       chars -= (this.#kept.shift()?.message.length ?? 0) + CHARS_EACH
     }
     this.#count(chars)

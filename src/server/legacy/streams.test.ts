@@ -64,7 +64,7 @@ test('a stream for which there is no room tells the call it belongs to, and one 
   const told: string[] = []
   const [connected, lost] = ['connected', 'lost'].map((name) => {
     const stream = streams.begin(caller, 'call')
-    stream.onGivenUp = () => told.push(name)
+    stream.onEvicted = () => told.push(name)
     return stream
   })
   connected?.connect(sinkOf([]), 0)

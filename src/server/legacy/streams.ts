@@ -43,12 +43,12 @@ export class LegacyStreams {
   /** The stream of a call that was begun elsewhere, for going on with it; its client may be here already, or come later. */
   takeOver(name: string, caller: Caller, position: number): LegacyStream {
     const stream = this.#streams.get(name) ?? this.#add(name, caller, position)
-    stream.goOnFrom(position)
+    stream.continueFrom(position)
     return stream
   }
 
   /** Keeps what was sent for a while, for a client that lost the connection; `forgotten` is told when that is over. */
-  retire(stream: LegacyStream, forgotten?: () => void): void {
+  expireSoon(stream: LegacyStream, forgotten?: () => void): void {
     const forget = (): void => {
       if (stream.connected) return
       this.#streams.delete(stream.name)
@@ -59,7 +59,7 @@ export class LegacyStreams {
   }
 
   /** Reads a Last-Event-ID; throws when it is not of this session. */
-  placeOf(lastEventId: string, caller: Caller): StreamPosition {
+  positionOf(lastEventId: string, caller: Caller): StreamPosition {
     const [name = '', digits = ''] = lastEventId.split(':')
     const kind = /^\d{1,9}$/.test(digits) ? this.#kindOf(name, caller) : undefined
     if (kind !== undefined) return { kind, name, after: Number(digits) }
@@ -79,7 +79,7 @@ export class LegacyStreams {
       if (this.#streams.size < MAX_STREAMS) break
       if (oldest.connected) continue
       this.#streams.delete(name)
-      oldest.giveUp()
+      oldest.evict()
     }
   }
 

@@ -5,15 +5,15 @@ const draining = new Set<() => Promise<void>>()
 
 /** On SIGTERM every server of this process drains; then the process ends. Gives the function that takes this back. */
 export function drainOnTerm(drain: () => Promise<void>): () => void {
-  if (draining.size === 0) process.on('SIGTERM', drainAll)
+  if (draining.size === 0) process.on('SIGTERM', drainAndExit)
   draining.add(drain)
   return () => {
     draining.delete(drain)
-    if (draining.size === 0) process.off('SIGTERM', drainAll)
+    if (draining.size === 0) process.off('SIGTERM', drainAndExit)
   }
 }
 
-function drainAll(): void {
+function drainAndExit(): void {
   void Promise.allSettled(Array.from(draining, (drain) => drain())).then(() => process.exit(0))
 }
 
@@ -24,7 +24,7 @@ let quiet = false
  * cancels or leaves, that promise rejects with nobody to hear it. What a client does must not take the process down, so
  * these pass in silence; every other unheard rejection keeps its usual consequence.
  */
-export function keepRoundsQuiet(): void {
+export function ignoreRejectedAsks(): void {
   if (quiet) return
   quiet = true
   process.on('unhandledRejection', (reason) => {

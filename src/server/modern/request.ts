@@ -11,7 +11,7 @@ import {
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Channel } from '../call.ts'
-import type { Reply, Sink } from '../http/exchange.ts'
+import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { EraHandler } from '../http/messageHandler.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEvent } from '../http/sse.ts'
 import { notificationMessage } from '../results.ts'
@@ -39,7 +39,7 @@ export class ModernHttp implements EraHandler {
     header: HeaderReader,
     principal: Principal | undefined,
     sink: Sink,
-  ): Promise<Reply | undefined> {
+  ): Promise<HttpReply | undefined> {
     if (message.kind === 'notification') return { status: 202 }
     if (message.kind === 'response') {
       throw new ProtocolError('MESSAGE_INVALID', 'A client sends answers as inputResponses, not as responses.')

@@ -20,7 +20,7 @@ const LIST_FIELD = {
 } as const
 const MAX_URIS = 1000
 /** The longest address somebody may watch: it is kept for as long as they do. */
-export const MAX_URI_CHARS = 2048
+export const MAX_WATCHED_URI_CHARS = 2048
 
 export class Subscriptions {
   readonly #bus: EventBus
@@ -102,10 +102,10 @@ function readFilter(notifications: unknown): Filter {
 function namesIn(notifications: Json, field: 'resourceSubscriptions' | 'taskIds'): Filter {
   const names = notifications[field]
   if (names === undefined) return {}
-  const isName = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_URI_CHARS
+  const isName = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_WATCHED_URI_CHARS
   if (Array.isArray(names) && names.length <= MAX_URIS && names.every(isName)) return { [field]: names }
   throw new ProtocolError(
     'PARAMS_INVALID',
-    `"${field}" must be a list of at most ${MAX_URIS} texts of ${MAX_URI_CHARS} characters.`,
+    `"${field}" must be a list of at most ${MAX_URIS} texts of ${MAX_WATCHED_URI_CHARS} characters.`,
   )
 }

@@ -3,7 +3,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { ScopeClosed } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Call, CarriedCall, Channel } from '../call.ts'
-import type { Pushes } from '../legacy/push.ts'
+import type { PushBroker } from '../legacy/push.ts'
 import { notificationMessage } from '../results.ts'
 
 // There is one stream here, and it cannot be resumed elsewhere.
@@ -11,7 +11,7 @@ const STREAM = { name: 'stdio', position: 0, connected: true }
 
 export class StdioChannel implements Channel {
   readonly #send: (message: string) => void
-  readonly #pushes: Pushes
+  readonly #pushes: PushBroker
   readonly #listeners: (() => void)[] = []
   #call: Call | undefined
   /** The name of the call among those that asked. */
@@ -19,7 +19,7 @@ export class StdioChannel implements Channel {
   #cancelled = false
   #finished = false
 
-  constructor(send: (message: string) => void, pushes: Pushes) {
+  constructor(send: (message: string) => void, pushes: PushBroker) {
     this.#send = send
     this.#pushes = pushes
   }

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { localBus } from '../lifecycle/eventBus.ts'
 import type { CallHandler } from '../call.ts'
-import type { Pushes } from '../legacy/push.ts'
+import type { PushBroker } from '../legacy/push.ts'
 import { SessionFacts } from '../legacy/sessionFacts.ts'
 import { resultMessage } from '../results.ts'
 import { serveStdio } from './host.ts'
@@ -11,7 +11,7 @@ import { serveStdio } from './host.ts'
 /** What a server without a pipeline of its own writes for these lines. */
 async function served(calls: CallHandler, lines: string): Promise<unknown> {
   const bus = localBus()
-  const parts = { calls, pushes: {} as Pushes, facts: new SessionFacts(bus, Date.now), bus, legacy: true }
+  const parts = { calls, pushes: {} as PushBroker, facts: new SessionFacts(bus, Date.now), bus, legacy: true }
   const [input, output] = [new PassThrough(), new PassThrough()]
   input.end(lines)
   await serveStdio(parts, { input, output }, new Set())

@@ -20,9 +20,9 @@ import type { DrainableHost } from '../lifecycle/drain.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { readLines } from './lines.ts'
 import { modernCall } from '../modern/request.ts'
-import type { Pushes } from '../legacy/push.ts'
+import type { PushBroker } from '../legacy/push.ts'
 import { errorMessage, notificationMessage } from '../results.ts'
-import { legacyPeer, readHandshake, strangerPeer } from '../legacy/session.ts'
+import { legacyPeer, readHandshake, unknownPeer } from '../legacy/session.ts'
 import type { SessionFacts } from '../legacy/sessionFacts.ts'
 import { StdioChannel } from './channel.ts'
 import { notificationFor } from '../modern/subscriptions.ts'
@@ -41,7 +41,7 @@ export interface StdioOptions {
 
 export interface StdioParts {
   readonly calls: CallHandler
-  readonly pushes: Pushes
+  readonly pushes: PushBroker
   readonly facts: SessionFacts
   readonly bus: EventBus
   readonly legacy: boolean
@@ -155,7 +155,7 @@ class Connection implements DrainableHost {
     }
     if (message.method === 'initialize')
       this.#peer = { ...legacyPeer(readHandshake(message.params)), session: this.#session }
-    const peer = { ...(this.#peer ?? strangerPeer(undefined)), logLevel: this.#peer && facts.levelOf(this.#session) }
+    const peer = { ...(this.#peer ?? unknownPeer(undefined)), logLevel: this.#peer && facts.levelOf(this.#session) }
     const { id, method, params } = message
     return {
       id,

@@ -3,6 +3,7 @@
  * a caller could invent in any number: a name counts only when this server has it.
  */
 import type { Attributes } from '@opentelemetry/api'
+import { CODES } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 
@@ -50,6 +51,6 @@ function ownAttributes({ id, method, params, peer }: Call): Attributes {
 
 /** What an error code adds. Only a fault of the server makes a server's span an error; a bad request does not. */
 export function errorAttributes(code: number): Attributes {
-  const isFault = code === -32603 || (code <= -32000 && code >= -32099)
+  const isFault = code === CODES.INTERNAL_ERROR || (code <= -32000 && code >= -32099)
   return { 'rpc.response.status_code': String(code), ...(isFault && { 'error.type': String(code) }) }
 }

@@ -114,7 +114,7 @@ class RequestSpan implements CallObserver {
     this.#finish(attributes['error.type'] === undefined ? 'refused' : 'failed', attributes)
   }
 
-  #finish(outcome: Outcome, more: Attributes): void {
+  #finish(outcome: SpanOutcome, more: Attributes): void {
     this.#span?.setAttributes(more)
     // Without a description: an error's message may say what was in the arguments.
     if (outcome === 'failed') this.#span?.setStatus({ code: SpanStatusCode.ERROR })
@@ -128,7 +128,7 @@ class RequestSpan implements CallObserver {
   }
 }
 
-type Outcome = 'complete' | 'asked' | 'refused' | 'failed'
+type SpanOutcome = 'complete' | 'asked' | 'refused' | 'failed'
 
 function spanOptions({ common, own }: CallDescription, ambient: Context, parent: Context) {
   const outer = trace.getSpanContext(ambient)

@@ -41,13 +41,6 @@ export function iso(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** An object that may have any key, `__proto__` included. */
-export function toObject<T>(entries: ReadonlyMap<string, T>): Record<string, T> {
-  const object = Object.create(null) as Record<string, T>
-  for (const [key, value] of entries) object[key] = value
-  return object
-}
-
 /** A digest of the principal; empty on a server without authentication, where knowing a task's id is enough. */
 export function ownerOf({ principal }: Pick<Call, 'principal'>): string {
   return principal === undefined ? '' : hash('sha256', principal.id, 'base64url')

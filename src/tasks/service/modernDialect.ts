@@ -1,17 +1,8 @@
 /** Tasks of the revision 2026-07-28: the extension io.modelcontextprotocol/tasks (SEP-2663). */
-import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
+import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION, toObject } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import { sortAnswers } from './answers.ts'
-import {
-  type DialectOptions,
-  withClientErrors,
-  iso,
-  assertKnown,
-  ownerOf,
-  ownTask,
-  taskIdIn,
-  toObject,
-} from './dialect.ts'
+import { type DialectOptions, withClientErrors, iso, assertKnown, ownerOf, ownTask, taskIdIn } from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
 
 export type TaskMethod = (call: Call) => Promise<string>

@@ -13,19 +13,11 @@ import {
   readRelatedTask,
   relatedTask,
   TaskFailed,
+  toObject,
 } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import { sortAnswers } from './answers.ts'
-import {
-  type DialectOptions,
-  withClientErrors,
-  iso,
-  assertKnown,
-  ownerOf,
-  ownTask,
-  taskIdIn,
-  toObject,
-} from './dialect.ts'
+import { type DialectOptions, withClientErrors, iso, assertKnown, ownerOf, ownTask, taskIdIn } from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
 import { waitForTask } from './waitFor.ts'
 import type { TaskMethod } from './modernDialect.ts'
