@@ -38,7 +38,7 @@ export { type Refused, type ScopeOptions, scope } from './scope/layer.ts'
 export { scopeFetch } from './scope/fetch.ts'
 export { type SavedStore, type Suspended, type SuspendOptions, suspend, suspendedOf } from './suspend/suspend.ts'
 export { addressOf, nameOf, storable, type Target } from './config/target.ts'
-export type { Task, TaskError } from './tasks/task.ts'
+export type { Task, TaskErrorObject as TaskError } from './tasks/task.ts'
 export { taskOf } from './tasks/handle.ts'
 export {
   answerTask,

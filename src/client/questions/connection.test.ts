@@ -6,7 +6,7 @@ import type { Layer } from '../layer/transport.ts'
 import { rounds } from '../rounds/layer.ts'
 import { tasks } from '../tasks/layer.ts'
 import type { Answerers, Asked } from './answerer.ts'
-import { questionsOf } from './connection.ts'
+import { connectionQuestions } from './connection.ts'
 import type { DispatcherOptions } from './dispatcher.ts'
 
 const never = () => new Promise<never>(() => undefined)
@@ -62,8 +62,8 @@ describe('the questions of a connection', () => {
 
   function shared(inner: DispatcherOptions, outer: DispatcherOptions, layer: 'rounds' | 'tasks' = 'rounds'): boolean {
     const wire = new FakeTransport()
-    const questions = questionsOf(wire, 'tasks', inner)
-    return questionsOf(passing(passing(wire)), layer, outer) === questions
+    const questions = connectionQuestions(wire, 'tasks', inner)
+    return connectionQuestions(passing(passing(wire)), layer, outer) === questions
   }
 
   test.each<[string, boolean, DispatcherOptions, DispatcherOptions]>([
@@ -83,6 +83,8 @@ describe('the questions of a connection', () => {
 
   test('are new for another transport', () => {
     const [one, other] = [new FakeTransport(), new FakeTransport()]
-    expect(questionsOf(one, 'tasks', { answerers })).not.toBe(questionsOf(other, 'rounds', { answerers }))
+    expect(connectionQuestions(one, 'tasks', { answerers })).not.toBe(
+      connectionQuestions(other, 'rounds', { answerers }),
+    )
   })
 })

@@ -26,7 +26,11 @@ interface Shared {
 const connections = new WeakMap<object, Shared>()
 
 /** The questions of the connection that `transport` is, for one of its layers. */
-export function questionsOf(transport: object, layer: AskingLayer, options: DispatcherOptions): ConnectionQuestions {
+export function connectionQuestions(
+  transport: object,
+  layer: AskingLayer,
+  options: DispatcherOptions,
+): ConnectionQuestions {
   const connection = innermost(transport)
   const known = connections.get(connection)
   if (known !== undefined && !known.users.has(layer) && isSame(known.options, options)) {

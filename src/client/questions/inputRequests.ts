@@ -21,10 +21,10 @@ export interface QuestionRound {
 export function readInputRequired(result: Json, maxStateBytes: number = MAX_STATE_BYTES): QuestionRound {
   const { inputRequests, requestState } = result
   if (inputRequests === undefined && requestState === undefined) {
-    throw invalid('it has neither questions nor a state')
+    throw invalidInput('it has neither questions nor a state')
   }
-  if (requestState !== undefined && typeof requestState !== 'string') throw invalid('its state is not a string')
-  if (inputRequests !== undefined && !isObject(inputRequests)) throw invalid('its questions are not in a map')
+  if (requestState !== undefined && typeof requestState !== 'string') throw invalidInput('its state is not a string')
+  if (inputRequests !== undefined && !isObject(inputRequests)) throw invalidInput('its questions are not in a map')
   const questions = Object.entries(inputRequests ?? {})
   if (questions.length > MAX_QUESTIONS) throw tooManyQuestions(questions.length)
   if (requestState !== undefined) assertStateSize(requestState, maxStateBytes)
@@ -33,7 +33,7 @@ export function readInputRequired(result: Json, maxStateBytes: number = MAX_STAT
 
 function readEntry([key, value]: [string, unknown]): readonly [string, InputRequest] {
   const request = readInputRequest(value)
-  if (request === undefined) throw invalid('one of its questions is of a kind that does not exist, or incomplete')
+  if (request === undefined) throw invalidInput('one of its questions is of a kind that does not exist, or incomplete')
   return [key, request]
 }
 
@@ -53,6 +53,6 @@ export function readInputRequest(value: unknown): InputRequest | undefined {
   }
 }
 
-function invalid(what: string): ClientError {
+function invalidInput(what: string): ClientError {
   return new ClientError('INPUT_INVALID', `The server asked for input in a way that cannot be read: ${what}.`)
 }

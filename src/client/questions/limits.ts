@@ -14,22 +14,24 @@ export const MAX_STATE_BYTES = 4 * 1024 * 1024
 export const DEFAULT_MAX_ROUNDS = { call: 10, task: 100 } as const
 
 export function tooManyQuestions(count: number): ClientError {
-  return tooLarge(`${count} answers at once; at most ${MAX_QUESTIONS} are given`)
+  return tooMuchInput(`${count} answers at once; at most ${MAX_QUESTIONS} are given`)
 }
 
 export function assertStateSize(state: string, maxBytes: number): void {
   // A UTF-16 unit has at most three bytes in UTF-8, so the bytes of most states need not be counted.
   const bytes = state.length * 3 <= maxBytes ? 0 : Buffer.byteLength(state)
   if (bytes <= maxBytes) return
-  throw tooLarge(`a state of ${bytes} bytes, and "maxStateBytes" is ${maxBytes}; raise it if that is what you expect`)
+  throw tooMuchInput(
+    `a state of ${bytes} bytes, and "maxStateBytes" is ${maxBytes}; raise it if that is what you expect`,
+  )
 }
 
-export function assertRounds(rounds: number, maxRounds: number, asker: 'server' | 'task'): void {
+export function assertRoundLimit(rounds: number, maxRounds: number, asker: 'server' | 'task'): void {
   if (rounds <= maxRounds) return
   const sentence = `The ${asker} still asks after ${maxRounds} rounds; raise "maxRounds" if that is what you expect.`
   throw new ClientError('ROUNDS_ENDLESS', sentence)
 }
 
-function tooLarge(what: string): ClientError {
+function tooMuchInput(what: string): ClientError {
   return new ClientError('INPUT_TOO_LARGE', `The server asked for too much: ${what}.`)
 }

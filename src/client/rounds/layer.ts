@@ -10,7 +10,7 @@ import { createLayer, type LayerContext, type LayerHandlers } from '../layer/lay
 import { cancelledId, isResponse, isRequest, paramsOf, type WireRequest } from '../layer/message.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import type { Answerers } from '../questions/answerer.ts'
-import { type ConnectionQuestions, questionsOf } from '../questions/connection.ts'
+import { type ConnectionQuestions, connectionQuestions } from '../questions/connection.ts'
 import type { Dispatcher } from '../questions/dispatcher.ts'
 import { readInputRequest } from '../questions/inputRequests.ts'
 import { withAnswerers } from '../questions/kinds.ts'
@@ -35,7 +35,7 @@ export interface RoundsOptions {
 
 export function rounds(options: RoundsOptions): Layer {
   return (transport) => {
-    const questions = questionsOf(transport, 'rounds', options)
+    const questions = connectionQuestions(transport, 'rounds', options)
     return createLayer(transport, (context) => new RoundsLayer(context, questions, options))
   }
 }

@@ -23,7 +23,7 @@ import type { SendOptions, WireMessage } from '../layer/transport.ts'
 import { type Answered, answerAll } from '../questions/answerAll.ts'
 import type { Dispatcher } from '../questions/dispatcher.ts'
 import { type QuestionRound, type Questions, readInputRequired } from '../questions/inputRequests.ts'
-import { assertRounds } from '../questions/limits.ts'
+import { assertRoundLimit } from '../questions/limits.ts'
 import { suspendCall } from '../suspend/suspend.ts'
 import { isLegId, type RoundCall, RoundCalls } from './call.ts'
 import { declaresKinds, type SharedRounds } from './sharedRounds.ts'
@@ -124,7 +124,7 @@ export class RoundTrips {
       // A client of the stateless revision may itself answer what has no answerer.
       const isForClient = call.isModern && !this.#dispatcher.hasAllAnswerers(round.questions)
       if (isForClient) return await this.#share(call, message, round, extra)
-      assertRounds(++call.rounds, this.#settings.maxRounds, 'server')
+      assertRoundLimit(++call.rounds, this.#settings.maxRounds, 'server')
       this.#calls.continues(call)
       this.#dispatcher.serverAnswers(result)
       await this.#nextLeg(call, round)

@@ -53,9 +53,10 @@ export function calledName({ params }: Pick<SavedCall, 'params'>): string | unde
 /** Reads a saved call, or its JSON text; throws, naming the field that is wrong and no value. */
 export function readSaved(from: unknown): SavedCall {
   const saved = typeof from === 'string' ? parseSaved(from) : from
-  if (!isObject(saved)) throw invalid('it is not an object')
+  if (!isObject(saved)) throw invalidSaved('it is not an object')
   const { version } = saved
-  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1) throw invalid('"version" is missing')
+  if (typeof version !== 'number' || !Number.isInteger(version) || version < 1)
+    throw invalidSaved('"version" is missing')
   if (version > SAVED_VERSION) {
     throw new ClientError(
       'SAVED_NEWER',
@@ -63,7 +64,7 @@ export function readSaved(from: unknown): SavedCall {
     )
   }
   for (const [field, fits, expected] of FIELDS) {
-    if (!fits(saved[field])) throw invalid(`"${field}" must be ${expected}`)
+    if (!fits(saved[field])) throw invalidSaved(`"${field}" must be ${expected}`)
   }
   return saved as unknown as SavedCall
 }
@@ -91,10 +92,10 @@ function parseSaved(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw invalid('it is not JSON')
+    throw invalidSaved('it is not JSON')
   }
 }
 
-function invalid(what: string): ClientError {
+function invalidSaved(what: string): ClientError {
   return new ClientError('SAVED_INVALID', `This is not a saved call: ${what}. Was it cut or changed?`)
 }

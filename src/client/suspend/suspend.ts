@@ -65,9 +65,9 @@ export interface OpenRound {
 /** Saves the call, and gives the result that ends it for its caller: valid for its method in both eras. */
 export async function suspendCall(round: OpenRound, now: number = Date.now()): Promise<Json> {
   const saved = savedFrom(round, now)
-  const stores = new Set(optionsOf(round).map(({ store }) => store))
+  const stores = new Set(suspendOptionsOf(round).map(({ store }) => store))
   for (const store of stores) await store?.save(saved)
-  return { ...EMPTY_RESULTS[round.method], resultType: 'complete', _meta: { [META_KEY]: marked(saved) } }
+  return { ...EMPTY_RESULTS[round.method], resultType: 'complete', _meta: { [SUSPENDED_META]: marked(saved) } }
 }
 
 export interface Suspended {
@@ -77,19 +77,19 @@ export interface Suspended {
 /** The saved call, if a result says that its call was suspended in this process. What a server wrote is ignored. */
 export function suspendedOf(result: unknown): Suspended | undefined {
   const meta = isObject(result) ? result['_meta'] : undefined
-  const note = isObject(meta) ? meta[META_KEY] : undefined
+  const note = isObject(meta) ? meta[SUSPENDED_META] : undefined
   if (!isObject(note) || typeof note['mark'] !== 'string' || !isOurs(note['mark'], note['saved'])) return undefined
   return { saved: readSaved(note['saved']) }
 }
 
-const META_KEY = 'dev.pannier/suspended'
+const SUSPENDED_META = 'dev.pannier/suspended'
 
-const NOTE = 'The call is suspended: it waits for an answer, and can be continued with it.'
+const SUSPENDED_NOTE = 'The call is suspended: it waits for an answer, and can be continued with it.'
 
 // `isError`, so that no reader takes it for the tool's result, and the SDK does not check it against an output schema.
 const EMPTY_RESULTS: Readonly<Record<AskingMethod, Json>> = {
-  'tools/call': { content: [{ type: 'text', text: NOTE }], isError: true },
-  'prompts/get': { description: NOTE, messages: [] },
+  'tools/call': { content: [{ type: 'text', text: SUSPENDED_NOTE }], isError: true },
+  'prompts/get': { description: SUSPENDED_NOTE, messages: [] },
   'resources/read': { contents: [], ttlMs: 0, cacheScope: 'private' },
 }
 
@@ -111,13 +111,13 @@ function savedFrom(round: OpenRound, now: number): SavedCall {
 /** Where to connect later. What an answerer gave comes first. */
 function placeFor(round: OpenRound): SavedPlace {
   const { server, place = { target: server.target ?? null } } = round
-  const options = optionsOf(round)
+  const options = suspendOptionsOf(round)
   const target = options.find((each) => each.target !== undefined)?.target
   const cwd = options.find((each) => each.cwd !== undefined)?.cwd
   return { ...(target === undefined ? place : { target }), ...(cwd !== undefined && { cwd }) }
 }
 
-function optionsOf({ open }: OpenRound): SuspendOptions[] {
+function suspendOptionsOf({ open }: OpenRound): SuspendOptions[] {
   return Object.values(open).map(({ later }) => (later instanceof Suspend ? later.options : {}))
 }
 

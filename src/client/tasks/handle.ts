@@ -5,25 +5,25 @@
 import { isObject, type Json } from '../../protocol/index.ts'
 import { readTask, type Task } from './task.ts'
 
-const META_KEY = 'dev.pannier/task'
+const TASK_META = 'dev.pannier/task'
 
-const NOTE = 'The call goes on as a task; the result is read from the task.'
+const HANDLE_NOTE = 'The call goes on as a task; the result is read from the task.'
 
 /** The handle of a task, as the result of its call. The task is in it exactly as the server sent it. */
 export function handleResult(task: unknown): Json {
   return {
     // `isError`, so that no reader takes it for the tool's result, and the SDK does not check it against an output schema.
-    content: [{ type: 'text', text: NOTE }],
+    content: [{ type: 'text', text: HANDLE_NOTE }],
     isError: true,
     resultType: 'complete',
-    _meta: { [META_KEY]: task },
+    _meta: { [TASK_META]: task },
   }
 }
 
 /** The task in a handle, where `tasks({ handle: true })` answered the call with one. */
 export function taskOf(result: unknown): Task | undefined {
   const meta = isObject(result) ? result['_meta'] : undefined
-  const task = isObject(meta) ? meta[META_KEY] : undefined
+  const task = isObject(meta) ? meta[TASK_META] : undefined
   try {
     return task === undefined ? undefined : readTask(task)
   } catch {
@@ -33,7 +33,7 @@ export function taskOf(result: unknown): Task | undefined {
 
 /** The `_meta` of a progress notification that tells the status of a task. */
 export function taskMeta(task: Task): Json {
-  return { [META_KEY]: task }
+  return { [TASK_META]: task }
 }
 
 /**

@@ -3,7 +3,7 @@
  * follows the task, answers what it asks, and in the end gives its result, whichever dialect the server speaks
  * (`dialects.ts`).
  */
-import { isObject, readRelatedTask, type RequestId, TASKS_EXTENSION } from '../../protocol/index.ts'
+import { DAY_MS, isObject, readRelatedTask, type RequestId, TASKS_EXTENSION } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { ClientError } from '../errors.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
@@ -22,7 +22,7 @@ import {
 import { isOwnId, OwnRequests, senderProfileOf } from '../layer/ownRequests.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import type { Answerers, AskedCall } from '../questions/answerer.ts'
-import { type ConnectionQuestions, questionsOf } from '../questions/connection.ts'
+import { type ConnectionQuestions, connectionQuestions } from '../questions/connection.ts'
 import type { Dispatcher } from '../questions/dispatcher.ts'
 import { readInputRequest } from '../questions/inputRequests.ts'
 import { withAnswerers } from '../questions/kinds.ts'
@@ -59,12 +59,10 @@ export interface TasksOptions {
   place?: SavedPlace
 }
 
-const DAY_MS = 86_400_000
-
 export function tasks(options: TasksOptions = {}): Layer {
   const { answerers = {}, server } = options
   return (transport) => {
-    const questions = questionsOf(transport, 'tasks', { answerers, server })
+    const questions = connectionQuestions(transport, 'tasks', { answerers, server })
     return createLayer(transport, (context) => new TasksLayer(context, questions, options))
   }
 }

@@ -7,15 +7,15 @@ import { ClientError, SEE_CAUSE } from '../errors.ts'
 import { isTransient, ServerFault } from '../layer/ownRequests.ts'
 import type { Answered } from '../questions/answerAll.ts'
 import type { Questions } from '../questions/inputRequests.ts'
-import { assertRounds } from '../questions/limits.ts'
+import { assertRoundLimit } from '../questions/limits.ts'
 import type { TaskDialect } from './dialects.ts'
 import { type Batch, TaskQuestions } from './questions.ts'
 import { MAX_TRIES, pauseBeforePoll, pauseBeforeRetry, TaskDeadline } from './schedule.ts'
-import { finalResult, invalidTask, isOver, type Task, type TaskError } from './task.ts'
+import { finalResult, invalidTask, isOver, type Task, type TaskErrorObject } from './task.ts'
 
 export type TaskOutcome =
   | { readonly kind: 'completed'; readonly result: Json }
-  | { readonly kind: 'failed'; readonly error: TaskError }
+  | { readonly kind: 'failed'; readonly error: TaskErrorObject }
   /** Questions that the caller has to answer itself. */
   | { readonly kind: 'asks'; readonly questions: Questions }
   /** Questions that somebody left for later, and what the others answered. */
@@ -127,7 +127,7 @@ export class TaskPoller {
 
   #ask(batch: Batch | undefined): TaskOutcome | undefined {
     if (batch === undefined) return undefined
-    assertRounds(++this.#rounds, this.#options.maxRounds, 'task')
+    assertRoundLimit(++this.#rounds, this.#options.maxRounds, 'task')
     const signal = AbortSignal.any([batch.signal, this.#stopped.signal])
     const asking = this.#options.ask(batch.questions, signal)
     if (asking === undefined) return { kind: 'asks', questions: batch.questions }

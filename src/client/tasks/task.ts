@@ -20,23 +20,24 @@ export interface Task {
   /** Of a completed task. */
   readonly result?: Json
   /** Of a failed task: the error that the call would have got. */
-  readonly error?: TaskError
+  readonly error?: TaskErrorObject
 }
 
 /** A JSON-RPC error. */
-export interface TaskError {
+export interface TaskErrorObject {
   readonly code: number
   readonly message: string
   readonly data?: unknown
 }
 
-const MAX_ID_CHARS = 4096
+const MAX_TASK_ID_CHARS = 4096
 
 /** Reads what all dialects say of a task; throws, naming the part that is wrong and no value. */
 export function readTask(value: unknown, expectedId?: string): Task {
   if (!isObject(value)) throw invalidTask('it is not an object')
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt } = value
-  if (typeof taskId !== 'string' || taskId === '' || taskId.length > MAX_ID_CHARS) throw invalidTask('it has no id')
+  if (typeof taskId !== 'string' || taskId === '' || taskId.length > MAX_TASK_ID_CHARS)
+    throw invalidTask('it has no id')
   if (expectedId !== undefined && taskId !== expectedId) throw invalidTask('its id is not the one that was asked for')
   if (!isTaskStatus(status)) throw invalidTask('its status does not exist')
   const pollIntervalMs = value['pollIntervalMs'] ?? value['pollInterval']
@@ -71,7 +72,7 @@ export function readWholeTask(value: unknown, expectedId?: string): Task {
   }
 }
 
-function readTaskError(error: unknown): TaskError {
+function readTaskError(error: unknown): TaskErrorObject {
   if (!isObject(error)) throw invalidTask('it has failed and has no error')
   const { code, message, data } = error
   if (typeof code !== 'number' || !Number.isInteger(code) || typeof message !== 'string') {
