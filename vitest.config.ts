@@ -1,21 +1,33 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import './scripts/compileCache.ts'
 
 // `pannier/server` and its siblings resolve to src here, as they do under `node --conditions=pannier-source`.
 const conditions = ['pannier-source', 'module', 'node', 'development|production']
+
+/** Files that take longest begin first, so that nothing is left to wait for at the end. Smaller numbers are earlier. */
+function rankOf({ moduleId }: TestSpecification): number {
+  if (moduleId.includes('/survival/')) return 0
+  return /\/engine\.test\.ts$|\/client\/program/.test(moduleId) ? 1 : 2
+}
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b))
+  }
+}
 
 export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     execArgv: ['--conditions=pannier-source'],
     allowOnly: false,
+    sequence: { sequencer: LongestFirst },
     globalSetup: ['test/bundle/build.ts', 'test/postgres/setup.ts'],
     setupFiles: ['test/unheard.ts', 'test/environment.ts'],
-    // Tests wait much of the time, so that no core need be left free for Vitest itself.
-    maxWorkers: '100%',
     projects: [
-      // Unit tests leave nothing behind, so that a worker runs one file after the other without loading src again.
-      // A hook may be what starts PostgreSQL.
+      // Tests leave nothing behind, so that a worker runs one file after the other without loading src again.
+      // Unit tests mostly compute. A hook may be what starts PostgreSQL.
       {
         extends: true,
         test: {
@@ -24,8 +36,10 @@ export default defineConfig({
           testTimeout: 10_000,
           hookTimeout: 60_000,
           isolate: false,
+          maxWorkers: '100%',
         },
       },
+      // These mostly wait for processes, so that more run at a time than there are cores.
       {
         extends: true,
         test: {

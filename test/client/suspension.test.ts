@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { newKey } from 'pannier/state'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { quickStart } from '../bundle/environment.ts'
 import { proves } from '../proves.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-suspension-'))
@@ -34,8 +35,14 @@ interface Shop {
 }
 
 async function openShop(env: Record<string, string> = {}): Promise<Shop> {
-  const { PATH, NODE_COMPILE_CACHE } = process.env
-  const all = { PATH, NODE_COMPILE_CACHE, PANNIER_KEYS: keys, PANNIER_LOG_LEVEL: 'silent', DONE: done, ...env }
+  const all = {
+    PATH: process.env['PATH'],
+    ...quickStart,
+    PANNIER_KEYS: keys,
+    PANNIER_LOG_LEVEL: 'silent',
+    DONE: done,
+    ...env,
+  }
   const [node, args] = command('shop.ts')
   const child = spawn(node, args, { env: all, stdio: ['ignore', 'pipe', 'inherit'] })
   shops.push(child)

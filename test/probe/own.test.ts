@@ -1,6 +1,4 @@
 /** What our own server declares about its sessions: that it is true, and that every official client takes it. */
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -12,6 +10,7 @@ import { newKey } from 'pannier/state'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serverWith } from '../../docs/snippets/probe.ts'
 import { readText } from '../../scripts/repository.ts'
+import { quickStart } from '../bundle/environment.ts'
 import { KEYS, quiet, startHere } from '../interop/instances.ts'
 import { proves } from '../proves.ts'
 
@@ -34,7 +33,7 @@ async function startWith(...flags: string[]): Promise<string> {
 const program = (...flags: string[]) => ({
   command: process.execPath,
   args: ['--conditions=pannier-source', own, ...flags],
-  env: { PANNIER_LOG_LEVEL: 'silent', PANNIER_KEYS: KEYS, NODE_COMPILE_CACHE: join(tmpdir(), 'pannier-test-compiled') },
+  env: { PANNIER_LOG_LEVEL: 'silent', PANNIER_KEYS: KEYS, ...quickStart },
 })
 
 const holds = ({ evidence }: Verdict) => evidence.find(({ check }) => check === 'declared')?.details?.['holds']
