@@ -492,7 +492,7 @@ describe('a client that has handlers of its own', () => {
       expect(asked).not.toHaveBeenCalled()
     })
 
-    test('a call that is put to sleep takes along what it would have been asked', async () => {
+    test('a call that is suspended takes along what the client would have been asked', async () => {
       const { wire, above } = layered({ form: suspend() })
       await above.send(call(1, { _meta: envelope({ roots: {} }) }))
       wire.say(inputRequired(1, { ...both, requestState: 's' }))

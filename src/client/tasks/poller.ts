@@ -225,7 +225,7 @@ function unanswered(cause: unknown): ClientError {
 }
 
 function unreachable(cause: unknown): ClientError {
-  const sentence = `The server could not be asked how its task is; the task may go on. ${SEE_CAUSE}`
+  const sentence = `The task could not be polled or answered; it may go on. ${SEE_CAUSE}`
   return new ClientError('TASK_UNREACHABLE', sentence, { cause })
 }
 
