@@ -103,7 +103,7 @@ describe('toward a client that declared rounds', () => {
   })
 
   test.each([
-    ['answers to a task that asks nothing', { inputResponses: {} }, 'asks nothing'],
+    ['answers to a task that asks nothing', { inputResponses: {} }, 'no open questions'],
     ['answers that are no object', { inputResponses: 5 }, 'must be an object'],
     ['no answers at all', {}, 'must be an object'],
   ])('%s are refused', async (_, params, sentence) => {

@@ -1,21 +1,23 @@
 /**
- * Picks up tasks: their jobs are fetched, and each is replaced by one that can be fetched when the lease is over.
+ * Claims tasks: it fetches their jobs and replaces each by a job that becomes visible when the lease is over.
  *
- * Locks: whoever changes a task locks its row, then its job. Here alone jobs come first, so here nobody waits for a task:
- * one that is locked is left for a moment. A job whose task is gone, over, or has another job is nobody's and is dropped.
+ * Lock order: other code locks the row of a task and then its job. Here jobs come first, so this code never waits for a
+ * task: one that is locked is retried shortly after. A job is dropped if its task no longer exists, has ended or has
+ * another job.
  */
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
-import { journalOf, LOST_TOO_OFTEN, readEntry, readObject, readString, type TaskFailure } from '../../tasks/internal.ts'
+import { journalOf, readEntry, readObject, readString } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
 import type { TaskJob } from './queue.ts'
-import { NOT_EXPIRED, RELEASED, keptUntil, type PostgresTaskStore, transaction } from './store.ts'
+import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
+import { failExhausted } from './transitions.ts'
 
 interface ClaimedTasks {
   readonly leased: readonly LeasedTask[]
-  /** Ids of tasks that have lost too many workers. */
+  /** The ids of tasks that have failed here because they had lost too many workers. */
   readonly exhausted: readonly string[]
-  /** Whether there may be more. */
+  /** Whether more tasks may be ready. */
   readonly isFull: boolean
 }
 
@@ -26,8 +28,6 @@ interface ClaimOptions {
 }
 
 const BUSY_RETRY_MS = 50
-const EXHAUSTED: TaskFailure = { code: -32603, message: LOST_TOO_OFTEN }
-
 export function claimTasks(store: PostgresTaskStore, { queue, limit, holdMs }: ClaimOptions): Promise<ClaimedTasks> {
   const { jobs, settings } = store
   return transaction(store, async (sql) => {
@@ -37,7 +37,11 @@ export function claimTasks(store: PostgresTaskStore, { queue, limit, holdMs }: C
     const busy = await findBusy(sql, store, fetched, held)
     const exhausted = held.filter(({ losses }) => losses > settings.maxLosses)
     const kept = held.filter(({ losses }) => losses <= settings.maxLosses)
-    await failExhausted(sql, store, exhausted)
+    await failExhausted(
+      sql,
+      store,
+      exhausted.map(({ task }) => task),
+    )
     await jobs.remove(sql, queue, idsOf(fetched))
     await jobs.put(sql, queue, busy, BUSY_RETRY_MS)
     await jobs.put(
@@ -51,7 +55,7 @@ export function claimTasks(store: PostgresTaskStore, { queue, limit, holdMs }: C
   })
 }
 
-/** Takes the lease of each task that this job is of, the oldest first. */
+/** Leases the tasks of these jobs, the oldest first. */
 async function leaseTasks(sql: Sql, { database }: PostgresTaskStore, jobs: readonly TaskJob[]): Promise<LeasedRow[]> {
   const { tables } = database.names
   const rows = await sql.rows<LeasedRow>(
@@ -70,7 +74,7 @@ async function leaseTasks(sql: Sql, { database }: PostgresTaskStore, jobs: reado
   return rows.toSorted((one, other) => Number(one.task) - Number(other.task))
 }
 
-/** The jobs of tasks that somebody is changing at this moment. */
+/** The jobs of tasks that another transaction has locked. */
 async function findBusy(
   sql: Sql,
   { database }: PostgresTaskStore,
@@ -89,20 +93,7 @@ async function findBusy(
   return others.filter(({ id }) => busy.has(id))
 }
 
-async function failExhausted(
-  sql: Sql,
-  { database, settings }: PostgresTaskStore,
-  exhausted: readonly LeasedRow[],
-): Promise<void> {
-  if (exhausted.length === 0) return
-  await sql.rows(
-    `UPDATE ${database.names.tables}.tasks AS t SET ${RELEASED}, status = 'failed', status_message = NULL, failure = $2,
-       expires_at = ${keptUntil('$3')} WHERE t.task = ANY($1::bigint[])`,
-    [exhausted.map(({ task }) => task), JSON.stringify(EXHAUSTED), settings.keepMs],
-  )
-}
-
-/** Read once the rows are locked: what a worker committed at the last moment is in it. */
+/** Reads the journals after the rows are locked, so that the last commits of an earlier worker are included. */
 async function withJournals(
   sql: Sql,
   { database }: PostgresTaskStore,
@@ -130,13 +121,12 @@ function idsOf(jobs: readonly TaskJob[]): string[] {
   return jobs.map(({ id }) => id)
 }
 
-/** A task that this worker holds, as it lies in the tables. */
-
+/** The rows of a leased task. */
 export type LeasedTask = LeasedRow & JournalRow
 
 interface LeasedRow {
   readonly task: string
-  /** Tells this lease from every other of the task. */
+  /** The fencing token: each lease of a task has its own. */
   readonly epoch: string
   readonly job: string
   readonly losses: number
@@ -148,7 +138,7 @@ interface LeasedRow {
   readonly begun_at: number | null
   readonly own: string | null
   readonly round: number
-  /** How long the task may still live, in milliseconds. */
+  /** The time until the task expires, in milliseconds. */
   readonly left_ms: number | null
 }
 

@@ -1,19 +1,18 @@
-/** A task and its job come into being together, and once for each call. */
+/** Creates a task and its job in one transaction, once for each call. */
 import { randomUUID } from 'node:crypto'
 import { StateError } from '../../state/internal.ts'
 import { answeredBefore, entryText, type NewTask, type TaskRecord, textOrNull } from '../../tasks/internal.ts'
 import { digest } from '../digest.ts'
+import { MAX_LIFE_MS } from '../expiry.ts'
 import { NEW_RECORD_COLUMNS, type RecordRow, recordColumns, recordOf } from './records.ts'
 import type { Sql } from '../sql.ts'
 import { NOT_EXPIRED, addressDigest, ownerDigest, type PostgresTaskStore, transaction } from './store.ts'
 
-// A TTL beyond a century is one: PostgreSQL's calendar ends.
-const CENTURY_MS = 3_155_760_000_000
 const MAX_ATTEMPTS = 5
 
 export interface Creation {
   readonly task: TaskRecord
-  /** Where it waits; undefined when its call had made it before. */
+  /** The queue of the new task; undefined when its call had created it before. */
   readonly queue: string | undefined
 }
 
@@ -36,7 +35,7 @@ export async function createTask(store: PostgresTaskStore, task: NewTask): Promi
       if (before !== undefined) return { task: before, queue: undefined }
       await removeExpired(sql, store, prepared.call)
     }
-    throw new StateError('STORE_UNAVAILABLE', 'The task of this call comes and goes; try again.')
+    throw new StateError('STORE_UNAVAILABLE', 'Tasks of this call were created and removed concurrently; try again.')
   })
 }
 
@@ -61,9 +60,9 @@ async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepare
       entryText('The caller', caller, maxEntryBytes),
       JSON.stringify(journal.id),
       begunAt ?? null,
-      own === undefined ? null : entryText('What a handler remembers', own, maxEntryBytes),
+      own === undefined ? null : entryText('The state of a handler', own, maxEntryBytes),
       round,
-      ttlMs === null ? null : Math.min(ttlMs, CENTURY_MS),
+      ttlMs === null ? null : Math.min(ttlMs, MAX_LIFE_MS),
     ],
     steps: [steps.map(([key]) => JSON.stringify(key)), steps.map(([key, result]) => stepText(key, result))],
     asks: [
@@ -75,7 +74,7 @@ async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepare
   }
 }
 
-/** Undefined when there is a task of this call. */
+/** Undefined when this call has created a task before. */
 async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): Promise<TaskRecord | undefined> {
   const { call, queue, job, steps, asks } = prepared
   const { tables } = store.database.names
@@ -114,7 +113,7 @@ async function findByCall(sql: Sql, store: PostgresTaskStore, call: Buffer): Pro
   return row && recordOf(row)
 }
 
-/** Its job, if it has one, is found to be nobody's by whoever fetches it. */
+/** A job that the task may still have is dropped by the worker that fetches it. */
 async function removeExpired(sql: Sql, { database }: PostgresTaskStore, call: Buffer): Promise<void> {
   await sql.rows(`DELETE FROM ${database.names.tables}.tasks AS t WHERE t.call = $1 AND NOT ${NOT_EXPIRED}`, [call])
 }

@@ -1,8 +1,8 @@
 /**
- * Tasks in PostgreSQL, for any number of machines.
+ * The task engine in PostgreSQL, for any number of machines.
  *
- * Task rows, questions, steps and claims are ours; the queues are pg-boss's; both change in the same transactions. All
- * times are the database's: what a machine's clock says does not matter.
+ * Tasks, questions, steps and claims are in our own tables, the queues in those of pg-boss; both change in the same
+ * transactions. All times are the database's, so the clocks of the machines do not matter.
  */
 import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
@@ -24,30 +24,31 @@ import {
 import { type Database, databaseOf, type PostgresConnection } from '../database.ts'
 import type { NotificationListener } from '../notifier.ts'
 import { createTask } from './create.ts'
-import { type EngineEvent, taskKey, decodeEvent, encodeEvent } from './events.ts'
-import { answerTask, cancelTask, type Change } from './questions.ts'
+import { decodeEvent, type EngineEvent, encodeEvent, taskKey } from './events.ts'
+import { answerTask } from './questions.ts'
 import { JobQueues } from './queue.ts'
 import { listTasks, readTask } from './records.ts'
-import { addressDigest, taskRef, ownerDigest, type PostgresTaskStore } from './store.ts'
-import { sweepOften } from './sweep.ts'
+import { addressDigest, ownerDigest, type PostgresTaskStore, taskRef } from './store.ts'
+import { startSweeping } from './sweep.ts'
+import { cancelTask, type TaskChange } from './transitions.ts'
 import { PostgresWatchers } from './watch.ts'
 import { PostgresWorker } from './worker.ts'
 
 export type PostgresTasksOptions = TaskServiceOptions & EngineOptions
 
-/** Tasks in PostgreSQL, for any number of machines. A dead machine's tasks are taken over by the others. */
+/** Tasks in PostgreSQL, for any number of machines. Other machines reclaim the tasks of one that dies. */
 export function postgresTasks(connection: PostgresConnection, options: PostgresTasksOptions = {}): Tasks {
   return createTasks(postgresEngine(connection, options), options)
 }
 
-/** A task engine on a database that others may use, too. Closing it leaves the connection open. */
+/** A task engine on a connection that can be shared. Closing the engine leaves the connection open. */
 export function postgresEngine(connection: PostgresConnection, options: EngineOptions = {}): TaskEngine {
   return new PostgresEngine(databaseOf(connection), engineSettings(options))
 }
 
-interface Open {
+interface OpenEngine {
   readonly store: PostgresTaskStore
-  readonly watching: PostgresWatchers
+  readonly watchers: PostgresWatchers
   readonly stopSweeping: () => void
 }
 
@@ -55,7 +56,7 @@ class PostgresEngine implements TaskEngine, NotificationListener {
   readonly #database: Database
   readonly #settings: EngineSettings
   readonly #workers = new Set<PostgresWorker>()
-  #open: Open | undefined
+  #open: OpenEngine | undefined
 
   constructor(database: Database, settings: EngineSettings) {
     this.#database = database
@@ -66,14 +67,14 @@ class PostgresEngine implements TaskEngine, NotificationListener {
     const database = this.#database
     const jobs = await JobQueues.start(database, audience, logger)
     const store: PostgresTaskStore = { database, jobs, audience, logger, settings: this.#settings }
-    this.#open = { store, watching: new PostgresWatchers(store), stopSweeping: sweepOften(store) }
+    this.#open = { store, watchers: new PostgresWatchers(store), stopSweeping: startSweeping(store) }
     await database.notifier.subscribe(this)
   }
 
   async create(task: NewTask): Promise<TaskRecord> {
-    const { task: made, queue } = await createTask(this.#store, task)
-    if (queue !== undefined) this.#notify({ kind: 'made', queue })
-    return made
+    const { task: created, queue } = await createTask(this.#store, task)
+    if (queue !== undefined) this.#notify({ kind: 'created', queue })
+    return created
   }
 
   async read(id: string, owner: string): Promise<TaskRecord | undefined> {
@@ -97,18 +98,18 @@ class PostgresEngine implements TaskEngine, NotificationListener {
   async cancel(id: string, owner: string): Promise<TaskRecord | undefined> {
     const store = this.#store
     const change = await cancelTask(store, taskRef(store, id, owner))
-    if (change?.isChanged) this.#notify({ kind: 'over', task: taskKey(store, id) })
+    if (change?.isChanged) this.#notify({ kind: 'cancelled', task: taskKey(store, id) })
     return change?.task
   }
 
   work(options: WorkOptions): Working {
-    const work = new PostgresWorker(this.#store, options, (news) => this.#notify(news))
-    this.#workers.add(work)
-    return work
+    const worker = new PostgresWorker(this.#store, options, (event) => this.#notify(event))
+    this.#workers.add(worker)
+    return worker
   }
 
   watch(id: string, listener: () => void): () => void {
-    return this.#opened.watching.watch(id, listener)
+    return this.#opened.watchers.watch(id, listener)
   }
 
   async close(): Promise<void> {
@@ -116,45 +117,45 @@ class PostgresEngine implements TaskEngine, NotificationListener {
     if (open === undefined) return
     this.#open = undefined
     open.stopSweeping()
-    open.watching.close()
-    await Promise.all(Array.from(this.#workers, (work) => work.close()))
+    open.watchers.close()
+    await Promise.all(Array.from(this.#workers, (worker) => worker.close()))
     await this.#database.notifier.unsubscribe(this)
     await open.store.jobs.stop()
   }
 
   onNotification(message: string): void {
-    const news = decodeEvent(message)
-    if (news === undefined) return
-    if ('task' in news) this.#open?.watching.notify(news.task)
-    for (const work of this.#workers) work.onEvent(news)
+    const event = decodeEvent(message)
+    if (event === undefined) return
+    if ('task' in event) this.#open?.watchers.notify(event.task)
+    for (const worker of this.#workers) worker.onEvent(event)
   }
 
   onGap(): void {
-    this.#open?.watching.notifyAll()
-    for (const work of this.#workers) {
-      work.checkAll()
-      work.poll()
+    this.#open?.watchers.notifyAll()
+    for (const worker of this.#workers) {
+      worker.checkAll()
+      worker.poll()
     }
   }
 
-  get #opened(): Open {
+  get #opened(): OpenEngine {
     if (this.#open !== undefined) return this.#open
-    throw new StateError('STORE_UNAVAILABLE', 'The task engine is not open; it is used between open() and close().')
+    throw new StateError('STORE_UNAVAILABLE', 'The task engine is not open; use it between open() and close().')
   }
 
   get #store(): PostgresTaskStore {
     return this.#opened.store
   }
 
-  /** What a worker at home sees to wakes no other process. */
-  #notify(news: EngineEvent): void {
-    const worker = 'queue' in news ? [...this.#workers].find((work) => work.reserveSlot(news.queue)) : undefined
-    if (worker === undefined) return this.#database.notifier.notify(encodeEvent(news))
-    worker.onEvent(news)
-    if ('task' in news) this.#database.notifier.notify(encodeEvent({ kind: 'changed', task: news.task }))
+  /** A task that a worker of this process will claim wakes no other process. */
+  #notify(event: EngineEvent): void {
+    const worker = 'queue' in event ? [...this.#workers].find((each) => each.reserveSlot(event.queue)) : undefined
+    if (worker === undefined) return this.#database.notifier.notify(encodeEvent(event))
+    worker.onEvent(event)
+    if ('task' in event) this.#database.notifier.notify(encodeEvent({ kind: 'changed', task: event.task }))
   }
 }
 
-function eventOf(task: string, { queue }: Change): EngineEvent {
+function eventOf(task: string, { queue }: TaskChange): EngineEvent {
   return queue === undefined ? { kind: 'changed', task } : { kind: 'ready', task, queue }
 }

@@ -1,45 +1,45 @@
-/** What engines tell each other over the bell. */
+/** The events that engines send each other through the notifier. */
 import { addressDigest, type PostgresTaskStore } from './store.ts'
 
 export type EngineEvent =
   /** The owner of this task can see a change. */
   | { readonly kind: 'changed'; readonly task: string }
-  /** Nobody may run this task any more, and its owner can see that. */
-  | { readonly kind: 'over'; readonly task: string }
-  /** This task waits in this queue; its owner may see a change. */
+  /** The task was cancelled: its run has lost the lease, and its owner can see a change. */
+  | { readonly kind: 'cancelled'; readonly task: string }
+  /** The task is ready in this queue; its owner may see a change. */
   | { readonly kind: 'ready'; readonly task: string; readonly queue: string }
-  /** A new task waits in this queue. Nobody can be watching it yet. */
-  | { readonly kind: 'made'; readonly queue: string }
+  /** A new task is ready in this queue. It cannot have watchers yet. */
+  | { readonly kind: 'created'; readonly queue: string }
 
-/** Tells a task from others, and nobody what its id is. */
+/** Identifies a task in events without revealing its id. */
 export function taskKey(store: PostgresTaskStore, id: string): string {
   return addressDigest(store, id).toString('base64url').slice(0, 22)
 }
 
-export function encodeEvent(news: EngineEvent): string {
-  switch (news.kind) {
+export function encodeEvent(event: EngineEvent): string {
+  switch (event.kind) {
     case 'changed':
-    case 'over':
-      return `${news.kind} ${news.task}`
+    case 'cancelled':
+      return `${event.kind} ${event.task}`
     case 'ready':
-      return `${news.kind} ${news.task} ${news.queue}`
-    case 'made':
-      return `${news.kind} ${news.queue}`
+      return `${event.kind} ${event.task} ${event.queue}`
+    case 'created':
+      return `${event.kind} ${event.queue}`
     default:
-      return news satisfies never
+      return event satisfies never
   }
 }
 
-/** Undefined for what a newer version says. */
+/** Undefined for an event that only a newer version knows. */
 export function decodeEvent(text: string): EngineEvent | undefined {
   const [kind, first = '', second = ''] = text.split(' ')
   switch (kind) {
     case 'changed':
-    case 'over':
+    case 'cancelled':
       return { kind, task: first }
     case 'ready':
       return { kind, task: first, queue: second }
-    case 'made':
+    case 'created':
       return { kind, queue: first }
     default:
       return undefined

@@ -1,13 +1,13 @@
 /**
- * The right to run a task, as one process sees it.
+ * A lease in the process that holds it.
  *
- * It is lost when the database says so, and also when this process has not heard from the database for as long as the
- * lease lasts: others may have taken the task by then. What is lost stays lost. Its ends come one after the other, so of
- * several the first takes.
+ * It is lost when the database says so, and also when the last renewal is older than the lease lasts, because another
+ * worker may have claimed the task by then. A lost lease stays lost. Calls that end it run one after the other, and the
+ * first one takes effect.
  */
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
-import type { Json } from '../../protocol/index.ts'
+import { type Json, MAX_TIMER_MS } from '../../protocol/index.ts'
 import {
   type Lease,
   leaseLost,
@@ -19,22 +19,19 @@ import {
 import { type LeasedTask, journalOfTask } from './claim.ts'
 import type { LeaseWrites } from './leaseWrites.ts'
 
-/** What a lease needs to know, and whom it tells. */
+/** The writes, times and callbacks of a lease. */
 export interface PostgresLeaseHost {
   readonly writes: LeaseWrites
   /** How long the lease lasts from each renewal, and how often it is renewed. */
   readonly holdMs: number
   readonly renewMs: number
-  /** When it was asked for, by `performance.now()`. */
-  readonly askedAt: number
+  /** When the claim was sent, by `performance.now()`. */
+  readonly requestedAt: number
   /** The owner can see a change. */
   onChange(): void
-  /** Anybody can take the task. */
+  /** Any worker can claim the task. */
   onReady(): void
 }
-
-// setTimeout takes no more. The database watches over what lives longer.
-const LONGEST_TIMER_MS = 2_147_483_647
 
 export class PostgresLease implements Lease {
   readonly id: string
@@ -58,10 +55,11 @@ export class PostgresLease implements Lease {
     this.caller = readObject(row.caller)
     this.journal = journalOfTask(row)
     this.#host = host
-    if (row.left_ms !== null && row.left_ms < LONGEST_TIMER_MS) {
+    // The database itself checks a TTL that is too long for a timer.
+    if (row.left_ms !== null && row.left_ms < MAX_TIMER_MS) {
       this.#expiry = setTimeout(() => this.lose('expired'), row.left_ms).unref()
     }
-    this.#confirm(host.askedAt)
+    this.#confirm(host.requestedAt)
     this.#renewLater()
   }
 
@@ -106,24 +104,24 @@ export class PostgresLease implements Lease {
     this.#host.onReady()
   }
 
-  /** Looks whether the lease is still held, if that can be seen now. */
+  /** Asks the database whether the lease is still held. If it cannot be reached, nothing changes. */
   async check(): Promise<void> {
     const loss = await this.#host.writes.lossReason().catch(() => undefined)
     await this.#ending
     if (loss !== undefined) this.lose(loss)
   }
 
-  /** Lets others have the task; whatever still runs is told so. */
+  /** Aborts the run and returns the task to the queue. */
   async release(): Promise<void> {
     await this.#ending
     if (this.#loss !== undefined) return
     this.lose('closed')
-    // Where that fails, the lease lapses by itself.
+    // If this fails, the lease expires by itself.
     const isGiven = await this.#host.writes.giveBack().catch(() => false)
     if (isGiven) this.#host.onReady()
   }
 
-  /** Nobody runs this any more; a lease that has not ended lapses. */
+  /** The run has returned. A lease that it has not ended expires by itself. */
   abandon(): void {
     if (this.#loss === undefined) this.#close('ended')
   }
@@ -139,7 +137,7 @@ export class PostgresLease implements Lease {
     for (const timer of [this.#renewal, this.#deadline, this.#expiry]) clearTimeout(timer)
   }
 
-  /** Whoever ends a lease knows that it is over; its signal is for those who do not. */
+  /** The signal is not aborted: the caller itself ends the lease. */
   #end(write: () => Promise<boolean>): Promise<void> {
     const ended = this.#ending.then(async () => {
       await this.#write(write)
@@ -157,10 +155,10 @@ export class PostgresLease implements Lease {
     throw leaseLost(this.#loss ?? 'taken')
   }
 
-  #confirm(askedAt: number): void {
+  #confirm(requestedAt: number): void {
     clearTimeout(this.#deadline)
-    // A process that was frozen meanwhile has less than nothing left.
-    const leftMs = Math.max(0, askedAt + this.#host.holdMs - performance.now())
+    // The time may already be over if the process was frozen.
+    const leftMs = Math.max(0, requestedAt + this.#host.holdMs - performance.now())
     this.#deadline = setTimeout(() => this.lose('taken'), leftMs).unref()
   }
 
@@ -168,13 +166,13 @@ export class PostgresLease implements Lease {
     this.#renewal = setTimeout(() => void this.#renew(), this.#host.renewMs).unref()
   }
 
-  /** While the database is away this goes on until the deadline. */
+  /** While the database is unavailable, this is repeated until the deadline. */
   async #renew(): Promise<void> {
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     const isHeld = await this.#host.writes.renew(this.#host.holdMs).catch(() => undefined)
     if (isHeld === false) await this.check()
     if (this.#loss !== undefined) return
-    if (isHeld) this.#confirm(askedAt)
+    if (isHeld) this.#confirm(requestedAt)
     this.#renewLater()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a run writes. Every statement names the lease and locks its row until it is committed, so it cannot pass a worker
- * that takes the task over: either this is written before, and the other finds it, or it is not written at all.
+ * The writes of a run. Every statement checks the lease and locks the row of its task until the commit. So when another
+ * worker claims the task, each write is either committed before and part of the journal, or refused.
  */
 import {
   entryText,
@@ -11,21 +11,22 @@ import {
   textOrNull,
 } from '../../tasks/internal.ts'
 import { insertQuestions } from './questions.ts'
-import { NOT_EXPIRED, RELEASED, keptUntil, type PostgresTaskStore, transaction } from './store.ts'
+import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
+import { keptUntil, RELEASED } from './transitions.ts'
 
 export interface PostgresLeaseKey {
   readonly task: string
   readonly epoch: string
   readonly queue: string
   readonly job: string
-  /** How many workers the task has lost since it last got any further. */
+  /** How many workers the task has lost since its last progress. */
   readonly losses: number
 }
 
-// $1 is the task and $2 the epoch.
+// A condition for WHERE: the lease is held. $1 is the task and $2 the epoch.
 const HELD = `t.task = $1 AND t.epoch = $2 AND t.held AND t.status = 'working' AND ${NOT_EXPIRED}`
 
-/** Each gives false when the lease is lost, and has then changed nothing. */
+/** Each method gives false when the lease is lost, and has then changed nothing. */
 export class LeaseWrites {
   readonly #store: PostgresTaskStore
   readonly #lease: PostgresLeaseKey
@@ -40,23 +41,23 @@ export class LeaseWrites {
     this.#hasLosses = lease.losses > 0
     this.#tables = store.database.names.tables
     this.#tasks = `${this.#tables}.tasks AS t`
-    // Steps of one run may be committed side by side, so they share the lock.
+    // FOR SHARE: steps of one run may be committed concurrently.
     this.#held = `held AS (SELECT t.task FROM ${this.#tasks} WHERE ${HELD} FOR SHARE)`
   }
 
-  /** What was committed first stays: the same write may come twice when its answer was lost. */
+  /** The first result stays: a write whose response was lost may be repeated. */
   async step(key: string, { value }: { readonly value?: unknown }): Promise<boolean> {
     const text = value === undefined ? null : this.#entry(`The result of the step "${key}"`, value)
     const values = [JSON.stringify(key), text]
     const insert = `INSERT INTO ${this.#tables}.steps (task, key, value) SELECT task, $3, $4 FROM held
        ON CONFLICT (task, key) DO NOTHING`
-    if (this.#hasLosses) return this.#firstStep(insert, values)
+    if (this.#hasLosses) return this.#stepWithReset(insert, values)
     const rows = await this.#rows(`WITH ${this.#held}, written AS (${insert}) SELECT FROM held`, values)
     return rows.length > 0
   }
 
-  /** A step that is new also forgets the workers that the task has lost so far. It has the row for itself. */
-  async #firstStep(insert: string, values: unknown[]): Promise<boolean> {
+  /** A new step also resets the count of lost workers, so it locks the row exclusively. */
+  async #stepWithReset(insert: string, values: unknown[]): Promise<boolean> {
     const [row] = await this.#rows<{ is_new: boolean }>(
       `WITH held AS (SELECT t.task FROM ${this.#tasks} WHERE ${HELD} FOR NO KEY UPDATE),
        written AS (${insert} RETURNING task),
@@ -68,7 +69,7 @@ export class LeaseWrites {
     return row !== undefined
   }
 
-  /** `attempt` tells a claim that is made again, because its answer was lost, from another one. */
+  /** `attempt` identifies a claim that is repeated because its response was lost. */
   async claim(key: string, attempt: string): Promise<'fresh' | 'running' | false> {
     const [row] = await this.#rows<{ attempt: string | null }>(
       `WITH ${this.#held}, written AS (
@@ -105,7 +106,7 @@ export class LeaseWrites {
 
   ask(questions: readonly NewQuestion[], own: unknown): Promise<boolean> {
     const { task, epoch, queue, job } = this.#lease
-    const asks = questions.map(({ key, question, times, request }) => {
+    const prepared = questions.map(({ key, question, times, request }) => {
       return {
         key: JSON.stringify(key),
         question: textOrNull(question),
@@ -113,16 +114,16 @@ export class LeaseWrites {
         request: this.#entry('A question', request),
       }
     })
-    const remembered = own === undefined ? null : this.#entry('What a handler remembers', own)
-    const waiting = asks.length > 0 && `, ${RELEASED}, status = 'input_required'`
+    const state = own === undefined ? null : this.#entry('The state of a handler', own)
+    const waiting = prepared.length > 0 && `, ${RELEASED}, status = 'input_required'`
     return transaction(this.#store, async (sql) => {
       const rows = await sql.rows(
         `UPDATE ${this.#tasks} SET own = $3, round = t.round + 1, losses = 0 ${waiting || ', held = false'}
          WHERE ${HELD} RETURNING 1`,
-        [task, epoch, remembered],
+        [task, epoch, state],
       )
       if (rows.length === 0) return false
-      await insertQuestions(sql, this.#store, task, asks)
+      await insertQuestions(sql, this.#store, task, prepared)
       if (waiting) await this.#store.jobs.remove(sql, queue, [job])
       else await this.#store.jobs.postpone(sql, queue, job, 0)
       return true
@@ -154,7 +155,7 @@ export class LeaseWrites {
     })
   }
 
-  /** The job is the lease: whoever takes the task over puts another in its place. */
+  /** The job is the lease: a worker that claims the task replaces it by another job. */
   async renew(holdMs: number): Promise<boolean> {
     const { queue, job } = this.#lease
     return this.#store.jobs.postpone(await this.#store.database.statements(), queue, job, holdMs)

@@ -1,81 +1,29 @@
-/** What the owner says to a task: answers, and that it is no longer wanted. */
+/** Asks the owner of a task, and stores the answers. */
 import { randomUUID } from 'node:crypto'
-import {
-  type Answers,
-  entryText,
-  MAX_AUTOMATIC_REPEATS,
-  nextWireKey,
-  readString,
-  type TaskRecord,
-} from '../../tasks/internal.ts'
+import { type Answers, entryText, MAX_AUTOMATIC_REPEATS, nextWireKey, readString } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
 import { readTask } from './records.ts'
-import { NOT_EXPIRED, RELEASED, keptUntil, type PostgresTaskStore, type TaskRef, transaction } from './store.ts'
-
-export interface Change {
-  readonly task: TaskRecord
-  readonly isChanged: boolean
-  /** The queue of a task that has become ready. */
-  readonly queue?: string | undefined
-}
+import { type PostgresTaskStore, type TaskRef, transaction } from './store.ts'
+import { lockTask, type TaskChange } from './transitions.ts'
 
 interface OpenRow extends QuestionText {
   readonly wire_key: string
 }
 
-interface LockedRow {
-  readonly task: string
-  readonly status: TaskRecord['status']
-  readonly queue: string
-  readonly job: string | null
-}
-
-/** Settled in one transaction: partial answers are kept, and the last one makes the task ready. */
-export function answerTask(store: PostgresTaskStore, name: TaskRef, answers: Answers): Promise<Change | undefined> {
+/** Stores answers in one transaction. Partial answers are kept; the last one makes the task ready. */
+export function answerTask(store: PostgresTaskStore, ref: TaskRef, answers: Answers): Promise<TaskChange | undefined> {
   return transaction(store, async (sql) => {
-    const row = await lockTask(sql, store, name)
+    const row = await lockTask(sql, store, ref)
     if (row === undefined) return undefined
     const left = row.status === 'input_required' ? await settleQuestions(sql, store, row.task, answers) : undefined
     const queue = left === 0 ? row.queue : undefined
     if (left !== undefined) await updateTask(sql, store, row.task, queue)
-    const task = await readTask(sql, store, name)
+    const task = await readTask(sql, store, ref)
     return task && { task, isChanged: left !== undefined, queue }
   })
 }
 
-/** Whoever runs it finds out that the lease is lost. */
-export function cancelTask(store: PostgresTaskStore, name: TaskRef): Promise<Change | undefined> {
-  return transaction(store, async (sql) => {
-    const row = await lockTask(sql, store, name)
-    if (row === undefined) return undefined
-    const isChanged = row.status === 'working' || row.status === 'input_required'
-    if (isChanged) {
-      await sql.rows(
-        `UPDATE ${store.database.names.tables}.tasks AS t SET ${RELEASED}, status = 'cancelled', status_message = NULL,
-           expires_at = ${keptUntil('$2')} WHERE t.task = $1`,
-        [row.task, store.settings.keepMs],
-      )
-      if (row.job !== null) await store.jobs.remove(sql, row.queue, [row.job])
-    }
-    const task = await readTask(sql, store, name)
-    return task && { task, isChanged }
-  })
-}
-
-async function lockTask(
-  sql: Sql,
-  { database }: PostgresTaskStore,
-  { address, owner }: TaskRef,
-): Promise<LockedRow | undefined> {
-  const [row] = await sql.rows<LockedRow>(
-    `SELECT task, status, queue, job FROM ${database.names.tables}.tasks AS t
-     WHERE t.address = $1 AND t.owner = $2 AND ${NOT_EXPIRED} FOR NO KEY UPDATE`,
-    [address, owner],
-  )
-  return row
-}
-
-/** Gives how many questions are open afterwards, or undefined when nothing has changed. */
+/** Gives the number of questions that are still open, or undefined when nothing has changed. */
 async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string, { accepted, refused }: Answers) {
   const { tables } = store.database.names
   const open = await sql.rows<OpenRow>(
@@ -106,12 +54,12 @@ async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string,
     sql,
     store,
     task,
-    askedAgain.map((ask) => ({ ...ask, times: ask.times + 1 })),
+    askedAgain.map((question) => ({ ...question, times: question.times + 1 })),
   )
   return open.length - answered.length - unanswered.length + askedAgain.length
 }
 
-/** Where there is a queue, the task goes to it. */
+/** Marks the task as changed. With a queue it becomes ready there. */
 async function updateTask(
   sql: Sql,
   { database, jobs }: PostgresTaskStore,
@@ -128,7 +76,7 @@ async function updateTask(
   if (queue !== undefined && job !== null) await jobs.put(sql, queue, [{ id: job, task }], 0)
 }
 
-/** A question as it lies in the table: every text is JSON. */
+/** A question as in the table: every string is JSON text. */
 interface QuestionText {
   readonly key: string
   readonly question: string | null
@@ -136,20 +84,20 @@ interface QuestionText {
   readonly request: string
 }
 
-/** Puts questions to the owner, each under a key that this task has not used on the wire. */
+/** Asks the owner, each question under a key that this task has not used on the wire. */
 export async function insertQuestions(
   sql: Sql,
   { database }: PostgresTaskStore,
   task: string,
-  asks: readonly QuestionText[],
+  questions: readonly QuestionText[],
 ): Promise<void> {
-  if (asks.length === 0) return
+  if (questions.length === 0) return
   const { tables } = database.names
   const rows = await sql.rows<{ wire_key: string; key: string }>(
     `SELECT wire_key, key FROM ${tables}.questions WHERE task = $1`,
     [task],
   )
-  const wireKeys = pickWireKeys(rows, asks)
+  const wireKeys = pickWireKeys(rows, questions)
   await sql.rows(
     `INSERT INTO ${tables}.questions (task, wire_key, key, question, times, request, state)
      SELECT $1, wire_key, key, question, times, request, 'open'
@@ -159,19 +107,22 @@ export async function insertQuestions(
     [
       task,
       wireKeys,
-      asks.map(({ key }) => key),
-      asks.map(({ question }) => question),
-      asks.map(({ times }) => times),
-      asks.map(({ request }) => request),
+      questions.map(({ key }) => key),
+      questions.map(({ question }) => question),
+      questions.map(({ times }) => times),
+      questions.map(({ request }) => request),
     ],
   )
 }
 
-function pickWireKeys(rows: readonly { wire_key: string; key: string }[], asks: readonly QuestionText[]): string[] {
+function pickWireKeys(
+  rows: readonly { wire_key: string; key: string }[],
+  questions: readonly QuestionText[],
+): string[] {
   const taken = new Set(rows.map(({ wire_key: wireKey }) => wireKey))
   const counts = new Map<string, number>()
   for (const { key } of rows) counts.set(key, (counts.get(key) ?? 0) + 1)
-  return asks.map(({ key }) => {
+  return questions.map(({ key }) => {
     const asked = counts.get(key) ?? 0
     const wireKey = JSON.stringify(nextWireKey(readString(key), asked, (wire) => taken.has(JSON.stringify(wire))))
     taken.add(wireKey)

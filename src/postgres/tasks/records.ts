@@ -32,7 +32,7 @@ const COLUMNS = `
     (extract(epoch FROM t.updated_at) * 1000)::float8 AS updated_ms,
     (extract(epoch FROM t.expires_at - t.created_at) * 1000)::float8 AS ttl_ms`
 
-/** The columns of a record, of `tasks AS t`: the same work whatever the status. */
+/** The columns of a record, on `tasks AS t`. They take the same work for every status. */
 export function recordColumns({ database }: PostgresTaskStore): string {
   return `${COLUMNS},
     (SELECT json_agg(json_build_array(q.wire_key, q.request) ORDER BY q.place)
@@ -58,7 +58,7 @@ export async function readTask(
 
 export interface ListOptions {
   readonly owner: Buffer
-  /** The address of the task to go on after. */
+  /** The address of the task that is the cursor. */
   readonly after: Buffer | undefined
   readonly limit: number
 }
@@ -88,7 +88,7 @@ export async function listTasks(
   }
 }
 
-/** Also of a task whose time is over: a list goes on from there as long as its row is left. */
+/** Also of an expired task: its row still works as a cursor. */
 async function positionOf(sql: Sql, { database }: PostgresTaskStore, { address, owner }: TaskRef): Promise<string> {
   const [row] = await sql.rows<{ task: string }>(
     `SELECT task FROM ${database.names.tables}.tasks WHERE address = $1 AND owner = $2`,
@@ -98,13 +98,13 @@ async function positionOf(sql: Sql, { database }: PostgresTaskStore, { address, 
   return row.task
 }
 
-/** A task that cannot be read is left out of a list, so that the others can be seen. */
+/** A task with damaged rows is left out of a list. */
 function recordOrNone({ logger }: PostgresTaskStore, row: RecordRow): TaskRecord[] {
   try {
     return [recordOf(row)]
   } catch (error) {
     if (!(error instanceof StateError) || error.code !== 'STORE_CORRUPT') throw error
-    logger().error({ task: row.id }, 'A task cannot be read and is left out of a list.')
+    logger().error({ task: row.id }, 'The stored data of a task is damaged; the task is left out of a list.')
     return []
   }
 }
@@ -125,7 +125,7 @@ export function recordOf(row: RecordRow): TaskRecord {
   }
 }
 
-// Only `ask` writes requests, and only `end` failures; each was given one.
+// Sound: only `ask` writes requests, and only `end` and `failExhausted` write failures.
 function readRequest(text: string): InputRequest {
   return readObject(text) as unknown as InputRequest
 }

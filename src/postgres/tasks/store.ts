@@ -1,4 +1,4 @@
-/** What the parts of an engine share: the database, its queues, and what tells this engine from others that use it. */
+/** What the parts of a PostgreSQL engine share: the database, its queues, the audience and the settings. */
 import type { Logger } from '../../server/index.ts'
 import type { EngineSettings } from '../../tasks/internal.ts'
 import type { Database } from '../database.ts'
@@ -14,7 +14,7 @@ export interface PostgresTaskStore {
   readonly logger: () => Logger
 }
 
-/** What a task is found by. A foreign one is not found by the same work as one that never was. */
+/** The digests by which a task is found. Not finding another owner's task takes the same work as any unknown id. */
 export interface TaskRef {
   readonly address: Buffer
   readonly owner: Buffer
@@ -32,21 +32,13 @@ export function taskRef(store: PostgresTaskStore, id: string, owner: string): Ta
   return { address: addressDigest(store, id), owner: ownerDigest(store, owner) }
 }
 
-/** For the WHERE of whoever looks for tasks, `tasks AS t`: the time of these is not over. */
+/** A condition for WHERE, on `tasks AS t`: the task has not expired. */
 export const NOT_EXPIRED = '(t.expires_at IS NULL OR t.expires_at > now())'
 
-/** For the SET of whoever lets a task rest: nobody holds it, it has no job, and its owner sees a change. */
-export const RELEASED = 'held = false, job = NULL, version = t.version + 1, updated_at = now()'
+// A shorter timeout would also hit a process that is only busy.
+const MIN_IDLE_MS = 1000
 
-/** Until when a task is kept that ends now: to the end of its TTL, or for so many milliseconds. */
-export function keptUntil(keepMs: string): string {
-  return `coalesce(t.expires_at, now()::timestamptz(3) + ${keepMs}::float8 * interval '1 millisecond')`
-}
-
-// A busy process is not a frozen one.
-const SHORTEST_IDLE_MS = 1000
-
-/** All that `run` does happens, or nothing. Whoever is held up in it does not keep others from taking over in time. */
+/** Runs a transaction. If this process freezes inside it, PostgreSQL rolls it back in time for others to reclaim the task. */
 export function transaction<Result>({ database, settings }: PostgresTaskStore, run: (sql: Sql) => Promise<Result>) {
-  return database.transaction(Math.max(settings.leaseMs / 2, SHORTEST_IDLE_MS), run)
+  return database.transaction(Math.max(settings.leaseMs / 2, MIN_IDLE_MS), run)
 }

@@ -1,12 +1,12 @@
-/** Removes tasks whose time is over, some at a time, in one process at a time. They are unknown before that. */
+/** Removes expired tasks in batches, in one process at a time. Nobody can read them before that either. */
 import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
 
 const SWEEP_BATCH = 500
 const MAX_BATCHES = 20
 const SWEEP_MS = 30_000
 
-/** Gives how many were removed. */
-export function sweep(store: PostgresTaskStore, most = SWEEP_BATCH): Promise<number> {
+/** Gives the number of removed tasks. */
+export function sweep(store: PostgresTaskStore, limit = SWEEP_BATCH): Promise<number> {
   const { tables } = store.database.names
   return transaction(store, async (sql) => {
     const [lock] = await sql.rows<{ is_ours: boolean }>(
@@ -20,7 +20,7 @@ export function sweep(store: PostgresTaskStore, most = SWEEP_BATCH): Promise<num
          ORDER BY t.expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
        )
        DELETE FROM ${tables}.tasks AS t USING expired WHERE t.task = expired.task RETURNING t.queue, t.job`,
-      [most],
+      [limit],
     )
     const byQueue = Map.groupBy(rows, ({ queue }) => queue)
     for (const [queue, some] of byQueue) {
@@ -34,17 +34,17 @@ export function sweep(store: PostgresTaskStore, most = SWEEP_BATCH): Promise<num
   })
 }
 
-/** Sweeps from time to time. Gives the way to stop that. */
-export function sweepOften(store: PostgresTaskStore): () => void {
-  // Processes that were started together do not all come at the same time.
+/** Sweeps periodically. Gives a function that stops it. */
+export function startSweeping(store: PostgresTaskStore): () => void {
+  // Jitter, so that processes that were started together do not sweep at the same time.
   const timer = setInterval(() => void sweepAll(store), SWEEP_MS * (0.75 + Math.random() / 2)).unref()
   return () => clearInterval(timer)
 }
 
 async function sweepAll(store: PostgresTaskStore): Promise<void> {
   try {
-    for (let turn = 0; turn < MAX_BATCHES; turn++) if ((await sweep(store)) < SWEEP_BATCH) return
+    for (let batch = 0; batch < MAX_BATCHES; batch++) if ((await sweep(store)) < SWEEP_BATCH) return
   } catch {
-    // The worker says that the database is away; the next sweep does what this one could not.
+    // The worker logs that the database is unavailable; the next sweep tries again.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Who watches which task. The bell tells of changes at once; what it did not tell is found by looking at all tasks that
- * are watched, in one statement, from time to time.
+ * The listeners that watch tasks. The notifier reports changes at once; missed changes are found by polling all watched
+ * tasks from time to time, in one statement.
  */
 import { taskKey } from './events.ts'
 import { NOT_EXPIRED, addressDigest, type PostgresTaskStore } from './store.ts'
@@ -8,7 +8,7 @@ import { NOT_EXPIRED, addressDigest, type PostgresTaskStore } from './store.ts'
 interface Watched {
   readonly address: Buffer
   readonly listeners: Set<() => void>
-  /** What was seen last: the version of the task, null when there was none, undefined before the first look. */
+  /** The version at the last poll: null when the task did not exist, undefined before the first poll. */
   seen: string | null | undefined
 }
 
@@ -32,7 +32,7 @@ export class PostgresWatchers {
       listeners: new Set(),
       seen: undefined,
     }
-    // The same function may watch twice.
+    // A new function for each call, so that the same listener may be added twice.
     const call = () => listener()
     watched.listeners.add(call)
     this.#watched.set(name, watched)
@@ -66,7 +66,7 @@ export class PostgresWatchers {
   async #pollAll(): Promise<void> {
     const all = [...this.#watched.values()]
     for (let from = 0; from < all.length; from += MAX_BATCH) {
-      // Whoever watches learns of a database that is away when it reads.
+      // A listener's owner gets this error when it reads the task.
       await this.#poll(all.slice(from, from + MAX_BATCH)).catch(() => {})
     }
     this.#timer = undefined
@@ -94,7 +94,7 @@ export class PostgresWatchers {
       try {
         listener()
       } catch {
-        this.#store.logger().warn({}, 'Somebody who watches a task failed when it was told of a change.')
+        this.#store.logger().warn({}, 'A listener that watches a task has thrown an error.')
       }
     }
   }

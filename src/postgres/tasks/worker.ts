@@ -1,9 +1,11 @@
 /**
- * The worker of one process: takes tasks of the tools it serves, as many as it has room for.
+ * The worker of one process: it claims tasks of its tools while slots are free.
  *
- * It looks when the bell says so, when a run has ended, and every so often: a lease that has lapsed rings no bell. A run
- * that ends without having ended its lease leaves it to lapse, so what fails at once is not run again at once.
+ * It claims on an event of the notifier, when a run has ended, and periodically, because no event announces an expired
+ * lease. A run may return without having ended its lease; the lease then expires, so that a task that fails at once is
+ * not run again at once.
  */
+import { CODES } from '../../protocol/index.ts'
 import { UNREADABLE, type Working, type WorkOptions } from '../../tasks/internal.ts'
 import { type LeasedTask, claimTasks } from './claim.ts'
 import { PostgresLease } from './lease.ts'
@@ -11,22 +13,22 @@ import { LeaseWrites } from './leaseWrites.ts'
 import { type EngineEvent, taskKey } from './events.ts'
 import type { PostgresTaskStore } from './store.ts'
 
-// A worker that dies right after a renewal is found out within the first two together: in time, with a little to spare.
+// Shares of leaseMs. A worker that dies right after a renewal is noticed after the first two together, so within leaseMs.
 const HOLD_SHARE = 3 / 4
 const POLL_SHARE = 1 / 8
 const RENEW_SHARE = 1 / 4
 const MAX_POLL_MS = 1000
-// Where many processes hear of each task, limit come too late; they do not come again at once.
+// With many processes, most find an empty queue after an event. They pause before they claim from it again.
 const EMPTY_PAUSE_MS = 20
-// Each size is a statement of its own, and every connection keeps the statements it has seen.
+// Few sizes, because each size is a prepared statement of its own on every connection.
 const BATCHES = [16, 8, 4, 2, 1]
 
 export class PostgresWorker implements Working {
   readonly #store: PostgresTaskStore
   readonly #options: WorkOptions
-  readonly #notify: (news: EngineEvent) => void
+  readonly #notify: (event: EngineEvent) => void
   readonly #tools: Set<string>
-  /** Queues of tools that are served, and those of them that may have something. */
+  /** The queues of the served tools, and those that may have ready tasks. */
   readonly #queues = new Set<string>()
   readonly #due = new Set<string>()
   readonly #pauses = new Map<string, NodeJS.Timeout>()
@@ -34,15 +36,15 @@ export class PostgresWorker implements Working {
   readonly #runs = new Set<Promise<void>>()
   readonly #pollTimer: NodeJS.Timeout
   #claiming: Promise<void> | undefined
-  /** Tasks that were left to this worker and that it has not looked for yet. */
+  /** Slots reserved for tasks that this worker will claim. */
   #reserved = 0
   #isStopped = false
   #isUnavailable = false
 
-  constructor(store: PostgresTaskStore, options: WorkOptions, tell: (news: EngineEvent) => void) {
+  constructor(store: PostgresTaskStore, options: WorkOptions, notify: (event: EngineEvent) => void) {
     this.#store = store
     this.#options = options
-    this.#notify = tell
+    this.#notify = notify
     this.#tools = new Set(options.tools)
     const pollMs = Math.min(store.settings.leaseMs * POLL_SHARE, MAX_POLL_MS)
     this.#pollTimer = setInterval(() => this.poll(), pollMs).unref()
@@ -59,25 +61,25 @@ export class PostgresWorker implements Working {
     await Promise.all(this.#runs)
   }
 
-  /** Stops, tells every run that it has lost its lease, and lets others have the tasks. */
+  /** Stops, aborts every run and returns the tasks to their queues. */
   async close(): Promise<void> {
     await this.#stopClaiming()
     await Promise.all(Array.from(this.#leases.values(), (lease) => lease.release()))
   }
 
-  /** Whether this worker sees to a task that has become ready, so that no other process has to be woken for it. */
+  /** Reserves a slot for a task that is ready in this queue. If there is one, no other process has to be notified. */
   reserveSlot(queue: string): boolean {
     if (!this.#queues.has(queue) || this.#isUnavailable || this.#reserved >= this.#freeSlots) return false
     this.#reserved++
     return true
   }
 
-  onEvent(news: EngineEvent): void {
-    if (news.kind === 'over') void this.#leases.get(news.task)?.check()
-    if ('queue' in news && this.#queues.has(news.queue)) this.#pollQueue(news.queue)
+  onEvent(event: EngineEvent): void {
+    if (event.kind === 'cancelled') void this.#leases.get(event.task)?.check()
+    if ('queue' in event && this.#queues.has(event.queue)) this.#pollQueue(event.queue)
   }
 
-  /** Looks into every queue. */
+  /** Claims from every queue. */
   poll(): void {
     for (const tool of this.#tools) {
       this.#store.jobs.queueOf(tool).then(
@@ -87,7 +89,7 @@ export class PostgresWorker implements Working {
     }
   }
 
-  /** Looks at everything that is under way. */
+  /** Checks the leases of all runs. */
   checkAll(): void {
     for (const lease of this.#leases.values()) void lease.check()
   }
@@ -125,7 +127,7 @@ export class PostgresWorker implements Working {
     )
   }
 
-  /** After a failure the next poll is soon enough. */
+  /** After a failure the worker waits for the next poll. */
   #onClaimed(error: unknown): void {
     this.#claiming = undefined
     this.#reserved = 0
@@ -137,33 +139,33 @@ export class PostgresWorker implements Working {
     return [...this.#due].find((queue) => !this.#pauses.has(queue))
   }
 
-  /** A queue that has more comes to the end of the line. */
+  /** Round robin: a queue that may have more tasks goes to the end of the set. */
   async #claimAll(): Promise<void> {
     const holdMs = this.#store.settings.leaseMs * HOLD_SHARE
     for (let queue = this.#nextDue(); queue !== undefined; queue = this.#nextDue()) {
       const limit = BATCHES.find((size) => size <= this.#freeSlots)
       if (limit === undefined) return
       this.#due.delete(queue)
-      const askedAt = performance.now()
+      const requestedAt = performance.now()
       const { leased, exhausted, isFull } = await claimTasks(this.#store, { queue, limit, holdMs })
       if (isFull) this.#due.add(queue)
       else if (leased.length === 0) this.#pause(queue)
       for (const id of exhausted) this.#notify({ kind: 'changed', task: taskKey(this.#store, id) })
-      for (const row of leased) this.#start(row, queue, askedAt)
+      for (const row of leased) this.#start(row, queue, requestedAt)
     }
   }
 
-  #start(row: LeasedTask, queue: string, askedAt: number): void {
-    const lease = this.#leaseOf(row, queue, askedAt)
+  #start(row: LeasedTask, queue: string, requestedAt: number): void {
+    const lease = this.#leaseOf(row, queue, requestedAt)
     if (lease === undefined) return
     const task = taskKey(this.#store, row.id)
     this.#leases.set(task, lease)
     const run = (this.#isStopped ? lease.giveBack() : this.#options.run(lease))
-      // What could not be given back lapses.
+      // A lease that could not be given back expires.
       .catch(() => {})
       .then(() => {
         lease.abandon()
-        // A lease that was lost may have been followed by another of the same task.
+        // This worker may have claimed the same task again after the lease was lost.
         if (this.#leases.get(task) === lease) this.#leases.delete(task)
         this.#runs.delete(run)
         this.#claimDue()
@@ -171,8 +173,8 @@ export class PostgresWorker implements Working {
     this.#runs.add(run)
   }
 
-  /** Undefined where the rows are damaged; then the task is given up. */
-  #leaseOf(row: LeasedTask, queue: string, askedAt: number): PostgresLease | undefined {
+  /** Undefined when the rows are damaged; the task then fails. */
+  #leaseOf(row: LeasedTask, queue: string, requestedAt: number): PostgresLease | undefined {
     const { leaseMs } = this.#store.settings
     const task = taskKey(this.#store, row.id)
     const writes = new LeaseWrites(this.#store, { ...row, queue })
@@ -181,32 +183,37 @@ export class PostgresWorker implements Working {
         writes,
         holdMs: leaseMs * HOLD_SHARE,
         renewMs: leaseMs * RENEW_SHARE,
-        askedAt,
+        requestedAt,
         onChange: () => this.#notify({ kind: 'changed', task }),
         onReady: () => this.#notify({ kind: 'ready', task, queue }),
       })
     } catch (error) {
       const message = error instanceof Error ? error.message : ''
-      this.#store.logger().error({ task: row.id, err: { message } }, 'A task cannot be read and is given up.')
+      this.#store
+        .logger()
+        .error({ task: row.id, err: { message } }, 'The stored data of a task is damaged; the task fails.')
       void this.#fail(writes, task)
       return undefined
     }
   }
 
-  /** Where that cannot be written now, the lease lapses and whoever comes next tries it again. */
+  /** If this cannot be written now, the lease expires and the next worker tries again. */
   async #fail(writes: LeaseWrites, task: string): Promise<void> {
-    const failure = { code: -32603, message: UNREADABLE }
-    const isGivenUp = await writes.end({ status: 'failed', failure }).catch(() => false)
-    if (isGivenUp) this.#notify({ kind: 'changed', task })
+    const failure = { code: CODES.INTERNAL_ERROR, message: UNREADABLE }
+    const hasFailed = await writes.end({ status: 'failed', failure }).catch(() => false)
+    if (hasFailed) this.#notify({ kind: 'changed', task })
   }
 
-  /** Says once that the database is away, and once that it is back. */
+  /** Logs once that the database is unavailable, and once that it is back. */
   #report(error: unknown): void {
-    const isAway = error !== undefined
-    if (isAway === this.#isUnavailable || this.#isStopped) return
-    this.#isUnavailable = isAway
+    const isUnavailable = error !== undefined
+    if (isUnavailable === this.#isUnavailable || this.#isStopped) return
+    this.#isUnavailable = isUnavailable
     const { message } = error instanceof Error ? error : { message: '' }
-    if (isAway) this.#store.logger().warn({ err: { message } }, 'No tasks can be taken; this is tried again.')
-    else this.#store.logger().info({}, 'Tasks can be taken again.')
+    if (isUnavailable)
+      this.#store
+        .logger()
+        .warn({ err: { message } }, 'The database is unavailable, so no tasks are claimed; this is tried again.')
+    else this.#store.logger().info({}, 'The database is available again; tasks are claimed.')
   }
 }
