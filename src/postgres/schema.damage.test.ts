@@ -1,13 +1,13 @@
 import { inspect } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
-import { EngineFixture } from '../../test/postgres/engines.ts'
+import { EngineFixture } from '../../test/postgres/engineFixture.ts'
 import { openingFault, secret } from '../../test/postgres/users.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
 import { postgresCarryStore } from './carryStore.ts'
 import { postgresLedger } from './ledger.ts'
 
-const engines = new EngineFixture()
+const fixture = new EngineFixture()
 const corrupt = { code: 'STORE_CORRUPT' }
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
@@ -24,16 +24,16 @@ test('a schema of a newer version is refused and left as it is', async () => {
 test('a table that is missing is told as damage', async () => {
   await openingFault({ url, schema: 'holes' })
   await runSql(url, 'DROP TABLE holes.ledger')
-  const ledger = postgresLedger(engines.connect({ url, schema: 'holes' }))
+  const ledger = postgresLedger(fixture.connect({ url, schema: 'holes' }))
   await expect(ledger.claim('a', 60)).rejects.toMatchObject(corrupt)
 })
 
 test('a task that cannot be read any more is given up at once, and its owner is told', async () => {
-  const { engine } = await engines.open({ url, schema: 'given_up' })
+  const { engine } = await fixture.open({ url, schema: 'given_up' })
   const { id } = await engine.create(newTask())
   await runSql(url, `UPDATE given_up.tasks SET args = '{' WHERE id = $1`, [id])
-  const told = new Promise<void>((resolve) => engines.onTestEnd(engine.watch(id, resolve)))
-  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  const told = new Promise<void>((resolve) => fixture.onTestEnd(engine.watch(id, resolve)))
+  fixture.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
   await told
   await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('failed')
   expect((await engine.read(id, 'ann'))?.failure?.message).toContain('cannot be read')
@@ -41,7 +41,7 @@ test('a task that cannot be read any more is given up at once, and its owner is 
 })
 
 test('a damaged task is refused without being quoted, is left out of lists, and harms no other', async () => {
-  const { engine } = await engines.open({ url, schema: 'damaged' })
+  const { engine } = await fixture.open({ url, schema: 'damaged' })
   const [good, bad] = [await engine.create(newTask()), await engine.create(newTask())]
   const damage = `{"secret": "${secret}`
   await runSql(url, 'UPDATE damaged.tasks SET args = $2, status_message = $2 WHERE id = $1', [bad.id, damage])
@@ -51,14 +51,14 @@ test('a damaged task is refused without being quoted, is left out of lists, and 
   const page = await engine.list('ann', undefined, 1)
   expect(page.tasks).toEqual([])
   expect((await engine.list('ann', page.next, 1)).tasks.map(({ id }) => id)).toEqual([good.id])
-  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  fixture.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
   await expect.poll(async () => (await engine.read(good.id, 'ann'))?.status).toBe('completed')
-  expect(engines.logged).toContain('A task cannot be read and is given up.')
+  expect(fixture.logged).toContain('The stored data of a task is damaged; the task fails.')
   expect(await engine.cancel(good.id, 'ann')).toMatchObject({ status: 'completed' })
 })
 
 test('what is damaged in a ledger or a carry store is told as such, and not what it was', async () => {
-  const connection = engines.connect({ url })
+  const connection = fixture.connect({ url })
   const [ledger, store] = [postgresLedger(connection), postgresCarryStore(connection)]
   await ledger.claim('a', 60)
   await ledger.settle('a', secret)

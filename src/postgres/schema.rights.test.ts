@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../test/postgres/database.ts'
-import { EngineFixture } from '../../test/postgres/engines.ts'
+import { EngineFixture } from '../../test/postgres/engineFixture.ts'
 import { openingFault, newUser } from '../../test/postgres/users.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
 import { postgresLedger } from './ledger.ts'
 
-const engines = new EngineFixture()
+const fixture = new EngineFixture()
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
@@ -37,8 +37,8 @@ test('once the schemas are up to date, their use is enough', async () => {
        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${user.name}`,
     )
   }
-  const { engine } = await engines.open(options)
-  engines.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
+  const { engine } = await fixture.open(options)
+  fixture.work(engine, (lease) => lease.end({ status: 'completed', result: {} }))
   const { id } = await engine.create(newTask())
   await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('completed')
 })
@@ -48,7 +48,7 @@ test('a database that may only be read is told as such', async () => {
   expect(await openingFault({ url, schema: 'readable' })).toBeUndefined()
   await runSql(url, `ALTER USER ${user.name} SUPERUSER`)
   await runSql(url, `ALTER USER ${user.name} SET default_transaction_read_only = on`)
-  const ledger = postgresLedger(engines.connect({ url: user.url, schema: 'readable' }))
+  const ledger = postgresLedger(fixture.connect({ url: user.url, schema: 'readable' }))
   const refusal = await ledger.claim('a', 60).catch((error: unknown) => error)
   expect(refusal).toMatchObject({ code: 'STORE_UNAVAILABLE' })
   expect(String(refusal)).toContain('read-only')

@@ -2,12 +2,12 @@
 import pg from 'pg'
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase } from '../../test/postgres/database.ts'
-import { EngineFixture } from '../../test/postgres/engines.ts'
+import { EngineFixture } from '../../test/postgres/engineFixture.ts'
 import { StateError } from '../state/internal.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
 import { runTransaction, type PostgresPool, type PostgresQuery } from './sql.ts'
 
-const engines = new EngineFixture()
+const fixture = new EngineFixture()
 let pool: pg.Pool
 beforeAll(async () => {
   pool = new pg.Pool({ connectionString: await newDatabase() })
@@ -56,10 +56,10 @@ test('a process that is held up inside a transaction does not hold up others', a
 })
 
 test('a claim whose answer was lost is made again by the same run, and by no other', async () => {
-  const { engine } = await engines.open({ pool: losingOnce('INSERT INTO "losing".claims'), schema: 'losing' })
+  const { engine } = await fixture.open({ pool: losingOnce('INSERT INTO "losing".claims'), schema: 'losing' })
   await engine.create(newTask())
   const claimed = new Promise((resolve, reject) => {
-    engines.work(engine, async (lease) => {
+    fixture.work(engine, async (lease) => {
       const first = await lease.claim('pay').catch((error: unknown) => error instanceof StateError && error.code)
       const outcomes = [first, await lease.claim('pay'), await lease.claim('pay')]
       await lease.end({ status: 'completed', result: {} }).then(() => resolve(outcomes), reject)
@@ -69,10 +69,10 @@ test('a claim whose answer was lost is made again by the same run, and by no oth
 })
 
 test('a step whose answer was lost is committed once', async () => {
-  const { engine } = await engines.open({ pool: losingOnce('INSERT INTO "steps".steps'), schema: 'steps' })
+  const { engine } = await fixture.open({ pool: losingOnce('INSERT INTO "steps".steps'), schema: 'steps' })
   await engine.create(newTask())
   const found = new Promise((resolve) => {
-    engines.work(engine, async (lease) => {
+    fixture.work(engine, async (lease) => {
       if (lease.journal.steps.size > 0)
         return lease.end({ status: 'completed', result: {} }).then(() => resolve([...lease.journal.steps]))
       await lease.step('a', { value: 1 }).catch(() => lease.step('a', { value: 1 }))

@@ -4,7 +4,7 @@ import { inject } from 'vitest'
 
 /** The address of a new, empty database on the PostgreSQL of this test run. */
 export async function newDatabase(): Promise<string> {
-  const answer = await fetch(inject('postgresDoor'))
+  const answer = await fetch(inject('postgresAddress'))
   const admin = await answer.text()
   if (!answer.ok) throw new Error(admin)
   const name = `test_${randomBytes(6).toString('hex')}`

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('./programs/server.ts', import.meta.url))
 
-/** A PostgreSQL of one's own, which is gone when this process is. */
+/** A PostgreSQL server that ends with this process. */
 export class PostgresServer {
   readonly #child: ChildProcess
   readonly #lines: AsyncIterator<string>

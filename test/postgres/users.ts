@@ -4,7 +4,7 @@ import { type PostgresOptions, postgres } from '../../src/postgres/database.ts'
 import { postgresEngine } from '../../src/postgres/tasks/engine.ts'
 import { runSql } from './database.ts'
 
-/** The password of every user that tests make. It must never be told. */
+/** The password of every user that tests create. It must never appear in an error. */
 export const secret = 's3cr3t-of-nobody'
 
 /** The address of the same database for a new user, who may log in and nothing else. */
@@ -21,7 +21,7 @@ export interface Fault {
   readonly text: string
 }
 
-/** What comes of opening an engine: undefined when it opens. */
+/** The error of opening an engine; undefined when it opens. */
 export async function openingFault(options: PostgresOptions): Promise<Fault | undefined> {
   const connection = postgres(options)
   const engine = postgresEngine(connection)

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { answering, newTask, question } from './contract/harness.ts'
 import type { Lease, TaskEngine } from '../../src/tasks/engine.ts'
 import { postgresLedger } from '../../src/postgres/ledger.ts'
-import { EngineFixture } from '../postgres/engines.ts'
+import { EngineFixture } from '../postgres/engineFixture.ts'
 import { PostgresServer } from '../postgres/server.ts'
 
 const done = { status: 'completed', result: { done: true } } as const
 const away = { code: 'STORE_UNAVAILABLE' }
-const engines = new EngineFixture()
+const fixture = new EngineFixture()
 let server: PostgresServer
 
 beforeAll(async () => void (server = await PostgresServer.start()))
@@ -18,12 +18,12 @@ function leases(engine: TaskEngine): () => Promise<Lease> {
   const given: Lease[] = []
   const over = Promise.withResolvers<void>()
   let isThere: () => void = () => {}
-  engines.work(engine, (lease) => {
+  fixture.work(engine, (lease) => {
     given.push(lease)
     isThere()
     return over.promise
   })
-  engines.onTestEnd(() => over.resolve())
+  fixture.onTestEnd(() => over.resolve())
   return async () => {
     for (;;) {
       const lease = given.shift()
@@ -34,7 +34,7 @@ function leases(engine: TaskEngine): () => Promise<Lease> {
 }
 
 test('what is under way when the database stops is refused, and goes on when it is back', async () => {
-  const { engine, connection } = await engines.open({ url: server.url() }, { leaseMs: 60_000 })
+  const { engine, connection } = await fixture.open({ url: server.url() }, { leaseMs: 60_000 })
   const ledger = postgresLedger(connection)
   const next = leases(engine)
   const running = await engine.create(newTask())
@@ -55,7 +55,11 @@ test('what is under way when the database stops is refused, and goes on when it 
   ])
   for (const refusal of refusals) expect(refusal).toMatchObject({ status: 'rejected', reason: away })
   expect(lease.signal.aborted).toBe(false)
-  await vi.waitFor(() => expect(engines.logged).toContain('No tasks can be taken; this is tried again.'), 10_000)
+  await vi.waitFor(
+    () =>
+      expect(fixture.logged).toContain('The database is unavailable, so no tasks are claimed; this is tried again.'),
+    10_000,
+  )
 
   await server.restart()
   await lease.step('after', { value: 3 })
@@ -67,14 +71,17 @@ test('what is under way when the database stops is refused, and goes on when it 
   expect(await engine.read(running.id, 'ann')).toMatchObject({ status: 'completed', result: { done: true } })
   expect((await engine.list('ann', undefined, 10)).tasks).toHaveLength(1)
   expect(await ledger.claim('during', 60)).toEqual({ state: 'fresh' })
-  await vi.waitFor(() => expect(engines.logged).toContain('Tasks can be taken again.'), 10_000)
+  await vi.waitFor(
+    () => expect(fixture.logged).toContain('The database is available again; tasks are claimed.'),
+    10_000,
+  )
 })
 
 test('an engine that is opened while the database is away can be opened when it is back', async () => {
   await server.stop()
-  const connection = engines.connect({ url: server.url(), schema: 'late' })
-  await expect(engines.openOn(connection)).rejects.toMatchObject(away)
+  const connection = fixture.connect({ url: server.url(), schema: 'late' })
+  await expect(fixture.openOn(connection)).rejects.toMatchObject(away)
   await server.restart()
-  const engine = await engines.openOn(connection)
+  const engine = await fixture.openOn(connection)
   expect(await engine.create(newTask())).toMatchObject({ status: 'working' })
 })

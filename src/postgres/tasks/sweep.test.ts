@@ -4,14 +4,14 @@ import { runInNewContext } from 'node:vm'
 import pg from 'pg'
 import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../../test/postgres/database.ts'
-import { EngineFixture } from '../../../test/postgres/engines.ts'
+import { EngineFixture } from '../../../test/postgres/engineFixture.ts'
 import { answering, newTask, question } from '../../../test/tasks/contract/harness.ts'
 import { engineSettings } from '../../tasks/internal.ts'
 import { databaseOf, postgres } from '../database.ts'
 import { JobQueues } from './queue.ts'
 import { sweep } from './sweep.ts'
 
-const engines = new EngineFixture()
+const fixture = new EngineFixture()
 const done = { status: 'completed', result: {} } as const
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
@@ -22,7 +22,7 @@ const count = async (table: string) => {
 }
 
 test('no job outlives its task: not one that ends, nor one that is cancelled', async () => {
-  const { engine } = await engines.open({ url, schema: 'ends' })
+  const { engine } = await fixture.open({ url, schema: 'ends' })
   const [ended, asked, cancelled] = [newTask(), newTask(), newTask({ tool: 'unserved' })]
   for (const task of [ended, asked, cancelled]) await engine.create(task)
   expect(await count('ends_jobs.job')).toBe(3)
@@ -41,10 +41,10 @@ test('no job outlives its task: not one that ends, nor one that is cancelled', a
 })
 
 test('a job without a task is dropped, and one whose queue was removed is not lost', async () => {
-  const { engine } = await engines.open({ url, schema: 'strays' })
+  const { engine } = await fixture.open({ url, schema: 'strays' })
   const stray = await engine.create(newTask())
   await runSql(url, 'DELETE FROM strays.tasks WHERE id = $1', [stray.id])
-  engines.work(engine, (lease) => lease.end(done))
+  fixture.work(engine, (lease) => lease.end(done))
   await expect.poll(() => count('strays_jobs.job')).toBe(0)
 
   await runSql(url, 'SELECT strays_jobs.delete_queue(name) FROM strays_jobs.queue')
@@ -54,10 +54,10 @@ test('a job without a task is dropped, and one whose queue was removed is not lo
 })
 
 test('expired tasks are removed with all they had, some at a time, by one process at a time', async () => {
-  const { engine, connection } = await engines.open({ url, schema: 'sweeps' })
-  const [database, logger] = [databaseOf(connection), () => engines.logger]
+  const { engine, connection } = await fixture.open({ url, schema: 'sweeps' })
+  const [database, logger] = [databaseOf(connection), () => fixture.logger]
   const jobs = await JobQueues.start(database, 'test', logger)
-  engines.onTestEnd(() => jobs.stop())
+  fixture.onTestEnd(() => jobs.stop())
   const store = { database, jobs, audience: 'test', logger, settings: engineSettings({}) }
   const kept = await engine.create(newTask({ tool: 'unserved' }))
   const { journal } = newTask()
@@ -76,7 +76,7 @@ test('expired tasks are removed with all they had, some at a time, by one proces
 })
 
 test('ten thousand waiting tasks cost no memory, and many callers no more connections than allowed', async () => {
-  const { engine } = await engines.open({ url, schema: 'many', maxConnections: 3 })
+  const { engine } = await fixture.open({ url, schema: 'many', maxConnections: 3 })
   const { id } = await engine.create(newTask({ tool: 'unserved' }))
   await engine.cancel(id, 'ann')
   const columns = 'owner, tool, queue, args, caller, call_id, round, created_at'
@@ -89,7 +89,7 @@ test('ten thousand waiting tasks cost no memory, and many callers no more connec
        SELECT task, '"a"', '"a"', 1, '{}', 'open' FROM many.tasks WHERE status = 'input_required'`,
   )
   const before = usedBytes()
-  engines.work(engine, (lease) => lease.end(done))
+  fixture.work(engine, (lease) => lease.end(done))
   const made = await Promise.all(Array.from({ length: 50 }, () => engine.create(newTask())))
   for (const task of made) await expect.poll(async () => (await engine.read(task.id, 'ann'))?.status).toBe('completed')
   const [{ used } = { used: 0 }] = await runSql<{ used: number }>(
@@ -109,13 +109,13 @@ function usedBytes(): number {
 
 test('a pool that was given is used and never ended, and has to have room for two', async () => {
   const pool = new pg.Pool({ connectionString: url, max: 2 })
-  const { engine, connection } = await engines.open({ pool, schema: 'given' })
+  const { engine, connection } = await fixture.open({ pool, schema: 'given' })
   const { id } = await engine.create(newTask())
-  engines.work(engine, (lease) => lease.end(done))
+  fixture.work(engine, (lease) => lease.end(done))
   await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('completed')
   await engine.close()
   await connection.close()
   expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
   await pool.end()
-  expect(() => postgres({ pool: new pg.Pool({ max: 1 }) })).toThrow(/room for at least two/)
+  expect(() => postgres({ pool: new pg.Pool({ max: 1 }) })).toThrow(/allow at least two/)
 })

@@ -15,7 +15,7 @@ let files = 0
 const newPath = () => join(folder, `file-${++files}.db`)
 
 const store = await newSqliteStore()
-const stage = new ContractHarness(async () => store)
+const harness = new ContractHarness(async () => store)
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 async function openAt(path: string) {
@@ -88,11 +88,11 @@ test('a file in a folder that is not there says so', async () => {
 
 test('a disk that is full refuses what does not fit; when there is room, the same run goes on', async () => {
   const exec = vi.spyOn(DatabaseSync.prototype, 'exec')
-  const engine = await stage.engine()
+  const engine = await harness.engine()
   const database = exec.mock.contexts.at(-1) as DatabaseSync
   exec.mockRestore()
   await engine.create(newTask())
-  const lease = await stage.worker(engine).nextLease()
+  const lease = await harness.worker(engine).nextLease()
   const pages = Number(database.prepare('PRAGMA page_count').get()?.['page_count'])
   database.exec(`PRAGMA max_page_count = ${pages + 2}`)
   const large = { value: 'x'.repeat(100_000) }
@@ -106,7 +106,7 @@ test('a disk that is full refuses what does not fit; when there is room, the sam
 })
 
 test('a damaged task is refused without being quoted, is left out of lists, and can be cancelled', async () => {
-  const engine = await stage.engine()
+  const engine = await harness.engine()
   const [good, bad] = [await engine.create(newTask()), await engine.create(newTask())]
   store.sql(`UPDATE tasks SET status = 'completed', outcome = 'secret {' WHERE id = '"${bad.id}"'`)
   const error: unknown = await engine.read(bad.id, 'ann').catch((reason: unknown) => reason)
@@ -126,27 +126,27 @@ test.each([
   ['steps', `UPDATE steps SET value = 'x'`],
   ['answers', `UPDATE asks SET response = '[]'`],
 ])('a task whose %s cannot be read fails, and the tasks behind it run', async (_, damage) => {
-  const engine = await stage.engine()
+  const engine = await harness.engine()
   const { id } = await engine.create(newTask())
-  const hand = stage.worker(engine)
-  const lease = await hand.nextLease()
+  const worker = harness.worker(engine)
+  const lease = await worker.nextLease()
   await lease.step('a', { value: 1 })
   await lease.ask([question('a')], 'own')
   await engine.answer(id, 'ann', answering('a'))
-  await hand.nextLease()
+  await worker.nextLease()
   await engine.close()
   store.sql(`${damage} WHERE task = (SELECT number FROM tasks WHERE id = '"${id}"')`)
 
-  const reopened = await stage.engine()
+  const reopened = await harness.engine()
   const behind = await reopened.create(newTask())
-  expect((await stage.worker(reopened).nextLease()).id).toBe(behind.id)
+  expect((await harness.worker(reopened).nextLease()).id).toBe(behind.id)
   expect(await reopened.read(id, 'ann')).toMatchObject({ status: 'failed', failure: { code: -32603 } })
 })
 
 test('a task with a question that cannot be read can be cancelled', async () => {
-  const engine = await stage.engine()
+  const engine = await harness.engine()
   const { id } = await engine.create(newTask())
-  await (await stage.worker(engine).nextLease()).ask([question('a')], undefined)
+  await (await harness.worker(engine).nextLease()).ask([question('a')], undefined)
   store.sql(`UPDATE asks SET request = '{' WHERE task = (SELECT number FROM tasks WHERE id = '"${id}"')`)
   await expect(engine.read(id, 'ann')).rejects.toMatchObject({ code: 'STORE_CORRUPT' })
   expect(await engine.cancel(id, 'ann')).toMatchObject({ status: 'cancelled' })

@@ -6,7 +6,7 @@ import type { TaskEngine } from '../engine.ts'
 import { sqliteEngine } from './engine.ts'
 import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
-const stage = new ContractHarness(newSqliteStore)
+const harness = new ContractHarness(newSqliteStore)
 
 /** The statements that something runs. */
 async function statementsOf(run: () => Promise<unknown>): Promise<string[]> {
@@ -18,12 +18,12 @@ async function statementsOf(run: () => Promise<unknown>): Promise<string[]> {
 }
 
 async function tasksOfEveryStatus(engine: TaskEngine): Promise<string[]> {
-  const hand = stage.worker(engine)
+  const worker = harness.worker(engine)
   const ready = await engine.create(newTask({ tool: 'unserved' }))
   const ids = [ready.id]
   for (const turn of ['run', 'ask', 'complete', 'fail', 'cancel'] as const) {
     ids.push((await engine.create(newTask())).id)
-    const lease = await hand.nextLease()
+    const lease = await worker.nextLease()
     if (turn === 'ask') await lease.ask([question('a'), question('b')], undefined)
     if (turn === 'complete') await lease.end({ status: 'completed', result: {} })
     if (turn === 'fail') await lease.end({ status: 'failed', failure: { code: 1, message: 'x' } })
@@ -33,7 +33,7 @@ async function tasksOfEveryStatus(engine: TaskEngine): Promise<string[]> {
 }
 
 proves('MRTR-37', 'reading a task takes the same work whatever its status, and if there is none', async () => {
-  const engine = await stage.engine({ leaseMs: 60_000 })
+  const engine = await harness.engine({ leaseMs: 60_000 })
   const ids = await tasksOfEveryStatus(engine)
   const statuses = new Set<string | undefined>()
   const works: string[][] = []
@@ -51,8 +51,8 @@ proves('MRTR-37', 'reading a task takes the same work whatever its status, and i
 test('a store in memory works like one in a file', async () => {
   const engine = sqliteEngine({ path: ':memory:' })
   await engine.open({ audience: 'a', logger: () => ({ debug() {}, info() {}, warn() {}, error() {} }) })
-  stage.onTestEnd(() => engine.close())
+  harness.onTestEnd(() => engine.close())
   const { id } = await engine.create(newTask())
-  await (await stage.worker(engine).nextLease()).end({ status: 'completed', result: { ok: true } })
+  await (await harness.worker(engine).nextLease()).end({ status: 'completed', result: { ok: true } })
   expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { ok: true } })
 })

@@ -7,28 +7,28 @@ import { sqliteEngine } from './engine.ts'
 import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const store = await newSqliteStore()
-const stage = new ContractHarness(async () => store)
+const harness = new ContractHarness(async () => store)
 const HOUR_MS = 3_600_000
 
 test('the tasks of a killed process are taken over at once, however long its lease', async () => {
-  const engine = await stage.engine({ leaseMs: HOUR_MS })
-  const worker = new WorkerProcess(stage, { leaseMs: HOUR_MS })
+  const engine = await harness.engine({ leaseMs: HOUR_MS })
+  const worker = new WorkerProcess(harness, { leaseMs: HOUR_MS })
   const { id } = await engine.create(newTask())
   await worker.event('holds')
-  const hand = stage.worker(engine)
+  const worker = harness.worker(engine)
   await worker.kill()
   const killedAt = performance.now()
-  expect((await hand.nextLease()).id).toBe(id)
+  expect((await worker.nextLease()).id).toBe(id)
   expect(performance.now() - killedAt).toBeLessThan(2000)
 })
 
 test('a process that starts takes up at once what a killed one has left', async () => {
-  const engine = await stage.engine({ leaseMs: HOUR_MS })
-  const killed = new WorkerProcess(stage, { leaseMs: HOUR_MS })
+  const engine = await harness.engine({ leaseMs: HOUR_MS })
+  const killed = new WorkerProcess(harness, { leaseMs: HOUR_MS })
   const { id } = await engine.create(newTask())
   await killed.event('holds')
   await killed.kill()
-  const next = new WorkerProcess(stage, { leaseMs: HOUR_MS })
+  const next = new WorkerProcess(harness, { leaseMs: HOUR_MS })
   expect(await next.event('holds')).toMatchObject({ id })
 })
 
@@ -37,40 +37,40 @@ test('workers whose clocks are a day apart leave each other alone', async () => 
   const engines = clocks.map((clock) => sqliteEngine({ path: store.path, clock, leaseMs: 300 }))
   const logger = { debug() {}, info() {}, warn() {}, error() {} }
   for (const engine of engines) {
-    await engine.open({ audience: stage.audience, logger: () => logger })
-    stage.onTestEnd(() => engine.close())
+    await engine.open({ audience: harness.audience, logger: () => logger })
+    harness.onTestEnd(() => engine.close())
   }
   const [early, late] = engines
   if (early === undefined || late === undefined) throw new Error('There are two engines.')
   const { id } = await early.create(newTask({ ttlMs: null }))
-  const lease = await stage.worker(early).nextLease()
-  const other = stage.worker(late)
+  const lease = await harness.worker(early).nextLease()
+  const other = harness.worker(late)
   const beats = () => store.sql('SELECT beat FROM workers').map(({ beat }) => Number(beat))
   await vi.waitFor(() => expect(beats().every((beat) => beat >= 6)).toBe(true), 5000)
-  expect([lease.signal.aborted, other.unclaimed]).toEqual([false, 0])
+  expect([lease.signal.aborted, other.untaken]).toEqual([false, 0])
   await lease.end({ status: 'completed', result: {} })
   expect(await late.read(id, 'ann')).toMatchObject({ status: 'completed' })
 })
 
 test('a worker keeps its own promise: one with a short lease does not bury one with a long lease', async () => {
-  const [short, long] = [await stage.engine({ leaseMs: 150 }), await stage.engine({ leaseMs: HOUR_MS })]
+  const [short, long] = [await harness.engine({ leaseMs: 150 }), await harness.engine({ leaseMs: HOUR_MS })]
   await long.create(newTask())
-  const lease = await stage.worker(long).nextLease()
-  const other = stage.worker(short)
+  const lease = await harness.worker(long).nextLease()
+  const other = harness.worker(short)
   const beats = () => Math.max(...store.sql('SELECT beat FROM workers').map(({ beat }) => Number(beat)))
   await vi.waitFor(() => expect(beats()).toBeGreaterThanOrEqual(8), 5000)
-  expect([lease.signal.aborted, other.unclaimed]).toEqual([false, 0])
+  expect([lease.signal.aborted, other.untaken]).toEqual([false, 0])
 })
 
 test('a worker that was declared dead takes nothing before it has begun anew', async () => {
-  const engine = await stage.engine()
-  const hand = stage.worker(engine)
+  const engine = await harness.engine()
+  const worker = harness.worker(engine)
   const workers = () => store.sql('SELECT id FROM workers').map(({ id }) => id)
   await vi.waitFor(() => expect(workers()).toHaveLength(1))
   const before = workers()
   store.sql('DELETE FROM workers')
   const { id } = await engine.create(newTask())
-  const lease = await hand.nextLease()
+  const lease = await worker.nextLease()
   expect(workers()).toHaveLength(1)
   expect(workers()).not.toEqual(before)
   await lease.end({ status: 'completed', result: {} })
@@ -78,7 +78,7 @@ test('a worker that was declared dead takes nothing before it has begun anew', a
 })
 
 test('a task whose run returns without an end is given back', async () => {
-  const engine = await stage.engine()
+  const engine = await harness.engine()
   await engine.create(newTask())
   let runs = 0
   const again = new Promise<void>((resolve) => {
@@ -91,15 +91,15 @@ test('a task whose run returns without an end is given back', async () => {
         resolve()
       },
     })
-    stage.onTestEnd(() => working.stop())
+    harness.onTestEnd(() => working.stop())
   })
   await again
   expect(runs).toBe(2)
 })
 
 test('a closed engine is no worker any more, and its file has none', async () => {
-  const engine = await stage.engine()
-  stage.worker(engine)
+  const engine = await harness.engine()
+  harness.worker(engine)
   await vi.waitFor(() => expect(store.sql('SELECT id FROM workers')).toHaveLength(1))
   await engine.close()
   expect(store.sql('SELECT id FROM workers')).toEqual([])

@@ -4,11 +4,11 @@ import { newTask, ContractHarness } from '../../../test/tasks/contract/harness.t
 import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 const store = await newSqliteStore()
-const stage = new ContractHarness(async () => store)
+const harness = new ContractHarness(async () => store)
 
 test('every statement finds its rows by an index, so that no task costs more because there are many', async () => {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
-  const engine = await stage.engine()
+  const engine = await harness.engine()
   const statements = prepare.mock.calls.map(([sql]) => sql).filter((sql) => /\b(tasks|calls|steps|asks)\b/.test(sql))
   prepare.mockRestore()
   await engine.create(newTask())

@@ -4,17 +4,17 @@ import { newSqliteStore } from '../../../test/tasks/contract/sqliteStore.ts'
 
 let nowMs = 1_000_000
 const store = await newSqliteStore({ clock: () => nowMs })
-const stage = new ContractHarness(async () => store)
+const harness = new ContractHarness(async () => store)
 
 const rowsIn = (table: string) => Number(store.sql(`SELECT count(*) AS rows FROM ${table}`)[0]?.['rows'])
 
 test('expired tasks leave the file with all that belongs to them, however many they are', async () => {
-  const engine = await stage.engine()
+  const engine = await harness.engine()
   await Promise.all(Array.from({ length: 250 }, () => engine.create(newTask({ ttlMs: 1000, tool: 'unserved' }))))
   await engine.create(newTask({ ttlMs: 1000 }))
   const kept = await engine.create(newTask({ ttlMs: 100_000, tool: 'unserved' }))
-  const hand = stage.worker(engine)
-  const lease = await hand.nextLease()
+  const worker = harness.worker(engine)
+  const lease = await worker.nextLease()
   await lease.step('a', { value: 1 })
   await lease.ask([question('a')], 'own')
   expect(['tasks', 'calls', 'steps', 'asks'].map(rowsIn)).toEqual([252, 252, 1, 1])
@@ -25,7 +25,7 @@ test('expired tasks leave the file with all that belongs to them, however many t
 })
 
 test('the number of a task that is gone is never given again', async () => {
-  const engine = await stage.engine()
+  const engine = await harness.engine()
   const number = () => Number(store.sql('SELECT max(number) AS number FROM tasks')[0]?.['number'])
   await engine.create(newTask({ ttlMs: 1000 }))
   const before = number()

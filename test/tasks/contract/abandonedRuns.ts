@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import type { Lease, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
 import { answering, newTask, question, type ContractHarness } from './harness.ts'
 
-// A turn is over when a lease lapses, so the tests take as long as a few leases.
+// A task is run again when its lease expires, so the tests take as long as a few leases.
 const LEASE_MS = 600
 
-/** Runs that return and have not ended their lease: what is lost, and when a task is given up. */
-export function declareAbandonedRuns(stage: ContractHarness): void {
-  test('a run that returns without having ended its lease has lost its task, which is run again, but not at once', async () => {
-    const engine = await stage.engine({ leaseMs: LEASE_MS })
+/** Runs that return without having ended their lease: how losses count, and when a task fails. */
+export function declareAbandonedRuns(harness: ContractHarness): void {
+  test('a run that returns without having ended its lease loses it, and the task is run again after a pause', async () => {
+    const engine = await harness.engine({ leaseMs: LEASE_MS })
     const times: number[] = []
     const first = Promise.withResolvers<Lease>()
-    const task = await ended(stage, engine, async (lease) => {
+    const task = await ended(harness, engine, async (lease) => {
       times.push(performance.now())
       first.resolve(lease)
       if (times.length >= 2) await lease.end({ status: 'completed', result: {} })
@@ -23,10 +23,10 @@ export function declareAbandonedRuns(stage: ContractHarness): void {
     await expect((await first.promise).step('late', {})).rejects.toMatchObject({ code: 'LEASE_LOST' })
   })
 
-  test('a task whose runs return without an end and get no further is given up', async () => {
-    const engine = await stage.engine({ leaseMs: LEASE_MS, maxLosses: 1 })
+  test('a task whose runs return without ending their leases and without progress fails', async () => {
+    const engine = await harness.engine({ leaseMs: LEASE_MS, maxLosses: 1 })
     let runs = 0
-    const { status, failure } = await ended(stage, engine, async (lease) => {
+    const { status, failure } = await ended(harness, engine, async (lease) => {
       runs++
       await lease.claim('again and again')
       await lease.note(`run ${runs}`)
@@ -37,10 +37,10 @@ export function declareAbandonedRuns(stage: ContractHarness): void {
     expect(failure?.message).toContain('lost its worker')
   })
 
-  test('a task that gets further is not given up, however often it loses its worker', async () => {
-    const engine = await stage.engine({ leaseMs: LEASE_MS, maxLosses: 2 })
+  test('a task that makes progress does not fail, however often it loses its worker', async () => {
+    const engine = await harness.engine({ leaseMs: LEASE_MS, maxLosses: 2 })
     let runs = 0
-    const { status } = await ended(stage, engine, async (lease) => {
+    const { status } = await ended(harness, engine, async (lease) => {
       runs++
       if (runs % 2 === 0) await Promise.all([lease.step(`a${runs}`, {}), lease.step(`b${runs}`, {})])
       if (runs >= 5) await lease.end({ status: 'completed', result: {} })
@@ -48,10 +48,10 @@ export function declareAbandonedRuns(stage: ContractHarness): void {
     expect(status).toBe('completed')
   })
 
-  test('a task that asks forgets the workers it has lost', async () => {
-    const engine = await stage.engine({ leaseMs: LEASE_MS, maxLosses: 1 })
+  test('a question resets the count of lost workers', async () => {
+    const engine = await harness.engine({ leaseMs: LEASE_MS, maxLosses: 1 })
     let runs = 0
-    const { status } = await ended(stage, engine, async (lease) => {
+    const { status } = await ended(harness, engine, async (lease) => {
       runs++
       if (runs === 2) {
         await lease.ask([question('a')], undefined)
@@ -63,21 +63,21 @@ export function declareAbandonedRuns(stage: ContractHarness): void {
   })
 }
 
-/** Makes a task, lets it be run this way, and gives it as it is when it has ended. */
+/** Creates a task, runs it with this handler, and gives its record once it has ended. */
 async function ended(
-  stage: ContractHarness,
+  harness: ContractHarness,
   engine: TaskEngine,
   run: (lease: Lease) => Promise<void>,
 ): Promise<TaskRecord> {
   const { id } = await engine.create(newTask())
   const working = engine.work({ tools: ['chore'], concurrency: 4, run })
-  stage.onTestEnd(() => working.stop())
+  harness.onTestEnd(() => working.stop())
   return new Promise((resolve, reject) => {
-    const look = async () => {
+    const check = async () => {
       const task = await engine.read(id, 'ann')
       if (task?.status === 'completed' || task?.status === 'failed') resolve(task)
     }
-    stage.onTestEnd(engine.watch(id, () => void look().catch(reject)))
-    look().catch(reject)
+    harness.onTestEnd(engine.watch(id, () => void check().catch(reject)))
+    check().catch(reject)
   })
 }

@@ -1,5 +1,5 @@
 /**
- * What every task engine must do, as tests over any of them. `contract/stage.ts` says what an engine's test gives.
+ * What every task engine must do, as tests over any of them. `harness.ts` says what the test of an engine provides.
  *
  *     engineContract('an engine in SQLite', newStore)
  */
@@ -19,15 +19,15 @@ export type { EngineStore }
 
 export function engineContract(name: string, newStore: () => Promise<EngineStore>): void {
   describe(`the contract of ${name}`, () => {
-    const stage = new ContractHarness(newStore)
-    declareRecords(stage)
-    declareLists(stage)
-    declareLeases(stage)
-    declareAbandonedRuns(stage)
-    declareJournals(stage)
-    declareQuestions(stage)
-    declareEndings(stage)
-    declareWatch(stage)
-    declareCrashes(stage)
+    const harness = new ContractHarness(newStore)
+    declareRecords(harness)
+    declareLists(harness)
+    declareLeases(harness)
+    declareAbandonedRuns(harness)
+    declareJournals(harness)
+    declareQuestions(harness)
+    declareEndings(harness)
+    declareWatch(harness)
+    declareCrashes(harness)
   })
 }

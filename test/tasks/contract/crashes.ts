@@ -6,58 +6,58 @@ import { WorkerProcess } from './workerProcess.ts'
 // Long enough for a busy machine, short enough for a test.
 const LEASE_MS = 1500
 
-/** Workers that die or freeze, in processes of their own. */
-export function declareCrashes(stage: ContractHarness): void {
+/** Workers that are killed or frozen, in processes of their own. */
+export function declareCrashes(harness: ContractHarness): void {
   test('of several processes exactly one runs each task', async () => {
-    const engine = await stage.engine()
-    const workers = [new WorkerProcess(stage, {}), new WorkerProcess(stage, {})]
+    const engine = await harness.engine()
+    const workers = [new WorkerProcess(harness, {}), new WorkerProcess(harness, {})]
     await Promise.all(workers.map((worker) => worker.event('ready')))
     const made = await Promise.all(Array.from({ length: 60 }, () => engine.create(newTask({ args: { finish: true } }))))
-    const told = () => workers.flatMap((worker) => worker.told('ended'))
-    await vi.waitFor(() => expect(told().length).toBeGreaterThanOrEqual(60), 5000)
-    expect(told()).toHaveLength(60)
-    expect(new Set(told().map((event) => 'id' in event && event.id))).toEqual(new Set(made.map(({ id }) => id)))
+    const ended = () => workers.flatMap((worker) => worker.printed('ended'))
+    await vi.waitFor(() => expect(ended().length).toBeGreaterThanOrEqual(60), 5000)
+    expect(ended()).toHaveLength(60)
+    expect(new Set(ended().map((event) => 'id' in event && event.id))).toEqual(new Set(made.map(({ id }) => id)))
     const { tasks } = await engine.list('ann', undefined, 100)
     expect(tasks.every(({ status }) => status === 'completed')).toBe(true)
   })
 
   test('the tasks of a killed worker go on elsewhere, over what it had committed', async () => {
-    const engine = await stage.engine({ leaseMs: LEASE_MS })
-    const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS })
+    const engine = await harness.engine({ leaseMs: LEASE_MS })
+    const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS })
     const { id } = await engine.create(newTask())
     await worker.event('holds')
-    const hand = stage.worker(engine)
+    const nextWorker = harness.worker(engine)
     await worker.kill()
-    await finishTakenOver(await hand.nextLease(), id)
-    expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { by: 'the heir' } })
+    await finishTakenOver(await nextWorker.nextLease(), id)
+    expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { by: 'the next worker' } })
   })
 
   test('a frozen worker loses its tasks within its lease, and writes nothing when it wakes', async () => {
-    const engine = await stage.engine({ leaseMs: LEASE_MS })
-    const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS })
+    const engine = await harness.engine({ leaseMs: LEASE_MS })
+    const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS })
     const { id } = await engine.create(newTask())
     await worker.event('holds')
     await worker.freeze()
     const frozenAt = performance.now()
-    const lease = await stage.worker(engine).nextLease()
+    const lease = await harness.worker(engine).nextLease()
     expect(performance.now() - frozenAt).toBeLessThan(3 * LEASE_MS)
     worker.wake()
     const { codes } = await worker.event('lost')
     expect(codes).toEqual(Array.from({ length: 7 }, () => 'LEASE_LOST'))
     expect(lease.signal.aborted).toBe(false)
     await finishTakenOver(lease, id)
-    expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { by: 'the heir' } })
+    expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { by: 'the next worker' } })
   })
 
-  test('a worker that lost everything in its sleep takes tasks again when it wakes', async () => {
-    const engine = await stage.engine({ leaseMs: LEASE_MS })
-    const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS })
+  test('a worker that lost its leases while frozen claims tasks again when it wakes', async () => {
+    const engine = await harness.engine({ leaseMs: LEASE_MS })
+    const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS })
     const { id } = await engine.create(newTask())
     await worker.event('holds')
     await worker.freeze()
-    const hand = stage.worker(engine)
-    await finishTakenOver(await hand.nextLease(), id)
-    await hand.stop()
+    const nextWorker = harness.worker(engine)
+    await finishTakenOver(await nextWorker.nextLease(), id)
+    await nextWorker.stop()
     worker.wake()
     await worker.event('lost')
     const next = await engine.create(newTask())
@@ -65,20 +65,20 @@ export function declareCrashes(stage: ContractHarness): void {
   })
 
   test('a task that loses its worker too often fails', async () => {
-    const engine = await stage.engine({ leaseMs: LEASE_MS, maxLosses: 1 })
+    const engine = await harness.engine({ leaseMs: LEASE_MS, maxLosses: 1 })
     const { id } = await engine.create(newTask())
     for (let turn = 0; turn < 2; turn++) {
-      const worker = new WorkerProcess(stage, { leaseMs: LEASE_MS, maxLosses: 1 })
+      const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS, maxLosses: 1 })
       await worker.event('holds')
       await worker.kill()
     }
-    const hand = stage.worker(engine)
+    const nextWorker = harness.worker(engine)
     await new Promise<void>((resolve, reject) => {
-      const look = async () => void ((await engine.read(id, 'ann'))?.status === 'failed' && resolve())
-      stage.onTestEnd(engine.watch(id, () => void look().catch(reject)))
-      look().catch(reject)
+      const check = async () => void ((await engine.read(id, 'ann'))?.status === 'failed' && resolve())
+      harness.onTestEnd(engine.watch(id, () => void check().catch(reject)))
+      check().catch(reject)
     })
-    expect(hand.unclaimed).toBe(0)
+    expect(nextWorker.untaken).toBe(0)
     const { failure } = (await engine.read(id, 'ann')) ?? {}
     expect(failure?.code).toBe(-32603)
     expect(failure?.message).toContain('lost its worker')
@@ -89,5 +89,5 @@ async function finishTakenOver(lease: Lease, id: string): Promise<void> {
   expect(lease.id).toBe(id)
   expect([...lease.journal.steps.keys()]).toEqual(['first'])
   expect(await lease.claim('claimed')).toBe('running')
-  await lease.end({ status: 'completed', result: { by: 'the heir' } })
+  await lease.end({ status: 'completed', result: { by: 'the next worker' } })
 }

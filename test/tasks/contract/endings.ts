@@ -17,14 +17,14 @@ const writes: readonly [name: string, write: (lease: Lease) => Promise<unknown>]
   ['giveBack', (lease) => lease.giveBack()],
 ]
 
-/** How tasks and leases end: once, and for good. */
-export function declareEndings(stage: ContractHarness): void {
+/** How tasks and leases end: once, and finally. */
+export function declareEndings(harness: ContractHarness): void {
   test('a completed task has its result, and a failed one its failure', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const [good, bad] = [await engine.create(newTask()), await engine.create(newTask())]
-    const hand = stage.worker(engine)
-    await (await hand.nextLease()).end({ ...done, statusMessage: 'All of it' })
-    await (await hand.nextLease()).end(failed)
+    const worker = harness.worker(engine)
+    await (await worker.nextLease()).end({ ...done, statusMessage: 'All of it' })
+    await (await worker.nextLease()).end(failed)
     const [completed, broken] = [await engine.read(good.id, 'ann'), await engine.read(bad.id, 'ann')]
     expect(completed).toMatchObject({ status: 'completed', result: done.result, failure: undefined })
     expect(completed?.statusMessage).toBe('All of it')
@@ -32,7 +32,7 @@ export function declareEndings(stage: ContractHarness): void {
   })
 
   test('a note is seen by the owner until the task ends', async () => {
-    const { engine, lease } = await leased(stage)
+    const { engine, lease } = await leased(harness)
     const seen = async () => (await engine.read(lease.id, 'ann'))?.statusMessage
     await lease.note('half\u0000 of it 😀')
     expect(await seen()).toBe('half\u0000 of it 😀')
@@ -47,7 +47,7 @@ export function declareEndings(stage: ContractHarness): void {
   })
 
   test('a task ends once', async () => {
-    const { engine, lease } = await leased(stage)
+    const { engine, lease } = await leased(harness)
     const ends = await Promise.allSettled([lease.end(done), lease.end(failed), lease.end(done)])
     expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
     const ended = await engine.read(lease.id, 'ann')
@@ -57,10 +57,10 @@ export function declareEndings(stage: ContractHarness): void {
   })
 
   test('a task that is ready, running or asking is cancelled at once', async () => {
-    const { engine, hand, lease: running } = await leased(stage)
+    const { engine, worker, lease: running } = await leased(harness)
     const ready = await engine.create(newTask({ tool: 'unserved' }))
     await engine.create(newTask())
-    const asking = await hand.nextLease()
+    const asking = await worker.nextLease()
     await asking.ask([question('a')], undefined)
     for (const { id } of [ready, running, asking]) {
       const cancelled = await engine.cancel(id, 'ann')
@@ -69,33 +69,33 @@ export function declareEndings(stage: ContractHarness): void {
       expect(await engine.cancel(id, 'ann')).toEqual(cancelled)
       expect(await engine.read(id, 'ann')).toEqual(cancelled)
     }
-    hand.serve('unserved')
+    worker.serve('unserved')
     const next = await engine.create(newTask())
-    expect((await hand.nextLease()).id).toBe(next.id)
-    expect(hand.unclaimed).toBe(0)
+    expect((await worker.nextLease()).id).toBe(next.id)
+    expect(worker.untaken).toBe(0)
   })
 
   test('cancelling aborts the signal of the run, also in another process', async () => {
-    const other = await stage.engine()
+    const other = await harness.engine()
     for (const by of ['itself', 'another']) {
-      const { engine, hand, lease } = await leased(stage)
+      const { engine, worker, lease } = await leased(harness)
       const aborted = once(lease.signal, 'abort')
       await (by === 'itself' ? engine : other).cancel(lease.id, 'ann')
       await aborted
       expect(lease.signal.reason).toMatchObject({ code: 'LEASE_LOST' })
       expect(String(lease.signal.reason)).toContain('cancelled')
-      // The next task is for the next hand.
-      await hand.stop()
+      // The next task is for the worker of the next turn.
+      await worker.stop()
     }
   })
 
-  test('when an end and a cancellation race, one of them takes, and the worker knows which', async () => {
-    const [engine, other] = [await stage.engine(), await stage.engine()]
-    const hand = stage.worker(engine)
+  test('when an end and a cancellation race, one of them takes effect, and the worker knows which', async () => {
+    const [engine, other] = [await harness.engine(), await harness.engine()]
+    const worker = harness.worker(engine)
     const ended: TaskRecord['status'][] = []
     for (let turn = 0; turn < 12; turn++) {
       const { id } = await engine.create(newTask())
-      const lease = await hand.nextLease()
+      const lease = await worker.nextLease()
       const racers = [() => lease.end(done), () => (turn % 4 < 2 ? engine : other).cancel(id, 'ann')]
       const inOrder = turn % 2 === 0 ? racers : racers.toReversed()
       const outcomes = await Promise.allSettled(inOrder.map((race) => race()))
@@ -109,8 +109,8 @@ export function declareEndings(stage: ContractHarness): void {
   })
 
   test.each(writes)('a run whose task was cancelled cannot %s', async (_, write) => {
-    const other = await stage.engine()
-    const { engine, lease } = await leased(stage)
+    const other = await harness.engine()
+    const { engine, lease } = await leased(harness)
     await lease.claim('claimed')
     const cancelled = await other.cancel(lease.id, 'ann')
     await expect(write(lease)).rejects.toMatchObject({ code: 'LEASE_LOST' })
@@ -118,10 +118,10 @@ export function declareEndings(stage: ContractHarness): void {
   })
 
   test.each(writes)('a run that gave its task back cannot %s', async (_, write) => {
-    const { engine, hand, lease } = await leased(stage)
+    const { engine, worker, lease } = await leased(harness)
     await lease.claim('claimed')
     await lease.giveBack()
-    const next = await hand.nextLease()
+    const next = await worker.nextLease()
     await expect(write(lease)).rejects.toMatchObject({ code: 'LEASE_LOST' })
     expect(next.journal.steps.size).toBe(0)
     expect(await next.claim('claimed')).toBe('running')
@@ -130,19 +130,19 @@ export function declareEndings(stage: ContractHarness): void {
   })
 
   test('a run whose task expires is aborted and cannot write', async () => {
-    const { engine, lease } = await leased(stage, 300)
+    const { engine, lease } = await leased(harness, 300)
     await once(lease.signal, 'abort')
     await expect(lease.end(done)).rejects.toMatchObject({ code: 'LEASE_LOST' })
     await vi.waitFor(async () => expect(await engine.read(lease.id, 'ann')).toBeUndefined())
   })
 }
 
-/** An engine with a task that runs, and room for more. */
-async function leased(stage: ContractHarness, ttlMs = 60_000) {
-  const engine = await stage.engine()
+/** An engine with one running task, and free slots. */
+async function leased(harness: ContractHarness, ttlMs = 60_000) {
+  const engine = await harness.engine()
   const { id } = await engine.create(newTask({ ttlMs }))
-  const hand = stage.worker(engine)
-  const lease = await hand.nextLease()
+  const worker = harness.worker(engine)
+  const lease = await worker.nextLease()
   expect(lease.id).toBe(id)
-  return { engine, hand, lease }
+  return { engine, worker, lease }
 }

@@ -1,5 +1,5 @@
 /**
- * What the contract tests share: a store, engines over it, tasks to put into them and workers to take them out.
+ * What the contract tests share: a store, engines on it, new tasks, and workers that the test drives.
  *
  * All tests of one engine use one store. Each has an audience of its own, so none sees the tasks of another.
  */
@@ -10,13 +10,13 @@ import { newJournal } from '../../../src/journal/index.ts'
 import type { EngineOptions, NewQuestion, NewTask, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
 import { ManualWorker } from './manualWorker.ts'
 
-/** What the contract needs to know about an engine. */
+/** What the contract needs of an engine. */
 export interface EngineStore {
-  /** An engine over this store, not open yet. */
+  /** A new engine on this store, not open yet. */
   engine(options?: EngineOptions): TaskEngine
   /** Command-line arguments after which Node is a worker process over this store: see `workerProcess.ts`. */
   readonly worker: readonly string[]
-  /** Whether a worker process is in the middle of a write that others would wait for. @default never */
+  /** Whether a worker process holds a write lock that others would wait for. @default never */
   isLocked?(): boolean
   remove(): Promise<void>
 }
@@ -24,33 +24,33 @@ export interface EngineStore {
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 export class ContractHarness {
-  readonly #clean: (() => unknown)[] = []
+  readonly #cleanups: (() => unknown)[] = []
   #store: EngineStore | undefined
   #audience = ''
 
   constructor(newStore: () => Promise<EngineStore>) {
     beforeAll(async () => void (this.#store = await newStore()))
-    afterEach(() => this.#clear())
+    afterEach(() => this.#cleanUp())
     afterAll(() => this.#store?.remove())
   }
 
   get store(): EngineStore {
-    if (this.#store === undefined) throw new Error('The store is there while tests run.')
+    if (this.#store === undefined) throw new Error('The store exists only while tests run.')
     return this.#store
   }
 
-  /** Of the test that runs. */
+  /** The audience of the current test. */
   get audience(): string {
     this.#audience ||= `test ${randomUUID()}`
     return this.#audience
   }
 
-  /** Done after the test, the last first. */
+  /** Runs a cleanup after the test, the last one first. */
   onTestEnd(clean: () => unknown): void {
-    this.#clean.push(clean)
+    this.#cleanups.push(clean)
   }
 
-  /** An open engine over the common store. */
+  /** An open engine on the shared store. */
   async engine(options?: EngineOptions, audience = this.audience): Promise<TaskEngine> {
     const engine = this.store.engine(options)
     await engine.open({ audience, logger: () => silent })
@@ -58,15 +58,15 @@ export class ContractHarness {
     return engine
   }
 
-  /** Lets the engine work for the test, which takes each lease by hand. */
+  /** A worker of the engine that the test drives by itself. */
   worker(engine: TaskEngine, { tools = ['chore'], concurrency = 100 } = {}): ManualWorker {
-    const hand = new ManualWorker(engine, tools, concurrency)
-    this.onTestEnd(() => hand.abandonAll())
-    return hand
+    const worker = new ManualWorker(engine, tools, concurrency)
+    this.onTestEnd(() => worker.abandonAll())
+    return worker
   }
 
-  async #clear(): Promise<void> {
-    for (const clean of this.#clean.splice(0).toReversed()) await clean()
+  async #cleanUp(): Promise<void> {
+    for (const clean of this.#cleanups.splice(0).toReversed()) await clean()
     this.#audience = ''
   }
 }
@@ -95,7 +95,7 @@ export function request(message: string): InputRequest {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } }
 }
 
-/** Answers to these wire keys, each telling which it answers. */
+/** Answers to these keys on the wire; each contains its key. */
 export function answering(...keys: string[]) {
   return { accepted: new Map(keys.map((key) => [key, answerTo(key)])), refused: new Set<string>() }
 }

@@ -7,13 +7,13 @@ import { answering, answerTo, newTask, question, type ContractHarness } from './
 
 const oddKeys = ['__proto__', 'constructor', '😀', '\ud83d', 'a\u0000b', '', ' ', '%~2', 'x'.repeat(256)]
 
-/** What a run has committed, as the next run finds it. */
-export function declareJournals(stage: ContractHarness): void {
-  test('what was gathered before the task was made is in the journal of its first run', async () => {
-    const engine = await stage.engine()
+/** The journal that a run has committed, as the next run finds it. */
+export function declareJournals(harness: ContractHarness): void {
+  test('the journal of a call from before it became a task is in the journal of its first run', async () => {
+    const engine = await harness.engine()
     const journal = gathered()
     await engine.create(newTask({ journal }))
-    const lease = await stage.worker(engine).nextLease()
+    const lease = await harness.worker(engine).nextLease()
     expect(lease.journal.steps).toEqual(journal.steps)
     expect(lease.journal.answers).toEqual(journal.answers)
     expect(lease.journal.open.get('😀')).toEqual({ question: 'print', times: 2 })
@@ -22,34 +22,34 @@ export function declareJournals(stage: ContractHarness): void {
   })
 
   test('a committed step is in the journal of every later run, under any key', async () => {
-    const { engine, hand, lease } = await started(stage)
+    const { engine, worker, lease } = await started(harness)
     for (const [at, key] of oddKeys.entries()) await lease.step(key, { value: [at, key] })
     await lease.step('nothing', {})
     await lease.step('null', { value: null })
     await lease.giveBack()
-    const { steps } = (await hand.nextLease()).journal
+    const { steps } = (await worker.nextLease()).journal
     expect([...steps.keys()].toSorted()).toEqual([...oddKeys, 'nothing', 'null'].toSorted())
     for (const [at, key] of oddKeys.entries()) expect(steps.get(key)).toEqual({ value: [at, key] })
     expect([steps.get('nothing'), steps.get('null')]).toEqual([{}, { value: null }])
     expect((await engine.list('ann', undefined, 10)).tasks).toHaveLength(1)
   })
 
-  test('what a run changes in its journal alone is not there in the next', async () => {
-    const { hand, lease } = await started(stage)
+  test('changes of a journal that were not committed are not in the journal of the next run', async () => {
+    const { worker, lease } = await started(harness)
     lease.journal.steps.set('a', { value: 1 })
     lease.journal.own = 'mine'
     await lease.giveBack()
-    const { steps, own } = (await hand.nextLease()).journal
+    const { steps, own } = (await worker.nextLease()).journal
     expect([steps.size, own]).toEqual([0, undefined])
   })
 
-  test('a claim is fresh once; it stays over runs until it is given back', async () => {
-    const { hand, lease } = await started(stage)
+  test('a claim is fresh once, and lasts over several runs until it is withdrawn', async () => {
+    const { worker, lease } = await started(harness)
     expect(await lease.claim('pay')).toBe('fresh')
     expect(await lease.claim('pay')).toBe('running')
     expect(await lease.claim('__proto__')).toBe('fresh')
     await lease.giveBack()
-    const second = await hand.nextLease()
+    const second = await worker.nextLease()
     expect(second.journal.steps.size).toBe(0)
     expect(await second.claim('pay')).toBe('running')
     await second.unclaim('pay')
@@ -57,21 +57,21 @@ export function declareJournals(stage: ContractHarness): void {
     await second.unclaim('never claimed')
   })
 
-  test('a claimed step that is committed is done; giving its claim back does not undo it', async () => {
-    const { hand, lease } = await started(stage)
+  test('a claimed step that is committed is done; withdrawing its claim does not undo it', async () => {
+    const { worker, lease } = await started(harness)
     await lease.claim('pay')
     await lease.step('pay', { value: 'receipt' })
     await lease.unclaim('pay')
     expect(await lease.claim('pay')).toBe('running')
     await lease.giveBack()
-    expect((await hand.nextLease()).journal.steps).toEqual(new Map([['pay', { value: 'receipt' }]]))
+    expect((await worker.nextLease()).journal.steps).toEqual(new Map([['pay', { value: 'receipt' }]]))
   })
 
-  test('answers, what was remembered and the round are in the journal after a question', async () => {
-    const { engine, hand, lease } = await started(stage)
+  test('answers, the handler’s state and the round are in the journal after a question', async () => {
+    const { engine, worker, lease } = await started(harness)
     await lease.ask([question('__proto__', { times: 2 }), question('b', { question: undefined })], { seen: '😀' })
     await engine.answer(lease.id, 'ann', answering('__proto__', 'b'))
-    const { answers, open, own, round } = (await hand.nextLease()).journal
+    const { answers, open, own, round } = (await worker.nextLease()).journal
     expect(answers.get('__proto__')).toEqual({ question: 'fingerprint of __proto__', response: answerTo('__proto__') })
     expect(answers.get('b')).toEqual({ question: undefined, response: answerTo('b') })
     expect(open.get('__proto__')).toEqual({ question: 'fingerprint of __proto__', times: 2 })
@@ -79,18 +79,18 @@ export function declareJournals(stage: ContractHarness): void {
     expect([own, round]).toEqual([{ seen: '😀' }, 1])
   })
 
-  test('what was remembered is forgotten when nothing is remembered the next time', async () => {
-    const { engine, hand, lease } = await started(stage)
+  test('the handler’s state is removed when the next question comes without one', async () => {
+    const { engine, worker, lease } = await started(harness)
     await lease.ask([question('a')], 'first')
     await engine.answer(lease.id, 'ann', answering('a'))
-    const second = await hand.nextLease()
+    const second = await worker.nextLease()
     await second.ask([question('b')], undefined)
     await engine.answer(lease.id, 'ann', answering('b'))
-    expect((await hand.nextLease()).journal).toMatchObject({ own: undefined, round: 2 })
+    expect((await worker.nextLease()).journal).toMatchObject({ own: undefined, round: 2 })
   })
 
   test('a large entry is kept; one above the limit is refused by itself', async () => {
-    const { engine, hand, lease } = await started(stage, { maxEntryBytes: 1_000_000 })
+    const { engine, worker, lease } = await started(harness, { maxEntryBytes: 1_000_000 })
     const [fits, tooLarge] = ['x'.repeat(999_000), 'é'.repeat(500_000)]
     const refusal = { code: 'TASK_ENTRY_TOO_LARGE' }
     await expect(engine.create(newTask({ args: { tooLarge } }))).rejects.toMatchObject(refusal)
@@ -105,7 +105,7 @@ export function declareJournals(stage: ContractHarness): void {
     expect(await engine.read(lease.id, 'ann')).toMatchObject({ status: 'input_required' })
     await answer(fits)
 
-    const second = await hand.nextLease()
+    const second = await worker.nextLease()
     expect(second.journal.answers.get('a')?.response['text']).toBe(fits)
     expect(second.journal.steps).toEqual(new Map([['fits', { value: fits }]]))
     await expect(second.end({ status: 'completed', result: { tooLarge } })).rejects.toMatchObject(refusal)
@@ -116,15 +116,15 @@ export function declareJournals(stage: ContractHarness): void {
 
 interface Started {
   readonly engine: TaskEngine
-  readonly hand: ManualWorker
+  readonly worker: ManualWorker
   readonly lease: Lease
 }
 
-async function started(stage: ContractHarness, options = {}): Promise<Started> {
-  const engine = await stage.engine(options)
+async function started(harness: ContractHarness, options = {}): Promise<Started> {
+  const engine = await harness.engine(options)
   await engine.create(newTask())
-  const hand = stage.worker(engine)
-  return { engine, hand, lease: await hand.nextLease() }
+  const worker = harness.worker(engine)
+  return { engine, worker, lease: await worker.nextLease() }
 }
 
 function gathered(): Journal {

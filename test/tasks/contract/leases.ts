@@ -4,40 +4,40 @@ import { newTask, type ContractHarness } from './harness.ts'
 
 const done = { status: 'completed', result: { done: true } } as const
 
-/** Who gets to run a task, and when. */
-export function declareLeases(stage: ContractHarness): void {
-  test('a lease brings what its task was created with', async () => {
-    const engine = await stage.engine()
+/** Which worker runs a task, and when. */
+export function declareLeases(harness: ContractHarness): void {
+  test('a lease has what its task was created with', async () => {
+    const engine = await harness.engine()
     const args = { text: 'é\u0000\ud800', nested: [1, null, { __proto__x: 1 }] }
     const task = newTask({ args, caller: { name: 'ann', scopes: ['a'] } })
     await engine.create(task)
-    const lease = await stage.worker(engine).nextLease()
+    const lease = await harness.worker(engine).nextLease()
     expect(lease).toMatchObject({ id: task.id, tool: 'chore', args, caller: task.caller })
     expect(lease.signal.aborted).toBe(false)
     expect(lease.journal.id).toBe(task.journal.id)
   })
 
   test('a task is leased when it is created, and one that was created before when work begins', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const before = await engine.create(newTask())
-    const hand = stage.worker(engine)
-    expect((await hand.nextLease()).id).toBe(before.id)
-    const next = hand.nextLease()
+    const worker = harness.worker(engine)
+    expect((await worker.nextLease()).id).toBe(before.id)
+    const next = worker.nextLease()
     const after = await engine.create(newTask())
     expect((await next).id).toBe(after.id)
   })
 
   test('a task that another process created is leased', async () => {
-    const [engine, other] = [await stage.engine(), await stage.engine()]
-    const next = stage.worker(engine).nextLease()
+    const [engine, other] = [await harness.engine(), await harness.engine()]
+    const next = harness.worker(engine).nextLease()
     const { id } = await other.create(newTask())
     expect((await next).id).toBe(id)
   })
 
   test('each task is leased once, however many workers there are', async () => {
-    const engines = await Promise.all([stage.engine(), stage.engine(), stage.engine()])
+    const engines = await Promise.all([harness.engine(), harness.engine(), harness.engine()])
     const leased: string[] = []
-    for (const engine of engines) finishAll(stage, engine, leased)
+    for (const engine of engines) finishAll(harness, engine, leased)
     const made = await Promise.all(Array.from({ length: 30 }, (_, turn) => create(engines[turn % 3])))
     await vi.waitFor(async () => {
       const { tasks } = await engines[0].list('ann', undefined, 100)
@@ -46,71 +46,71 @@ export function declareLeases(stage: ContractHarness): void {
     expect(leased.toSorted()).toEqual(made.toSorted())
   })
 
-  test('the oldest is leased first, and no more at a time than there is room for', async () => {
-    const engine = await stage.engine()
+  test('the oldest task is leased first, and no more at a time than there are slots', async () => {
+    const engine = await harness.engine()
     const ids: string[] = []
     for (let count = 0; count < 4; count++) ids.push(await create(engine))
-    const hand = stage.worker(engine, { concurrency: 2 })
-    const first = [await hand.nextLease(), await hand.nextLease()]
+    const worker = harness.worker(engine, { concurrency: 2 })
+    const first = [await worker.nextLease(), await worker.nextLease()]
     expect(first.map(({ id }) => id)).toEqual(ids.slice(0, 2))
-    expect(hand.unclaimed).toBe(0)
+    expect(worker.untaken).toBe(0)
     await first[1]?.end(done)
-    expect((await hand.nextLease()).id).toBe(ids[2])
-    expect(hand.unclaimed).toBe(0)
+    expect((await worker.nextLease()).id).toBe(ids[2])
+    expect(worker.untaken).toBe(0)
   })
 
-  test('a task whose tool nobody serves waits until somebody does', async () => {
-    const engine = await stage.engine()
+  test('a task whose tool no worker serves waits until one does', async () => {
+    const engine = await harness.engine()
     const odd = await engine.create(newTask({ tool: 'odd "tool"' }))
     const plain = await engine.create(newTask())
-    const hand = stage.worker(engine)
-    expect((await hand.nextLease()).id).toBe(plain.id)
-    expect(hand.unclaimed).toBe(0)
-    hand.serve('odd "tool"')
-    expect((await hand.nextLease()).id).toBe(odd.id)
+    const worker = harness.worker(engine)
+    expect((await worker.nextLease()).id).toBe(plain.id)
+    expect(worker.untaken).toBe(0)
+    worker.serve('odd "tool"')
+    expect((await worker.nextLease()).id).toBe(odd.id)
   })
 
   test('a task that is given back is leased again, and its owner sees no difference', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const created = await engine.create(newTask())
-    const hand = stage.worker(engine)
-    const first = await hand.nextLease()
+    const worker = harness.worker(engine)
+    const first = await worker.nextLease()
     await first.step('a', { value: 1 })
     await first.giveBack()
-    const second = await hand.nextLease()
+    const second = await worker.nextLease()
     expect(second.id).toBe(first.id)
     expect(second.journal.steps).toEqual(new Map([['a', { value: 1 }]]))
     await expect(first.step('b', {})).rejects.toMatchObject({ code: 'LEASE_LOST' })
     expect(await engine.read(created.id, 'ann')).toEqual(created)
   })
 
-  test('a worker that stops takes nothing more and waits for its runs; others go on', async () => {
-    const [engine, other] = [await stage.engine(), await stage.engine()]
+  test('a worker that stops claims no more tasks and waits for its runs; others continue', async () => {
+    const [engine, other] = [await harness.engine(), await harness.engine()]
     await create(engine)
-    const hand = stage.worker(engine)
-    const lease = await hand.nextLease()
+    const worker = harness.worker(engine)
+    const lease = await worker.nextLease()
     let stopped = false
-    const stopping = hand.stop().then(() => (stopped = true))
+    const stopping = worker.stop().then(() => (stopped = true))
     const later = await create(engine)
-    expect((await stage.worker(other).nextLease()).id).toBe(later)
-    expect([stopped, hand.unclaimed]).toEqual([false, 0])
+    expect((await harness.worker(other).nextLease()).id).toBe(later)
+    expect([stopped, worker.untaken]).toEqual([false, 0])
     await lease.end(done)
     await stopping
     expect(await engine.read(lease.id, 'ann')).toMatchObject({ status: 'completed' })
   })
 
-  test('what an engine has not finished when it closes goes on in the next', async () => {
-    const first = await stage.engine({ leaseMs: 60_000 })
+  test('tasks that an engine has not finished when it closes continue in the next', async () => {
+    const first = await harness.engine({ leaseMs: 60_000 })
     const id = await create(first)
-    const lease = await stage.worker(first).nextLease()
+    const lease = await harness.worker(first).nextLease()
     await lease.step('a', { value: 'kept' })
     await lease.claim('b')
     await first.close()
     expect(lease.signal.aborted).toBe(true)
     await expect(lease.step('c', {})).rejects.toMatchObject({ code: 'LEASE_LOST' })
 
-    const second = await stage.engine({ leaseMs: 60_000 })
-    const again = await stage.worker(second).nextLease()
+    const second = await harness.engine({ leaseMs: 60_000 })
+    const again = await harness.worker(second).nextLease()
     expect(again.id).toBe(id)
     expect(again.journal.steps).toEqual(new Map([['a', { value: 'kept' }]]))
     expect(await again.claim('b')).toBe('running')
@@ -120,12 +120,12 @@ export function declareLeases(stage: ContractHarness): void {
 }
 
 async function create(engine: TaskEngine | undefined): Promise<string> {
-  if (engine === undefined) throw new Error('There is an engine for every turn.')
+  if (engine === undefined) throw new Error('There must be an engine for every turn.')
   return (await engine.create(newTask())).id
 }
 
 /** Ends every task as soon as it is leased, and notes which. */
-function finishAll(stage: ContractHarness, engine: TaskEngine, leased: string[]): void {
+function finishAll(harness: ContractHarness, engine: TaskEngine, leased: string[]): void {
   const working = engine.work({
     tools: ['chore'],
     concurrency: 4,
@@ -134,5 +134,5 @@ function finishAll(stage: ContractHarness, engine: TaskEngine, leased: string[])
       await lease.end(done)
     },
   })
-  stage.onTestEnd(() => working.stop())
+  harness.onTestEnd(() => working.stop())
 }

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { TaskEngine } from '../../../src/tasks/engine.ts'
 import { keysOf, newTask, question, type ContractHarness } from './harness.ts'
 
-export function declareLists(stage: ContractHarness): void {
+export function declareLists(harness: ContractHarness): void {
   test('a list has the tasks of its owner alone, newest first', async () => {
-    const [engine, elsewhere] = [await stage.engine(), await stage.engine({}, `other ${randomUUID()}`)]
+    const [engine, elsewhere] = [await harness.engine(), await harness.engine({}, `other ${randomUUID()}`)]
     const mine = await createThree(engine)
     await engine.create(newTask({ owner: 'bob' }))
     await elsewhere.create(newTask())
@@ -15,17 +15,17 @@ export function declareLists(stage: ContractHarness): void {
   })
 
   test('a list shows each task as it is read', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const { id } = await engine.create(newTask())
-    const lease = await stage.worker(engine).nextLease()
+    const lease = await harness.worker(engine).nextLease()
     await lease.ask([question('a'), question('b')], undefined)
     const [listed] = (await engine.list('ann', undefined, 10)).tasks
     expect(keysOf(listed)).toEqual(['a', 'b'])
     expect(listed).toEqual(await engine.read(id, 'ann'))
   })
 
-  test('a list goes on after the last task of a page, to its end, while tasks are added', async () => {
-    const engine = await stage.engine()
+  test('paging visits every task once, also while tasks are added', async () => {
+    const engine = await harness.engine()
     const ids = [...(await createThree(engine)), ...(await createThree(engine))].toReversed()
     const seen: string[] = []
     let after: string | undefined
@@ -39,12 +39,12 @@ export function declareLists(stage: ContractHarness): void {
     expect(seen).toEqual(ids)
   })
 
-  test('a page ends early where results are large, and the list goes on from there', async () => {
-    const engine = await stage.engine()
+  test('a page ends early if results are large, and the next page continues there', async () => {
+    const engine = await harness.engine()
     const ids = [...(await createThree(engine)), ...(await createThree(engine))].toReversed()
-    const hand = stage.worker(engine)
+    const worker = harness.worker(engine)
     const end = { status: 'completed', result: { text: 'x'.repeat(4_190_000) } } as const
-    for (const _ of ids) await (await hand.nextLease()).end(end)
+    for (const _ of ids) await (await worker.nextLease()).end(end)
     const first = await engine.list('ann', undefined, 100)
     expect(first.tasks.map(({ id }) => id)).toEqual(ids.slice(0, 3))
     const second = await engine.list('ann', first.next, 100)
@@ -52,8 +52,8 @@ export function declareLists(stage: ContractHarness): void {
     expect(second.next).toBeUndefined()
   })
 
-  test('a list that should go on after a task that is not its owner’s is refused', async () => {
-    const engine = await stage.engine()
+  test('a cursor that is not a task of the owner is refused', async () => {
+    const engine = await harness.engine()
     const foreign = await engine.create(newTask({ owner: 'bob' }))
     for (const after of [foreign.id, randomUUID(), '', 'a\u0000']) {
       await expect(engine.list('ann', after, 10)).rejects.toMatchObject({ code: 'TASK_CURSOR_UNKNOWN' })

@@ -1,6 +1,6 @@
 import type { Lease, TaskEngine, Working } from '../../../src/tasks/engine.ts'
 
-/** A worker that does nothing by itself: the test asks for the next lease and uses it. */
+/** A worker without a handler: the test takes each lease and uses it itself. */
 export class ManualWorker {
   readonly #working: Working
   readonly #leases: Lease[] = []
@@ -11,12 +11,12 @@ export class ManualWorker {
     this.#working = engine.work({ tools, concurrency, run: (lease) => this.#run(lease) })
   }
 
-  /** How many leases were given and not asked for. */
-  get unclaimed(): number {
+  /** The number of leases that the test has not taken yet. */
+  get untaken(): number {
     return this.#leases.length
   }
 
-  /** The next lease, as soon as there is one. */
+  /** The next lease; waits for one if necessary. */
   nextLease(): Promise<Lease> {
     const lease = this.#leases.shift()
     return lease === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(lease)
@@ -30,7 +30,7 @@ export class ManualWorker {
     return this.#working.stop()
   }
 
-  /** Stops, and returns from every run as if its lease had ended. */
+  /** Stops, and returns from every run without ending its lease. */
   async abandonAll(): Promise<void> {
     const stopped = this.stop()
     for (const finish of this.#finish) finish()
@@ -56,7 +56,7 @@ export class ManualWorker {
   }
 }
 
-/** The same lease; its run is over when one of its ends is. */
+/** The same lease; its run returns once the lease has ended. */
 function endingRun(lease: Lease, finish: () => void): Lease {
   return {
     id: lease.id,

@@ -1,4 +1,4 @@
-/** A store for the contract of task engines: a schema of its own on the PostgreSQL of this test run. */
+/** A store for the contract in a new database on the PostgreSQL of this test run. */
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { TaskEngine } from '../../../src/tasks/engine.ts'
@@ -21,7 +21,7 @@ export async function newPostgresStore(): Promise<EngineStore> {
       return Object.assign(engine, { close: () => close().then(() => connection.close()) })
     },
     worker: ['--no-warnings', program, url, schema],
-    // It goes with the server.
+    // The test server is removed with its databases.
     remove: async () => {},
   }
 }

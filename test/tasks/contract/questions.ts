@@ -5,10 +5,10 @@ import type { Lease, NewQuestion, TaskEngine } from '../../../src/tasks/engine.t
 import type { ManualWorker } from './manualWorker.ts'
 import { answering, answerTo, keysOf, newTask, question, request, type ContractHarness } from './harness.ts'
 
-/** Asking, and what becomes of every kind of answer. */
-export function declareQuestions(stage: ContractHarness): void {
+/** Questions, and every kind of answer. */
+export function declareQuestions(harness: ContractHarness): void {
   test('a task that asks shows all its questions, and its run is over', async () => {
-    const { engine, lease } = await asking(stage, [question('a'), question('__proto__'), question('😀')])
+    const { engine, lease } = await asking(harness, [question('a'), question('__proto__'), question('😀')])
     const task = await engine.read(lease.id, 'ann')
     expect(task).toMatchObject({ status: 'input_required' })
     expect(keysOf(task)).toEqual(['__proto__', 'a', '😀'])
@@ -17,31 +17,31 @@ export function declareQuestions(stage: ContractHarness): void {
   })
 
   test('a task that asks is not leased before everything is answered', async () => {
-    const { engine, hand, lease } = await asking(stage, [question('a'), question('b')])
+    const { engine, worker, lease } = await asking(harness, [question('a'), question('b')])
     const after = await engine.answer(lease.id, 'ann', answering('b'))
     expect(after).toMatchObject({ status: 'input_required' })
     expect(keysOf(after)).toEqual(['a'])
     const other = await engine.create(newTask())
-    expect((await hand.nextLease()).id).toBe(other.id)
-    expect(hand.unclaimed).toBe(0)
+    expect((await worker.nextLease()).id).toBe(other.id)
+    expect(worker.untaken).toBe(0)
     const ready = await engine.answer(lease.id, 'ann', answering('a'))
     expect(ready).toMatchObject({ status: 'working' })
     expect(keysOf(ready)).toEqual([])
-    const { answers } = (await hand.nextLease()).journal
+    const { answers } = (await worker.nextLease()).journal
     expect(answers.get('a')?.response).toEqual(answerTo('a'))
     expect(answers.get('b')?.response).toEqual(answerTo('b'))
   })
 
   test('an answer through another process lets the task go on', async () => {
-    const { hand, lease } = await asking(stage, [question('a')])
-    const other = await stage.engine()
-    const next = hand.nextLease()
+    const { worker, lease } = await asking(harness, [question('a')])
+    const other = await harness.engine()
+    const next = worker.nextLease()
     await other.answer(lease.id, 'ann', answering('a'))
     expect((await next).journal.answers.get('a')?.response).toEqual(answerTo('a'))
   })
 
   test('a refused answer is asked for again under a new key, and the accepted ones are kept', async () => {
-    const { engine, hand, lease } = await asking(stage, [question('a'), question('b')])
+    const { engine, worker, lease } = await asking(harness, [question('a'), question('b')])
     const after = await engine.answer(lease.id, 'ann', { ...answering('b'), refused: new Set(['a']) })
     expect(after).toMatchObject({ status: 'input_required' })
     expect(keysOf(after)).toEqual(['a~2'])
@@ -49,35 +49,35 @@ export function declareQuestions(stage: ContractHarness): void {
     expect(keysOf(await engine.answer(lease.id, 'ann', answering('a')))).toEqual(['a~2'])
     await engine.answer(lease.id, 'ann', { accepted: new Map(), refused: new Set(['a~2']) })
     await engine.answer(lease.id, 'ann', answering('a~3'))
-    const { answers, open } = (await hand.nextLease()).journal
+    const { answers, open } = (await worker.nextLease()).journal
     expect(answers.get('a')).toEqual({ question: 'fingerprint of a', response: answerTo('a~3') })
     expect(answers.get('b')?.response).toEqual(answerTo('b'))
     expect(open.get('a')).toEqual({ question: 'fingerprint of a', times: 3 })
     expect([...answers.keys()].toSorted()).toEqual(['a', 'b'])
   })
 
-  test('a question whose answers are refused again and again is left to the run', async () => {
-    const { engine, hand, lease } = await asking(stage, [question('a'), question('b')])
+  test('after several refused answers to a question the run decides whether to ask again', async () => {
+    const { engine, worker, lease } = await asking(harness, [question('a'), question('b')])
     let task = await engine.read(lease.id, 'ann')
     for (let times = 1; times < 5; times++) task = await engine.answer(lease.id, 'ann', refusing(keysOf(task)[0]))
     expect(keysOf(task)).toEqual(['a~5', 'b'])
     task = await engine.answer(lease.id, 'ann', refusing('a~5'))
     expect([task?.status, keysOf(task)]).toEqual(['input_required', ['b']])
     expect(await engine.answer(lease.id, 'ann', answering('b'))).toMatchObject({ status: 'working' })
-    const again = await hand.nextLease()
+    const again = await worker.nextLease()
     expect(again.journal.open.get('a')).toEqual({ question: 'fingerprint of a', times: 5 })
     expect([...again.journal.answers.keys()]).toEqual(['b'])
     await again.ask([question('a', { times: 6 })], undefined)
     expect(keysOf(await engine.read(lease.id, 'ann'))).toEqual(['a~6'])
   })
 
-  test('a key goes over the wire once in the life of a task', async () => {
-    const { engine, hand, lease } = await asking(stage, [question('a')])
+  test('a key is used on the wire once in the life of a task', async () => {
+    const { engine, worker, lease } = await asking(harness, [question('a')])
     const rounds = [['a', 'a~2'], ['a~2'], ['a', 'a~2~2'], ['a']]
     const seen = ['a']
     for (const round of rounds) {
       await engine.answer(lease.id, 'ann', answering(...seen))
-      const next = await hand.nextLease()
+      const next = await worker.nextLease()
       await next.ask(
         round.map((key) => question(key)),
         undefined,
@@ -91,29 +91,29 @@ export function declareQuestions(stage: ContractHarness): void {
   })
 
   test('the latest answer to a question that was asked again is the one that counts', async () => {
-    const { engine, hand, lease } = await asking(stage, [question('a', { question: 'old' })])
+    const { engine, worker, lease } = await asking(harness, [question('a', { question: 'old' })])
     await engine.answer(lease.id, 'ann', answering('a'))
-    await (await hand.nextLease()).ask([question('a', { question: 'new', times: 2 })], undefined)
+    await (await worker.nextLease()).ask([question('a', { question: 'new', times: 2 })], undefined)
     await engine.answer(lease.id, 'ann', answering('a~2'))
-    const { answers, open } = (await hand.nextLease()).journal
+    const { answers, open } = (await worker.nextLease()).journal
     expect(answers.get('a')).toEqual({ question: 'new', response: answerTo('a~2') })
     expect(open.get('a')).toEqual({ question: 'new', times: 2 })
   })
 
   test('a key that was answered before the task was made is not used again', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const journal = newJournal(randomUUID())
     journal.answers.set('a', { question: undefined, response: answerTo('before') })
     const { id } = await engine.create(newTask({ journal }))
-    const hand = stage.worker(engine)
-    await (await hand.nextLease()).ask([question('a')], undefined)
+    const worker = harness.worker(engine)
+    await (await worker.nextLease()).ask([question('a')], undefined)
     expect(keysOf(await engine.read(id, 'ann'))).toEqual(['a~2'])
     await engine.answer(id, 'ann', answering('a', 'a~2'))
-    expect((await hand.nextLease()).journal.answers.get('a')?.response).toEqual(answerTo('a~2'))
+    expect((await worker.nextLease()).journal.answers.get('a')?.response).toEqual(answerTo('a~2'))
   })
 
-  test('answers to nothing change nothing', async () => {
-    const { engine, lease } = await asking(stage, [question('a')])
+  test('answers without an open question change nothing', async () => {
+    const { engine, lease } = await asking(harness, [question('a')])
     const before = await engine.read(lease.id, 'ann')
     const nothing = { ...answering('b', 'a~2', '', '__proto__', 'a\u0000'), refused: new Set(['c', 'constructor']) }
     expect(await engine.answer(lease.id, 'ann', nothing)).toEqual(before)
@@ -121,19 +121,19 @@ export function declareQuestions(stage: ContractHarness): void {
   })
 
   test('an answer that comes twice counts the first time', async () => {
-    const { engine, hand, lease } = await asking(stage, [question('a'), question('b')])
+    const { engine, worker, lease } = await asking(harness, [question('a'), question('b')])
     await engine.answer(lease.id, 'ann', answering('a'))
     const late = new Map([['a', { action: 'decline' }]])
     expect(keysOf(await engine.answer(lease.id, 'ann', { accepted: late, refused: new Set(['a']) }))).toEqual(['b'])
     await engine.answer(lease.id, 'ann', answering('b'))
-    const next = await hand.nextLease()
+    const next = await worker.nextLease()
     expect(next.journal.answers.get('a')?.response).toEqual(answerTo('a'))
     expect(await engine.answer(lease.id, 'ann', answering('a', 'b'))).toMatchObject({ status: 'working' })
     await next.end({ status: 'completed', result: {} })
   })
 
   test('answers to a task that has ended change nothing', async () => {
-    const { engine, lease } = await asking(stage, [question('a')])
+    const { engine, lease } = await asking(harness, [question('a')])
     const cancelled = await engine.cancel(lease.id, 'ann')
     expect(await engine.answer(lease.id, 'ann', answering('a'))).toEqual(cancelled)
     expect(await engine.answer(lease.id, 'ann', { ...answering(), refused: new Set(['a']) })).toEqual(cancelled)
@@ -142,39 +142,39 @@ export function declareQuestions(stage: ContractHarness): void {
 
   test('of many answers at once, by several processes, none is lost', async () => {
     const keys = Array.from({ length: 12 }, (_, at) => `key ${at}`)
-    const { engine, hand, lease } = await asking(
-      stage,
+    const { engine, worker, lease } = await asking(
+      harness,
       keys.map((key) => question(key)),
     )
-    const [second, third] = [await stage.engine(), await stage.engine()]
+    const [second, third] = [await harness.engine(), await harness.engine()]
     const engineAt = (at: number) => (at % 3 === 0 ? engine : at % 3 === 1 ? second : third)
     await Promise.all(keys.map((key, at) => engineAt(at).answer(lease.id, 'ann', answering(key))))
-    const { answers } = (await hand.nextLease()).journal
+    const { answers } = (await worker.nextLease()).journal
     for (const key of keys) expect(answers.get(key)?.response).toEqual(answerTo(key))
-    expect(hand.unclaimed).toBe(0)
+    expect(worker.untaken).toBe(0)
   })
 
-  test('a run that asks nothing is followed by the next at once', async () => {
-    const { hand } = await asking(stage, [])
-    const { own, round } = (await hand.nextLease()).journal
+  test('a run that ends its lease without questions is followed by the next at once', async () => {
+    const { worker } = await asking(harness, [])
+    const { own, round } = (await worker.nextLease()).journal
     expect([own, round]).toEqual(['remembered', 1])
   })
 }
 
 interface Asking {
   readonly engine: TaskEngine
-  readonly hand: ManualWorker
+  readonly worker: ManualWorker
   readonly lease: Lease
 }
 
-/** A task that waits for answers to these. */
-async function asking(stage: ContractHarness, questions: readonly NewQuestion[]): Promise<Asking> {
-  const engine = await stage.engine()
+/** A task that waits for answers to these questions. */
+async function asking(harness: ContractHarness, questions: readonly NewQuestion[]): Promise<Asking> {
+  const engine = await harness.engine()
   await engine.create(newTask())
-  const hand = stage.worker(engine)
-  const lease = await hand.nextLease()
+  const worker = harness.worker(engine)
+  const lease = await worker.nextLease()
   await lease.ask(questions, 'remembered')
-  return { engine, hand, lease }
+  return { engine, worker, lease }
 }
 
 function refusing(key: string | undefined) {

@@ -3,10 +3,10 @@ import { expect, test, vi } from 'vitest'
 import { newJournal } from '../../../src/journal/index.ts'
 import { answering, newTask, question, type ContractHarness } from './harness.ts'
 
-/** Tasks as their owners see them: made once, seen by one, gone when their time is over. */
-export function declareRecords(stage: ContractHarness): void {
+/** Tasks as their owners see them: created once, visible to one owner, unknown once expired. */
+export function declareRecords(harness: ContractHarness): void {
   test('a created task is read by its owner, and is working', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const { id } = newTask()
     const created = await engine.create(newTask({ id, ttlMs: 90_000 }))
     expect(created).toMatchObject({ id, tool: 'chore', status: 'working', ttlMs: 90_000 })
@@ -18,7 +18,7 @@ export function declareRecords(stage: ContractHarness): void {
   })
 
   test('a task is unknown to another owner and to another audience', async () => {
-    const [engine, elsewhere] = [await stage.engine(), await stage.engine({}, `other ${randomUUID()}`)]
+    const [engine, elsewhere] = [await harness.engine(), await harness.engine({}, `other ${randomUUID()}`)]
     const { id } = await engine.create(newTask())
     for (const owner of ['bob', 'ANN', 'ann ', '']) {
       expect(await engine.read(id, owner)).toBeUndefined()
@@ -33,7 +33,7 @@ export function declareRecords(stage: ContractHarness): void {
   test.each(['', 'nonsense', `${'x'.repeat(10_000)}`, 'a\u0000b', '\ud800', '%', "' OR 1=1 --", '__proto__'])(
     'there is no task with the id %j',
     async (id) => {
-      const engine = await stage.engine()
+      const engine = await harness.engine()
       await engine.create(newTask())
       expect(await engine.read(id, 'ann')).toBeUndefined()
       expect(await engine.answer(id, 'ann', answering('a'))).toBeUndefined()
@@ -41,8 +41,8 @@ export function declareRecords(stage: ContractHarness): void {
     },
   )
 
-  test('owners are told apart by every character', async () => {
-    const engine = await stage.engine()
+  test('owners differ in every character', async () => {
+    const engine = await harness.engine()
     const owners = ['a', 'a\u0000', 'a\u0000b', '\ud800', '\udfff', '\ufffd', 'ä', '__proto__', '']
     const made = await Promise.all(owners.map((owner) => engine.create(newTask({ owner }))))
     for (const [at, owner] of owners.entries()) {
@@ -52,7 +52,7 @@ export function declareRecords(stage: ContractHarness): void {
   })
 
   test('a call that is sent twice makes one task', async () => {
-    const [engine, other] = [await stage.engine(), await stage.engine()]
+    const [engine, other] = [await harness.engine(), await harness.engine()]
     const call = randomUUID()
     const send = (on: typeof engine) => on.create(newTask({ journal: newJournal(call) }))
     const first = await send(engine)
@@ -62,7 +62,7 @@ export function declareRecords(stage: ContractHarness): void {
   })
 
   test('the same call of another owner or audience is another task', async () => {
-    const [engine, elsewhere] = [await stage.engine(), await stage.engine({}, `other ${randomUUID()}`)]
+    const [engine, elsewhere] = [await harness.engine(), await harness.engine({}, `other ${randomUUID()}`)]
     const journal = newJournal(randomUUID())
     const first = await engine.create(newTask({ journal }))
     expect((await engine.create(newTask({ journal, owner: 'bob' }))).id).not.toBe(first.id)
@@ -70,20 +70,20 @@ export function declareRecords(stage: ContractHarness): void {
   })
 
   test('an expired task is unknown to everyone and is never leased', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const { id } = await engine.create(newTask({ ttlMs: 1 }))
     await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toBeUndefined())
     expect(await engine.answer(id, 'ann', answering('a'))).toBeUndefined()
     expect(await engine.cancel(id, 'ann')).toBeUndefined()
     expect((await engine.list('ann', undefined, 10)).tasks).toEqual([])
     const { id: alive } = await engine.create(newTask())
-    const hand = stage.worker(engine)
-    expect((await hand.nextLease()).id).toBe(alive)
-    expect(hand.unclaimed).toBe(0)
+    const worker = harness.worker(engine)
+    expect((await worker.nextLease()).id).toBe(alive)
+    expect(worker.untaken).toBe(0)
   })
 
   test('the call of an expired task makes a new one', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const journal = newJournal(randomUUID())
     const { id } = await engine.create(newTask({ journal, ttlMs: 1 }))
     await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toBeUndefined())
@@ -93,9 +93,9 @@ export function declareRecords(stage: ContractHarness): void {
   })
 
   test('a task that waits for answers expires, too', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const { id } = await engine.create(newTask({ ttlMs: 2000 }))
-    const lease = await stage.worker(engine).nextLease()
+    const lease = await harness.worker(engine).nextLease()
     await lease.ask([question('a')], undefined)
     expect(await engine.read(id, 'ann')).toMatchObject({ status: 'input_required' })
     await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toBeUndefined(), { timeout: 5000 })
@@ -103,7 +103,7 @@ export function declareRecords(stage: ContractHarness): void {
   })
 
   test('a task may be given any time to live, and others are not harmed by it', async () => {
-    const engine = await stage.engine()
+    const engine = await harness.engine()
     const lives = [Number.MAX_SAFE_INTEGER, 1e300, 86_400_000, 0.5, 0, -1]
     const made = await Promise.all(lives.map((ttlMs) => engine.create(newTask({ ttlMs }))))
     const found = await Promise.all(made.map(({ id }) => engine.read(id, 'ann')))
@@ -112,9 +112,9 @@ export function declareRecords(stage: ContractHarness): void {
   })
 
   test('a task without a TTL lives until it ends, and then for keepMs', async () => {
-    const engine = await stage.engine({ keepMs: 300 })
+    const engine = await harness.engine({ keepMs: 300 })
     const { id } = await engine.create(newTask({ ttlMs: null }))
-    const lease = await stage.worker(engine).nextLease()
+    const lease = await harness.worker(engine).nextLease()
     expect(await engine.read(id, 'ann')).toMatchObject({ ttlMs: null })
     await lease.end({ status: 'completed', result: {} })
     const ended = await engine.read(id, 'ann')

@@ -1,4 +1,4 @@
-/** A store in a temporary file, and how to look into it from outside, for tests. */
+/** A store for the contract in a temporary SQLite file, which tests can also query directly. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL('../programs/sqliteWorker.ts', import.meta
 
 export interface SqliteTestStore extends EngineStore {
   readonly path: string
-  /** Runs SQL as another process would. */
+  /** Runs SQL on a connection of its own. */
   sql(text: string): Record<string, unknown>[]
 }
 

@@ -1,7 +1,6 @@
 /**
- * A worker in a process of its own, to be killed and frozen. Its program is started with the arguments of the store's
- * `worker`, the audience and the engine's options as JSON. It works as `workerScript.ts` says and tells each event as a
- * line of JSON.
+ * A worker in a process of its own, which tests kill and freeze. Its arguments are those of the store's `worker`, the
+ * audience, and the engine's options as JSON. It runs `workerScript.ts` and prints each event as a line of JSON.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,23 +19,23 @@ export class WorkerProcess {
   #changed: () => void = () => {}
   #errors = ''
 
-  constructor(stage: ContractHarness, options: EngineOptions) {
-    const args = ['--conditions=pannier-source', ...stage.store.worker, stage.audience, JSON.stringify(options)]
+  constructor(harness: ContractHarness, options: EngineOptions) {
+    const args = ['--conditions=pannier-source', ...harness.store.worker, harness.audience, JSON.stringify(options)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
-    this.#store = stage.store
-    createInterface({ input: child.stdout }).on('line', (line) => this.#tell(JSON.parse(line) as WorkerEvent))
+    this.#store = harness.store
+    createInterface({ input: child.stdout }).on('line', (line) => this.#add(JSON.parse(line) as WorkerEvent))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text))
     child.once('close', () => this.#changed())
-    stage.onTestEnd(() => this.kill())
+    harness.onTestEnd(() => this.kill())
   }
 
-  /** Every event of this name that it has told and nobody has asked for. */
-  told(name: WorkerEvent['event']): WorkerEvent[] {
+  /** Every event of this name that it has printed and no test has taken. */
+  printed(name: WorkerEvent['event']): WorkerEvent[] {
     return this.#events.filter(({ event }) => event === name)
   }
 
-  /** The first event of this name that it has told or will tell. */
+  /** Takes the first event of this name; waits for it if necessary. */
   async event<Name extends WorkerEvent['event']>(name: Name): Promise<EventOf<Name>> {
     for (;;) {
       const change = new Promise<void>((resolve) => (this.#changed = resolve))
@@ -47,7 +46,7 @@ export class WorkerProcess {
     }
   }
 
-  /** Stops the process where it is, but not inside a write: nobody can take a lock from a frozen process. */
+  /** Suspends the process, but not inside a write: nothing can release the lock of a frozen process. */
   async freeze(): Promise<void> {
     this.#child.kill('SIGSTOP')
     while (this.#store.isLocked?.() === true) {
@@ -72,7 +71,7 @@ export class WorkerProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null
   }
 
-  #tell(event: WorkerEvent): void {
+  #add(event: WorkerEvent): void {
     this.#events.push(event)
     this.#changed()
   }

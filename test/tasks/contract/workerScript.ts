@@ -1,6 +1,6 @@
 /**
- * What a worker process does with each task: it commits a step, claims a single use, and holds on to the lease until
- * it is lost. Then it tries to write in every way and tells what came of it. A task with the argument `finish` it ends.
+ * What a worker process does with each task: it commits a step, claims a single use, and keeps the lease until it is
+ * lost. Then it tries every kind of write and prints the outcomes. A task with the argument `finish` it ends.
  */
 import type { Lease, TaskEngine } from '../../../src/tasks/engine.ts'
 
@@ -8,9 +8,9 @@ export type WorkerEvent =
   | { readonly event: 'ready' }
   /** It has ended a task. */
   | { readonly event: 'ended'; readonly id: string }
-  /** It holds a lease, and its step is committed. */
+  /** It holds a lease and has committed its step. */
   | { readonly event: 'holds'; readonly id: string }
-  /** Its lease is lost; the codes of what it tried to write afterwards. */
+  /** Its lease is lost; `codes` are the errors of its writes afterwards. */
   | { readonly event: 'lost'; readonly id: string; readonly codes: readonly unknown[] }
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -19,7 +19,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 export async function workByScript(engine: TaskEngine, audience: string): Promise<void> {
   await engine.open({ audience, logger: () => silent })
   engine.work({ tools: ['chore'], concurrency: 10, run: hold })
-  tell({ event: 'ready' })
+  print({ event: 'ready' })
   // The engine's own timers do not keep a process alive.
   setInterval(() => {}, 60_000)
 }
@@ -28,13 +28,13 @@ async function hold(lease: Lease): Promise<void> {
   const { id, args, signal } = lease
   if (args['finish'] === true) {
     await lease.end({ status: 'completed', result: {} })
-    return tell({ event: 'ended', id })
+    return print({ event: 'ended', id })
   }
   await lease.step('first', { value: process.pid })
   await lease.claim('claimed')
-  tell({ event: 'holds', id })
+  print({ event: 'holds', id })
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-  tell({ event: 'lost', id, codes: await tryAll(lease) })
+  print({ event: 'lost', id, codes: await tryAll(lease) })
 }
 
 async function tryAll(lease: Lease): Promise<unknown[]> {
@@ -44,12 +44,12 @@ async function tryAll(lease: Lease): Promise<unknown[]> {
     lease.unclaim('claimed'),
     lease.note('late'),
     lease.ask([], 'late'),
-    lease.end({ status: 'completed', result: { by: 'the lost' } }),
+    lease.end({ status: 'completed', result: { by: 'the lost worker' } }),
     lease.giveBack(),
   ])
   return tries.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as { code: unknown }).code : 'wrote'))
 }
 
-function tell(event: WorkerEvent): void {
+function print(event: WorkerEvent): void {
   process.stdout.write(`${JSON.stringify(event)}\n`)
 }

@@ -1,4 +1,4 @@
-/** Engines for a test file, closed after the test that opened them. */
+/** Opens engines for the tests of a file, and closes them after each test. */
 import { afterEach } from 'vitest'
 import type { EngineOptions, Lease, TaskEngine } from '../../src/tasks/engine.ts'
 import { type PostgresConnection, type PostgresOptions, postgres } from '../../src/postgres/database.ts'
@@ -12,17 +12,17 @@ export interface Opened {
 export class EngineFixture {
   /** What the engines have logged. */
   readonly logged: string[] = []
-  readonly #later: (() => unknown)[] = []
+  readonly #cleanups: (() => unknown)[] = []
 
   constructor() {
     afterEach(async () => {
-      for (const close of this.#later.splice(0).toReversed()) await close()
+      for (const close of this.#cleanups.splice(0).toReversed()) await close()
     })
   }
 
-  /** Done after the test, the last first. */
+  /** Runs a cleanup after the test, the last one first. */
   onTestEnd(close: () => unknown): void {
-    this.#later.push(close)
+    this.#cleanups.push(close)
   }
 
   connect(options: PostgresOptions): PostgresConnection {
