@@ -15,10 +15,10 @@ test('the tasks of a killed process are taken over at once, however long its lea
   const worker = new WorkerProcess(harness, { leaseMs: HOUR_MS })
   const { id } = await engine.create(newTask())
   await worker.event('holds')
-  const worker = harness.worker(engine)
+  const nextWorker = harness.worker(engine)
   await worker.kill()
   const killedAt = performance.now()
-  expect((await worker.nextLease()).id).toBe(id)
+  expect((await nextWorker.nextLease()).id).toBe(id)
   expect(performance.now() - killedAt).toBeLessThan(2000)
 })
 
