@@ -1,4 +1,4 @@
-/** The ready-made client: the SDK's own, connected in the era that the server speaks, with our layers on. */
+/** `connect` gives the SDK's client, connected in the era that the server speaks, with Pannier's layers. */
 import {
   type Client,
   type ClientOptions,
@@ -32,55 +32,55 @@ export interface ConnectOptions {
   answerers?: Answerers
   /** How often one call may be sent again before it fails. @default 10 */
   maxRounds?: number
-  /** The largest state that the server may have sent back with a call. @default 4194304 */
+  /** The largest `requestState` that is accepted from the server, in bytes. @default 4194304 */
   maxStateBytes?: number
-  /** How calls that become tasks are followed; false tells the server to make none. @default they are */
+  /** How calls that become tasks are followed. With false, tasks are not declared. @default they are followed */
   tasks?: false | Omit<TasksOptions, 'answerers' | 'server' | 'place'>
-  /** Keeps what the server asks to keep: a store, the path of a file, or false. @default in memory, for this client */
+  /** Where the server's state is kept: a store, the path of a file, or false. @default in memory, for this client */
   jar?: JarChoice
-  /** Whose state that is. Two principals never see each other's. @default 'default' */
+  /** Whose state that is. State is never shared between principals. @default 'default' */
   principal?: string
-  /** What its session state lives with; end it with `store.endContext`. @default this client, until it is closed */
+  /** How long session state is kept: until `store.endContext` ends this context. @default until the client is closed */
   context?: string
-  /** Also keeps state for localhost and IP addresses. For development. @default false */
+  /** Also keeps state for localhost and IP addresses, for development. @default false */
   allowLocal?: boolean
   /**
-   * Also refuses what an older server asks on the stream of no request while one is under way (SEP-2260). Many servers
-   * of that era do ask there, and a revision before 2026-07-28 allows it. @default false
+   * Also refuses what a session-era server asks on the GET stream, which belongs to no request (SEP-2260). Many servers
+   * ask there, and their revisions allow it. @default false
    */
   strictScope?: boolean
   /** Sent with each HTTP request. */
   headers?: Readonly<Record<string, string>>
-  /** A bearer token, or where to get the one for now. */
+  /** A bearer token, or a function that gives the current one. */
   bearer?: string | (() => string | Promise<string>)
-  /** OAuth by the SDK: one of its providers, or one that can also wait for a person who logs in. */
+  /** OAuth by the SDK: one of its providers, or one that can also wait until a person has logged in. */
   authorizer?: Authorizer
-  /** What this client calls itself. @default 'pannier' */
+  /** The name that this client gives to servers. @default 'pannier' */
   name?: string
   /** @default '0' */
   version?: string
   /** How long the server may be silent, in milliseconds. The time that answerers take does not count. @default 60000 */
   timeoutMs?: number
-  /** How long connecting may take, with the start of a process. @default 60000 */
+  /** How long connecting may take, including the start of a process, in milliseconds. @default 60000 */
   connectTimeoutMs?: number
-  /** The era that the server was found to have before (the SDK's form); nothing is asked then. */
+  /** The era of the server, if it is known from before, in the SDK's form. Then the server is not asked for it. */
   prior?: PriorDiscovery
-  /** Gives up connecting. */
+  /** Cancels connecting. */
   signal?: AbortSignal
-  /** Hears what is worth a line in a log: refused requests and state, errors beside calls, a process's stderr. */
+  /** Called with what is worth logging: refused requests and state, errors of no call, stderr lines of a process. */
   onNotice?: (notice: Notice) => void
-  /** Options of the SDK's client, such as capabilities of your own, `listChanged` or a cache. */
+  /** Options of the SDK's client, such as additional capabilities, `listChanged` or a cache. */
   client?: ClientOptions
   /** @default the global fetch */
   fetch?: FetchLike
 }
 
-/** A server on a local pipe that says nothing to the first question is of the older era; the SDK would wait a minute. */
+/** A process that does not respond to the SDK's probe in this time is of the session era. The SDK waits a minute. */
 const STDIO_PROBE_MS = 5_000
 const MINUTE_MS = 60_000
 
-/** With times that timers can take. */
-type Settled = ConnectOptions & ReturnType<typeof timesOf>
+/** Options with the times filled in and checked. */
+type TimedOptions = ConnectOptions & ReturnType<typeof timesOf>
 
 function timesOf({ connectTimeoutMs = MINUTE_MS, timeoutMs = MINUTE_MS }: ConnectOptions) {
   return {
@@ -95,14 +95,14 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
   const address = await addressOf(target)
   options.signal?.throwIfAborted()
   const name = nameOf(target)
-  const wire = openTransport(address, options)
+  const opened = openTransport(address, options)
   try {
-    return await connectBy(wire, target, options, options.prior)
+    return await connectBy(opened, target, options, options.prior)
   } catch (error) {
     options.signal?.throwIfAborted()
-    if (!diedOfTheProbe(error, wire)) throw connectFailure(error, attempt(wire, name, options))
+    if (!exitedOnProbe(error, opened)) throw connectFailure(error, attempt(opened, name, options))
   }
-  // Some older servers end when they are asked anything before `initialize`. Then they are asked that.
+  // Some session-era servers exit when a request comes before `initialize`. They are started again without the probe.
   const again = openTransport(address, options)
   try {
     return await connectBy(again, target, options, { kind: 'legacy' })
@@ -113,49 +113,49 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
 }
 
 async function connectBy(
-  wire: OpenTransport,
+  opened: OpenTransport,
   target: Target,
-  options: Settled,
+  options: TimedOptions,
   prior?: PriorDiscovery,
 ): Promise<Client> {
   const { connectTimeoutMs, timeoutMs, signal } = options
-  const jar = openJar(wire.address, options)
-  const leaving = flushOnClose(wire.endSession)
-  const client = clientFor(wire, options, async () => {
-    await leaving.flush()
+  const jar = openJar(opened.address, options)
+  const closing = flushOnClose(opened.endSession)
+  const client = clientFor(opened, options, async () => {
+    await closing.flush()
     await jar.close()
   })
-  const watching = { ended: () => wire.ended(), isLeaving: () => leaving.isClosing() }
-  const layers = compose(upperLayers(target, options, leaving), jar.layer, deadline(timeoutMs, watching), leaving.layer)
-  // The SDK's first question to a server knows no signal.
-  const giveUp = (): void => void wire.transport.close()
-  signal?.addEventListener('abort', giveUp, { once: true })
+  const ending = { ended: () => opened.ended(), isLeaving: () => closing.isClosing() }
+  const layers = compose(upperLayers(target, options, closing), jar.layer, deadline(timeoutMs, ending), closing.layer)
+  // The SDK's probe takes no signal, so the transport is closed instead.
+  const cancel = (): void => void opened.transport.close()
+  signal?.addEventListener('abort', cancel, { once: true })
   try {
     const more = { ...(signal && { signal }), ...(prior && { prior }) }
-    await client.connect(layers(wire.transport), { timeout: connectTimeoutMs, ...more })
+    await client.connect(layers(opened.transport), { timeout: connectTimeoutMs, ...more })
     return client
   } catch (error) {
     await client.close()
-    await wire.transport.close()
+    await opened.transport.close()
     throw error
   } finally {
-    signal?.removeEventListener('abort', giveUp)
+    signal?.removeEventListener('abort', cancel)
   }
 }
 
-function clientFor({ isProcess }: OpenTransport, options: Settled, leave: () => Promise<void>): Client {
+function clientFor({ isProcess }: OpenTransport, options: TimedOptions, beforeClose: () => Promise<void>): Client {
   const { name = 'pannier', version = '0', connectTimeoutMs, onNotice } = options
   const probe = isProcess && { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, connectTimeoutMs) } }
   const ours: ClientOptions = {
     versionNegotiation: { mode: 'auto', ...probe },
     jsonSchemaValidator: limitedValidator(new AjvJsonSchemaValidator()),
   }
-  const client = new SdkClient({ name, version }, { ...ours, ...options.client }, leave)
+  const client = new SdkClient({ name, version }, { ...ours, ...options.client }, beforeClose)
   client.onerror = (error) => onNotice?.({ kind: 'error', error: withoutPage(error) })
   return client
 }
 
-function upperLayers(target: Target, options: ConnectOptions, leaving: FlushOnClose): Layer {
+function upperLayers(target: Target, options: ConnectOptions, closing: FlushOnClose): Layer {
   const { answerers = {}, maxRounds, maxStateBytes, onNotice } = options
   const limits = {
     ...(maxRounds !== undefined && { maxRounds }),
@@ -164,16 +164,16 @@ function upperLayers(target: Target, options: ConnectOptions, leaving: FlushOnCl
   const asking = { answerers, server: { target: nameOf(target) }, place: placeOf(target) }
   return compose(
     rounds({ ...asking, ...limits }),
-    options.tasks === false ? compose() : compose(tasks({ ...options.tasks, ...asking }), leaving.layer),
+    options.tasks === false ? compose() : compose(tasks({ ...options.tasks, ...asking }), closing.layer),
     scope({ onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) }),
   )
 }
 
-function diedOfTheProbe(error: unknown, wire: OpenTransport): boolean {
+function exitedOnProbe(error: unknown, opened: OpenTransport): boolean {
   const isProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
-  return isProbe && wire.isProcess && wire.ended() !== undefined
+  return isProbe && opened.isProcess && opened.ended() !== undefined
 }
 
-function attempt(wire: OpenTransport, name: string, { connectTimeoutMs }: Settled) {
-  return { name, timeoutMs: connectTimeoutMs, ended: wire.ended() }
+function attempt(opened: OpenTransport, name: string, { connectTimeoutMs }: TimedOptions) {
+  return { name, timeoutMs: connectTimeoutMs, ended: opened.ended() }
 }

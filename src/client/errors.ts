@@ -1,6 +1,6 @@
 import { isObject } from '../protocol/index.ts'
 
-/** What can go wrong on the client's side. `docs/errors.md` says what to do about each. */
+/** The codes of errors on the client's side. `docs/errors.md` says what to do about each. */
 export const CLIENT_CODES = [
   'TARGET_INVALID',
   'CONFIG_UNREADABLE',
@@ -38,12 +38,12 @@ export const CLIENT_CODES = [
   'MESSAGE_UNREADABLE',
 ] as const
 
-/** Where whoever made a call finds what a layer keeps out of its message: it may be anybody's words. */
+/** Ends the message of an error whose cause is not quoted in it, because anybody may have written that. */
 export const SEE_CAUSE = 'The reason is in error.data.cause.'
 
 export type ClientCode = (typeof CLIENT_CODES)[number]
 
-/** The one error of this folder. Its message says what to do and never holds a token, a state or an answer. */
+/** The error class of this folder. Its message says what to do, and never contains a token, a state or an answer. */
 export class ClientError extends Error {
   override readonly name: string = 'ClientError'
   readonly code: ClientCode

@@ -1,6 +1,6 @@
 /**
- * What tools return is checked by schemas that servers give, and a schema can be written so that its check takes years:
- * a pattern that backtracks, references that branch. Such a check is given up, as any other loop has an end.
+ * A time limit for checking tool results. The schemas come from servers, and a schema can be written so that its check
+ * takes years, by a regular expression that backtracks or by references that branch. Such a check is aborted.
  */
 import { type Context, createContext, Script } from 'node:vm'
 import type { JsonSchemaType, jsonSchemaValidator } from '@modelcontextprotocol/client'
@@ -12,13 +12,13 @@ export function limitedValidator(inner: jsonSchemaValidator, limitMs: number = L
   return {
     getValidator<T>(schema: JsonSchemaType) {
       const validate = within(limitMs, () => inner.getValidator<T>(schema))
-      return isPlain(schema) ? validate : (input: unknown) => within(limitMs, () => validate(input))
+      return isCheap(schema) ? validate : (input: unknown) => within(limitMs, () => validate(input))
     },
   }
 }
 
-/** Whether a check takes no longer than to go through the schema and the value: then nobody needs to look at a clock. */
-function isPlain(schema: JsonSchemaType): boolean {
+/** Whether a check takes only as long as reading schema and value. Such a check runs without a limit. */
+function isCheap(schema: JsonSchemaType): boolean {
   try {
     return !COSTLY.test(JSON.stringify(schema))
   } catch {
@@ -28,28 +28,30 @@ function isPlain(schema: JsonSchemaType): boolean {
 
 const COSTLY = /"(pattern|patternProperties|propertyNames|format|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/
 
-let room: (Context & { run?: () => void }) | undefined
+let sandbox: (Context & { run?: () => void }) | undefined
 const script = new Script('run()')
 
-/** Only in a context of its own can code be stopped that never comes back. The function itself runs where it was made. */
+/** Runs a function with a time limit. Only a script in a vm context can be aborted; here it just calls the function. */
 function within<Result>(limitMs: number, run: () => Result): Result {
-  room ??= createContext({})
+  sandbox ??= createContext({})
   let outcome: { readonly result: Result } | undefined
-  room.run = () => {
+  sandbox.run = () => {
     outcome = { result: run() }
   }
   try {
-    script.runInContext(room, { timeout: limitMs })
+    script.runInContext(sandbox, { timeout: limitMs })
   } catch (error) {
-    throw isTimeout(error) ? new Error(`The check took more than ${limitMs} ms; its schema is the server's.`) : error
+    throw isTimeout(error)
+      ? new Error(`Checking the result took more than ${limitMs} ms; the server's schema is too costly.`)
+      : error
   } finally {
-    delete room.run
+    delete sandbox.run
   }
-  if (outcome === undefined) throw new Error('The check did not come to its end.')
+  if (outcome === undefined) throw new Error('The check was not completed.')
   return outcome.result
 }
 
-// The error comes from the other context, whose classes are others.
+// The error was made in the vm context, so `instanceof` does not work.
 function isTimeout(error: unknown): boolean {
   return isObject(error) && error['code'] === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 }

@@ -1,15 +1,15 @@
 import type { JarNews } from '../state/jar/index.ts'
 import type { Refused } from './scope/layer.ts'
 
-/** Something beside the calls that a host may want to log. None of them breaks a call. */
+/** An event that a host may want to log. None of them makes a call fail. */
 export type Notice =
-  /** A request of the server that belongs to no request of ours. */
+  /** A request of the server was refused, because it belongs to no request of the client. */
   | { readonly kind: 'refused'; readonly refused: Refused }
-  /** State that was not kept, or not any more. */
+  /** The jar refused or evicted state of the server. */
   | { readonly kind: 'jar'; readonly news: JarNews }
-  /** Why no state is kept for this server at all. */
+  /** No state is kept for this server, and why. */
   | { readonly kind: 'unkept'; readonly reason: string }
-  /** What went wrong and is the answer to nothing. */
+  /** An error that is not the answer to a request. */
   | { readonly kind: 'error'; readonly error: Error }
-  /** A line that the server's process wrote to its standard error. As it came: not safe for a terminal. */
+  /** A line that the server's process wrote to standard error. It is unchanged, so it is not safe for a terminal. */
   | { readonly kind: 'stderr'; readonly line: string }

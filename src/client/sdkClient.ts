@@ -1,6 +1,7 @@
 /**
- * The SDK's client, with two differences. Calls that may wait for people have no time limit of the SDK's; the layer
- * `deadline` watches the server instead. And it says goodbye: what is on its way is sent, and a session is ended.
+ * The SDK's client with two differences. Calls that may wait for people have no time limit of the SDK; the layer
+ * `deadline` limits how long the server may be silent. And `close` first waits for `beforeClose`, which flushes messages
+ * and ends the session.
  */
 import {
   type CallToolRequest,
@@ -15,12 +16,12 @@ import {
 import { MAX_TIMER_MS } from '../protocol/index.ts'
 
 export class SdkClient extends Client {
-  readonly #goodbye: () => Promise<void>
+  readonly #beforeClose: () => Promise<void>
   #closing: Promise<void> | undefined
 
-  constructor(info: Implementation, options: ClientOptions, goodbye: () => Promise<void>) {
+  constructor(info: Implementation, options: ClientOptions, beforeClose: () => Promise<void>) {
     super(info, options)
-    this.#goodbye = goodbye
+    this.#beforeClose = beforeClose
   }
 
   override callTool(params: CallToolRequest['params'], options?: CallToolRequestOptions) {
@@ -36,13 +37,13 @@ export class SdkClient extends Client {
   }
 
   override close(): Promise<void> {
-    this.#closing ??= this.#leave()
+    this.#closing ??= this.#closeOnce()
     return this.#closing
   }
 
-  async #leave(): Promise<void> {
+  async #closeOnce(): Promise<void> {
     try {
-      await this.#goodbye()
+      await this.#beforeClose()
     } finally {
       await super.close()
     }

@@ -1,6 +1,6 @@
-/** Where a server is: at the end of a URL, or behind the standard streams of a process. */
+/** The address of a server: a URL, or the command that starts it as a child process. */
 
-/** A server by its address over HTTP. */
+/** A server that is reached over HTTP. */
 export interface HttpAddress {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
@@ -10,7 +10,7 @@ export interface HttpAddress {
 export interface CommandAddress {
   readonly command: string
   readonly args: readonly string[]
-  /** Added to a small safe environment: HOME, PATH and the like. */
+  /** Added to the SDK's default environment: HOME, PATH and a few others. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
 }

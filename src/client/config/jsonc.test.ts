@@ -7,10 +7,10 @@ test('comments, a byte order mark and a comma at the end are no fault', () => {
 })
 
 test.each([
-  ['hunter2', 1, 'JSON does not know the word there; text stands in double quotes'],
-  ['{\n "a": 1\n "b": 2 }', 3, 'a comma is expected before what stands there'],
+  ['hunter2', 1, 'there is an unknown word; text must be in double quotes'],
+  ['{\n "a": 1\n "b": 2 }', 3, 'a comma is missing'],
   ['{\n "a" 1 }', 2, 'a colon is expected there'],
-  ['\ufeff{\nb', 2, 'JSON does not know the word there; text stands in double quotes'],
+  ['\ufeff{\nb', 2, 'there is an unknown word; text must be in double quotes'],
   ['{ "a": }', 1, 'a value is expected there'],
   ['{ 7: 1 }', 1, 'a name in double quotes is expected there'],
   ['{ "a": 1', 1, 'a closing brace } is expected there'],
@@ -19,7 +19,11 @@ test.each([
   ['["hunter2\n]', 1, 'a closing double quote is missing'],
   ['{} /* hunter2', 1, 'the end of a comment */ is missing'],
   ['["\\u12"]', 1, 'four hexadecimal digits are expected after \\u'],
-  ['["C:\\hunter2"]', 1, 'a backslash stands before a character that needs none; write \\\\ for one backslash'],
+  [
+    '["C:\\hunter2"]',
+    1,
+    'there is a backslash before a character that cannot be escaped; write \\\\ for one backslash',
+  ],
   ['["\t"]', 1, 'a control character, such as a tab, must be written as an escape'],
   ['[1.]', 1, 'a digit is expected there'],
   ['', 1, 'a value is expected there'],

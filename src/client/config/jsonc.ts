@@ -1,23 +1,23 @@
-/** JSON with comments and commas at the end, as editors write it. What is wrong is said in words, and shows no value. */
+/** Parses JSON with comments and trailing commas, as editors write it. Error messages never quote a value. */
 import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
 import { ClientError } from '../errors.ts'
 
-/** The value of a file's text; throws, naming the file and the line. */
+/** The value in the text of a file. Throws an error that names the file and the line. */
 export function parseCommentedJson(content: string, file: string): unknown {
   const text = content.replace(/^\ufeff/, '')
-  const { value, errors } = parsed(text, file)
+  const { value, errors } = parseTolerantly(text, file)
   const [first] = errors
   if (first === undefined) return value
   const line = text.slice(0, first.offset).split('\n').length
   throw new ClientError('CONFIG_UNREADABLE', `${file} is not valid JSON at line ${line}: ${problemOf(first)}.`)
 }
 
-function parsed(text: string, file: string): { value: unknown; errors: readonly ParseError[] } {
+function parseTolerantly(text: string, file: string): { value: unknown; errors: readonly ParseError[] } {
   const errors: ParseError[] = []
   try {
     return { value: parse(text, errors, { allowTrailingComma: true }), errors }
   } catch {
-    throw new ClientError('CONFIG_UNREADABLE', `${file} nests too deep to be read.`)
+    throw new ClientError('CONFIG_UNREADABLE', `${file} is nested too deeply to be read.`)
   }
 }
 
@@ -26,12 +26,12 @@ function problemOf({ error }: ParseError): string {
 }
 
 const PROBLEMS: Readonly<Record<ReturnType<typeof printParseErrorCode>, string>> = {
-  InvalidSymbol: 'JSON does not know the word there; text stands in double quotes',
+  InvalidSymbol: 'there is an unknown word; text must be in double quotes',
   InvalidNumberFormat: 'a number is expected there',
   PropertyNameExpected: 'a name in double quotes is expected there',
   ValueExpected: 'a value is expected there',
   ColonExpected: 'a colon is expected there',
-  CommaExpected: 'a comma is expected before what stands there',
+  CommaExpected: 'a comma is missing',
   CloseBraceExpected: 'a closing brace } is expected there',
   CloseBracketExpected: 'a closing bracket ] is expected there',
   EndOfFileExpected: 'the end of the file is expected there',
@@ -40,7 +40,8 @@ const PROBLEMS: Readonly<Record<ReturnType<typeof printParseErrorCode>, string>>
   UnexpectedEndOfString: 'a closing double quote is missing',
   UnexpectedEndOfNumber: 'a digit is expected there',
   InvalidUnicode: 'four hexadecimal digits are expected after \\u',
-  InvalidEscapeCharacter: 'a backslash stands before a character that needs none; write \\\\ for one backslash',
+  InvalidEscapeCharacter:
+    'there is a backslash before a character that cannot be escaped; write \\\\ for one backslash',
   InvalidCharacter: 'a control character, such as a tab, must be written as an escape',
-  '<unknown ParseErrorCode>': 'something else than JSON stands there',
+  '<unknown ParseErrorCode>': 'there is something that is not JSON',
 }

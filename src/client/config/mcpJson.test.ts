@@ -90,7 +90,7 @@ describe('a file that cannot be used is refused with its place and no value', ()
       'an input',
       { command: 'a', env: { K: '${input:key}' } },
       'CONFIG_VARIABLE_MISSING',
-      /"input:key".*asked for by an editor/,
+      /"input:key".*Only an editor can ask/,
     ],
     ['no command', { env: { K: secret } }, 'CONFIG_INVALID', /needs a "command" or a "url"/],
     ['a command that is no string', { command: [secret] }, 'CONFIG_INVALID', /"command" must be a string/],
@@ -103,14 +103,14 @@ describe('a file that cannot be used is refused with its place and no value', ()
       /"headers" must be an object/,
     ],
     ['an entry that is no object', secret, 'CONFIG_INVALID', /#a must be an object/],
-    ['the transport sse', { type: 'sse', url: 'http://a' }, 'CONFIG_INVALID', /which was replaced/],
+    ['the transport sse', { type: 'sse', url: 'http://a' }, 'CONFIG_INVALID', /a transport that was replaced/],
     [
       'an address that is none of the web',
       { url: `ftp://${secret}` },
       'CONFIG_INVALID',
-      /mcp\.json#a: "url" must be a whole address/,
+      /mcp\.json#a: "url" must be a complete address/,
     ],
-    ['half an address', { url: `http://:${secret}` }, 'CONFIG_INVALID', /#a: "url" must be a whole address/],
+    ['half an address', { url: `http://:${secret}` }, 'CONFIG_INVALID', /#a: "url" must be a complete address/],
     [
       'a command and an address',
       { command: secret, url: 'http://a' },
@@ -134,7 +134,7 @@ describe('a file that cannot be used is refused with its place and no value', ()
     ],
     ['no servers', `{ "servers": "${secret}" }`, /has no servers/],
     ['a list', `["${secret}"]`, /has no servers/],
-    ['brackets without an end', '['.repeat(200_000), /nests too deep/],
+    ['brackets without an end', '['.repeat(200_000), /nested too deeply/],
     ['another name', '{ "servers": { "b": {}, "": {}, "c": {} } }', /has no server "a"; it has "b", "", "c"\./],
     ['a name of every object', '{ "servers": { } }', /has no server "a"; it has none\./],
   ])('%s', async (_, text, sentence) => {
@@ -174,6 +174,6 @@ test('the names of all servers of a file come in its order', async () => {
 
 test('an entry for the transport of the first revision is read only by who asks for it', async () => {
   const file = fileWith({ servers: { old: { type: 'sse', url: 'http://x/sse' } } }, 'sse.json')
-  await expect(readEntry(file, 'old')).rejects.toThrow('which was replaced')
+  await expect(readEntry(file, 'old')).rejects.toThrow('a transport that was replaced')
   expect(await readEntry(file, 'old', {}, { sse: true })).toEqual({ url: 'http://x/sse', headers: {} })
 })

@@ -1,7 +1,7 @@
 /**
- * The configuration files of VS Code, Claude, Copilot, Cursor and others: named servers under `mcpServers` or `servers`,
- * JSON with comments. Reading decides nothing by itself: it gives an entry as an address. Messages name files, entries,
- * fields and variables, and never hold a value.
+ * Reads the configuration files of VS Code, Claude, Copilot, Cursor and others: JSON with comments, with named servers
+ * under `mcpServers` or `servers`. An entry becomes an address. Error messages name files, entries, fields and
+ * variables, and never quote a value.
  */
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -15,13 +15,13 @@ import { expandVariables, type Variables } from './variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The names of the servers in a file, in its order. One that is disabled there is left out; it can still be named. */
+/** The names of the servers in a file, in its order. Disabled ones are left out; `readEntry` still reads them. */
 export async function entryNames(file: string): Promise<readonly string[]> {
-  const servers = Object.entries(serversIn(parseCommentedJson(await readText(file), file), file))
+  const servers = Object.entries(serversIn(parseCommentedJson(await readConfigFile(file), file), file))
   return servers.filter(([, entry]) => !isObject(entry) || entry['disabled'] !== true).map(([name]) => name)
 }
 
-/** Reads the entry `name` of a file. Relative folders are those of the project the file belongs to. */
+/** Reads the entry `name` of a file. Relative paths start from the project folder that the file belongs to. */
 export async function readEntry(
   file: string,
   name: string,
@@ -29,10 +29,10 @@ export async function readEntry(
   { sse = false }: EntryOptions = {},
 ): Promise<Address> {
   const project = projectOf(file)
-  const variables = { env, places: placesOf(project) }
-  const { address, envFile } = entryIn(await readText(file), { file, name, project, variables, sse })
+  const variables = { env, places: editorVariables(project) }
+  const { address, envFile } = entryIn(await readConfigFile(file), { file, name, project, variables, sse })
   if (envFile === undefined || 'url' in address) return address
-  const fromFile = parseEnv(await readText(envFile)) as Record<string, string>
+  const fromFile = parseEnv(await readConfigFile(envFile)) as Record<string, string>
   return { ...address, env: { ...fromFile, ...address.env } }
 }
 
@@ -52,38 +52,42 @@ interface EntryPlace {
 
 interface ServerEntry {
   readonly address: Address
-  /** A file with more of the environment (VS Code). */
+  /** A file with more environment variables (VS Code). */
   readonly envFile?: string
 }
 
-/** The entry of a file's text, with its variables put in. */
+/** The entry in the text of a file, with its variables replaced. */
 function entryIn(text: string, place: EntryPlace): ServerEntry {
   const servers = serversIn(parseCommentedJson(text, place.file), place.file)
   const entry = Object.hasOwn(servers, place.name) ? servers[place.name] : undefined
-  if (entry === undefined) throw invalid(`${place.file} has no server "${place.name}"; ${listed(Object.keys(servers))}`)
+  if (entry === undefined)
+    throw invalid(`${place.file} has no server "${place.name}"; ${serverList(Object.keys(servers))}`)
   const where = `${place.file}#${place.name}`
   if (!isObject(entry)) throw invalid(`${where} must be an object.`)
   const fields = fieldsOf(entry, where, place.variables)
   const type = entry['type']
   if (type === 'sse' && !place.sse)
-    throw invalid(`${where} has the type "sse", which was replaced; give its Streamable HTTP address.`)
-  if (fields.has('command') && fields.has('url') && !DECIDING_TYPES.has(type)) throw invalid(`${where} ${TWO_PLACES}`)
+    throw invalid(
+      `${where} has the type "sse", a transport that was replaced; give the server's Streamable HTTP address.`,
+    )
+  if (fields.has('command') && fields.has('url') && !DECIDING_TYPES.has(type))
+    throw invalid(`${where} ${COMMAND_AND_URL}`)
   if (entry['command'] !== undefined && !HTTP_TYPES.has(type)) return commandOf(fields, place.project)
   if (entry['url'] !== undefined) {
-    return { address: { url: httpUrl(fields.text('url'), where), headers: fields.texts('headers') } }
+    return { address: { url: assertHttp(fields.text('url'), where), headers: fields.texts('headers') } }
   }
   throw invalid(`${where} needs a "command" or a "url".`)
 }
 
 const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse'])
 const DECIDING_TYPES: ReadonlySet<unknown> = new Set([...HTTP_TYPES, 'stdio', 'local'])
-// Without a type nothing says which of the two is meant, and one of them starts a program.
-const TWO_PLACES = 'has a "command" and a "url"; leave one of them out, or choose with the type "stdio" or "http".'
+// Without a type it is unknown which of the two is meant, and one of them starts a program.
+const COMMAND_AND_URL = 'has a "command" and a "url"; leave one of them out, or choose with the type "stdio" or "http".'
 
-/** Whatever else is wrong with an address is seen where addresses are read. */
-function httpUrl(text: string, where: string): string {
+/** Checks only the scheme. `target.ts` checks the rest of the address. */
+function assertHttp(text: string, where: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
-  throw invalid(`${where}: "url" must be a whole address that begins with http:// or https://.`)
+  throw invalid(`${where}: "url" must be a complete address that begins with http:// or https://.`)
 }
 
 function commandOf(fields: Fields, project: string): ServerEntry {
@@ -101,7 +105,7 @@ function serversIn(file: unknown, path: string): Readonly<Record<string, unknown
   return Object.fromEntries(found.flatMap((servers) => Object.entries(servers)))
 }
 
-function listed(names: readonly string[]): string {
+function serverList(names: readonly string[]): string {
   return names.length === 0 ? 'it has none.' : `it has ${names.map((name) => `"${name}"`).join(', ')}.`
 }
 
@@ -111,7 +115,7 @@ function projectOf(file: string): string {
   return ['.vscode', '.cursor'].includes(basename(folder)) ? dirname(folder) : folder
 }
 
-function placesOf(project: string): Record<string, string> {
+function editorVariables(project: string): Record<string, string> {
   return {
     workspaceFolder: project,
     workspaceFolderBasename: basename(project),
@@ -121,7 +125,7 @@ function placesOf(project: string): Record<string, string> {
   }
 }
 
-async function readText(file: string): Promise<string> {
+async function readConfigFile(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
@@ -134,13 +138,12 @@ function invalid(sentence: string): ClientError {
   return new ClientError('CONFIG_INVALID', sentence)
 }
 
-/** The fields of one entry of a configuration file: checked and with their variables put in when they are read. */
-
+/** The fields of one entry. They are checked, and their variables replaced, when they are read. */
 interface Fields {
   has(field: string): boolean
   text(field: string): string
   list(field: string): string[]
-  /** A dictionary of strings. Editors also take numbers and booleans there; null leaves a name out. */
+  /** An object of strings. As in editors, numbers and booleans become strings, and null removes the name. */
   texts(field: string): Record<string, string>
 }
 

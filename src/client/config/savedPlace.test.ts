@@ -39,7 +39,7 @@ test('what was not saved is given again: an environment to a command, headers to
 test.each<[SavedPlace, UnsavedParts, RegExp]>([
   [{ target: ['server'] }, { headers: { 'x-key': 'secret' } }, /is for a command\.$/],
   [{ target: 'https://a.example/mcp' }, { env: { KEY: 'secret' } }, /is for a URL\.$/],
-  [{ target: 'a.json#b' }, { env: { KEY: 'secret' } }, /is for an entry of a file, where they stand themselves\.$/],
+  [{ target: 'a.json#b' }, { env: { KEY: 'secret' } }, /is for an entry of a file, which has its own\.$/],
 ])('what %j has no place for is refused, and not shown', (place, unsaved, sentence) => {
   const give = (): unknown => targetOf(place, unsaved)
   expect(give).toThrow(expect.objectContaining({ code: 'TARGET_INVALID', message: expect.stringMatching(sentence) }))

@@ -1,4 +1,4 @@
-/** Where a server is found again later: its target as plain JSON, and the way back to it. */
+/** The place of a server in a saved call: its target as plain JSON, without secrets, and the target made from it. */
 import { resolve } from 'node:path'
 import { ClientError } from '../errors.ts'
 import { nameOf, type ParsedTarget, readTarget, storable, type Target } from './target.ts'
@@ -11,7 +11,7 @@ export interface SavedPlace {
   readonly cwd?: string
 }
 
-/** A command is found from its folder. Headers and environment are no part of it. */
+/** The place of a target. For a command it has the working folder. Headers and environment are left out. */
 export function placeOf(target: Target): SavedPlace {
   const reading = readTarget(target)
   const place = { target: storable(target) }
@@ -20,7 +20,7 @@ export function placeOf(target: Target): SavedPlace {
 
 /** The parts of a target that are not saved, because they hold secrets. */
 export interface UnsavedParts {
-  /** For a command: the environment that its process gets beside the small safe one, such as its keys. */
+  /** For a command: environment variables, such as API keys, that are added to the default ones. */
   readonly env?: Readonly<Record<string, string>>
   /** For a URL: sent with each request. */
   readonly headers?: Readonly<Record<string, string>>
@@ -43,15 +43,15 @@ function savedTarget({ target, cwd }: SavedPlace): Target {
   return { command, args, cwd }
 }
 
-/** Left out in silence they would be missed only later, by a server that refuses the call. */
+/** Parts that do not fit are an error: ignored, they would be missing later, when the server refuses the call. */
 function misplaced(reading: ParsedTarget): ClientError {
   const kind = 'command' in reading ? 'a command' : 'a URL'
-  const which = 'entry' in reading ? 'an entry of a file, where they stand themselves' : kind
+  const which = 'entry' in reading ? 'an entry of a file, which has its own' : kind
   const sentence = `A command takes "env" and a URL "headers"; the saved call is for ${which}.`
   return new ClientError('TARGET_INVALID', sentence)
 }
 
-/** What people are told. A host may have saved a name of its own as the target, which is not for them. */
+/** The name of the server for people; undefined if the saved target is not one that can be read. */
 export function placeName(place: SavedPlace): string | undefined {
   try {
     return nameOf(targetOf(place))

@@ -28,7 +28,7 @@ describe('what cannot be a target is refused with a sentence', () => {
     ['a file without a name', 'a/mcp.json', /Name the server of the file: a\/mcp.json#name/],
     ['a name without a file', '#files', /needs both/],
     ['a file and an empty name', 'mcp.json#', /needs both/],
-    ['another protocol', 'ftp://example.com', /ftp: is no address/],
+    ['another protocol', 'ftp://example.com', /ftp: is not a protocol/],
     ['a broken URL', 'http://', /not a valid http/],
     ['a URL with a fragment', 'https://example.com/mcp.json#files', /has a fragment/],
     ['a URL with a password', 'https://ann:secret@example.com/', /holds a user name or password/],

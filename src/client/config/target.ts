@@ -1,4 +1,4 @@
-/** Which server: a URL, a command with arguments, or an entry of an mcp.json file, `file#name`. */
+/** Targets name a server: a URL, a command with arguments, or an entry of an mcp.json file, `file#name`. */
 import { resolve } from 'node:path'
 import { isObject } from '../../protocol/index.ts'
 import type { Address, CommandAddress } from './address.ts'
@@ -11,20 +11,20 @@ import { type EntryOptions, readEntry } from './mcpJson.ts'
  */
 export type Target = string | URL | readonly string[] | Address
 
-/** What a target says, before any file is read. */
+/** A target that was parsed, before any file is read. */
 export type ParsedTarget = Address | { readonly file: string; readonly entry: string }
 
-/** Reads a target; throws, and says what to give instead. */
+/** Parses a target. Throws an error that says what to give instead. */
 export function readTarget(target: Target): ParsedTarget {
   if (target instanceof URL) return { url: httpUrl(target.href) }
-  if (typeof target === 'string') return readText(target)
+  if (typeof target === 'string') return parseText(target)
   if (isList(target)) return commandOf(target[0], target.slice(1))
   if (isObject(target) && 'url' in target) return { ...target, url: httpUrl(String(target.url)) }
   if (isObject(target) && 'command' in target) return { ...target, ...commandOf(target.command, target.args) }
   throw invalid('A target is a URL, a list of a command and its arguments, or "file#name".')
 }
 
-/** The address behind a target: reads the file where it names one. */
+/** The address of a target. Reads the file if the target is `file#name`. */
 export async function addressOf(
   target: Target,
   env?: Readonly<Record<string, string | undefined>>,
@@ -36,27 +36,27 @@ export async function addressOf(
   return 'url' in address ? { ...address, url: httpUrl(address.url) } : address
 }
 
-/** How people are told which server it is. No credentials, no query, no options: each may hold a secret. */
+/** The name of a server for people: without credentials, query and options, since each may be secret. */
 export function nameOf(target: Target): string {
   const reading = readTarget(target)
   if ('entry' in reading) return `${reading.file}#${reading.entry}`
   if ('command' in reading) return [reading.command, ...firstOperand(reading.args)].join(' ')
   const { origin, pathname } = new URL(reading.url)
-  // Some services have the key of their users in the path.
+  // Some services put an API key into the path.
   return origin + pathname.replace(/[^/]{25,}/g, '…')
 }
 
-/** The same target as plain JSON, to be used again later. Headers, environment and folder are not part of it. */
+/** The target as plain JSON, to be used again later. Headers, environment and folder are left out. */
 export function storable(target: Target): string | readonly string[] {
   const reading = readTarget(target)
   if ('entry' in reading) return `${resolve(reading.file)}#${reading.entry}`
   return 'url' in reading ? reading.url : [reading.command, ...reading.args]
 }
 
-function readText(text: string): ParsedTarget {
+function parseText(text: string): ParsedTarget {
   if (/^https?:/i.test(text)) return { url: httpUrl(text) }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) {
-    throw invalid(`${text.split(':')[0]}: is no address of an MCP server; use http: or https:.`)
+    throw invalid(`${text.split(':')[0]}: is not a protocol of MCP servers; use http: or https:.`)
   }
   const at = entryAt(text)
   const [file, entry] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
@@ -64,7 +64,7 @@ function readText(text: string): ParsedTarget {
   throw invalid(at < 0 ? adviceFor(text) : 'A target "file#name" needs both, the file and the name of its server.')
 }
 
-/** Where the `#` of `file#name` is. Folders and names may have one, too: it is the first that comes after `.json`. */
+/** The index of the `#` in `file#name`: the first one after `.json`, since folders and names may have one, too. */
 function entryAt(text: string): number {
   const file = /\.jsonc?#/i.exec(text)
   return file === null ? text.lastIndexOf('#') : file.index + file[0].length - 1
@@ -84,24 +84,24 @@ function commandOf(command: unknown, args: unknown = []): CommandAddress {
   return { command: String(command), args: all.slice(1) }
 }
 
-/** A fragment means nothing to a server; `https://host/mcp.json#name` would silently call another thing. */
+/** A fragment is not sent to a server: `https://host/mcp.json#name` would call `https://host/mcp.json`. */
 function httpUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid('The address is not a valid http(s) URL.')
-  if (url.hash !== '') throw invalid('The address has a fragment (#…); entries can be named in local files only.')
+  if (url.hash !== '') throw invalid('The address has a fragment (#…); only local files have entries with names.')
   if (url.username !== '' || url.password !== '') {
     throw invalid('The address holds a user name or password; give an Authorization header or a bearer token instead.')
   }
   return url.href
 }
 
-/** None where an option stands before it, whose value it may be. */
+/** The first operand; none where an option comes first, because the operand may be the value of that option. */
 function firstOperand(args: readonly string[]): readonly string[] {
-  const first = args.find((argument) => !LONE_OPTIONS.has(argument) && !argument.includes('='))
+  const first = args.find((argument) => !FLAGS.has(argument) && !argument.includes('='))
   return first === undefined || first.startsWith('-') ? [] : [first]
 }
 
-const LONE_OPTIONS: ReadonlySet<string> = new Set(['-y', '--yes', '-q', '--quiet', '-u'])
+const FLAGS: ReadonlySet<string> = new Set(['-y', '--yes', '-q', '--quiet', '-u'])
 
 function isList(target: object): target is readonly string[] {
   return Array.isArray(target)

@@ -1,30 +1,31 @@
 /**
- * The variables that may stand in a configuration file: `${VAR}`, `${VAR:-default}`, `${env:VAR}` and a few places; and
- * `$COPILOT_MCP_VAR`, as files of Copilot have it.
+ * Variables in configuration files: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, names that editors define such as
+ * `${workspaceFolder}`, and `$COPILOT_MCP_VAR`, which is Copilot's form.
  */
 import { ClientError } from '../errors.ts'
 
 export interface Variables {
   /** The environment. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Names such as `workspaceFolder`, which editors define. */
+  /** The variables that editors define, such as `workspaceFolder`. */
   readonly places: Readonly<Record<string, string>>
 }
 
 const REFERENCE = /\$\{([^}]*)\}|\$(COPILOT_MCP_\w+)/g
 
-/** Puts the values in. A name without a value is an error that says the name; values are never part of an error. */
+/** Replaces variables by their values. Throws for one without a value; the error has its name, and never a value. */
 export function expandVariables(text: string, variables: Variables, where: string): string {
-  return text.replace(REFERENCE, (_, reference: string | undefined, bare = '') =>
-    valueOf(reference ?? String(bare), variables, where),
+  return text.replace(REFERENCE, (_, reference: string | undefined, copilotName = '') =>
+    valueOf(reference ?? String(copilotName), variables, where),
   )
 }
 
 function valueOf(reference: string, { env, places }: Variables, where: string): string {
   const { name, fallback } = readReference(reference)
-  if (name.startsWith('input:')) throw missing(name, where, 'It is asked for by an editor; write ${VAR} in its place.')
+  if (name.startsWith('input:'))
+    throw missing(name, where, 'Only an editor can ask for its value; write ${VAR} in its place.')
   const known = own(places, name) ?? own(env, name.replace(/^env:/, ''))
-  // As in a shell: the default also stands in for an empty value.
+  // As in a shell, the default also replaces an empty value.
   const value = fallback === undefined ? known : known || fallback
   if (value === undefined) throw missing(name.replace(/^env:/, ''), where, 'Set it in the environment.')
   return value
