@@ -19,7 +19,7 @@ import { noticesOf } from './output/notices.ts'
 import type { CommandContext } from './run.ts'
 import { readVersion } from './version.ts'
 
-/** No time limit, as far as timers go. */
+/** Stands for no time limit. */
 const NO_LIMIT_MS = MAX_TIMER_MS
 
 /** The options of each request. */

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { expect, test } from 'vitest'
 import { usageText } from './usageText.ts'
 
-/** What commander itself says about a line, so that a new version of it cannot go by unseen. */
+/** Commander's own message for a line, so that a changed message in a new version is noticed. */
 function said(line: readonly string[]): string {
   let text = ''
   const command = new Command('resume')

@@ -1,8 +1,8 @@
 /** Error messages of the command-line parser, reworded, with a reference to --help. */
 
-/** `said` is commander's message, `command` the full name, such as `pannier jar list`. The result contains no option value. */
-export function usageText(said: string, command: string): string {
-  const [first = '', ...rest] = said
+/** `message` is commander's message, `command` the full name, such as `pannier jar list`. The result contains no option value. */
+export function usageText(message: string, command: string): string {
+  const [first = '', ...rest] = message
     .trim()
     .replace(/^error: /, '')
     .split('\n')
@@ -11,9 +11,9 @@ export function usageText(said: string, command: string): string {
   return `error: ${reworded(first)}${see} "${command} --help".\n`
 }
 
-function reworded(said: string): string {
+function reworded(message: string): string {
   for (const [pattern, words] of REWORDED) {
-    const found = pattern.exec(said)
+    const found = pattern.exec(message)
     if (found !== null) return words(found[1] ?? '', found[2] ?? '')
   }
   return 'This command line cannot be read'

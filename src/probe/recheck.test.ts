@@ -71,7 +71,7 @@ test('a fresh verdict is kept, and nobody is asked', async () => {
   expect(rechecked).toEqual({ verdict: kept, isNew: false, changes: [] })
 })
 
-/** Answers everything alone, as version 2. */
+/** Answers every request without a session, as version 2. */
 async function upgraded(): Promise<string> {
   const server = createServer((req, res) => {
     let body = ''

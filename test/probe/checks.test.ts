@@ -162,7 +162,7 @@ describe('a stream of no request', () => {
     const verdict = await all(host)
     expect(detailsOf(verdict, 'get-stream')).toEqual({ status: 200, messages: 4 })
     expect(told(verdict, 'unrelated-requests')).toEqual([
-      'It asks outside a request: elicitation/create, another method.',
+      'It sends requests of its own outside a request: elicitation/create, another method.',
     ])
   })
 
@@ -182,7 +182,7 @@ describe('a stream of no request', () => {
 
   test('that is silent asks nothing', async () => {
     const verdict = await all(await startSessionHost({ news: [] }))
-    expect(told(verdict, 'unrelated-requests')).toEqual(['It asked nothing outside a request.'])
+    expect(told(verdict, 'unrelated-requests')).toEqual(['It sent no requests of its own outside a request.'])
   })
 })
 
@@ -281,12 +281,8 @@ describe('a server of the stateless revision', () => {
       json(res, result(id, method === 'tools/list' ? { tools } : { supportedVersions: ['2026-07-28'], capabilities })),
     )
     const verdict = await probe(host.url)
-    expect(told(verdict, 'tasks')).toEqual([
-      'It declares tasks, by open: they go on under their ids, wherever those are kept.',
-    ])
-    expect(told(verdict, 'handles')).toEqual([
-      'open gives out "basket_id", which add takes: something is kept behind it.',
-    ])
+    expect(told(verdict, 'tasks')).toEqual(['It declares tasks, by open: their state is kept under their ids.'])
+    expect(told(verdict, 'handles')).toEqual(['open returns "basket_id", which add requires: state is kept under it.'])
   })
 
   test('that keeps sessions for older clients is told apart', async () => {

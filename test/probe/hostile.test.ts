@@ -192,8 +192,8 @@ describe('over HTTP', () => {
     expect(verdict.durationMs).toBeLessThan(BOUND_MS)
     const sentences = verdict.evidence.filter(({ check }) => check === 'handles').map(({ sentence }) => sentence)
     expect(sentences).toEqual([
-      'a tool without a name gives out "b_id", which u takes: something is kept behind it.',
-      'g gives out "a_id", which a tool without a name takes: something is kept behind it.',
+      'a tool without a name returns "b_id", which u requires: state is kept under it.',
+      'g returns "a_id", which a tool without a name requires: state is kept under it.',
     ])
   })
 

@@ -246,7 +246,7 @@ describe('a program that', () => {
   test('logs on stdout is told to', async () => {
     const { evidence } = await probe(program('logs on stdout'), PATIENT)
     expect(evidence.find(({ check }) => check === 'stray-output')?.sentence).toBe(
-      'It writes 3 lines to its standard output that are no messages.',
+      'It writes 3 lines to its standard output that are not messages.',
     )
   })
 
@@ -255,7 +255,7 @@ describe('a program that', () => {
     const address = { ...program('ends at once'), env: { TOKEN_VALUE: 'very-secret' } }
     const verdict = await probe(address, { onExchange: (one) => exchanged.push(one) })
     expect(verdict.message).toBe(
-      'To initialize it gives no answer: its process ended with exit code 3; its last words: "Missing TOKEN_VALUE=[hidden]".',
+      'To initialize it gives no answer: its process ended with exit code 3; its last output: "Missing TOKEN_VALUE=[hidden]".',
     )
     expect(JSON.stringify([verdict, exchanged])).not.toContain('very-secret')
   })

@@ -113,9 +113,9 @@ async function readAnswers(file: string, signal: AbortSignal): Promise<GivenAnsw
 }
 
 function assertGiven(answers: Json, option: string): GivenAnswers {
-  const odd = Object.keys(answers).find((key) => !isGiven(answers[key]))
-  if (odd === undefined) return answers as GivenAnswers
-  const name = plainLine(odd, 60)
+  const invalid = Object.keys(answers).find((key) => !isGiven(answers[key]))
+  if (invalid === undefined) return answers as GivenAnswers
+  const name = plainLine(invalid, 60)
   throw new InputError(`${option}: the answer "${name}" must be an object, "accept", "decline" or "cancel".`)
 }
 

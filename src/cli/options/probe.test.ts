@@ -53,7 +53,7 @@ test.each<[Partial<ProbeFlags>, string]>([
   [{ call: 'a', arguments: '[]' }, '--arguments takes a JSON object.'],
   [{ listen: '0' }, '--listen takes a number of seconds from 0.001 to 2147483.'],
   [{ listen: '1e9' }, '--listen takes a number of seconds'],
-  [{ check: ['none', 'era'] }, '--check none stands alone.'],
+  [{ check: ['none', 'era'] }, '--check none cannot be combined with other checks.'],
   [{ expireAfter: 'soon' }, '--expire-after takes a number of seconds'],
   [{ timeout: '-1' }, '--timeout takes a number of seconds above 0.'],
   [{ method: ['4'] }, '--method is 1, 2 or 3.'],

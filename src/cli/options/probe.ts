@@ -48,7 +48,8 @@ function methodNumbered(number: string): Method {
 
 /** The library rejects names that do not exist. */
 function checksIn(names: readonly string[]): 'all' | 'none' | readonly CheckName[] {
-  if (names.includes('none') && names.length > 1) throw new InputError('--check none stands alone.')
+  if (names.includes('none') && names.length > 1)
+    throw new InputError('--check none cannot be combined with other checks.')
   const [found] = (['all', 'none'] as const).filter((name) => names.includes(name))
   return found ?? (names as readonly CheckName[])
 }

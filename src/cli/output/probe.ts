@@ -79,8 +79,8 @@ function factRows(verdict: Verdict): readonly (readonly string[])[] {
 function methodRows({ methods }: Verdict): readonly (readonly string[])[] {
   return Object.values(METHODS).map(({ number, title, accuracy }) => {
     const found = Object.values(methods).find(({ method }) => METHODS[method].number === number)
-    const said = `said to be right in ${percent(accuracy)}`
-    return [`  ${number} ${title}`, found?.state ?? 'not used', found === undefined ? '' : sureText(found), said]
+    const rated = `said to be right in ${percent(accuracy)}`
+    return [`  ${number} ${title}`, found?.state ?? 'not used', found === undefined ? '' : sureText(found), rated]
   })
 }
 

@@ -38,7 +38,7 @@ export const sessionRequired: ProbeCheck = {
     }
     return bareList !== undefined && asksForSession(bareList)
       ? evidence('session-required', 'STATEFUL', 'The session id is required: without it tools/list is refused.')
-      : evidence('session-required', 'UNKNOWN', 'It cannot be told whether the session id is required.')
+      : evidence('session-required', 'UNKNOWN', 'Whether the session id is required remains open.')
   },
 }
 
@@ -88,7 +88,11 @@ export const inventedSession: ProbeCheck = {
     if (wire.transport !== 'http') return []
     const reply = await wire.post(LIST_TOOLS, { ...sessionHeaders(findings), 'mcp-session-id': INVENTED })
     return isResult(reply)
-      ? evidence('invented-session', 'STATELESS', 'A session id that was made up is accepted, so nobody looks it up.')
+      ? evidence(
+          'invented-session',
+          'STATELESS',
+          'A session id that was made up is accepted, so the server does not look it up.',
+        )
       : evidence('invented-session', 'UNKNOWN', `With a session id that was made up it ${replyText(reply)}.`)
   },
 }

@@ -10,8 +10,13 @@ export const unrelatedRequests: ProbeCheck = {
   run: ({ wire }) => {
     const methods = [...new Set(wire.unrelated.map(knownMethod))].filter((method) => method !== 'ping')
     return methods.length === 0
-      ? evidence('unrelated-requests', 'UNKNOWN', 'It asked nothing outside a request.')
-      : evidence('unrelated-requests', 'STATEFUL', `It asks outside a request: ${methods.join(', ')}.`, { methods })
+      ? evidence('unrelated-requests', 'UNKNOWN', 'It sent no requests of its own outside a request.')
+      : evidence(
+          'unrelated-requests',
+          'STATEFUL',
+          `It sends requests of its own outside a request: ${methods.join(', ')}.`,
+          { methods },
+        )
   },
 }
 
@@ -23,7 +28,7 @@ export const strayOutput: ProbeCheck = {
   run: ({ wire }) => {
     const lines = wire.transport === 'stdio' ? wire.strayLines : 0
     const count = lines === 1 ? '1 line' : `${lines} lines`
-    return evidence('stray-output', 'UNKNOWN', `It writes ${count} to its standard output that are no messages.`, {
+    return evidence('stray-output', 'UNKNOWN', `It writes ${count} to its standard output that are not messages.`, {
       lines,
     })
   },

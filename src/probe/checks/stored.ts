@@ -13,7 +13,7 @@ export const tasks: ProbeCheck = {
   run: ({ findings }) => {
     const tools = listedTools(findings).filter(runsAsTask).slice(0, MAX_SHOWN).map(toolName)
     const which = tools.length === 0 ? '' : `, by ${tools.join(', ')}`
-    const sentence = `It declares tasks${which}: they go on under their ids, wherever those are kept.`
+    const sentence = `It declares tasks${which}: their state is kept under their ids.`
     return evidence('tasks', 'UNKNOWN', sentence, { tools })
   },
 }
@@ -24,7 +24,7 @@ export const handles: ProbeCheck = {
   cost: ({ findings }) => (handlesIn(listedTools(findings)).length > 0 ? 0 : undefined),
   run: ({ findings }) =>
     handlesIn(listedTools(findings)).flatMap(({ handle, from, to }) => {
-      const sentence = `${from.join(', ')} gives out "${handle}", which ${to.join(', ')} takes: something is kept behind it.`
+      const sentence = `${from.join(', ')} returns "${handle}", which ${to.join(', ')} requires: state is kept under it.`
       return evidence('handles', 'UNKNOWN', sentence, { handle, from, to })
     }),
 }

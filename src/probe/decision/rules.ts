@@ -28,7 +28,7 @@ const era: Rule = (findings) => {
   const list = found.discovered && listMethodOf(found.discovered)
   if (list !== undefined && modernList === undefined) return { ask: 'modernList' }
   if (modernList !== undefined && asksForSession(modernList)) {
-    const message = `It says that it speaks a revision without sessions, and yet it ${replyText(modernList)}.`
+    const message = `It says that it speaks a revision without sessions, but it ${replyText(modernList)}.`
     return { decided: decision('STATEFUL', 'era', 0.9, message) }
   }
   const confidence = modernList === undefined || isResult(modernList) ? 0.99 : 0.9
@@ -39,7 +39,7 @@ const era: Rule = (findings) => {
 const metadata: Rule = ({ metadata: guess, era: found }) => {
   if (guess.confidence <= 0.9) return undefined
   const isKeeping = found?.era === 'modern' && guess.state === 'STATEFUL'
-  const yet = 'It speaks a revision of MCP that has no sessions, and yet it keeps something between calls.'
+  const yet = 'It speaks a revision of MCP that has no sessions, but keeps state between calls.'
   return decidedByMethod(isKeeping ? { ...guess, message: `${yet} ${guess.message}` } : guess)
 }
 
@@ -95,7 +95,7 @@ const declaration: Rule = (findings) => {
   const state = declared === undefined ? 'UNKNOWN' : declaredState(declared)
   if (state === 'UNKNOWN') return undefined
   return {
-    decided: decision(state, 'declaration', 0.7, `It declares itself ${state.toLowerCase()}; nothing else tells.`),
+    decided: decision(state, 'declaration', 0.7, `It declares itself ${state.toLowerCase()}; nothing else decides.`),
   }
 }
 

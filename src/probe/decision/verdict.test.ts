@@ -40,7 +40,7 @@ const known: Findings = { transport: 'http', metadata: guessFromMetadata({ conta
 const legacy = readEra(noMethod)
 const modern = readEra(discovered())
 
-/** What is asked next, or what is decided and by what. */
+/** The next step, or the state that is decided and the rule that decided it. */
 function next(findings: Findings, order: Order = 'usual', methods?: readonly Method[]): string {
   const step = nextStep(findings, order, methods)
   return 'ask' in step ? `ask ${step.ask}` : `${step.decided.state} by ${step.decided.decidedBy}`
@@ -248,7 +248,7 @@ proves('DT-13', 'the score is never used alone', () => {
   const alone = nextStep(scored, 'usual', ['capabilities'])
   expect(alone).toMatchObject({ decided: { state: 'UNKNOWN', decidedBy: 'nothing' } })
   expect(alone).toMatchObject({ decided: { message: expect.stringMatching(/0\.8.*The score is never used alone\.$/) } })
-  // Against what the metadata say, it leaves it to the test.
+  // Where the metadata disagree, the sequential test decides.
   expect(next({ ...overHttp, era: legacy, initialize: statefulScore }, 'cheap-first')).toBe('ask bareList')
 })
 
@@ -278,7 +278,7 @@ describe('one method alone', () => {
 describe('a known server', () => {
   test('that speaks the stateless revision and yet keeps something is told to do both', () => {
     const kept = 'It is known as serena-mcp-server. Serena keeps a project and its language servers.'
-    const yet = 'It speaks a revision of MCP that has no sessions, and yet it keeps something between calls.'
+    const yet = 'It speaks a revision of MCP that has no sessions, but keeps state between calls.'
     expect(nextStep({ ...known, era: modern }, 'usual')).toMatchObject({
       decided: { state: 'STATEFUL', decidedBy: 'metadata', message: `${yet} ${kept}` },
     })
@@ -296,7 +296,7 @@ describe('a known server', () => {
   })
 })
 
-test('an auth wall is told as one', () => {
+test('missing credentials are named as the reason', () => {
   const decided = nextStep({ ...overHttp, era: readEra(wall), initialize: wall }, 'usual')
   const message =
     'It lets nobody in without the right credentials (HTTP 401), so nothing can be known about its sessions.'

@@ -1,4 +1,4 @@
-/** Whatever a server answers, the combination asks each thing once, comes to an end, and to the same end again. */
+/** For any replies, each step is taken at most once, the rules end with a decision, and it is the same every time. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readEra } from '../methods/era.ts'
@@ -92,7 +92,7 @@ test('it asks each thing once, and what it decides is the same for the same answ
   )
 })
 
-test('one that nobody could talk to is never decided, unless it is known', () => {
+test('a server that cannot be reached is never decided, unless it is a known one', () => {
   const nobody = fc.constantFrom<ProbeReply>(
     { kind: 'timed-out', waitedMs: 1 },
     { kind: 'unreadable', why: 'x' },

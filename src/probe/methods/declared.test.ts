@@ -42,7 +42,7 @@ test.each([
   expect(declaredState(declared)).toBe(state)
 })
 
-test('a lie is told as one, each by itself, and what nobody found out is no lie', () => {
+test('each false declaration is reported by itself, and UNKNOWN contradicts none', () => {
   const declared = { architecture: 'stateless', session: { persistent: false }, transport: ['stdio'] }
   expect(contradictions(declared, 'STATEFUL', 'http')).toEqual([
     'It declares serverInfo.architecture "stateless", but it was found to be STATEFUL.',

@@ -33,10 +33,10 @@ export function serverInfoIn(result: Json): Json {
 
 /** The declared state; UNKNOWN where the declarations contradict each other or there are none. */
 export function declaredState({ architecture, session }: Declared): State {
-  const said = new Set([stateNamed(architecture), statePersistent(session?.persistent)])
-  said.delete('UNKNOWN')
-  const [only = 'UNKNOWN'] = said
-  return said.size === 1 ? only : 'UNKNOWN'
+  const states = new Set([stateNamed(architecture), statePersistent(session?.persistent)])
+  states.delete('UNKNOWN')
+  const [only = 'UNKNOWN'] = states
+  return states.size === 1 ? only : 'UNKNOWN'
 }
 
 /** A sentence for each declaration that contradicts what was found. */

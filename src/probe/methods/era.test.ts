@@ -24,7 +24,7 @@ test.each<[string, ProbeReply, string, string[]]>([
   expect(readEra(reply)).toMatchObject({ era, versions })
 })
 
-test('a host that cannot be reached is asked nothing else; who went because of the question is', () => {
+test('a host that cannot be reached is unreachable; one that disconnected after the request is not', () => {
   expect(readEra({ kind: 'disconnected', why: 'x', wasConnected: false }).isUnreachable).toBe(true)
   expect(readEra({ kind: 'redirected', to: 'https://x', isElsewhere: true }).isUnreachable).toBe(true)
   expect(readEra({ kind: 'disconnected', why: 'x', wasConnected: true }).isUnreachable).toBe(false)

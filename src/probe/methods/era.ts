@@ -3,7 +3,7 @@ import { CODES, type Era, isObject, type Json, LEGACY_VERSIONS, MODERN_VERSION }
 import { type ProbeReply, isResult, isUnauthorized } from '../wire/reply.ts'
 
 export interface EraFinding {
-  /** 'legacy' where nothing says modern; `initialize` confirms it. */
+  /** 'legacy' where no modern revision is named; `initialize` confirms it. */
   readonly era: Era
   /** The revisions that the server says it supports. */
   readonly versions: readonly string[]

@@ -43,14 +43,13 @@ function knownGuess(metadata: Metadata, known: readonly KnownServer[]): Guess | 
 function guess({ type, container = '' }: Metadata): Guess {
   const image = container.toLowerCase()
   if (type === 'http')
-    return { state: 'STATELESS', confidence: 0.8, because: 'Servers over HTTP usually keep nothing.' }
-  if (type === 'stdio')
-    return { state: 'STATEFUL', confidence: 0.7, because: 'Servers over stdio often keep something.' }
+    return { state: 'STATELESS', confidence: 0.8, because: 'Servers over HTTP usually keep no state.' }
+  if (type === 'stdio') return { state: 'STATEFUL', confidence: 0.7, because: 'Servers over stdio often keep state.' }
   if (image.includes('typescript') || image.includes('node')) {
-    return { state: 'STATELESS', confidence: 0.6, because: 'Servers in TypeScript tend to keep nothing.' }
+    return { state: 'STATELESS', confidence: 0.6, because: 'Servers in TypeScript tend to keep no state.' }
   }
   if (image.includes('python') && image.includes('local')) {
-    return { state: 'STATEFUL', confidence: 0.6, because: 'Local servers in Python often keep something.' }
+    return { state: 'STATEFUL', confidence: 0.6, because: 'Local servers in Python often keep state.' }
   }
-  return { state: 'UNKNOWN', confidence: 0, because: 'The configuration says nothing about it.' }
+  return { state: 'UNKNOWN', confidence: 0, because: 'The configuration gives no hint.' }
 }

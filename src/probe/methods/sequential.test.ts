@@ -21,7 +21,7 @@ proves('DT-2', 'an error from initialize gives UNKNOWN, whatever comes after', (
   for (const initialize of failed) expect(sequentialResult(initialize, listed([])).state).toBe('UNKNOWN')
 })
 
-// As servers of several makers say it.
+// Messages of real servers.
 const SPELLINGS = [
   "method 'tools/list' is invalid during session initialization",
   'method "tools/list" is invalid during session initialization',
@@ -91,7 +91,7 @@ proves('DT-10', 'a result has a state, a message and details, and says how accur
   })
 })
 
-describe('an auth wall', () => {
+describe('a refusal for missing credentials', () => {
   test('is no session, even if its error talks about one', () => {
     const wall = { ...error('Your session has expired; log in.'), ...http(401, { challenge: true }) }
     expect(stateOf(wall)).toBe('UNKNOWN')

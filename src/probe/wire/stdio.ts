@@ -171,7 +171,7 @@ class StdioConnection {
 
   #end(how: string): void {
     const lines = this.#stderrTail.map((line) => this.#options.tracer.line(line))
-    const words = lines.length === 0 ? '' : `; its last words: "${lines.join(' / ')}"`
+    const words = lines.length === 0 ? '' : `; its last output: "${lines.join(' / ')}"`
     this.#settle({ kind: 'disconnected', wasConnected: true, why: `its process ended with ${how}${words}` })
   }
 
@@ -189,8 +189,6 @@ function isMessage(value: unknown): value is object {
 function endedText(code: number | null, signal: NodeJS.Signals | null): string {
   return signal ?? `exit code ${code}`
 }
-
-/** A server as a program: a connection is a process of its own, which is gone with everything it started when it ends. */
 
 async function startProgram(address: CommandAddress): Promise<ChildProcess> {
   const child = spawned(address)
