@@ -1,4 +1,5 @@
 /** Puts the parts of a server together, once, with every default filled in here. */
+import { DAY_SECONDS } from '../protocol/index.ts'
 import {
   createKeyring,
   createSealer,

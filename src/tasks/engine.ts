@@ -15,7 +15,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Journal } from '../journal/index.ts'
-import type { Json, TaskStatus } from '../protocol/index.ts'
+import { DAY_MS, type Json, type TaskStatus } from '../protocol/index.ts'
 import type { Logger } from '../server/index.ts'
 import { TaskError } from './errors.ts'
 
@@ -172,7 +172,6 @@ export interface EngineOptions {
 
 export type EngineSettings = Readonly<Required<EngineOptions>>
 
-const DAY_MS = 86_400_000
 // In milliseconds about three thousand years: added to a date it is still a safe integer.
 export const MAX_OPTION = 1e14
 

@@ -5,7 +5,7 @@ import type { FindingList } from './findings.ts'
 import { type Flow, type FlowOptions, runFlow } from './flow.ts'
 import type { SentRound, Harness } from './harness.ts'
 
-export interface CheckContext {
+export interface ExerciseContext {
   readonly harness: Harness
   readonly findings: FindingList
   readonly flow: Pick<FlowOptions, 'answers' | 'maxRounds'>
@@ -17,7 +17,7 @@ export interface CheckContext {
 }
 
 /** Checks that the call gives the same when it is made a second time. */
-export async function checkRepeatedCall(check: CheckContext, reference: Flow): Promise<{ repeatable: boolean }> {
+export async function checkRepeatedCall(check: ExerciseContext, reference: Flow): Promise<{ repeatable: boolean }> {
   let repeatable = true
   const again = await runFlow(check.harness, { ...check.flow, instance: oneInstance(check.harness) })
   compareFlows(check, reference, again, (difference, round) => {
@@ -28,7 +28,7 @@ export async function checkRepeatedCall(check: CheckContext, reference: Flow): P
 }
 
 /** Checks that the call gives the same when each round runs on a new instance. */
-export async function checkFreshInstances(check: CheckContext, reference: Flow): Promise<Flow> {
+export async function checkFreshInstances(check: ExerciseContext, reference: Flow): Promise<Flow> {
   const fresh = await runFlow(check.harness, { ...check.flow, instance: () => check.harness.instance() })
   compareFlows(check, reference, fresh, (difference, round) =>
     check.findings.processDependent(round, 'on an instance that had not served the round before', difference),
@@ -38,7 +38,7 @@ export async function checkFreshInstances(check: CheckContext, reference: Flow):
 
 /** Checks that a round without answers repeats no effect, and asks the same questions. */
 export async function checkReplays(
-  { harness, findings, normalize, repeatable }: CheckContext,
+  { harness, findings, normalize, repeatable }: ExerciseContext,
   { rounds }: Flow,
 ): Promise<void> {
   for (const [index, before] of rounds.entries()) {
@@ -55,7 +55,7 @@ export async function checkReplays(
 }
 
 /** Checks that each message gives the same when it is sent again after later ones. */
-export async function checkOutOfOrder(check: CheckContext, { rounds }: Flow): Promise<void> {
+export async function checkOutOfOrder(check: ExerciseContext, { rounds }: Flow): Promise<void> {
   const { harness, findings, normalize, repeatable } = check
   for (const [index, before] of [...rounds.entries()].toReversed()) {
     const after = await harness.send(await harness.instance(), before.message)
@@ -67,7 +67,7 @@ export async function checkOutOfOrder(check: CheckContext, { rounds }: Flow): Pr
 }
 
 /** Checks that each message may be sent twice, as by a client that lost the first response. */
-export async function checkDuplicates(check: CheckContext): Promise<void> {
+export async function checkDuplicates(check: ExerciseContext): Promise<void> {
   const { harness, findings, normalize, repeatable } = check
   const { rounds, lost } = await runFlow(harness, { ...check.flow, instance: () => harness.instance(), twice: true })
   for (const [index, second] of rounds.entries()) {
@@ -80,7 +80,7 @@ export async function checkDuplicates(check: CheckContext): Promise<void> {
 }
 
 /** Checks that keys may be rotated during a call: instances first open with the new key, then seal with it. */
-export async function checkRotation(check: CheckContext, reference: Flow): Promise<void> {
+export async function checkRotation(check: ExerciseContext, reference: Flow): Promise<void> {
   const { harness, flow, findings } = check
   const { spread, promote } = rotationSteps(harness.keys)
   const deployments = [
@@ -104,7 +104,7 @@ export function oneInstance(harness: Harness): FlowOptions['instance'] {
 }
 
 function compareFlows(
-  { resets, normalize, repeatable }: CheckContext,
+  { resets, normalize, repeatable }: ExerciseContext,
   one: Flow,
   other: Flow,
   report: (difference: NonNullable<ReturnType<typeof compare>>, round: number) => void,

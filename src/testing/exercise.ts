@@ -2,7 +2,7 @@ import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import type { Json } from '../protocol/index.ts'
 import type { Answers } from './answers.ts'
 import {
-  type CheckContext,
+  type ExerciseContext,
   checkRepeatedCall,
   checkOutOfOrder,
   checkFreshInstances,
@@ -73,7 +73,7 @@ export async function exercise(
   return reportOf(nameOf(call), reference, check.findings.list)
 }
 
-async function runChecks(start: CheckContext, reference: Flow, variants: Variants): Promise<void> {
+async function runChecks(start: ExerciseContext, reference: Flow, variants: Variants): Promise<void> {
   const check = { ...start, ...(await checkRepeatedCall(start, reference)) }
   const fresh = await checkFreshInstances(check, reference)
   await checkReplays(check, fresh)
@@ -83,7 +83,7 @@ async function runChecks(start: CheckContext, reference: Flow, variants: Variant
   await checkRotation(check, reference)
 }
 
-function noteStuck({ findings, flow }: CheckContext, { stuck, rounds }: Flow): void {
+function noteStuck({ findings, flow }: ExerciseContext, { stuck, rounds }: Flow): void {
   if (stuck === 'endless') {
     const what = `The call still asked for input after ${flow.maxRounds} rounds`
     findings.add('NEVER_ENDS', rounds.length, '', `${what}; let it end earlier, or raise maxRounds.`)

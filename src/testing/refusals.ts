@@ -1,4 +1,4 @@
-import type { CheckContext } from './checks.ts'
+import type { ExerciseContext } from './checks.ts'
 import { compare, describe } from './compare.ts'
 import type { FindingCode } from './errors.ts'
 import type { Flow } from './flow.ts'
@@ -6,7 +6,7 @@ import type { ExerciseCall } from './request.ts'
 import type { SentRound, Harness } from './harness.ts'
 
 /** Checks that a state is refused with other arguments, from another principal, after its expiry and when changed. */
-export async function checkRefusals(check: CheckContext, { rounds }: Flow, variants: Variants): Promise<void> {
+export async function checkRefusals(check: ExerciseContext, { rounds }: Flow, variants: Variants): Promise<void> {
   for (const [index, sent] of rounds.entries()) {
     const { requestState } = sent.message
     if (requestState === undefined) continue
@@ -30,7 +30,7 @@ export interface Variants {
   readonly hasOther: boolean
 }
 
-function refusing({ harness, findings, normalize }: CheckContext, sent: SentRound, round: number) {
+function refusing({ harness, findings, normalize }: ExerciseContext, sent: SentRound, round: number) {
   return async (
     code: FindingCode,
     how: string,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
 import {
+  DAY_MS,
   type Era,
   isObject,
   type Json,
@@ -172,7 +173,7 @@ class EngineTaskService implements TaskService {
 
 type TaskServiceSettings = Readonly<Required<TaskServiceOptions>>
 
-const THIRTY_DAYS_MS = 30 * 86_400_000
+const THIRTY_DAYS_MS = 30 * DAY_MS
 
 /** Checks the options and fills in the defaults. */
 function serviceSettings(options: TaskServiceOptions): TaskServiceSettings {
