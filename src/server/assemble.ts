@@ -41,7 +41,6 @@ import { Telemetry } from './telemetry/telemetry.ts'
 
 // A session id travels in a header, and headers are short.
 const MAX_SESSION_BYTES = 4096
-const DAY_SECONDS = 86_400
 const MAX_STORED_BYTES = 16 * 1024 * 1024
 
 export type Assembly = ReturnType<typeof assemble>
