@@ -141,14 +141,14 @@ export async function connectStrictly(url: string, answerers: Answerers, options
 /** Logs the method of every message in both directions. */
 export function logMethods(log: (line: string) => void): Layer {
   return (transport) =>
-    around(transport, (ends) => ({
+    around(transport, (context) => ({
       send(message, options) {
         if (message.method !== undefined) log(`> ${message.method}`)
-        return ends.send(message, options)
+        return context.send(message, options)
       },
       receive(message, extra) {
         if (message.method !== undefined) log(`< ${message.method}`)
-        ends.deliver(message, extra)
+        context.deliver(message, extra)
       },
     }))
 }
