@@ -13,7 +13,6 @@ import { toAuthenticate } from './auth/authenticator.ts'
 import { callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
 import { Carrier } from './calls/carrier.ts'
 import { complete } from './calls/complete.ts'
-import { localBus } from './lifecycle/eventBus.ts'
 import { getPrompt } from './calls/getPrompt.ts'
 import type { EndpointParts } from './http/endpoint.ts'
 import { MessageHandler } from './http/messageHandler.ts'
@@ -30,6 +29,7 @@ import { Pipeline } from './calls/pipeline.ts'
 import { PushBroker } from './legacy/push.ts'
 import { readResource } from './calls/readResource.ts'
 import { Registry } from './catalog/registry.ts'
+import { Replicas } from './replicas/replicas.ts'
 import { Results } from './results.ts'
 import { Sessions } from './legacy/session.ts'
 import { sessionMethods } from './legacy/methods.ts'
@@ -62,7 +62,6 @@ export function assemble(options: ServerOptions) {
     cacheScope: options.principal === undefined ? 'public' : 'private',
     ...options.caching,
   } as const
-  const bus = options.bus ?? localBus()
   const logger = new LoggerSlot(options.logger)
   const log = () => logger.current
   const load = new Load(options.maxInFlight)
@@ -79,6 +78,17 @@ export function assemble(options: ServerOptions) {
     ttlSeconds: options.sessionTtlSeconds ?? DAY_SECONDS,
     maxBytes: MAX_SESSION_BYTES,
   })
+
+  const { advertise = process.env['PANNIER_ADVERTISE'] } = options
+  const replicas = new Replicas({
+    advertise: advertise === '' ? undefined : advertise,
+    sealer: vault,
+    bus: options.bus,
+    ledger: options.ledger,
+    clock,
+    logger: log,
+  })
+  const { bus, self, peers, forwarder } = replicas
 
   const registry = new Registry()
   const telemetry = new Telemetry(registry)
@@ -145,10 +155,19 @@ export function assemble(options: ServerOptions) {
     sessionMethods: sessionMethods({ registry, results, facts, identity, declaration, instructions, tasks }),
   })
 
-  const streams = new LegacyStreams(sessionSealer)
+  const streams = new LegacyStreams(sessionSealer, self)
   const getStreams = new GetStreams(streams, facts, bus)
-  const pushes = new PushBroker({ bus: options.bus, sealer: vault, store, ledger, ttlSeconds, clock, logger: log })
-  const sessions = new Sessions(sessionSealer, facts)
+  const pushes = new PushBroker({
+    self,
+    bus: options.bus,
+    sealer: vault,
+    store,
+    ledger: replicas.ledger,
+    ttlSeconds,
+    clock,
+    logger: log,
+  })
+  const sessions = new Sessions(sessionSealer, facts, self)
   const legacyHttp = new LegacyHttp({
     calls,
     sessions,
@@ -157,9 +176,14 @@ export function assemble(options: ServerOptions) {
     streams,
     getStreams,
     pushes,
+    self,
+    peers,
+    forwarder,
+    ttlSeconds,
     logger: log,
     needsSession: declaration.isStateful,
   })
+  if (legacy) replicas.serve = (request, sink) => legacyHttp.serveForwarded(request, sink)
   const endpoint: EndpointParts = {
     handler: new MessageHandler({
       modern: new ModernHttp(calls, legacy),
@@ -168,6 +192,7 @@ export function assemble(options: ServerOptions) {
     }),
     authenticate: toAuthenticate(options.principal),
     documents: documentsOf(options),
+    messages: replicas,
     logger: log,
   }
 
@@ -192,6 +217,7 @@ export function assemble(options: ServerOptions) {
     facts,
     endpoint,
     legacy,
+    self,
     tasks,
     open: async () => {
       reachable = true

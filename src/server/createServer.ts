@@ -24,6 +24,8 @@ import type { ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
 import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/signals.ts'
+import { reachableHost } from './replicas/advertise.ts'
+import { readAdvertised } from './replicas/instance.ts'
 import { type StdioOptions, serveStdio } from './stdio/host.ts'
 
 // While it drains: how long a connection may bring nothing before it is ended, in milliseconds.
@@ -117,15 +119,17 @@ export class Server {
 
   /** Serves HTTP by itself. On SIGTERM it drains. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    const { logger, keyring } = this.#assembly
+    const { logger, keyring, self } = this.#assembly
     await logger.defaultToPino(2)
     this.#assembly.sayKeys()
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('http')
-    const { server, ...listening } = await listen(this.#assembly.endpoint, { ...this.#checks, ...options })
+    const { server, address, ...listening } = await listen(this.#assembly.endpoint, { ...this.#checks, ...options })
+    if (options.advertise !== undefined) self.url = readAdvertised(options.advertise)
+    self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#hosts.add({ drain: () => closeServer(server, IDLE_MS) })
     this.#watchSignals(options.drainOnTerm)
-    logger.current.info({ url: listening.url, keys: keyring.ids }, 'Listening.')
+    logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
     return listening
   }
 
@@ -190,11 +194,12 @@ export class Server {
   }
 
   async #drain(deadlineMs: number): Promise<void> {
-    const { load, subscriptions, getStreams, tasks, logger } = this.#assembly
+    const { load, subscriptions, getStreams, pushes, tasks, logger } = this.#assembly
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
     const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
     getStreams.closeAll()
+    pushes.drain()
     await Promise.all([drained, tasks?.drain(deadlineMs)])
     await tasks?.close()
     this.#ignoreTerm()

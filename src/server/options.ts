@@ -78,7 +78,12 @@ export interface ServerOptions extends GuardOptions {
   /** Whether the message of an error thrown by a tool is told to the model. @default true */
   exposeErrors?: boolean
 
-  /** Carries list changes and resource updates between instances. @default within this process */
+  /**
+   * The address of this instance's endpoint as other instances reach it, such as `http://10.0.0.7:3000/mcp`. What a
+   * session-era client sends to another instance is forwarded there. @default PANNIER_ADVERTISE, else where it listens
+   */
+  advertise?: string
+  /** Carries what instances tell each other. @default from one to the other, once they have met */
   bus?: EventBus
   /** Where the server writes what an operator should know. @default pino in the hosts, silent in `fetch` */
   logger?: Logger

@@ -30,7 +30,8 @@ function passing() {
 }
 
 function partsOf(handler: RequestHandler, more: Partial<EndpointParts> = {}): EndpointParts {
-  return { handler, authenticate: undefined, documents: new Map(), logger: () => quiet, ...more }
+  const messages = { mediaType: 'application/none', receive: () => Promise.resolve({ status: 500 }) }
+  return { handler, authenticate: undefined, documents: new Map(), messages, logger: () => quiet, ...more }
 }
 
 async function portOf(parts: EndpointParts): Promise<number> {

@@ -3,7 +3,7 @@ import type { Authenticate } from '../auth/authenticator.ts'
 import type { Logger } from '../logger.ts'
 import { type Admit, createAdmission, type Documents } from './admission.ts'
 import { MAX_BODY_BYTES } from './body.ts'
-import type { Admission, EndpointRequest, HttpReply, RequestHandler, Sink } from './exchange.ts'
+import type { Admission, EndpointRequest, InstanceMessages, HttpReply, RequestHandler, Sink } from './exchange.ts'
 import type { GuardOptions } from './hostGuard.ts'
 import { errorReply } from './refusal.ts'
 
@@ -17,25 +17,30 @@ export interface EndpointParts {
   readonly handler: RequestHandler
   readonly authenticate: Authenticate | undefined
   readonly documents: Documents
+  readonly messages: InstanceMessages
   readonly logger: () => Logger
 }
 
 export class Endpoint {
   readonly maxBodyBytes: number
   readonly #handler: RequestHandler
+  readonly #messages: InstanceMessages
   readonly #logger: () => Logger
   readonly #admit: Admit
 
-  constructor({ handler, authenticate, documents, logger }: EndpointParts, options: HandlerOptions) {
+  constructor({ handler, authenticate, documents, messages, logger }: EndpointParts, options: HandlerOptions) {
     const { maxBodyBytes = MAX_BODY_BYTES } = options
     this.maxBodyBytes = maxBodyBytes
     this.#handler = handler
+    this.#messages = messages
     this.#logger = logger
     this.#admit = createAdmission({ ...options, documents, authenticate, maxBodyBytes })
   }
 
   /** Gives the reply, or undefined when the answer goes by the sink. */
   handle(request: EndpointRequest, sink: Sink): Promise<HttpReply | undefined> {
+    // Sealed for this instance, so neither Host nor Origin nor a token of a caller decides about it.
+    if (request.header('content-type') === this.#messages.mediaType) return this.#receive(request, sink)
     const admitted = this.#admit(request, sink)
     if (!(admitted instanceof Promise)) return this.#serve(request, admitted, sink)
     return admitted.then(
@@ -49,7 +54,18 @@ export class Endpoint {
     return errorReply(error, this.#logger())
   }
 
+  async #receive(request: EndpointRequest, sink: Sink): Promise<HttpReply | undefined> {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of request.bytes(maxMessageBytes(this.maxBodyBytes))) chunks.push(chunk)
+    return this.#messages.receive(Buffer.concat(chunks).toString('latin1'), sink)
+  }
+
   #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: Sink): Promise<HttpReply | undefined> {
     return 'status' in admitted ? Promise.resolve(admitted) : this.#handler.handle(request, admitted, sink)
   }
+}
+
+/** A message of an instance may hold a whole request of a client, sealed and in base64. */
+function maxMessageBytes(maxBodyBytes: number): number {
+  return 2 * maxBodyBytes + 65_536
 }

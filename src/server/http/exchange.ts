@@ -17,7 +17,7 @@ export interface EndpointRequest {
   /** Reads the whole body as one JSON value. Rejects with a ProtocolError when it is none, or RequestRefused when it is too large. */
   json(): Promise<unknown>
   /** The body as it arrives, for a handler that passes it on unparsed. Use either this or `json`, once. */
-  bytes(): AsyncIterable<Uint8Array>
+  bytes(maxBytes?: number): AsyncIterable<Uint8Array>
 }
 
 /** What the headers of an admitted request tell. */
@@ -31,6 +31,13 @@ export interface Admission {
 export interface RequestHandler {
   /** Gives the reply, or undefined when the answer goes by the sink. */
   handle(request: EndpointRequest, admission: Admission, sink: Sink): Promise<HttpReply | undefined>
+}
+
+/** What other instances of this server post, told from requests of clients by its media type. */
+export interface InstanceMessages {
+  readonly mediaType: string
+  /** Gives the reply, or undefined when the answer goes by the sink. */
+  receive(text: string, sink: Sink): Promise<HttpReply | undefined>
 }
 
 /** A whole HTTP answer, as every host can give it. */

@@ -77,8 +77,8 @@ export class FetchHttpRequest implements EndpointRequest {
     return parseBytes(this.declaredBytes <= this.#maxBytes ? await this.#whole() : await this.#collected())
   }
 
-  bytes(): AsyncIterable<Uint8Array> {
-    return limited(this.#request.body ?? chunksOf(), this.#maxBytes)
+  bytes(maxBytes = this.#maxBytes): AsyncIterable<Uint8Array> {
+    return limited(this.#request.body ?? chunksOf(), maxBytes)
   }
 
   /** The usual way, and the fastest. Content-Length is only what the client says. */

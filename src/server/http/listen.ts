@@ -18,6 +18,11 @@ export interface ListenOptions extends GuardOptions {
   host?: string
   /** @default '/mcp' */
   path?: string
+  /**
+   * The address of this instance's endpoint as other instances reach it, such as `http://10.0.0.7:3000/mcp`. Answers of
+   * session-era clients that come to another instance are forwarded there. @default where the server listens
+   */
+  advertise?: string
   /** The largest body taken, in bytes. @default 4194304 */
   maxBodyBytes?: number
   /** How long a client may take to send a whole request, in milliseconds. @default 30000 */
@@ -37,7 +42,7 @@ export interface Listening {
 export async function listen(
   parts: EndpointParts,
   options: ListenOptions,
-): Promise<Listening & { server: HttpServer }> {
+): Promise<Listening & { server: HttpServer; address: string }> {
   const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
   // A server on all addresses is reached over loopback too, so there each request is looked at.
   const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)
@@ -57,7 +62,13 @@ export async function listen(
   })
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return { server, port: address.port, url: `http://${name}:${address.port}${path}`, close: () => closeServer(server) }
+  return {
+    server,
+    address: address.address,
+    port: address.port,
+    url: `http://${name}:${address.port}${path}`,
+    close: () => closeServer(server),
+  }
 }
 
 function portTaken(port: number, host: string, cause: NodeJS.ErrnoException): Error {

@@ -18,7 +18,7 @@ export interface EraHandler {
 
 /** Sessions also have streams and an end. */
 export interface SessionHandler extends EraHandler {
-  get(header: HeaderReader, principal: Principal | undefined, sink: Sink): HttpReply | undefined
+  get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Promise<HttpReply | undefined>
   delete(header: HeaderReader, principal: Principal | undefined): HttpReply
 }
 
@@ -45,7 +45,7 @@ export class MessageHandler implements RequestHandler {
     const { header } = request
     let value: unknown
     try {
-      if (request.method !== 'POST') return this.#other(request, admission, sink)
+      if (request.method !== 'POST') return await this.#other(request, admission, sink)
       value = await request.json()
       const message = readMessage(value)
       const era = legacy !== undefined && isLegacy(message, header, admission) ? legacy : modern
@@ -55,7 +55,11 @@ export class MessageHandler implements RequestHandler {
     }
   }
 
-  #other({ method, header }: EndpointRequest, { principal }: Admission, sink: Sink): HttpReply | undefined {
+  async #other(
+    { method, header }: EndpointRequest,
+    { principal }: Admission,
+    sink: Sink,
+  ): Promise<HttpReply | undefined> {
     const { legacy } = this.#options
     if (legacy !== undefined && method === 'GET') return legacy.get(header, principal, sink)
     if (legacy !== undefined && method === 'DELETE') return legacy.delete(header, principal)

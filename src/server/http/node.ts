@@ -91,9 +91,9 @@ class NodeHttpRequest implements EndpointRequest {
     return body === undefined ? parseBytes(await readBytes(this.#req, this.#maxBytes)) : parseBody(body)
   }
 
-  bytes(): AsyncIterable<Uint8Array> {
+  bytes(maxBytes = this.#maxBytes): AsyncIterable<Uint8Array> {
     const { body } = this.#req
-    if (body === undefined) return limited(this.#req.iterator({ destroyOnReturn: false }), this.#maxBytes)
+    if (body === undefined) return limited(this.#req.iterator({ destroyOnReturn: false }), maxBytes)
     if (body instanceof Uint8Array) return chunksOf(body)
     throw new RequestRefused(refusal(500, BODY_PARSED))
   }

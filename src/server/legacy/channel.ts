@@ -27,6 +27,7 @@ export class LegacyChannel implements Channel {
   #asked: string | undefined
   #cancelled = false
   #finished = false
+  #isHandedOver = false
 
   constructor(options: LegacyChannelOptions) {
     this.#options = options
@@ -65,7 +66,10 @@ export class LegacyChannel implements Channel {
     if (call === undefined || this.#cancelled || this.#finished) throw new ScopeClosed(`The question "${carried.key}"`)
     this.#asked = carried.id
     const stream = this.#open()
-    return this.#options.pushes.push(call, request, carried, stream, (message) => stream.send(JSON.stringify(message)))
+    return this.#options.pushes.push(call, request, carried, stream, {
+      send: (message) => stream.send(JSON.stringify(message)),
+      handOver: () => this.#handOver(),
+    })
   }
 
   hangUp(retryMs: number): void {
@@ -74,12 +78,23 @@ export class LegacyChannel implements Channel {
 
   /** Sends the response on the stream, if there is one; false leaves it to the caller. */
   finish(body: string): boolean {
+    if (this.#isHandedOver) return true
     this.#endQuestions()
     this.#finished = true
     if (this.#stream === undefined) return this.#cancelled && this.#endEmpty()
     this.#stream.finish(this.#cancelled ? undefined : body)
     this.#options.streams.expireSoon(this.#stream)
     return true
+  }
+
+  /** Another instance answers: the connection ends, so that the client comes back and finds it. */
+  #handOver(): void {
+    if (this.#finished) return
+    this.#finished = true
+    this.#isHandedOver = true
+    if (this.#asked !== undefined) this.#options.pushes.end(this.#asked)
+    if (this.#stream !== undefined) this.#options.streams.release(this.#stream)
+    for (const listener of this.#cancels) listener()
   }
 
   /** A cancelled request gets no response, so its answer is a stream with nothing in it. */
@@ -101,7 +116,7 @@ export class LegacyChannel implements Channel {
   #open(): LegacyStream {
     if (this.#stream !== undefined) return this.#stream
     const { streams, caller, target } = this.#options
-    const stream = this.#use(streams.begin(caller, 'call'))
+    const stream = this.#use(streams.begin(caller, this.#call?.id ?? ''))
     stream.connect(target as Sink, 0)
     return stream
   }

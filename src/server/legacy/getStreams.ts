@@ -21,7 +21,7 @@ export class GetStreams {
   }
 
   open(caller: Caller, sink: Sink): void {
-    if (!sink.disconnected) this.#connect(caller, this.#streams.begin(caller, 'standalone'), sink, 0)
+    if (!sink.disconnected) this.#connect(caller, this.#streams.begin(caller), sink, 0)
   }
 
   /** A client comes back for what it missed and for what follows. */

@@ -3,6 +3,7 @@ import type { RequestMessage, ResponseMessage } from '../../protocol/index.ts'
 import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import type { Call } from '../call.ts'
 import { localBus } from '../lifecycle/eventBus.ts'
+import { Self } from '../replicas/instance.ts'
 import { LegacyHttp, type LegacyHttpOptions } from './http.ts'
 import { LegacyStreams } from './streams.ts'
 import type { RevivedCall } from './push.ts'
@@ -11,6 +12,7 @@ import { SessionFacts } from './sessionFacts.ts'
 import type { Sink } from '../http/exchange.ts'
 import { GetStreams } from './getStreams.ts'
 
+const self = new Self()
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
 const failed: unknown[] = []
 const logger = { debug() {}, info() {}, warn() {}, error: (details: unknown) => void failed.push(details) }
@@ -19,7 +21,7 @@ const logger = { debug() {}, info() {}, warn() {}, error: (details: unknown) => 
 function broken() {
   const bus = localBus()
   const facts = new SessionFacts(bus, Date.now)
-  const streams = new LegacyStreams(sealer)
+  const streams = new LegacyStreams(sealer, self)
   const revived = {
     id: 7,
     method: 'tools/call',
@@ -34,8 +36,10 @@ function broken() {
         throw new Error('secret')
       },
     },
-    pushes: { take: async () => revived as unknown as RevivedCall, end: () => [] },
-    sessions: new Sessions(sealer, facts),
+    pushes: { take: async () => ({ kind: 'revived', call: revived as unknown as RevivedCall }), end: () => [] },
+    self,
+    ttlSeconds: 60,
+    sessions: new Sessions(sealer, facts, self),
     getStreams: new GetStreams(streams, facts, bus),
     bus,
     facts,
@@ -67,8 +71,5 @@ test('a revived call whose handler fails is reported, and its stream ends', asyn
   expect(await http.post(message, () => undefined, undefined, {} as Sink)).toEqual({ status: 202 })
   await new Promise((resolve) => setTimeout(resolve))
   expect(failed).toHaveLength(before + 1)
-  const caller = { peer: { version: '2025-06-18' }, principal: undefined } as unknown as Parameters<
-    typeof streams.at
-  >[1]
-  expect(streams.at({ kind: 'call', name: 'lost', after: 1 }, caller).isOver(1e9)).toBe(true)
+  expect(streams.get('lost')?.isOver(1e9)).toBe(true)
 })

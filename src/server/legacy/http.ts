@@ -3,11 +3,13 @@ import {
   assertHeadersAgree,
   type HeaderReader,
   isLegacyVersion,
+  type Json,
   type Message,
   metaOf,
   type RequestId,
   type RequestMessage,
   type ResponseMessage,
+  readMessage,
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Caller } from '../call.ts'
@@ -19,9 +21,15 @@ import { refusal } from '../http/refusal.ts'
 import type { EventBus } from '../lifecycle/eventBus.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
+import type { ClientRequest, Forwarder } from '../replicas/forwarder.ts'
+import type { Self } from '../replicas/instance.ts'
+import type { Peers } from '../replicas/peers.ts'
 import { toWireError } from '../wireErrors.ts'
+import { Answers } from './answers.ts'
 import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './getStreams.ts'
+import { LiveCalls } from './liveCalls.ts'
+import { NO_STREAM, ReturningClients } from './returningClients.ts'
 import type { PushBroker, RevivedCall } from './push.ts'
 import { legacyPeer, type OpenSession, readHandshake, type Sessions, unknownPeer } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
@@ -35,21 +43,31 @@ export interface LegacyHttpOptions {
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
   readonly pushes: PushBroker
+  readonly self: Self
+  readonly peers: Peers
+  readonly forwarder: Forwarder
+  /** How long a client may wait for a call to go on, in seconds. */
+  readonly ttlSeconds: number
   readonly logger: () => Logger
   /** Whether requests outside a session are refused. */
   readonly needsSession: boolean
 }
 
-const NO_STREAM: HttpReply = { status: 405, headers: { allow: 'POST' } }
+const NONE: ReadonlySet<string> = new Set()
 
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
   readonly #live = new LiveCalls()
+  readonly #answers: Answers
+  readonly #returning: ReturningClients
 
   constructor(options: LegacyHttpOptions) {
     this.#options = options
+    this.#answers = new Answers({ ...options, revive: (call, caller) => this.#revive(call, caller) })
+    this.#returning = new ReturningClients(options)
     options.bus.subscribe((event) => {
       if (event.kind === 'session-ended') this.#live.cancelAll(event.session)
+      if (event.kind === 'cancelled') this.#live.cancel(event.session, event.request)
     })
   }
 
@@ -69,10 +87,9 @@ export class LegacyHttp implements SessionHandler {
       case 'request':
         return this.#request(message, header, caller, sink)
       case 'response':
-        return this.#response(message, caller)
+        return this.#answers.take(message, caller, { method: 'POST', header, principal, gone: NONE }, sink)
       case 'notification':
-        if (message.method === 'notifications/cancelled')
-          this.#live.cancel(caller.peer.session, message.params['requestId'])
+        if (message.method === 'notifications/cancelled') this.#cancel(caller, message.params['requestId'])
         return { status: 202 }
       default:
         return message satisfies never
@@ -80,12 +97,13 @@ export class LegacyHttp implements SessionHandler {
   }
 
   /** A lost stream comes back, or the client listens for what belongs to no request. */
-  get(header: HeaderReader, principal: Principal | undefined, sink: Sink): HttpReply | undefined {
+  async get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Promise<HttpReply | undefined> {
     if (!/text\/event-stream/i.test(header('accept') ?? '')) return refusal(406, 'Accept text/event-stream.')
     const caller = this.#caller(header, principal)
     if ('status' in caller) return caller
     const lastEventId = header('last-event-id')
-    if (lastEventId !== undefined && lastEventId !== '') return this.#resume(lastEventId, caller, sink)
+    if (lastEventId !== undefined && lastEventId !== '')
+      return this.#returning.resume(lastEventId, caller, { method: 'GET', header, principal, gone: NONE }, sink)
     if (caller.peer.session === undefined) return NO_STREAM
     this.#options.getStreams.open(caller, sink)
     return undefined
@@ -99,18 +117,21 @@ export class LegacyHttp implements SessionHandler {
     return { status: 204 }
   }
 
-  #resume(lastEventId: string, caller: Caller, sink: Sink): HttpReply | undefined {
-    const { streams, getStreams } = this.#options
-    const place = streams.positionOf(lastEventId, caller)
-    if (place.kind === 'standalone') {
-      getStreams.resume(place, caller, sink)
-      return undefined
-    }
-    const stream = streams.at(place, caller)
-    // The official clients come back again and again to a stream that ended without a result; this makes them stop.
-    if (stream.isOver(place.after)) return NO_STREAM
-    stream.connect(sink, place.after)
-    return undefined
+  /** What another instance forwards: an answer to a question of this one, or a client that comes back to a stream. */
+  async serveForwarded(request: ClientRequest, sink: Sink): Promise<HttpReply | undefined> {
+    const { method, header, principal } = request
+    const caller = this.#caller(header, principal)
+    if ('status' in caller) return caller
+    if (method === 'GET') return this.#returning.resumeHere(header('last-event-id') ?? '', caller, sink)
+    const message = readMessage(request.body)
+    if (message.kind === 'response') return this.#answers.take(message, caller, request, undefined)
+    return refusal(400, 'Only answers are forwarded.')
+  }
+
+  /** The request may be under way at any instance. */
+  #cancel({ peer: { session } }: Caller, request: unknown): void {
+    if (session === undefined || (typeof request !== 'string' && typeof request !== 'number')) return
+    if (!this.#live.cancel(session, request)) this.#options.bus.publish({ kind: 'cancelled', session, request })
   }
 
   async #initialize(
@@ -157,17 +178,14 @@ export class LegacyHttp implements SessionHandler {
     }
   }
 
-  async #response(message: ResponseMessage, caller: Caller): Promise<HttpReply> {
+  #revive(revived: RevivedCall, caller: Caller): void {
     const { pushes, streams, logger } = this.#options
-    const revived = await pushes.take(message, caller)
-    if (revived !== undefined) {
-      const { name, position } = revived.stream
-      const channel = new LegacyChannel({ streams, pushes, caller, target: streams.takeOver(name, caller, position) })
-      logger().info({ method: revived.method }, 'A call that another process began goes on here.')
-      const from = { header: undefined, revived: revived.journal }
-      void this.#answer(revived, caller, channel, from).then(({ body }) => channel.finish(body))
-    }
-    return { status: 202 }
+    const { name, position } = revived.stream
+    const channel = new LegacyChannel({ streams, pushes, caller, target: streams.takeOver(name, caller, position) })
+    logger().info({ method: revived.method }, 'A call that another process began goes on here.')
+    this.#returning.tookOver(name)
+    const from = { header: undefined, revived: revived.journal }
+    void this.#answer(revived, caller, channel, from).then(({ body }) => channel.finish(body))
   }
 
   #caller(header: HeaderReader, principal: Principal | undefined): Caller | HttpReply {
@@ -178,7 +196,9 @@ export class LegacyHttp implements SessionHandler {
     if (session === undefined) {
       return this.#options.needsSession ? refusal(400, SESSION_NEEDED) : { peer: unknownPeer(version), principal }
     }
-    return 'status' in session ? session : { peer: this.#options.sessions.peerOf(session), principal }
+    if ('status' in session) return session
+    if (session.begunBy !== undefined) this.#options.peers.meet(session.begunBy)
+    return { peer: this.#options.sessions.peerOf(session), principal }
   }
 
   #session(header: HeaderReader, principal: Principal | undefined): OpenSession | HttpReply | undefined {
@@ -204,36 +224,4 @@ function assertPresentAgree(message: RequestMessage, header: HeaderReader): void
     return header(name) ?? (name === 'mcp-method' ? message.method : undefined)
   }
   assertHeadersAgree({ ...message, params }, '', present)
-}
-
-/** The calls of sessions that are under way here, for those who cancel them. */
-
-interface Cancellable {
-  cancel(): void
-}
-
-class LiveCalls {
-  readonly #bySession = new Map<string, Map<unknown, Cancellable>>()
-
-  /**
-   * Notes a call until the returned function is called. Outside a session there is no telling whose a call is, so such a
-   * call cannot be cancelled.
-   */
-  enter(session: string | undefined, id: RequestId, call: Cancellable): () => void {
-    if (session === undefined) return () => {}
-    const calls = this.#bySession.get(session) ?? new Map<unknown, Cancellable>()
-    this.#bySession.set(session, calls.set(id, call))
-    return () => {
-      if (calls.get(id) === call) calls.delete(id)
-      if (calls.size === 0 && this.#bySession.get(session) === calls) this.#bySession.delete(session)
-    }
-  }
-
-  cancel(session: string | undefined, id: unknown): void {
-    if (session !== undefined) this.#bySession.get(session)?.get(id)?.cancel()
-  }
-
-  cancelAll(session: string): void {
-    for (const call of this.#bySession.get(session)?.values() ?? []) call.cancel()
-  }
 }

@@ -4,6 +4,7 @@ import type { Json, ResponseMessage } from '../../protocol/index.ts'
 import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import { memoryLedger } from '../../state/stores/index.ts'
 import type { Call } from '../call.ts'
+import { Self } from '../replicas/instance.ts'
 import type { Logger } from '../logger.ts'
 import { PushBroker, type PushBrokerOptions } from './push.ts'
 import type { PushStream } from './pushState.ts'
@@ -11,12 +12,23 @@ import { legacyPeer, unknownPeer } from './session.ts'
 
 const sealing = { keyring: ephemeralKeyring(), audience: 'test' }
 const sealer = createSealer(sealing)
+const settled = { kind: 'settled' }
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 const request = { method: 'roots/list' } as const
 const stream = { name: 'stream', position: 0, connected: true }
 
+const dead = new Self('http://dead/mcp')
+const gone = new Set([dead.id])
+
 function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
-  const defaults = { bus: undefined, sealer, store: undefined, ledger: memoryLedger(), ttlSeconds: 60 }
+  const defaults = {
+    self: new Self('http://instance/mcp'),
+    bus: undefined,
+    sealer,
+    store: undefined,
+    ledger: memoryLedger(),
+    ttlSeconds: 60,
+  }
   return new PushBroker({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
 }
 
@@ -31,7 +43,7 @@ async function ask(pushes: PushBroker, key: string): Promise<{ question: Json; a
   const carried = { id: 'call', key, body: () => writeJournal(journal) }
   let answer: Promise<unknown> = Promise.resolve()
   const question = await new Promise<Json>((resolve) => {
-    answer = pushes.push(call, request, carried, stream, resolve)
+    answer = pushes.push(call, request, carried, stream, { send: resolve, handOver() {} })
   })
   return { question, answer }
 }
@@ -42,25 +54,46 @@ function answerTo({ id, state }: Json, root: string): ResponseMessage {
 
 describe('two questions of a process that is gone', () => {
   test('revive one call, which has the second answer before it asks', async () => {
-    const gone = process()
-    const [a, b] = [await ask(gone, 'a'), await ask(gone, 'b')]
+    const before = process({ self: dead })
+    const [a, b] = [await ask(before, 'a'), await ask(before, 'b')]
     const pushes = process()
     const taken = await Promise.all([
-      pushes.take(answerTo(a.question, 'A'), caller),
-      pushes.take(answerTo(b.question, 'B'), caller),
+      pushes.take(answerTo(a.question, 'A'), caller, gone),
+      pushes.take(answerTo(b.question, 'B'), caller, gone),
     ])
-    expect(taken).toMatchObject([{ id: 1, params: { inputResponses: { a: { roots: ['A'] } } } }, undefined])
+    expect(taken).toMatchObject([
+      { kind: 'revived', call: { id: 1, params: { inputResponses: { a: { roots: ['A'] } } } } },
+      { kind: 'settled' },
+    ])
     const carried = { id: 'call', key: 'b', body: () => ({}) }
-    const unasked = (): never => expect.unreachable()
+    const unasked = { send: (): never => expect.unreachable(), handOver() {} }
     expect(await pushes.push(call, request, carried, stream, unasked)).toEqual({ roots: ['B'] })
   })
 
   test('revive nothing once the call has ended where it went on', async () => {
-    const { question } = await ask(process(), 'a')
-    const pushes = process()
-    expect(await pushes.take(answerTo(question, 'A'), caller)).toBeDefined()
+    const { question } = await ask(process({ self: dead }), 'a')
+    const ledger = memoryLedger()
+    const self = new Self('http://second/mcp')
+    const pushes = process({ ledger, self })
+    expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toMatchObject({ kind: 'revived' })
     pushes.end('call')
-    expect(await pushes.take(answerTo(question, 'A'), caller)).toBeUndefined()
+    expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toEqual(settled)
+    const both = new Set([...gone, self.id])
+    expect(await process({ ledger }).take(answerTo(question, 'A'), caller, both)).toEqual(settled)
+  })
+
+  test('leave the call to an instance that went on with it before, while that is there', async () => {
+    const { question } = await ask(process({ self: dead }), 'a')
+    const ledger = memoryLedger()
+    const self = new Self('http://first/mcp')
+    await process({ ledger, self }).take(answerTo(question, 'A'), caller, gone)
+    const third = process({ ledger })
+    expect(await third.take(answerTo(question, 'A'), caller, gone)).toMatchObject({
+      kind: 'elsewhere',
+      instance: { id: self.id },
+    })
+    const both = new Set([...gone, self.id])
+    expect(await third.take(answerTo(question, 'A'), caller, both)).toMatchObject({ kind: 'revived' })
   })
 })
 
@@ -69,19 +102,55 @@ test('a call that ends takes its open questions with it, and a late answer to on
   const { question, answer } = await ask(pushes, 'a')
   expect(pushes.end('call')).toEqual([question['id']])
   await expect(answer).rejects.toThrow('The request has ended.')
-  expect(await pushes.take(answerTo(question, 'A'), caller)).toBeUndefined()
+  expect(await pushes.take(answerTo(question, 'A'), caller)).toEqual(settled)
 })
 
 test('instances that share a ledger revive a call once between them', async () => {
-  const { question } = await ask(process(), 'a')
+  const { question } = await ask(process({ self: dead }), 'a')
   const ledger = memoryLedger()
-  const takes = [process({ ledger }), process({ ledger })].map((pushes) => pushes.take(answerTo(question, 'A'), caller))
-  expect((await Promise.all(takes)).filter(Boolean)).toHaveLength(1)
+  const takes = [process({ ledger }), process({ ledger })].map((pushes) =>
+    pushes.take(answerTo(question, 'A'), caller, gone),
+  )
+  expect((await Promise.all(takes)).filter(({ kind }) => kind === 'revived')).toHaveLength(1)
+})
+
+describe('an answer to a question of another instance', () => {
+  test('belongs there as long as nobody found it gone, also when it brings its state', async () => {
+    const self = new Self('http://owner/mcp')
+    const { question } = await ask(process({ self }), 'a')
+    expect(await process().take(answerTo(question, 'A'), caller)).toMatchObject({
+      kind: 'elsewhere',
+      instance: { id: self.id, url: self.url },
+    })
+  })
+
+  test('is told to be unreachable where that instance has no address and there is no bus', async () => {
+    const { question } = await ask(process({ self: new Self() }), 'a')
+    expect(await process().take(answerTo(question, 'A'), caller)).toEqual({ kind: 'unreachable' })
+  })
+
+  test('is lost with that instance where there is no state', async () => {
+    const { question } = await ask(process({ self: dead }), 'a')
+    expect(await process().take(answerTo({ id: question['id'] }, 'A'), caller, gone)).toEqual({ kind: 'lost' })
+  })
+})
+
+test('a call that went on elsewhere is left to that instance when its answer comes to the first one after all', async () => {
+  const ledger = memoryLedger()
+  const [first, second] = [new Self('http://a/mcp'), new Self('http://b/mcp')]
+  const before = process({ ledger, self: first })
+  const { question, answer } = await ask(before, 'a')
+  await process({ ledger, self: second }).take(answerTo(question, 'A'), caller, new Set([first.id]))
+  expect(await before.take(answerTo(question, 'A'), caller)).toMatchObject({
+    kind: 'elsewhere',
+    instance: { id: second.id },
+  })
+  await expect(answer).rejects.toThrow('goes on at another instance')
 })
 
 test('what cannot travel or be stored is served by the process that asked', async () => {
   const broken = { put: () => Promise.reject(new Error('full')), get: async () => undefined, delete: async () => {} }
-  for (const options of [{ sealer: createSealer({ ...sealing, maxBytes: 100 }) }, { store: broken }]) {
+  for (const options of [{ sealer: createSealer({ ...sealing, maxBytes: 300 }) }, { store: broken }]) {
     const pushes = process(options)
     const { question, answer } = await ask(pushes, 'a')
     await pushes.take(answerTo({ id: question['id'] }, 'A'), caller)
@@ -97,11 +166,17 @@ describe('calls that wait', () => {
   /** A call of its own that asks one question on a stream of its own. */
   const asks = (pushes: PushBroker, id: string, { session = 's', params = {}, ...on }: Asks = {}) => {
     const own = { ...call, params, peer: { ...peer, session } }
-    const answer = pushes.push(own, request, { id, key: 'a', body: () => ({}) }, { ...stream, ...on }, () => {})
+    const answer = pushes.push(
+      own,
+      request,
+      { id, key: 'a', body: () => ({}) },
+      { ...stream, ...on },
+      { send() {}, handOver() {} },
+    )
     answer.catch(() => {})
     return answer
   }
-  const settled = (answer: Promise<unknown>) =>
+  const outcome = (answer: Promise<unknown>) =>
     Promise.race([answer, new Promise((done) => setTimeout(done, 20, 'waits'))])
 
   test.each([
@@ -111,17 +186,17 @@ describe('calls that wait', () => {
     const pushes = process(limits)
     const here = asks(pushes, 'here')
     const gone = asks(pushes, 'gone', { connected: false })
-    await settled(here)
+    await outcome(here)
     const next = asks(pushes, 'next', { connected: false })
     await expect(gone).rejects.toMatchObject({ code: 'PUSH_UNANSWERED' })
-    expect(await Promise.all([settled(here), settled(next)])).toEqual(['waits', 'waits'])
+    expect(await Promise.all([outcome(here), outcome(next)])).toEqual(['waits', 'waits'])
   })
 
   test('over the limit are refused where every client is there, also when they come together', async () => {
     const pushes = process({ maxWaitingPerSession: 2 })
     const answers = ['a', 'b', 'c'].map((id) => asks(pushes, id))
     await expect(Promise.race(answers)).rejects.toThrow('Too many calls wait')
-    expect(await settled(asks(pushes, 'd', { session: 'other' }))).toBe('waits')
+    expect(await outcome(asks(pushes, 'd', { session: 'other' }))).toBe('waits')
   })
 
   test('over the limit of what they hold end with the oldest whose clients have gone', async () => {
@@ -130,24 +205,24 @@ describe('calls that wait', () => {
     for (let count = 0; count < 20; count++) {
       const answer = asks(pushes, `${count}`, { connected: false, params: { junk: 'x'.repeat(4_000_000) } })
       answer.catch(() => ended.push(count))
-      await settled(answer)
+      await outcome(answer)
     }
     await vi.waitFor(() => expect(ended).toEqual([0, 1, 2, 3]))
   })
 
   test('may ask more than one question each', async () => {
     const pushes = process({ maxWaitingPerSession: 1 })
-    expect(await settled(asks(pushes, 'a'))).toBe('waits')
-    expect(await settled(asks(pushes, 'a'))).toBe('waits')
+    expect(await outcome(asks(pushes, 'a'))).toBe('waits')
+    expect(await outcome(asks(pushes, 'a'))).toBe('waits')
   })
 })
 
 test('a claim on a call outlives the states it guards', async () => {
-  const { question } = await ask(process(), 'a')
+  const { question } = await ask(process({ self: dead }), 'a')
   const claimed: number[] = []
   const inner = memoryLedger()
   const ledger = { ...inner, claim: (id: string, seconds: number) => (claimed.push(seconds), inner.claim(id, seconds)) }
-  await process({ ledger, ttlSeconds: 60 }).take(answerTo(question, 'A'), caller)
+  await process({ ledger, ttlSeconds: 60 }).take(answerTo(question, 'A'), caller, gone)
   expect(claimed).toEqual([120])
 })
 
@@ -160,6 +235,6 @@ test.each([
   const store = { put: async () => {}, get: async (name: string) => void asked.push(name), delete: async () => {} }
   const bus = { publish: () => void asked.push('bus'), subscribe: () => () => {} }
   const answer = { kind: 'response', id, state: undefined, result: {}, error: undefined } as const
-  expect(await process({ store, bus }).take(answer, from)).toBeUndefined()
+  expect(await process({ store, bus }).take(answer, from)).toEqual(settled)
   expect(asked).toEqual([])
 })

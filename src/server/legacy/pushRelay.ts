@@ -16,7 +16,7 @@ export interface PushRelayOptions {
   /** Whose question waits here, if it does. */
   readonly callerOf: (question: string) => Caller | undefined
   /** Goes on with an answer; false when it must not. */
-  readonly take: (response: ResponseMessage) => Promise<boolean>
+  readonly take: (question: string, response: ResponseMessage) => Promise<boolean>
 }
 
 // Long enough for a broker, short enough for a person: after this the instance that asked counts as gone.
@@ -31,12 +31,14 @@ export class PushRelay {
     options.bus.subscribe((event) => this.#hear(event))
   }
 
-  /** Offers an answer to the other instances; tells whether one of them took it. */
-  offer(response: ResponseMessage, caller: Caller): Promise<boolean> {
-    const { bus, sealer } = this.#options
-    const question = String(response.id)
+  /** Offers an answer to the other instances, twice if need be; tells whether one of them took it. */
+  async offer(question: string, response: ResponseMessage, caller: Caller): Promise<boolean> {
     const body = { result: bareResult(response), error: response.error }
-    const answer = sealer.seal('push', bindingOf(caller), { id: sealId(question), body })
+    const answer = this.#options.sealer.seal('push', bindingOf(caller), { id: sealId(question), body })
+    return (await this.#offerOnce(question, answer)) || this.#offerOnce(question, answer)
+  }
+
+  #offerOnce(question: string, answer: string): Promise<boolean> {
     return new Promise((resolve) => {
       const settle = (taken: boolean): void => {
         clearTimeout(timer)
@@ -45,7 +47,7 @@ export class PushRelay {
       }
       const timer = setTimeout(settle, TAKEN_WITHIN_MS, false)
       this.#offers.set(question, settle)
-      bus.publish({ kind: 'answered', question, answer })
+      this.#options.bus.publish({ kind: 'answered', question, answer })
     })
   }
 
@@ -56,7 +58,7 @@ export class PushRelay {
     const caller = callerOf(event.question)
     const response = caller && this.#open(event.question, event.answer, caller)
     if (response === undefined) return
-    void take(response).then((taken) => {
+    void take(event.question, response).then((taken) => {
       if (taken) bus.publish({ kind: 'answer-taken', question: event.question })
     })
   }

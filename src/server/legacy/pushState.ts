@@ -24,7 +24,7 @@ export interface PushState {
   /** The name of the call, and the question's key in it. */
   readonly call: string
   readonly key: string
-  /** How many processes had worked on the call before the one that asked. */
+  /** How often the call had gone on from an answer when it asked. */
   readonly generation: number
   readonly request: { readonly id: RequestId; readonly method: string; readonly params: Json }
   /** Where the result goes, and how far it had come there. */
@@ -49,6 +49,12 @@ export interface PushStream {
   readonly connected: boolean
 }
 
+/** A question: its id on the wire, and the name by which instances know it. */
+export interface QuestionName {
+  readonly id: string
+  readonly question: string
+}
+
 export class PushStates {
   readonly #options: PushStatesOptions
 
@@ -63,32 +69,32 @@ export class PushStates {
 
   /** The question as it goes over the wire, with its state where the client takes one. */
   async write(
-    id: string,
+    { id, question }: QuestionName,
     request: InputRequest,
     call: Call,
     carried: CarriedCall & { readonly generation: number },
     stream: PushStream,
   ): Promise<Json> {
     const place = echoPlace(call.peer.capabilities)
-    const message = { jsonrpc: '2.0', id, ...inSessionEra(request, id) }
+    const message = { jsonrpc: '2.0', id, ...inSessionEra(request, question) }
     if (!this.carries(call)) return message
     // ST-16: without a state in the client's hands or in the store, the process that asks serves the answer itself.
-    const state = sealedWithin(() => this.#seal(id, call, carried, stream))
+    const state = sealedWithin(() => this.#seal(question, call, carried, stream))
     if (state === undefined) return message
-    await this.#put(id, state)
+    await this.#put(question, state)
     return place === undefined ? message : withState(message, place, state)
   }
 
   /** What the echo in an answer holds, undefined when there is none. Throws when it is not what was sent. */
-  readEcho(response: ResponseMessage, caller: Caller): PushState | undefined {
+  readEcho(response: ResponseMessage, question: string | undefined, caller: Caller): PushState | undefined {
     const state = echoed(response)
-    return state === undefined ? undefined : this.#open(state, response, caller)
+    return state === undefined ? undefined : this.#open(state, question, caller)
   }
 
   /** What the store holds for an answer that came without its state. */
-  async readStored(response: ResponseMessage, caller: Caller): Promise<PushState | undefined> {
-    const state = await this.#options.store?.get(String(response.id))
-    return state === undefined ? undefined : this.#open(state, response, caller)
+  async readStored(question: string, caller: Caller): Promise<PushState | undefined> {
+    const state = await this.#options.store?.get(question)
+    return state === undefined ? undefined : this.#open(state, question, caller)
   }
 
   /** The question is answered, or its call is over. */
@@ -116,9 +122,9 @@ export class PushStates {
     return this.#options.sealer.seal('push', bindingOf(call), { id, body: state })
   }
 
-  #open(state: string, response: ResponseMessage, caller: Caller): PushState {
+  #open(state: string, question: string | undefined, caller: Caller): PushState {
     const { id, body } = this.#options.sealer.open('push', bindingOf(caller), state)
-    if (id !== response.id) throw new StateError('STATE_TAMPERED', 'The state belongs to another question.')
+    if (id !== question) throw new StateError('STATE_TAMPERED', 'The state belongs to another question.')
     return body as PushState
   }
 }

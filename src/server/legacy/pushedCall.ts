@@ -2,28 +2,37 @@
 import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage } from '../../protocol/index.ts'
 import { ServerError } from '../errors.ts'
 import type { Caller } from '../call.ts'
+import type { Instance } from '../replicas/instance.ts'
 import { bareResult, type PushStream } from './pushState.ts'
 
 interface Waiting {
+  /** The question's id on the wire. */
+  readonly id: string
   readonly caller: Caller
   readonly stream: PushStream
   readonly key: string
+  /** The call's generation when it asked. */
+  readonly generation: number
   readonly resolve: (response: unknown) => void
   readonly reject: (error: Error) => void
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-export interface AnswerWaitOptions extends Pick<Waiting, 'caller' | 'key' | 'stream'> {
+export interface AnswerWaitOptions extends Pick<Waiting, 'id' | 'caller' | 'key' | 'generation' | 'stream'> {
   readonly ttlSeconds: number
 }
 
 export class PushedCall {
   readonly name: string
-  /** How many processes had worked on the call before. */
+  /** How often the call has gone on from an answer, in this process and in those before. */
   generation: number
   /** Whether a state of it is out there from which another process could go on. */
   carried: boolean
   ended = false
+  /** Whether another instance goes on with the call, or may. */
+  isHandedOver = false
+  /** Told once when this process must leave the call to others. */
+  onHandOver: () => void = () => {}
   /** How much the call holds while it waits. */
   chars = 0
   readonly #open = new Map<string, Waiting>()
@@ -32,6 +41,7 @@ export class PushedCall {
   /** Questions of an earlier process that have been answered. */
   readonly #taken = new Set<RequestId>()
   readonly #onClosed: (question: string) => void
+  #advancing: Promise<Instance | undefined> | undefined
 
   /** `onClosed` is told of each question that waits no more. */
   constructor(name: string, generation: number, onClosed: (question: string) => void) {
@@ -59,13 +69,32 @@ export class PushedCall {
     return [...this.#open.values()].every(({ stream }) => !stream.connected)
   }
 
-  wait(question: string, { caller, key, stream, ttlSeconds }: AnswerWaitOptions): Promise<unknown> {
+  wait(question: string, { ttlSeconds, ...asked }: AnswerWaitOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const late = (): void => this.#close(question)?.reject(unanswered('The client did not answer in time.'))
       const timer = setTimeout(late, Math.min(ttlSeconds * 1000, MAX_TIMER_MS))
       timer.unref()
-      this.#open.set(question, { caller, key, stream, resolve, reject, timer })
+      this.#open.set(question, { ...asked, resolve, reject, timer })
     })
+  }
+
+  /**
+   * An answer to this question is here: `claim` decides whether this process may go on, once for all answers to
+   * questions of one generation. Gives the instance that goes on instead, if there is one.
+   */
+  async advance(
+    question: string,
+    claim: (generation: number) => Promise<Instance | undefined>,
+  ): Promise<Instance | undefined> {
+    const asked = this.#open.get(question)?.generation
+    if (asked === undefined || asked < this.generation) return undefined
+    this.#advancing ??= claim(this.generation)
+      .then((other) => {
+        if (other === undefined) this.generation++
+        return other
+      })
+      .finally(() => (this.#advancing = undefined))
+    return this.#advancing
   }
 
   settle(question: string, response: ResponseMessage): void {
@@ -101,12 +130,26 @@ export class PushedCall {
     return early && bareResult(early)
   }
 
-  /** Gives the questions that were still open. */
+  /** Gives the ids of the questions that were still open. */
   end(why = 'The request has ended.'): readonly string[] {
     this.ended = true
-    const open = [...this.#open.keys()]
-    for (const question of open) this.#close(question)?.reject(unanswered(why))
-    return open
+    const open = [...this.#open]
+    for (const [question] of open) this.#close(question)?.reject(unanswered(why))
+    return open.map(([, { id }]) => id)
+  }
+
+  /** Lets go of the call without a word to its client: its questions stay open for the instance that goes on. */
+  handOver(): void {
+    if (this.isHandedOver) return
+    this.ended = true
+    this.isHandedOver = true
+    const open = [...this.#open.values()]
+    this.#open.clear()
+    this.onHandOver()
+    for (const { timer, reject } of open) {
+      clearTimeout(timer)
+      reject(unanswered('The call goes on at another instance.'))
+    }
   }
 
   #close(question: string): Waiting | undefined {

@@ -15,6 +15,7 @@ import {
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
 import { newId } from '../sealing.ts'
 import { ServerError } from '../errors.ts'
 import type { Peer } from '../call.ts'
@@ -30,15 +31,19 @@ export interface Handshake {
 export interface OpenSession extends Handshake {
   readonly id: string
   readonly expiresAt: number
+  /** The instance that began the session. */
+  readonly begunBy: Instance | undefined
 }
 
 export class Sessions {
   readonly #sealer: Sealer
   readonly #facts: SessionFacts
+  readonly #self: Self
 
-  constructor(sealer: Sealer, facts: SessionFacts) {
+  constructor(sealer: Sealer, facts: SessionFacts, self: Self) {
     this.#sealer = sealer
     this.#facts = facts
+    this.#self = self
   }
 
   /** Gives the session id of a new session. */
@@ -47,7 +52,7 @@ export class Sessions {
       return this.#sealer.seal(
         'session',
         { principal: principal?.id },
-        { id: newId(), body: [version, client ?? null, capabilities] },
+        { id: newId(), body: [version, client ?? null, capabilities, writeInstance(this.#self)] },
       )
     } catch (error) {
       if (!(error instanceof StateError)) throw error
@@ -59,8 +64,15 @@ export class Sessions {
   open(token: string, principal: Principal | undefined): OpenSession {
     try {
       const { id, body, expiresAt } = this.#sealer.open('session', { principal: principal?.id }, token)
-      const [version, client, capabilities] = body as [string, Implementation | null, ClientCapabilities]
-      if (!this.#facts.isEnded(id)) return { id, expiresAt, version, client: client ?? undefined, capabilities }
+      const [version, client, capabilities, entry] = body as [
+        string,
+        Implementation | null,
+        ClientCapabilities,
+        unknown,
+      ]
+      const begunBy = readInstance(entry)
+      if (!this.#facts.isEnded(id))
+        return { id, expiresAt, version, client: client ?? undefined, capabilities, begunBy }
     } catch (error) {
       if (!(error instanceof StateError)) throw error
     }

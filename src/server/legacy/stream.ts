@@ -118,6 +118,13 @@ export class LegacyStream {
     this.#disconnect()
   }
 
+  /** Gives the connection to somebody else, who goes on with it. */
+  detach(): Sink | undefined {
+    const sink = this.#sink
+    this.#forget()
+    return sink
+  }
+
   #keep(message: string): void {
     this.#kept.push({ number: this.#number, message })
     let chars = message.length + CHARS_EACH

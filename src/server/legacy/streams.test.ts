@@ -3,6 +3,7 @@ import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
 import type { LegacyStream } from './stream.ts'
 import { LegacyStreams } from './streams.ts'
 import { legacyPeer } from './session.ts'
+import { Self } from '../replicas/instance.ts'
 import type { Sink } from '../http/exchange.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
@@ -32,7 +33,7 @@ const message = (letter: string, chars: number) => letter.repeat(chars)
 
 describe('for a client that comes back', () => {
   test('a stream keeps the newest million characters, and the newest message whatever its size', () => {
-    const stream = new LegacyStreams(sealer).begin(caller, 'call')
+    const stream = new LegacyStreams(sealer, new Self()).begin(caller, 1)
     for (const letter of ['a', 'b', 'c', 'd']) stream.send(message(letter, 0.3 * MB))
     expect(keptBy(stream)).toBe('bcd')
     stream.send(message('e', 2 * MB))
@@ -40,8 +41,8 @@ describe('for a client that comes back', () => {
   })
 
   test('all streams together keep 64 million, and the oldest forget first', () => {
-    const streams = new LegacyStreams(sealer)
-    const all = Array.from({ length: 70 }, () => streams.begin(caller, 'call'))
+    const streams = new LegacyStreams(sealer, new Self())
+    const all = Array.from({ length: 70 }, () => streams.begin(caller, 1))
     for (const stream of all) stream.send(message('m', 0.99 * MB))
     const kept = all.map(keptBy)
     expect([kept[0], kept.at(-1)]).toEqual(['', 'm'])
@@ -50,32 +51,32 @@ describe('for a client that comes back', () => {
   })
 
   test('what a stream no longer keeps makes room for others', () => {
-    const streams = new LegacyStreams(sealer)
-    const first = streams.begin(caller, 'call')
+    const streams = new LegacyStreams(sealer, new Self())
+    const first = streams.begin(caller, 1)
     first.send('first')
-    const busy = streams.begin(caller, 'call')
+    const busy = streams.begin(caller, 1)
     for (let count = 0; count < 200; count++) busy.send(message('m', 0.9 * MB))
     expect(keptBy(first)).toBe('f')
   })
 })
 
 test('a stream for which there is no room tells the call it belongs to, and one with a client stays', () => {
-  const streams = new LegacyStreams(sealer)
+  const streams = new LegacyStreams(sealer, new Self())
   const told: string[] = []
   const [connected, lost] = ['connected', 'lost'].map((name) => {
-    const stream = streams.begin(caller, 'call')
+    const stream = streams.begin(caller, 1)
     stream.onEvicted = () => told.push(name)
     return stream
   })
   connected?.connect(sinkOf([]), 0)
-  for (let count = 0; count < 9999; count++) streams.begin(caller, 'call')
+  for (let count = 0; count < 9999; count++) streams.begin(caller, 1)
   expect(told).toEqual(['lost'])
   lost?.send('late')
   expect(lost && keptBy(lost)).toBe('')
 })
 
 test('a stream does not settle with a client that has gone', () => {
-  const stream = new LegacyStreams(sealer).begin(caller, 'call')
+  const stream = new LegacyStreams(sealer, new Self()).begin(caller, 1)
   const texts: string[] = []
   stream.connect(sinkOf(texts, true), 0)
   expect([stream.connected, texts]).toEqual([false, []])

@@ -1,8 +1,9 @@
 /** The session-era streams of this instance, by their sealed names. */
-import { ProtocolError } from '../../protocol/index.ts'
+import { ProtocolError, type RequestId } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { bindingOf, newId } from '../sealing.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../call.ts'
 
@@ -14,6 +15,10 @@ export interface StreamPosition {
   readonly kind: StreamKind
   readonly name: string
   readonly after: number
+  /** The instance that began the stream. */
+  readonly instance: Instance
+  /** The request that the stream answers. */
+  readonly request: RequestId | undefined
 }
 
 const PRIMED_SINCE = '2025-11-25'
@@ -23,16 +28,26 @@ const MAX_KEPT_CHARS = 64 * 1024 * 1024
 
 export class LegacyStreams {
   readonly #sealer: Sealer
+  readonly #self: Self
   readonly #streams = new Map<string, LegacyStream>()
+  readonly #released = new Set<string>()
   #keptChars = 0
 
-  constructor(sealer: Sealer) {
+  constructor(sealer: Sealer, self: Self) {
     this.#sealer = sealer
+    this.#self = self
   }
 
-  begin(caller: Caller, kind: StreamKind): LegacyStream {
-    const name = this.#sealer.seal('stream', bindingOf(caller), { id: newId(), body: kind })
+  /** `request` is the one that the stream answers; a stream without one carries what belongs to none. */
+  begin(caller: Caller, request?: RequestId): LegacyStream {
+    const body = [request ?? null, writeInstance(this.#self)]
+    const name = this.#sealer.seal('stream', bindingOf(caller), { id: newId(), body })
     return this.#add(name, caller, 0)
+  }
+
+  /** The stream of this name, if this instance has it. */
+  get(name: string): LegacyStream | undefined {
+    return this.#streams.get(name)
   }
 
   /** The stream at a place its client came back to: it gets what it missed, or waits here for what is yet to come. */
@@ -45,6 +60,21 @@ export class LegacyStreams {
     const stream = this.#streams.get(name) ?? this.#add(name, caller, position)
     stream.continueFrom(position)
     return stream
+  }
+
+  /** Lets go of a stream that goes on elsewhere. */
+  release(stream: LegacyStream): void {
+    const { name } = stream
+    if (this.#streams.get(name) === stream) this.#streams.delete(name)
+    stream.finish()
+    stream.forgetKept()
+    this.#released.add(name)
+    setTimeout(() => this.#released.delete(name), KEPT_WHEN_GONE_MS).unref()
+  }
+
+  /** Whether the stream was here and goes on elsewhere. */
+  isReleased(name: string): boolean {
+    return this.#released.has(name)
   }
 
   /** Keeps what was sent for a while, for a client that lost the connection; `forgotten` is told when that is over. */
@@ -61,8 +91,8 @@ export class LegacyStreams {
   /** Reads a Last-Event-ID; throws when it is not of this session. */
   positionOf(lastEventId: string, caller: Caller): StreamPosition {
     const [name = '', digits = ''] = lastEventId.split(':')
-    const kind = /^\d{1,9}$/.test(digits) ? this.#kindOf(name, caller) : undefined
-    if (kind !== undefined) return { kind, name, after: Number(digits) }
+    const about = /^\d{1,9}$/.test(digits) ? this.#read(name, caller) : undefined
+    if (about !== undefined) return { ...about, name, after: Number(digits) }
     throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID names no stream of this session.')
   }
 
@@ -93,9 +123,12 @@ export class LegacyStreams {
     }
   }
 
-  #kindOf(name: string, caller: Caller): StreamKind | undefined {
+  #read(name: string, caller: Caller): Pick<StreamPosition, 'kind' | 'instance' | 'request'> | undefined {
     try {
-      return this.#sealer.open('stream', bindingOf(caller), name).body as StreamKind
+      const { body } = this.#sealer.open('stream', bindingOf(caller), name)
+      const [request, entry] = body as readonly [RequestId | null, unknown]
+      const instance = readInstance(entry)
+      return instance && { kind: request === null ? 'standalone' : 'call', instance, request: request ?? undefined }
     } catch (error) {
       if (error instanceof StateError) return undefined
       throw error

@@ -6,6 +6,12 @@ export type ServerEvent =
   | { readonly kind: 'updated'; readonly uri: string }
   | { readonly kind: 'session-ended'; readonly session: string; readonly expiresAt: number }
   | { readonly kind: 'session-noted'; readonly session: string; readonly note: SessionNote }
+  /** A client gave up a request, which may be under way at any instance. */
+  | { readonly kind: 'cancelled'; readonly session: string; readonly request: string | number }
+  /** A client waits for the rest of a stream whose instance is gone. */
+  | { readonly kind: 'stream-wanted'; readonly stream: string }
+  /** That instance goes on with the stream. */
+  | { readonly kind: 'stream-moved'; readonly stream: string; readonly to: readonly [id: string, url: string | null] }
   /** An answer for whoever asked; sealed. */
   | { readonly kind: 'answered'; readonly question: string; readonly answer: string }
   | { readonly kind: 'answer-taken'; readonly question: string }

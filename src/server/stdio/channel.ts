@@ -42,7 +42,8 @@ export class StdioChannel implements Channel {
     const call = this.#call
     if (call === undefined || this.#cancelled || this.#finished) throw new ScopeClosed(`The question "${carried.key}"`)
     this.#asked = carried.id
-    return this.#pushes.push(call, request, carried, STREAM, (message) => this.#send(JSON.stringify(message)))
+    const send = (message: Json): void => this.#send(JSON.stringify(message))
+    return this.#pushes.push(call, request, carried, STREAM, { send, handOver: () => {} })
   }
 
   onCancel(listener: () => void): void {

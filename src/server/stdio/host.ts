@@ -173,9 +173,8 @@ class Connection implements DrainableHost {
     if (this.#peer === undefined) return
     const { pushes } = this.#parts
     try {
-      const revived = await pushes.take(message, { peer: this.#peer, principal: undefined })
       // Every call of this connection began here, so there is none to go on with.
-      if (revived !== undefined) pushes.end(revived.journal.id)
+      await pushes.take(message, { peer: this.#peer, principal: undefined })
     } catch {
       // A bad answer to a question is no request, so there is nobody to tell; the question stays open.
     }

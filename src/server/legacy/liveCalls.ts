@@ -1,0 +1,35 @@
+/** The calls of sessions that are under way here, for those who cancel them. */
+import type { RequestId } from '../../protocol/index.ts'
+
+interface Cancellable {
+  cancel(): void
+}
+
+export class LiveCalls {
+  readonly #bySession = new Map<string, Map<unknown, Cancellable>>()
+
+  /**
+   * Notes a call until the returned function is called. Outside a session there is no telling whose a call is, so such a
+   * call cannot be cancelled.
+   */
+  enter(session: string | undefined, id: RequestId, call: Cancellable): () => void {
+    if (session === undefined) return () => {}
+    const calls = this.#bySession.get(session) ?? new Map<unknown, Cancellable>()
+    this.#bySession.set(session, calls.set(id, call))
+    return () => {
+      if (calls.get(id) === call) calls.delete(id)
+      if (calls.size === 0 && this.#bySession.get(session) === calls) this.#bySession.delete(session)
+    }
+  }
+
+  /** False when the call is not under way here. */
+  cancel(session: string, id: unknown): boolean {
+    const call = this.#bySession.get(session)?.get(id)
+    call?.cancel()
+    return call !== undefined
+  }
+
+  cancelAll(session: string): void {
+    for (const call of this.#bySession.get(session)?.values() ?? []) call.cancel()
+  }
+}

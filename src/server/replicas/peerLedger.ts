@@ -1,0 +1,59 @@
+/**
+ * Claims between instances that share no ledger: one of them, which all choose alike, keeps them in its memory. When it
+ * dies its claims die with it, so where a call must not go on twice even then, instances need a ledger of their own.
+ */
+import { isObject, type Json } from '../../protocol/index.ts'
+import type { Claim, Ledger } from '../../state/stores/index.ts'
+import type { Instance, Self } from './instance.ts'
+import type { Messenger } from './messenger.ts'
+import type { Peers } from './peers.ts'
+
+export interface PeerLedgerOptions {
+  readonly self: Self
+  readonly peers: Peers
+  readonly messenger: Pick<Messenger, 'send'>
+  /** The ledger of this process. */
+  readonly local: Ledger
+}
+
+export interface PeerLedger extends Ledger {
+  /** Does what another instance asks of the ledger here. */
+  serve(message: Json): Promise<Json>
+}
+
+export function peerLedger({ self, peers, messenger, local }: PeerLedgerOptions): PeerLedger {
+  /** Of all instances that are there, the one with the smallest id. */
+  const keeper = async (): Promise<Instance> =>
+    (await peers.all()).reduce<Instance>((least, peer) => (peer.id < least.id ? peer : least), self)
+
+  const ask = async (message: Json): Promise<Json | undefined> => {
+    for (;;) {
+      const chosen = await keeper()
+      if (chosen.id === self.id) return undefined
+      const delivery = await messenger.send(chosen, { kind: 'ledger', ...message })
+      const reply: unknown =
+        delivery.kind === 'delivered' ? await delivery.response.json().catch(() => undefined) : undefined
+      if (isObject(reply)) return reply
+      peers.lose(chosen)
+    }
+  }
+
+  return {
+    async claim(id, ttlSeconds) {
+      const reply = await ask({ op: 'claim', id, ttlSeconds })
+      return reply === undefined ? local.claim(id, ttlSeconds) : (reply as unknown as Claim)
+    },
+    async settle(id, value) {
+      if ((await ask({ op: 'settle', id, value })) === undefined) await local.settle(id, value)
+    },
+    async release(id) {
+      if ((await ask({ op: 'release', id })) === undefined) await local.release(id)
+    },
+    async serve({ op, id, ttlSeconds, value }) {
+      if (op === 'claim') return local.claim(String(id), Number(ttlSeconds))
+      if (op === 'settle') await local.settle(String(id), value)
+      if (op === 'release') await local.release(String(id))
+      return {}
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { createKeyring, createSealer, newKey } from '../../state/index.ts'
+import type { ServerEvent } from '../lifecycle/eventBus.ts'
+import { Self } from './instance.ts'
+import { INSTANCE_HEADER, Messenger } from './messenger.ts'
+import { peerBus } from './peerBus.ts'
+import { Peers } from './peers.ts'
+
+const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
+const keyring = createKeyring(newKey())
+
+/** Instances that reach each other by a made-up network. */
+class Network {
+  readonly handlers = new Map<string, (body: string) => Response>()
+  sent = 0
+
+  readonly fetch: typeof fetch = async (url, init) => {
+    this.sent++
+    const handler = this.handlers.get(url as string)
+    if (handler === undefined) throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
+    return handler(init?.body as string)
+  }
+
+  start(name: string, clock = Date.now) {
+    const self = new Self(`http://${name}/mcp`)
+    const sealer = createSealer({ keyring, audience: 'test', clock })
+    const messenger = new Messenger({ self, sealer, clock, fetch: this.fetch })
+    const peers = new Peers({ self, messenger, clock, logger })
+    const bus = peerBus(peers)
+    const heard: ServerEvent[] = []
+    bus.subscribe((event) => heard.push(event))
+    this.handlers.set(self.url!, (body) => {
+      const { from, message } = messenger.open(body)
+      const reply = message['kind'] === 'hello' ? peers.greeted(from) : {}
+      if (message['kind'] === 'events') for (const event of message['events'] as ServerEvent[]) bus.hear(event)
+      return Response.json(reply, { headers: { [INSTANCE_HEADER]: self.id } })
+    })
+    return { self, messenger, peers, bus, heard, stop: () => this.handlers.delete(self.url!) }
+  }
+}
+
+const changed: ServerEvent = { kind: 'changed', list: 'tools' }
+
+test('instances that each met one of them know all of them, and hear what any of them publishes', async () => {
+  const network = new Network()
+  const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => network.start(name))
+  for (const other of [b!, c!, d!]) other.peers.meet(a!.self)
+  await Promise.all([b!, c!, d!].map(({ peers }) => peers.all()))
+  d!.bus.publish(changed)
+  await expect.poll(() => [a, b, c, d].map((each) => each!.heard.length)).toEqual([1, 1, 1, 1])
+})
+
+test('an event that is published while its way is being found goes there, too', async () => {
+  const network = new Network()
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => network.start(name))
+  b!.peers.meet(a!.self)
+  await b!.peers.all()
+  c!.peers.meet(a!.self)
+  c!.bus.publish(changed)
+  await expect.poll(() => [a!.heard.length, b!.heard.length]).toEqual([1, 1])
+})
+
+test('an instance that is gone is forgotten, and not asked again by each old session id', async () => {
+  let now = 0
+  const network = new Network()
+  const a = network.start('a', () => now)
+  const b = network.start('b', () => now)
+  a.peers.meet(b.self)
+  expect(await a.peers.all()).toHaveLength(1)
+  b.stop()
+  a.bus.publish(changed)
+  await expect.poll(() => a.peers.all()).toEqual([])
+  const { sent } = network
+  a.peers.meet(b.self)
+  expect([await a.peers.all(), network.sent]).toEqual([[], sent])
+  now += 61_000
+  a.peers.meet(b.self)
+  await a.peers.all()
+  expect(network.sent).toBe(sent + 1)
+})
+
+test('many events while one message is under way go together', async () => {
+  const network = new Network()
+  const [a, b] = [network.start('a'), network.start('b')]
+  a.peers.meet(b.self)
+  await a.peers.all()
+  const { sent } = network
+  for (let n = 0; n < 1000; n++) a.bus.publish(changed)
+  await expect.poll(() => b.heard.length).toBe(1000)
+  expect(network.sent - sent).toBeLessThan(20)
+})

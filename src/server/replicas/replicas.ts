@@ -1,0 +1,96 @@
+/** What an instance needs to work with the others: its own name, whom it knows, and what they send it. */
+import { isObject, type Json } from '../../protocol/index.ts'
+import { StateError } from '../../state/internal.ts'
+import type { Sealer } from '../../state/seal/index.ts'
+import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
+import type { InstanceMessages, HttpReply, Sink } from '../http/exchange.ts'
+import { refusal } from '../http/refusal.ts'
+import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import type { Logger } from '../logger.ts'
+import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
+import { Self } from './instance.ts'
+import { INSTANCE_HEADER, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
+import { type PeerBus, peerBus } from './peerBus.ts'
+import { type PeerLedger, peerLedger } from './peerLedger.ts'
+import { Peers } from './peers.ts'
+
+export interface ReplicasOptions {
+  /** Where other instances reach this one. @default where it listens */
+  readonly advertise: string | undefined
+  readonly sealer: Sealer
+  /** What instances tell each other goes by this bus, where one is configured, else from one to the other. */
+  readonly bus: EventBus | undefined
+  /** Where instances claim calls, where one is configured, else in the memory of one of them. */
+  readonly ledger: Ledger | undefined
+  readonly clock: () => number
+  readonly logger: () => Logger
+}
+
+export class Replicas implements InstanceMessages {
+  readonly mediaType = MESSAGE_TYPE
+  readonly self: Self
+  readonly peers: Peers
+  readonly forwarder: Forwarder
+  readonly bus: EventBus
+  readonly ledger: Ledger
+  /** Serves what another instance forwards. */
+  serve: (request: ClientRequest, sink: Sink) => Promise<HttpReply | undefined> = () =>
+    Promise.resolve(refusal(400, 'Nothing is forwarded to a server without sessions.'))
+  readonly #messenger: Messenger
+  readonly #peerBus: PeerBus
+  readonly #peerLedger: PeerLedger
+
+  constructor({ advertise, sealer, bus, ledger, clock, logger }: ReplicasOptions) {
+    const self = new Self(advertise)
+    const messenger = new Messenger({ self, sealer, clock })
+    const peers = new Peers({ self, messenger, clock, logger })
+    this.self = self
+    this.peers = peers
+    this.#messenger = messenger
+    this.forwarder = new Forwarder(messenger)
+    this.#peerBus = peerBus(peers)
+    this.#peerLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
+    this.bus = bus ?? this.#peerBus
+    this.ledger = ledger ?? this.#peerLedger
+  }
+
+  /** What another instance posted. Gives the reply, or undefined when it goes by the sink. */
+  async receive(token: string, sink: Sink): Promise<HttpReply | undefined> {
+    const received = this.#open(token)
+    if (received === undefined) return refusal(421, 'This message is not for this instance.')
+    const { from, message } = received
+    sink.setHeaders({ [INSTANCE_HEADER]: this.self.id })
+    switch (message['kind']) {
+      case 'hello':
+        return jsonReply(this.peers.greeted(from))
+      case 'events':
+        this.#hear(message['events'])
+        return { status: 202 }
+      case 'ledger':
+        return jsonReply(await this.#peerLedger.serve(message))
+      case 'request':
+        return this.serve(readRequest(message), sink)
+      default:
+        return refusal(400, 'The message is of a version that this instance cannot read.')
+    }
+  }
+
+  #open(token: string): Received | undefined {
+    try {
+      return this.#messenger.open(token)
+    } catch (error) {
+      if (error instanceof StateError) return undefined
+      throw error
+    }
+  }
+
+  #hear(events: unknown): void {
+    for (const event of Array.isArray(events) ? (events as readonly unknown[]) : []) {
+      if (isObject(event)) this.#peerBus.hear(event as unknown as ServerEvent)
+    }
+  }
+}
+
+function jsonReply(value: Json): HttpReply {
+  return { status: 200, body: JSON.stringify(value) }
+}

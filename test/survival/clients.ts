@@ -1,0 +1,60 @@
+/** The official SDKs' clients in the session era, with nothing of ours around them. */
+import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  readonly onprogress?: () => void
+  readonly timeout: number
+}
+
+export interface Caller {
+  call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown>
+  close(): Promise<void>
+}
+
+const me = { name: 'survivor', version: '1' }
+const capabilities = { elicitation: {}, sampling: {}, roots: {} }
+const named = { action: 'accept' as const, content: { name: 'Ann' } }
+const roots = { roots: [{ uri: 'file:///home' }] }
+const written = { role: 'assistant' as const, model: 'm', content: { type: 'text' as const, text: 'words' } }
+// A client that lost its stream comes back at once and often, so that what is slow is the server.
+const reconnectionOptions = {
+  initialReconnectionDelay: 10,
+  maxReconnectionDelay: 200,
+  reconnectionDelayGrowFactor: 1.5,
+  maxRetries: 20,
+}
+
+export const kinds: Readonly<Record<'v1' | 'v2', (url: string) => Promise<Caller>>> = {
+  v1: async (url) => {
+    const client = new ClientV1(me, { capabilities })
+    client.onerror = () => {}
+    client.setRequestHandler(ElicitRequestSchema, () => named)
+    client.setRequestHandler(CreateMessageRequestSchema, () => written)
+    client.setRequestHandler(ListRootsRequestSchema, () => roots)
+    await client.connect(new TransportV1(new URL(url), { reconnectionOptions }))
+    return {
+      call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
+      close: () => client.close(),
+    }
+  },
+  v2: async (url) => {
+    const client = new ClientV2(me, { capabilities, versionNegotiation: { mode: 'legacy' } })
+    client.onerror = () => {}
+    client.setRequestHandler('elicitation/create', () => named)
+    client.setRequestHandler('sampling/createMessage', () => written)
+    client.setRequestHandler('roots/list', () => roots)
+    await client.connect(new TransportV2(new URL(url), { reconnectionOptions }))
+    return {
+      call: (name, args, options) => client.callTool({ name, arguments: args }, options),
+      close: () => client.close(),
+    }
+  },
+}

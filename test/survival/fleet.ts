@@ -1,0 +1,108 @@
+/** Instances as processes behind a balancer, which can be restarted and killed. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { newKey } from 'pannier/state'
+import { type Balancer, startBalancer } from './balancer.ts'
+
+const program = fileURLToPath(new URL('programs/instance.ts', import.meta.url))
+
+interface Member {
+  readonly child: ChildProcess
+  readonly url: string
+}
+
+/** What the instances wrote of one call. */
+export interface Trace {
+  /** The processes that began it, in order. */
+  readonly began: number[]
+  done: number
+  cancelled: number
+}
+
+export class Fleet {
+  readonly #balancer: Balancer
+  readonly #folder = mkdtempSync(join(tmpdir(), 'pannier-survival-'))
+  readonly #keys = newKey()
+  readonly #members: Member[] = []
+  /** The processes that were killed. */
+  readonly killed = new Set<number>()
+
+  private constructor(balancer: Balancer) {
+    this.#balancer = balancer
+    writeFileSync(this.#effects, '')
+  }
+
+  static async start(count: number): Promise<Fleet> {
+    const fleet = new Fleet(await startBalancer())
+    await Promise.all(Array.from({ length: count }, () => fleet.#add()))
+    return fleet
+  }
+
+  get url(): string {
+    return this.#balancer.url
+  }
+
+  get #effects(): string {
+    return join(this.#folder, 'effects')
+  }
+
+  /** Replaces the oldest instance: the new one is there before the old one is told to go. */
+  async replace(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    await this.#add()
+    const old = this.#members.shift()
+    if (old === undefined) return
+    // A balancer learns of a rolling restart beforehand, and of a crash by itself.
+    if (signal === 'SIGTERM') this.#tellBalancer()
+    const gone = once(old.child, 'exit')
+    if (signal === 'SIGKILL') this.killed.add(old.child.pid ?? 0)
+    old.child.kill(signal)
+    await gone
+    this.#tellBalancer()
+  }
+
+  /** What happened, by call. */
+  traces(): Map<string, Trace> {
+    const traces = new Map<string, Trace>()
+    for (const line of readFileSync(this.#effects, 'utf8').split('\n').filter(Boolean)) {
+      const [what, call = '', pid] = line.split(' ')
+      const trace = traces.get(call) ?? { began: [], done: 0, cancelled: 0 }
+      traces.set(call, trace)
+      if (what === 'began') trace.began.push(Number(pid))
+      else if (what === 'done') trace.done++
+      else trace.cancelled++
+    }
+    return traces
+  }
+
+  async stop(): Promise<void> {
+    this.#balancer.close()
+    const gone = this.#members.map(({ child }) => once(child, 'exit'))
+    for (const { child } of this.#members) child.kill('SIGKILL')
+    await Promise.all(gone)
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  async #add(): Promise<void> {
+    const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
+    const env = { PATH, NODE_COMPILE_CACHE, PANNIER_KEYS: this.#keys, PANNIER_LOG_LEVEL: 'silent' }
+    const child = spawn(process.execPath, ['--conditions=pannier-source', program], {
+      env: { ...env, EFFECTS: this.#effects },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    for await (const url of createInterface(child.stdout)) {
+      this.#members.push({ child, url })
+      this.#tellBalancer()
+      return
+    }
+    throw new Error('An instance ended before it said where it listens.')
+  }
+
+  #tellBalancer(): void {
+    this.#balancer.targets = this.#members.map(({ url }) => url)
+  }
+}

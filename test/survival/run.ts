@@ -1,0 +1,45 @@
+/**
+ * `npm run survive`: 1,000 calls of each kind by the official session-era clients over three instances behind a plain
+ * balancer, then the same while instances are restarted, and while they are killed. `-- --calls 50` makes fewer.
+ */
+import { parseArgs } from 'node:util'
+import { isSound, survive, type Trouble, troubles } from './survive.ts'
+
+const { values } = parseArgs({
+  options: {
+    calls: { type: 'string', default: '1000' },
+    trouble: { type: 'string' },
+    instances: { type: 'string', default: '3' },
+  },
+})
+const chosen = (Object.keys(troubles) as Trouble[]).filter(
+  (name) => values.trouble === undefined || values.trouble === name,
+)
+const plan = {
+  calls: Number(values.calls),
+  atOnce: 10,
+  hungAfterMs: 20_000,
+  instances: Number(values.instances),
+  everyMs: 500,
+}
+
+let isGood = true
+for (const trouble of chosen) {
+  console.log(`\ninstances: ${trouble === 'none' ? 'left alone' : trouble}`)
+  console.log('  tool        client   calls    good    lost    hung doubled   wrong')
+  await survive({
+    ...plan,
+    trouble,
+    onOutcome: (outcome) => {
+      const { tool, client, calls, good, lost, hung, doubled, wrong, examples } = outcome
+      const counts = [calls, good, lost, hung, doubled, wrong].map((count) => String(count).padStart(8))
+      console.log(`  ${tool.padEnd(12)}${client.padEnd(5)}${counts.join('')}`)
+      for (const example of examples) console.log(`      ${example}`)
+      isGood &&= isSound(outcome)
+    },
+  })
+}
+console.log(
+  isGood ? '\nNo call hung, none happened twice, and none failed but those whose instance was killed.' : '\nNot sound.',
+)
+process.exitCode = isGood ? 0 : 1

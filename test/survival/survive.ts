@@ -1,0 +1,53 @@
+/** The calls of all tools by all clients, while the instances are left alone, restarted or killed. */
+import { Fleet } from './fleet.ts'
+import { type Outcome, type Plan, runScenario, type ToolName, tools } from './scenario.ts'
+
+/** What happens to the instances meanwhile. */
+export const troubles = {
+  none: undefined,
+  restarts: 'SIGTERM',
+  kills: 'SIGKILL',
+} as const
+
+export type Trouble = keyof typeof troubles
+
+export interface SurviveOptions extends Plan {
+  readonly instances: number
+  readonly trouble: Trouble
+  /** From one restart or kill to the next, in milliseconds. */
+  readonly everyMs: number
+  readonly onOutcome?: (outcome: Outcome) => void
+}
+
+export async function survive(options: SurviveOptions): Promise<Outcome[]> {
+  const fleet = await Fleet.start(options.instances)
+  const signal = troubles[options.trouble]
+  const over = new AbortController()
+  const makeTrouble = async (): Promise<void> => {
+    while (!over.signal.aborted && signal !== undefined) {
+      await new Promise((resolve) => setTimeout(resolve, options.everyMs))
+      await fleet.replace(signal)
+    }
+  }
+  const trouble = makeTrouble()
+  const outcomes: Outcome[] = []
+  try {
+    for (const tool of Object.keys(tools) as ToolName[]) {
+      for (const client of ['v1', 'v2'] as const) {
+        const outcome = await runScenario(fleet, tool, client, options)
+        options.onOutcome?.(outcome)
+        outcomes.push(outcome)
+      }
+    }
+  } finally {
+    over.abort()
+    await trouble
+    await fleet.stop()
+  }
+  return outcomes
+}
+
+/** Whether every call ended, none twice, and none with an error that it need not have had. */
+export function isSound({ hung, doubled, wrong }: Outcome): boolean {
+  return hung + doubled + wrong === 0
+}
