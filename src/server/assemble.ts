@@ -1,4 +1,4 @@
-/** Puts the parts of a server together, once, with every default filled in here. */
+/** Creates the parts of a server and connects them. All defaults are filled in here. */
 import { DAY_SECONDS } from '../protocol/index.ts'
 import {
   createKeyring,
@@ -39,7 +39,7 @@ import { Subscriptions } from './modern/subscriptions.ts'
 import type { TaskService } from './taskPort.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
 
-// A session id travels in a header, and headers are short.
+// A session id is sent as a header, and servers and proxies limit the size of headers.
 const MAX_SESSION_BYTES = 4096
 const MAX_STORED_BYTES = 16 * 1024 * 1024
 
@@ -196,7 +196,7 @@ export function assemble(options: ServerOptions) {
     logger: log,
   }
 
-  // What is added before anybody can be served is no change, and other instances need not hear of it.
+  // Entries that are added before the server is reachable are no change, so the bus is not used for them.
   let reachable = false
   registry.onChange = (list) => {
     lists.forget(list)

@@ -38,7 +38,10 @@ export interface Call extends Caller {
   readonly channel: Channel
   /** Absent where the transport has no headers. */
   readonly header: HeaderReader | undefined
-  /** The journal to continue from, for a call that another process began and the answer to a pushed question brought here. */
+  /**
+   * The journal to continue from, for a call that another process began and the answer to a pushed question brought
+   * here.
+   */
   readonly revived?: Journal
   /** Absent when no telemetry is registered. */
   readonly observer?: CallObserver
@@ -70,7 +73,10 @@ export interface Peer {
 export interface Channel {
   /** Sends a notification before the response. */
   notify(method: string, params: Json): void
-  /** Asks in place and waits for the answer (session era only). `carried` is the call, ready to be sealed with the request. */
+  /**
+   * Asks in place and waits for the answer (session era only). `carried` is the call, ready to be sealed with the
+   * request.
+   */
   push?(request: InputRequest, carried: CarriedCall): Promise<unknown>
   /** Closes the connection without ending the stream; the client resumes it (session era only). */
   hangUp?(retryMs: number): void

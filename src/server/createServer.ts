@@ -1,4 +1,4 @@
-/** A server: what it offers, and the hosts it can be reached by. */
+/** The public server: registers what it offers, and starts the hosts that serve it. */
 import { assemble, type Assembly } from './assemble.ts'
 import { closeServer, listen, type Listening, type ListenOptions } from './http/listen.ts'
 import type {
@@ -28,11 +28,11 @@ import { reachableHost } from './replicas/advertise.ts'
 import { readAdvertised } from './replicas/instance.ts'
 import { type StdioOptions, serveStdio } from './stdio/host.ts'
 
-// While it drains: how long a connection may bring nothing before it is ended, in milliseconds.
+// While draining, idle connections are closed at this interval, in milliseconds.
 const IDLE_MS = 250
 
 export interface DrainOptions {
-  /** How long calls under way may take to finish or hand over, in milliseconds. @default 25000 */
+  /** How long calls in flight may take to finish or hand over, in milliseconds. @default 25000 */
   deadlineMs?: number
 }
 
@@ -50,7 +50,7 @@ export class Server {
     this.#checks = { allowedHosts, allowedOrigins }
   }
 
-  /** A tool a model can call. */
+  /** Adds a tool that models can call. */
   tool<I extends SchemaLike = Record<string, never>, O extends SchemaLike = SchemaLike>(
     name: string,
     options: ToolOptions<I, O> & { startsAs: 'call' },
@@ -66,7 +66,7 @@ export class Server {
     const entry = toolEntry(name, options, handler)
     if (entry.task !== undefined && tasks === undefined) {
       throw new TypeError(
-        `The tool "${name}" runs as a task, so tasks need a place: createServer({ tasks: sqliteTasks({ path }) }).`,
+        `The tool "${name}" runs as a task, so the server needs a task store: createServer({ tasks: sqliteTasks({ path }) }).`,
       )
     }
     registry.addTool(entry)
@@ -74,7 +74,7 @@ export class Server {
     return this
   }
 
-  /** A prompt a person can pick. */
+  /** Adds a prompt that people can choose. */
   prompt<I extends SchemaLike = Record<string, never>>(
     name: string,
     options: PromptOptions<I>,
@@ -84,40 +84,40 @@ export class Server {
     return this
   }
 
-  /** Something to read at one address. */
+  /** Adds a resource with a fixed URI. */
   resource(uri: string, options: ResourceOptions, handler: ResourceHandler): this {
     this.#assembly.registry.addResource(resourceEntry(uri, options, handler))
     return this
   }
 
-  /** Something to read at every address that fits, such as `docs://{name}`. */
+  /** Adds a resource for every URI that matches a template, such as `docs://{name}`. */
   resourceTemplate(uriTemplate: string, options: ResourceOptions, handler: ResourceTemplateHandler): this {
     this.#assembly.registry.addTemplate(templateEntry(uriTemplate, options, handler))
     return this
   }
 
-  /** Suggestions while a person types an argument. */
+  /** Adds suggestions for an argument while a person types it. */
   completion(target: CompletionTarget, handler: CompletionHandler): this {
     this.#assembly.registry.addCompletion(target, { handler })
     return this
   }
 
-  /** Takes a tool, prompt or resource away again. */
+  /** Removes a tool, prompt or resource. */
   remove(list: ListName, name: string): boolean {
     return this.#assembly.registry.remove(list, name)
   }
 
-  /** Tells clients that a list is no longer what it was. Adding and removing entries does this by itself. */
+  /** Notifies clients that a list has changed. Adding and removing entries does this by itself. */
   changed(list: ListName): void {
     this.#assembly.bus.publish({ kind: 'changed', list })
   }
 
-  /** Tells clients that watch a resource that it has new content. */
+  /** Notifies the clients that watch a resource that its content has changed. */
   updated(uri: string): void {
     this.#assembly.bus.publish({ kind: 'updated', uri })
   }
 
-  /** Serves HTTP by itself. On SIGTERM it drains. */
+  /** Starts an HTTP server. On SIGTERM it drains. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     const { logger, keyring, self } = this.#assembly
     await logger.defaultToPino(2)
@@ -139,7 +139,7 @@ export class Server {
     return this.#fetch(request)
   }
 
-  /** `fetch` with checks of its own. */
+  /** A `fetch` with its own Host and Origin checks. */
   fetchHandler(options: HandlerOptions = {}): FetchHandler {
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
@@ -166,24 +166,26 @@ export class Server {
     this.#ignoreTerm()
   }
 
-  /** Calls under way right now. */
+  /** The number of calls in flight. */
   get inFlight(): number {
     return this.#assembly.load.inFlight
   }
 
-  /** Ends subscriptions, lets calls under way finish or hand over at their next checkpoint, and closes the listeners. */
+  /**
+   * Ends subscriptions, lets calls in flight finish or hand over at their next checkpoint, and closes the listeners.
+   */
   drain({ deadlineMs = 25_000 }: DrainOptions = {}): Promise<void> {
     this.#drained ??= this.#drain(deadlineMs)
     return this.#drained
   }
 
-  /** Tasks are taken up while the handler serves already; who needs the store before it is open waits, or hears why not. */
+  /** Opens the task store while the handler serves already. Requests that need it wait, or fail with its error. */
   #openSoon(): void {
     const { logger } = this.#assembly
     this.#assembly.open().catch((error: unknown) => {
       logger.current.error(
         { err: errorDetails(error) },
-        'Tasks cannot be used yet; it is tried again with each request.',
+        'The task store could not be opened; each request that needs it tries again.',
       )
     })
   }

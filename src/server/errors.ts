@@ -1,4 +1,4 @@
-/** What can go wrong around a handler. */
+/** The errors of the server itself, with their codes: around a handler, and of authentication. */
 export const SERVER_CODES = [
   'STATE_STORE_NEEDED',
   'STATE_UNSEALABLE',
@@ -24,17 +24,17 @@ export const AUTH_CODES = ['AUTH_MISSING', 'AUTH_INVALID', 'AUTH_SCOPE', 'AUTH_U
 export type AuthCode = (typeof AUTH_CODES)[number]
 
 export interface AuthErrorOptions extends ErrorOptions {
-  /** The WWW-Authenticate header. @default 'Bearer', or none when the fault is ours */
+  /** The WWW-Authenticate header. @default 'Bearer', or none with AUTH_UNAVAILABLE */
   challenge?: string
-  /** A word for the log on what exactly was wrong. */
+  /** For the log: what exactly was wrong. */
   reason?: string
 }
 
 const AUTH_STATUS = { AUTH_MISSING: 401, AUTH_INVALID: 401, AUTH_SCOPE: 403, AUTH_UNAVAILABLE: 503 } as const
 
 /**
- * Turns a request away: 401 with a challenge, 403 when the caller is known but may not, 503 when it cannot be told now
- * who calls.
+ * Refuses a request: 401 with a challenge, 403 when the caller is known but lacks a scope, 503 when callers cannot be
+ * authenticated right now.
  */
 export class AuthError extends Error {
   override readonly name = 'AuthError'

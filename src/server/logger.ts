@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 
-/** The few calls we make; pino, console-like loggers and most others fit. Details first, then the sentence. */
+/** The logger interface: first the details, then the message. pino, and most others, implement it. */
 export interface Logger {
   debug(details: object, message: string): void
   info(details: object, message: string): void
@@ -10,7 +10,7 @@ export interface Logger {
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** A logger that can be exchanged once, by the host that starts the server. */
+/** Holds the logger. A host that starts the server may set its default once. */
 export class LoggerSlot {
   #logger: Logger | undefined
 
@@ -22,29 +22,29 @@ export class LoggerSlot {
     return this.#logger ?? silent
   }
 
-  /** A host's default; what the author chose stays. */
+  /** Uses pino, unless the author of the server has chosen a logger. */
   async defaultToPino(destination: 1 | 2): Promise<void> {
     if (this.#logger !== undefined) return
     const { pino } = await import('pino')
     const level = process.env['PANNIER_LOG_LEVEL'] ?? 'info'
-    // Errors come as details already (errorDetails.ts); pino's own reading would see an object and say so.
+    // `err` is already plain details (errorDetails); pino's own serializer would report only that it is an object.
     const serializers = { err: (details: unknown) => details }
     this.#logger = pino({ name: 'pannier', level, serializers }, { write: (line) => writeLine(destination, line) })
   }
 }
 
-/** Whoever read the log may be gone. That is no reason to fail, nor to wait for them when the process ends. */
+/** The reader of the log may have closed it. The server must neither fail by that, nor wait for it at its end. */
 function writeLine(destination: 1 | 2, line: string): void {
   try {
     writeSync(destination, line)
   } catch {
-    // There is nowhere left to say it.
+    // There is no other place to report it.
   }
 }
 
 /**
- * What of an error goes into a log. Only these fields: HTTP clients hang whole requests on their errors, headers with
- * credentials included, and jose hangs a token's claims on them.
+ * The fields of an error that are logged, and no others: HTTP clients attach whole requests to their errors, with
+ * headers and credentials, and jose attaches the claims of a token.
  */
 interface ErrorDetails {
   readonly type: string

@@ -10,7 +10,7 @@ import type { GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
 import type { Tasks } from './taskPort.ts'
 
-/** Name and version, and what else a client may show of this server. */
+/** Name, version and what else clients may show of this server. */
 export type ServerIdentity = Implementation
 
 export interface Caching {
@@ -26,56 +26,64 @@ export interface ServerOptions extends GuardOptions {
   title?: string
   websiteUrl?: string
   icons?: Implementation['icons']
-  /** Advice for models on how to use this server. */
+  /** Instructions for models on how to use this server. */
   instructions?: string
 
-  /** The ring that seals what travels with clients. @default the variable PANNIER_KEYS, else a ring of this process alone */
+  /**
+   * The key ring that seals state and session ids. @default the variable PANNIER_KEYS, else random keys of this process
+   */
   keys?: string | Keyring | undefined
-  /** Who these seals are for: instances with the same keys and audience open each other's. @default `name` */
+  /** The audience of the seals: instances with the same keys and audience open each other's. @default `name` */
   audience?: string
   /** How long a client may take between two rounds, in seconds. @default 3600 */
   ttlSeconds?: number
-  /** How long one call may live over all its rounds, in seconds. @default 86400, or four times ttlSeconds if that is more */
+  /**
+   * How long one call may live over all its rounds, in seconds. @default 86400, or four times ttlSeconds if that is
+   * more
+   */
   maxCallSeconds?: number
-  /** The largest state that travels with a client, in bytes; above it a store is needed. @default 65536 */
+  /** The largest state to send to a client, in bytes; a larger one needs a store. @default 65536 */
   maxStateBytes?: number
-  /** Where a call's journal waits between rounds. @default 'client' */
+  /** Where the journal of a call is kept between rounds. @default 'client' */
   carry?: CarryMode
   /** Needed by every carry mode but 'client'. */
   store?: CarryStore
-  /** Told when `carry: 'both'` finds that client and store disagree. */
+  /** Called when `carry: 'both'` finds that client and store differ. */
   onDifference?: (difference: Difference) => void
   /** Where `once` claims its single use. @default the memory of this process */
   ledger?: Ledger
 
-  /** Where calls go on that take long: `sqliteTasks` or `postgresTasks` of pannier/tasks. @default there are no tasks */
+  /**
+   * Where long calls run as tasks: `sqliteTasks` of pannier/tasks, `postgresTasks` of pannier/postgres. @default no
+   * tasks
+   */
   tasks?: Tasks
 
-  /** Who is calling: a hook, or a ready one such as `bearer()`. @default nobody is told from anybody */
+  /** Authenticates callers: a hook, or a ready one such as `bearer()`. @default all callers are anonymous */
   principal?: Authenticator
-  /** How long session-era clients may use their session, in seconds. @default 86400 */
+  /** How long a session of the session era lives, in seconds. @default 86400 */
   sessionTtlSeconds?: number
   /** Whether clients of the session era are served. @default true */
   legacy?: boolean
   /**
-   * What the server declares itself to be. Say 'stateful' where handlers keep something in this process between calls:
-   * then only the session era is served, and only inside a session. @default 'stateless'
+   * What the server declares. Say 'stateful' if handlers keep something in this process between calls: then only the
+   * session era is served, and only inside a session. @default 'stateless'
    */
   architecture?: Architecture
 
-  /** Hints on the lists, for clients that cache. */
+  /** How clients may cache the lists. */
   caching?: Caching
-  /** Entries on a page of a list. @default 1000 */
+  /** How many entries a page of a list has. @default 1000 */
   pageSize?: number
-  /** How often one question is asked before the call gives up. @default 5 */
+  /** How often one question is asked before the call fails. @default 5 */
   maxAsks?: number
-  /** How many rounds one call may take before it is given up. @default 256 */
+  /** How many rounds one call may take before it fails. @default 256 */
   maxRounds?: number
-  /** Calls under way above which `checkpoint()` hands calls to other instances. @default no limit */
+  /** The number of calls in flight above which `checkpoint()` hands calls to other instances. @default no limit */
   maxInFlight?: number
   /** How long a handler may unwind after its round has ended, in milliseconds. @default 5000 */
   unwindMs?: number
-  /** Whether the message of an error thrown by a tool is told to the model. @default true */
+  /** Whether the message of an error that a tool throws is sent to the model. @default true */
   exposeErrors?: boolean
 
   /**
@@ -85,9 +93,9 @@ export interface ServerOptions extends GuardOptions {
   advertise?: string
   /** Carries what instances tell each other. @default from one to the other, once they have met */
   bus?: EventBus
-  /** Where the server writes what an operator should know. @default pino in the hosts, silent in `fetch` */
+  /** The log for operators. @default pino with `listen` and `stdio`, none with `fetch` and `nodeHandler` */
   logger?: Logger
-  /** Sees which steps run and when rounds end; `pannier/testing` uses it. @default nobody watches */
+  /** Called when steps run and rounds end; `pannier/testing` uses it. @default none */
   watch?: Watch
   /** Milliseconds since 1970. @default Date.now */
   clock?: () => number

@@ -1,4 +1,4 @@
-/** Results as text. Every result says its type and, in the stateless era, who answered. */
+/** Results and messages as JSON text. Every result has its type and, in the stateless era, the server's identity. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Json, META, type RequestId, toObject } from '../protocol/index.ts'
 import type { ServerIdentity } from './options.ts'
@@ -15,7 +15,7 @@ export class Results {
   }
 
   complete(result: Json, peer: Peer, extraMeta?: Json): string {
-    // The usual result has nothing of its own in `_meta`, so all that differs is the result itself.
+    // The usual result has no `_meta` of its own, so the rest of the text is the same for all.
     const isPlain = extraMeta === undefined && !('_meta' in result) && !('resultType' in result)
     if (isPlain && peer.era === 'modern') return plainText(JSON.stringify(result), this.#plainEnd)
     const meta = this.#meta(result['_meta'] as Json | undefined, peer, extraMeta)
@@ -49,7 +49,7 @@ function plainText(result: string, end: string): string {
   return result === '{}' ? `{"resultType":"complete"${end}` : `{"resultType":"complete",${result.slice(1, -1)}${end}`
 }
 
-/** A response around the text of its result. */
+/** A response with the text of its result. */
 export function resultMessage(id: RequestId, result: string): string {
   return `{"jsonrpc":"2.0","id":${idText(id)},"result":${result}}`
 }

@@ -1,6 +1,6 @@
 /**
- * One way to look at a schema, whatever library wrote it: its JSON Schema for the wire, and a check for values.
- * Compiled once and remembered by the schema object, so a form written inline costs no more than a constant.
+ * One interface to schemas of any library: the JSON Schema for the wire, and a check for values. Each schema is
+ * compiled once and cached by its object.
  */
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import { Ajv, type ErrorObject } from 'ajv'
@@ -16,7 +16,7 @@ export type InferSchema<S> = S extends StandardSchemaV1 ? StandardSchemaV1.Infer
 
 const compiled = new WeakMap<object, Partial<Record<Direction, Schema>>>()
 
-/** Arguments and answers come in; structured content goes out. */
+/** Input: arguments and answers. Output: structured content. */
 type Direction = 'input' | 'output'
 
 /** `what` names the schema in errors: `The input of tool "x"`. */
@@ -59,7 +59,7 @@ function toChecked(result: ReturnType<StandardSchemaV1.Props['validate']>): Chec
 const MAX_ISSUES = 10
 const MAX_ISSUE_CHARS = 300
 
-/** The first few, each cut: a large wrong value must not make a larger answer. */
+/** The first few issues, each shortened, so that a large wrong value does not make a large answer. */
 function describe(issues: readonly StandardSchemaV1.Issue[]): string {
   return issues
     .slice(0, MAX_ISSUES)
@@ -74,7 +74,7 @@ function dotted(path: NonNullable<StandardSchemaV1.Issue['path']>): string {
 
 type Checked = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly issues: string }
 
-/** A schema made ready: what the wire shows of it, and the check. */
+/** A compiled schema: its JSON Schema, and the check. */
 export interface Schema {
   readonly json: Json
   check(value: unknown): Checked | Promise<Checked>
@@ -83,7 +83,7 @@ export interface Schema {
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema'
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema'
 
-// One compiler for each dialect, made when first needed: most servers use neither.
+// One compiler for each dialect, created when first needed. Most servers use neither.
 let for2020: Ajv2020 | undefined
 let for07: Ajv | undefined
 
@@ -95,7 +95,7 @@ function compileJsonSchema(json: Json, what: string): Schema {
     check: (value) => {
       if (validate(value)) return { ok: true, value }
       const issues = describeErrors(validate.errors ?? [])
-      validate.errors = null // they hold on to the value
+      validate.errors = null // they reference the value
       return { ok: false, issues }
     },
   }
@@ -117,7 +117,8 @@ function compilerFor(json: Json, what: string): Ajv {
   throw new TypeError(`${what} uses the dialect ${dialect}; 2020-12 and draft-07 are supported.`)
 }
 
-// The first fault ends a check: to find them all would let `pattern` run on what `maxLength` has refused already.
+// The first error ends a check. With allErrors, `pattern` would also run on values that `maxLength` has refused
+// already.
 const OPTIONS = { strict: false, allErrors: false, useDefaults: false, addUsedSchema: false } as const
 
 function withFormats<A extends Ajv>(ajv: A): A {

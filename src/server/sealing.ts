@@ -1,11 +1,17 @@
-/** What all seals of this server have in common: the ids of what they seal, whom they are bound to, what cannot be sealed. */
+/**
+ * What all seals of this server have in common: the ids of what they seal, whom they are bound to, what cannot be
+ * sealed.
+ */
 import { randomUUID } from 'node:crypto'
 import { StateError } from '../state/internal.ts'
 import type { Binding } from '../state/seal/index.ts'
 import type { Caller } from './call.ts'
 import { ServerError } from './errors.ts'
 
-/** An unguessable id. randomUUID takes its bytes from a pool; to ask the system for a few each time costs more than a seal. */
+/**
+ * An unguessable id. randomUUID takes its bytes from a pool; to ask the system for a few each time costs more than a
+ * seal.
+ */
 export function newId(): string {
   return randomUUID().replaceAll('-', '')
 }

@@ -1,6 +1,6 @@
 /**
- * What a server and whoever makes tasks of its calls need of each other. `pannier/tasks` makes them in a file or in
- * PostgreSQL; nothing here knows which.
+ * The contract between a server and the service that runs its calls as tasks. `pannier/tasks` implements it on SQLite,
+ * `pannier/postgres` on PostgreSQL.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Journal } from '../journal/index.ts'
@@ -12,7 +12,7 @@ import type { WireError } from './wireErrors.ts'
 
 /** Given to `createServer({ tasks })`. */
 export interface Tasks {
-  /** Called once, with the server that the tasks are of. */
+  /** Called once, with the server whose calls become tasks. */
   attach(host: TaskHost): TaskService
 }
 
@@ -21,37 +21,37 @@ export interface TaskHost {
   /** Servers of one audience share their tasks. */
   readonly audience: string
   readonly logger: () => Logger
-  /** Whether callers are told from each other; only then may they list what is theirs. */
+  /** Whether callers are authenticated. Only then may they list their tasks. */
   readonly knowsCallers: boolean
-  /** The text of a result, with what every result of the peer's era says. */
+  /** The text of a result, with the fields that every result of the peer's era has. */
   write(result: Json, peer: Peer): string
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
   play(work: TaskWork): Promise<RunOutcome>
 }
 
-/** The desk where calls become tasks, and where clients ask for them. */
+/** Makes tasks of calls, and answers the clients' requests about them. */
 export interface TaskService {
-  /** What the server declares, by era. */
+  /** The capabilities that the server declares, by era. */
   capabilities(era: Era): Json
-  /** Makes a task of a call and gives the text of the result that says so, once the task is safe. */
+  /** Makes a task of a call. Resolves when the task is stored, with the text of the result that names it. */
   create(call: Call, work: NewWork): Promise<string>
-  /** The method of this name, where this client's dialect has one. */
+  /** The code of the call's method, if the client's dialect has that method. */
   method(call: Call): ((call: Call) => Promise<string>) | undefined
-  /** Finds those of these tasks that the caller may listen to. */
+  /** Subscribes to those of these tasks that the caller may see. */
   listen(call: Call, taskIds: readonly string[], send: (task: Json) => void): Promise<TaskListening>
-  /** Opens the store and takes up what is ready; resolves when it did, rejects when the store cannot be used. */
+  /** Opens the store and starts the workers. Rejects when the store cannot be used. */
   start(tools: readonly string[]): Promise<void>
-  /** A tool that can run as a task came later. */
+  /** Registers a tool that was added after the start. */
   serve(tool: string): void
-  /** Takes nothing more, lets runs end or hand over until the deadline, and gives the rest back. */
+  /** Claims no more tasks, lets runs end or hand over until the deadline, and returns the rest to the queue. */
   drain(deadlineMs: number): Promise<void>
-  /** Lets the store go. */
+  /** Closes the store. */
   close(): Promise<void>
 }
 
 export interface TaskListening {
   readonly taskIds: readonly string[]
-  /** Sends each task as it is now, and from here on each change. */
+  /** Sends the present status of each task, and from now on each change. */
   readonly begin: () => void
   readonly stop: () => void
 }
@@ -62,7 +62,7 @@ export interface NewWork {
   readonly journal: Journal
 }
 
-/** What a run must know of the one who called. Plain JSON: it lies with the task. */
+/** What a run needs to know of its caller. Plain JSON, stored with the task. */
 export interface TaskCaller {
   readonly peer: Omit<Peer, 'logLevel' | 'session' | 'takesInputRequired'>
   readonly principal: Principal | undefined
@@ -73,17 +73,17 @@ export interface TaskWork extends NewWork {
   readonly id: string
   readonly caller: TaskCaller
   readonly signal: AbortSignal
-  /** Keeps a step's result before anything can depend on it. */
+  /** Stores the result of a step before the handler continues. */
   readonly commit: (key: string, result: { readonly value?: unknown }) => Promise<void>
-  /** The single uses of this task. */
+  /** Claims a single use (`once`) of this task. */
   readonly claim: (id: string) => Promise<'fresh' | 'running'>
   readonly unclaim: (id: string) => Promise<void>
   readonly progress: (progress: number, total: number | undefined, message: string | undefined) => void
-  /** Whether the process is about to end, so that checkpoints hand over. */
+  /** Whether the process is draining, so that checkpoints hand over. */
   readonly draining: () => boolean
 }
 
-/** How a run of a task stopped. What it asked, and what it remembers, is in its journal. */
+/** How a run of a task stopped. Its answers and steps are in its journal. */
 export type RunOutcome =
   | { readonly kind: 'completed'; readonly result: Json }
   | { readonly kind: 'failed'; readonly error: WireError }

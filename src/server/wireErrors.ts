@@ -1,4 +1,4 @@
-/** The one place where an error of ours becomes a number on the wire. */
+/** The only place where an error of this package becomes a JSON-RPC error. */
 import { Declined, JournalError } from '../journal/index.ts'
 import { CODES, type ProtocolCode, ProtocolError, TaskFailed } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
@@ -24,7 +24,7 @@ const PROTOCOL: Readonly<Record<ProtocolCode, readonly [code: number, status: nu
   VERSION_UNSUPPORTED: [CODES.UNSUPPORTED_PROTOCOL_VERSION, 400],
 }
 
-// Every way a state can be bad reads the same to the peer, so it learns nothing from trying.
+// The same error for every reason why a state is refused, so that an attacker learns nothing by trying.
 const BAD_STATE: WireError = {
   code: CODES.INVALID_PARAMS,
   message: 'The request state is not valid here (any more). Repeat the call from its first round.',
@@ -57,7 +57,7 @@ export function isExpected(error: unknown): boolean {
   return error instanceof ProtocolError || error instanceof TaskFailed || isBadState(error) || error instanceof Declined
 }
 
-/** What a client brought was bad; a store, a ledger or a key ring that fails is a fault of this server. */
+/** Whether the client sent a bad state. A failure of a store, a ledger or a key ring is a fault of this server. */
 function isBadState(error: unknown): boolean {
   return error instanceof StateError && !/^(STORE|LEDGER|KEYS)_/.test(error.code)
 }

@@ -1,6 +1,6 @@
 import type { HeaderReader } from '../../protocol/index.ts'
 
-/** Who calls. `id` binds states and sessions, so it must be stable and unique. */
+/** Who calls. States and sessions are bound to `id`, so it must be stable and unique. */
 export interface Principal {
   readonly id: string
   readonly scopes?: readonly string[]
@@ -8,8 +8,8 @@ export interface Principal {
 }
 
 /**
- * Tells who calls from the headers of a request, by any spelling of their names; throws AuthError to turn it away.
- * Undefined is an anonymous caller.
+ * Tells who calls from the headers of a request. Header names may be in upper or lower case. Throws AuthError to refuse
+ * the request; undefined is an anonymous caller.
  */
 export type Authenticate = (request: {
   readonly header: HeaderReader
@@ -33,8 +33,8 @@ export function toAuthenticate(authenticator: Authenticator | undefined): Authen
   }
 }
 
-/** A hook that forgets the id must not make its callers anonymous, or one and the same. */
+/** Without this check, all callers of a hook that forgets the id would be anonymous, or the same caller. */
 function assertNamed(principal: Principal | null): void {
   if (typeof principal?.id === 'string' && principal.id !== '') return
-  throw new TypeError('A principal needs an id: a text that is not empty. Give undefined for an anonymous caller.')
+  throw new TypeError('A principal needs an id: a string that is not empty. Give undefined for an anonymous caller.')
 }

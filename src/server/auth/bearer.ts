@@ -1,6 +1,6 @@
 /**
- * Bearer tokens as OAuth 2.1 gives them out: a JWT of one issuer, for this server, with the scopes it needs. A caller
- * without one is told by a challenge where to get it.
+ * Bearer tokens of OAuth 2.1: a JWT of one issuer, for this server, with the scopes it needs. A caller without one gets
+ * a challenge that says where to get it.
  */
 import type { HeaderReader } from '../../protocol/index.ts'
 import { AuthError } from '../errors.ts'
@@ -84,12 +84,12 @@ function tokenOf(authorization = ''): string | undefined {
   return /^Bearer(?: +(.*))?$/i.exec(authorization.trim())?.[1]
 }
 
-/** Two issuers may know the same subject, so the id is both; as JSON no pair can be read as another. */
+/** Two issuers may use the same subject, so the id has both. JSON keeps two different pairs from giving the same id. */
 function principalOf(issuer: string, { subject, claims }: { subject: string; claims: Record<string, unknown> }) {
   return { id: JSON.stringify([issuer, subject]), scopes: scopesOf(claims), claims } satisfies Principal
 }
 
-/** `scope` is a text of words (RFC 9068); some issuers write `scp`, as a text or a list. */
+/** `scope` is a string of words (RFC 9068); some issuers write `scp`, as a string or an array. */
 function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
   const granted = scope ?? scp
   if (typeof granted === 'string') return granted.split(' ').filter(Boolean)
@@ -104,7 +104,7 @@ function resourceOf({ resource, audience }: BearerOptions): string | URL {
 
 /** The WWW-Authenticate header of a bearer-protected endpoint (RFC 6750 section 3, RFC 9728 section 5.1). */
 export interface Challenge {
-  /** Absent when the request brought no token at all. */
+  /** Absent when the request had no token. */
   readonly error?: 'invalid_token' | 'insufficient_scope'
   readonly description?: string
   /** Every scope the request needs, so that one new token is enough. */

@@ -1,4 +1,7 @@
-/** Checks a JWT with jose: signature, issuer, audience, time. What went wrong is named, never the token. */
+/**
+ * Checks a JWT with jose: signature, issuer, audience, time. A failure is named by its reason; the token is never
+ * shown.
+ */
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -13,9 +16,9 @@ import { isLocalHost } from '../localHost.ts'
 import { type KeyLike, keySetAlgorithms, verificationKey } from './verificationKey.ts'
 
 export interface TokenVerifierOptions {
-  /** Who must have issued the token: its `iss`, to the letter. */
+  /** Who must have issued the token: exactly its `iss`. */
   issuer: string
-  /** Whom the token must be for: its `aud` names this, or one of these. */
+  /** Whom the token must be for: its `aud` has this value, or one of these. */
   audience: string | readonly string[]
   /** The issuer's key set: its address, which is fetched and cached, or the set itself. */
   jwks?: string | URL | JSONWebKeySet
@@ -35,7 +38,7 @@ export type TokenVerdict =
   | { readonly kind: 'valid'; readonly subject: string; readonly claims: JWTPayload }
   /** `reason` is for the log. */
   | { readonly kind: 'invalid' | 'expired'; readonly reason: string }
-  /** Whether the token is good cannot be told now, and that is not its bearer's fault. */
+  /** The token could not be checked, for example because the key set could not be fetched. */
   | { readonly kind: 'unknown'; readonly cause: unknown }
 
 export function tokenVerifier(options: TokenVerifierOptions): (token: string) => Promise<TokenVerdict> {
@@ -52,7 +55,7 @@ export function tokenVerifier(options: TokenVerifierOptions): (token: string) =>
 }
 
 function rulesOf({ issuer, audience, typ, clockToleranceSeconds = 5 }: TokenVerifierOptions): JWTVerifyOptions {
-  if (!issuer) throw new TypeError('bearer() needs the "issuer" whose tokens count.')
+  if (!issuer) throw new TypeError('bearer() needs the "issuer" whose tokens it accepts.')
   if (audience.length === 0) throw new TypeError('bearer() needs the "audience" a token must be for.')
   return {
     issuer,
@@ -75,7 +78,7 @@ function keysOf(options: TokenVerifierOptions): { getKey: JWTVerifyGetKey; algor
   return { getKey, algorithms: keySetAlgorithms(algorithms) }
 }
 
-/** Who can change the keys on their way can make tokens, so they come over TLS. */
+/** Whoever can change the keys in transit can make tokens, so the key set is fetched over TLS. */
 function keySetAddress(address: string | URL): URL {
   const url = new URL(address)
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLocalHost(url.hostname))) return url
@@ -113,7 +116,7 @@ function judge(claims: JWTPayload): TokenVerdict {
   return { kind: 'valid', subject: sub, claims }
 }
 
-// jose says these when it could not get the keys.
+// jose's codes for a key set that could not be fetched or read.
 const KEYS_FAILED = new Set(['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'])
 
 function explain(error: unknown): TokenVerdict {

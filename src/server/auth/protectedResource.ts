@@ -1,11 +1,11 @@
-/** The protected-resource metadata document (RFC 9728): where a client learns who gives out tokens for this server. */
+/** The protected-resource metadata document (RFC 9728): it tells clients who issues tokens for this server. */
 
 export interface ProtectedResourceOptions {
   /** The address of the endpoint as clients know it, such as `https://mcp.example.com/mcp`. */
   resource: string | URL
   /** The issuers a client can get a token from; at least one. */
   authorizationServers: readonly string[]
-  /** What a client should ask for to begin with. @default left out */
+  /** The scopes a client should request first. @default left out */
   scopes?: readonly string[]
   /** More fields of RFC 9728, such as `resource_name` or `resource_documentation`. */
   metadata?: Readonly<Record<string, unknown>>
@@ -48,7 +48,7 @@ export function protectedResource(options: ProtectedResourceOptions): ProtectedR
   }
 }
 
-/** Whether a text can name a resource. */
+/** Whether a string is an http or https address, as a resource needs. */
 export function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 }

@@ -20,14 +20,14 @@ const CURVES: Readonly<Record<string, readonly string[]>> = {
   secp521r1: ['ES512'],
 }
 
-/** Those that need a public key only; `none` and those with a shared secret are not among them. */
+/** The algorithms that need only a public key; neither `none` nor those with a shared secret. */
 const ASYMMETRIC: readonly string[] = [...RSA, ...Object.values(CURVES).flat(), ...EDWARDS]
 
 export function verificationKey(given: KeyLike, wanted: readonly string[] | undefined): VerificationKey {
   const key = readKey(given)
   if (key.type === 'private') throw notPublic()
   if (key.type === 'secret' && wanted === undefined) {
-    throw new TypeError('Who knows a shared secret can make tokens; name its "algorithms" to accept that.')
+    throw new TypeError('Everyone who has a shared secret can make tokens; name its "algorithms" to accept that.')
   }
   const fitting = key instanceof KeyObject ? algorithmsOf(key) : webAlgorithmsOf(key)
   const algorithms = wanted ?? fitting
@@ -57,7 +57,7 @@ function readPublic(isPrivate: boolean, create: () => KeyObject): KeyObject {
   try {
     return create()
   } catch {
-    // Without its cause, which may quote the key.
+    // Without the cause, whose message may contain the key.
     throw new TypeError('The key cannot be read; give a public key as PEM, JWK, KeyObject or CryptoKey.')
   }
 }

@@ -46,7 +46,7 @@ export function callTool(options: CallToolOptions) {
     if (call.header !== undefined) assertParamHeaders(mirroredBy(call, entry, call.header), args, call.header)
     const checking = checkArguments(entry, args)
     const checked = checking instanceof Promise ? await checking : checking
-    // A model can mend its arguments only if it is told what was wrong, so this is a result and not a protocol error.
+    // A model can correct its arguments only if it reads what was wrong, so this is a result and not a protocol error.
     if (!checked.ok) return results.complete(observed(call, unfit(checked.issues)), call.peer)
     const round = toolRound(entry, call, checked.value, options)
     const tasks = options.tasks()
@@ -63,7 +63,7 @@ export function callTool(options: CallToolOptions) {
   }
 }
 
-/** A task's tool: the same checks and the same handler, run from what the store holds. Never rejects. */
+/** Runs the tool of a task: the same checks and the same handler, from what the store holds. Never rejects. */
 export function taskPlayer(options: CallToolOptions, limits: TaskRunOptions) {
   const checkAndRun = async (work: TaskWork, call: Call): Promise<RunOutcome> => {
     const entry = options.registry.tools.get(work.tool)
@@ -113,7 +113,7 @@ function unknownTool(name: string): ProtocolError {
   return new ProtocolError('PARAMS_INVALID', `There is no tool "${name}".`)
 }
 
-/** Session-era clients know nothing of mirrored parameters; where one is sent all the same, it must not lie. */
+/** Session-era clients do not have to mirror parameters in headers; a header that is present must still match. */
 function mirroredBy({ peer }: Call, { mirrored }: ToolEntry, header: HeaderReader): readonly ParamHeader[] {
   return peer.era === 'modern' ? mirrored : mirrored.filter(({ field }) => header(field) !== undefined)
 }
@@ -142,7 +142,7 @@ async function checkedOutput(name: string, output: Schema, { structuredContent }
   }
   const checked = await output.check(structuredContent)
   if (checked.ok) return
-  // What does not fit names fields of the author's own data: it is for the log, and stays out of the answer.
+  // The issues name fields of the author's own data, so they are for the log and not for the answer.
   throw invalidOutput(
     `The tool "${name}" returned structured content that its output schema does not allow.`,
     checked.issues,
@@ -154,20 +154,20 @@ function invalidOutput(sentence: string, issues?: string): ServerError {
   return new ServerError('TOOL_OUTPUT_INVALID', sentence, cause)
 }
 
-/** Tells telemetry when a result says that the tool failed. */
+/** Notifies telemetry when a result says that the tool failed. */
 function observed(call: Call, result: Json): Json {
   if (result['isError'] === true) call.observer?.toolFailed()
   return result
 }
 
-/** A tool that fails tells the model so; faults of the protocol stay errors. */
+/** The error of a tool becomes a result that the model can read; protocol errors stay errors. */
 function rescueTool(entry: ToolEntry, error: unknown, call: Call, { exposeErrors, logger }: CallToolOptions): Json {
   if (error instanceof ProtocolError || error instanceof StateError) throw error
   if (error instanceof Declined) return failure(error.message)
   const task = call.channel.progress && { task: call.id }
   const details = { tool: entry.name, ...task, err: errorDetails(error) }
-  // A tool that minds its signal throws when the client goes; that is no fault of anybody.
-  if (call.channel.cancelled) logger().debug(details, 'A tool ended because its client went away.')
+  // A tool that uses its signal throws when the client disconnects; that is not an error of the tool.
+  if (call.channel.cancelled) logger().debug(details, 'A tool ended because its client disconnected.')
   else logger().error(details, 'A tool failed.')
   const known = error instanceof JournalError || error instanceof ServerError
   if (isRoundEnded(error)) return failure('The tool used the context of another call.')

@@ -1,11 +1,11 @@
 /**
- * Where a journal waits between rounds: with the client, in a store, or both (ST-22…25, the way from a session store
- * to none).
+ * Where a journal is kept between rounds: with the client, in a store, or both (ST-22…25, for the migration from a
+ * session store to none).
  *
- * - What lies in a store is sealed like what travels, and bound the same way.
- * - Absent state is a fresh start; bad state is an error. Only 'client-first' looks in the store instead, by the name
- *   that stands before the seal, and opens what it finds there under the same binding.
- * - Every mode opens what every other one gave out, as far as it has the store, so that a change of mode loses no call.
+ * - A journal in the store is sealed and bound in the same way as one with the client.
+ * - Absent state starts a new call; bad state is an error. Only 'client-first' then reads the store, by the row name in
+ *   front of the seal, and opens what it finds there under the same binding.
+ * - Every mode opens the states of every other one, if it has the store, so that a change of mode loses no call.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Journal, newJournal, nextRound, readJournal, writeJournal } from '../../journal/index.ts'
@@ -20,14 +20,14 @@ import { ServerError } from '../errors.ts'
 
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client'
 
-/** What `carry: 'both'` reports. Names and reasons only: what was remembered stays out of it. */
+/** What `carry: 'both'` reports: names and a reason, and nothing of the journals themselves. */
 export interface Difference {
   readonly method: string
   readonly name: string
   readonly reason: 'missing-in-store' | 'unreadable-in-store' | 'different'
 }
 
-/** What a state belongs to, beside who sent it. */
+/** What a state is bound to beside its caller. */
 export interface Subject {
   readonly name: string
   readonly args: unknown
@@ -35,9 +35,9 @@ export interface Subject {
 
 export interface CarrierOptions {
   readonly mode: CarryMode
-  /** For what travels with the client. */
+  /** Seals journals for the client. */
   readonly sealer: Sealer
-  /** For what lies in the store, which may be larger. */
+  /** Seals journals for the store, which may be larger. */
   readonly vault: Sealer
   readonly store: CarryStore | undefined
   readonly ttlSeconds: number
@@ -60,7 +60,7 @@ export class Carrier {
     this.#options = options
   }
 
-  /** The journal a request brings, or a fresh one. */
+  /** The journal that a request brings, or a new one. */
   open(call: Call, subject: Subject): Journal | Promise<Journal> {
     const state = call.params['requestState']
     if (state === undefined) return newJournal(newId)
@@ -76,9 +76,9 @@ export class Carrier {
     const { clock, maxCallSeconds } = this.#options
     if (row !== undefined && row !== rowName(journal))
       throw new StateError('STATE_TAMPERED', 'State failed verification.')
-    // Each round renews the state, so without this a call could outlive what a ledger remembers of it.
+    // Each round renews the state, so without this a call could outlive its claims in the ledger.
     if (clock() / 1000 > (journal.begunAt ?? 0) + maxCallSeconds) {
-      throw new StateError('STATE_EXPIRED', 'The call has lived too long; repeat it from its first round.')
+      throw new StateError('STATE_EXPIRED', 'The call is older than maxCallSeconds; repeat it from its first round.')
     }
     return journal
   }
@@ -103,7 +103,7 @@ export class Carrier {
     }
   }
 
-  /** Puts the journal where it waits, and gives what the client sends back. */
+  /** Stores the journal as the mode says, and gives the `requestState` for the client. */
   async save(call: Call, subject: Subject, journal: Journal): Promise<string> {
     const binding = callBinding(call, subject)
     const begunAt = journal.begunAt ?? Math.floor(this.#options.clock() / 1000)
@@ -124,7 +124,7 @@ export class Carrier {
       const { id, round, body } = sealer.open('request', binding, token)
       return readJournal(id, round, body)
     } catch (error) {
-      // The journal was left in the store, where it always is or because it was too large; its ticket came instead.
+      // The client has a ticket, because the journal is in the store: by the mode, or because it was too large.
       if (store !== undefined && isPurpose(error)) return this.#fromStore(binding, this.#openTicket(binding, token))
       throw error
     }
@@ -139,7 +139,7 @@ export class Carrier {
     const reason = await this.#compare(binding, mine)
     if (reason !== undefined) {
       const difference: Difference = { method: call.method, name, reason }
-      this.#options.logger().warn(difference, 'The state a client carries and the state in the store differ.')
+      this.#options.logger().warn(difference, 'The state of the client and the state in the store differ.')
       this.#options.onDifference?.(difference)
     }
     return mine
@@ -162,7 +162,7 @@ export class Carrier {
       const stored = await this.#fromStore(binding, row)
       this.#options
         .logger()
-        .warn({ code: error.code }, 'The state a client carries could not be used; the store had it.')
+        .warn({ code: error.code }, 'The state of the client could not be opened; the one in the store was used.')
       return stored
     }
   }
@@ -182,7 +182,7 @@ export class Carrier {
     if (this.#options.store === undefined) {
       throw new ServerError(
         'STATE_STORE_NEEDED',
-        'What this call has to remember is too large to travel with the client. Keep the results of steps small ' +
+        'The journal of this call is too large to send to the client. Keep the results of steps small ' +
           '(an id instead of a document), raise maxStateBytes, or give the server a store.',
       )
     }
@@ -190,14 +190,14 @@ export class Carrier {
     return this.#options.sealer.seal('ticket', binding, { ...next, body: null })
   }
 
-  /** The client carries it too, so a store that fails is told of and does not stop the call. */
+  /** The client has the state as well, so a failure of the store is logged and does not fail the call. */
   async #putBeside(binding: Binding, next: Next): Promise<void> {
     try {
       await this.#put(binding, next)
     } catch (error) {
       this.#options
         .logger()
-        .warn({ err: errorDetails(error) }, 'The store did not take a state; the client alone carries it.')
+        .warn({ err: errorDetails(error) }, 'The store could not save a state; only the client has it.')
     }
   }
 
@@ -213,7 +213,7 @@ interface Next {
   readonly body: unknown
 }
 
-/** Each round has its own row, so a round that is sent twice finds what it found the first time. */
+/** Each round has its own row, so a round that is sent twice starts from the same journal both times. */
 function rowName({ id, round }: { readonly id: string; readonly round: number }): string {
   return `${id}.${round}`
 }

@@ -1,4 +1,4 @@
-/** The whole story of one request once its host has turned it into a call: find the method, run it, answer. */
+/** Answers calls, whatever host they came by: finds the method, runs it, and writes the response. */
 import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
@@ -41,7 +41,7 @@ export class Pipeline implements CallHandler {
     this.#options = options
   }
 
-  /** Never rejects: whatever happens becomes an answer. */
+  /** Never rejects: errors become answers. */
   async answer(call: Call): Promise<CallAnswer> {
     const { load, telemetry } = this.#options
     const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
@@ -66,11 +66,12 @@ export class Pipeline implements CallHandler {
     const wire = toWireError(error)
     const code = (error as { code?: unknown } | undefined)?.code
     const logger = this.#options.logger()
-    // To the peer all bad states read alike; the operator is told which it was (an unknown key: a forgotten instance).
+    // The peer gets the same error for every bad state; the log says which it was. An unknown key may mean that one
+    // instance has other keys.
     if (!isExpected(error)) logger.error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
     else if (error instanceof StateError) logger.warn({ method: call.method, code }, 'A state was refused.')
     else logger.debug({ method: call.method, code }, 'A request was refused.')
-    // Sessions answer errors with 200, except where the stateless revision's headers lied: those come before the message.
+    // The session era answers errors with 200, except a mismatch of the stateless era's headers.
     const isPlain = call.peer.era === 'legacy' && code !== 'HEADER_MISMATCH'
     return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
   }

@@ -11,7 +11,7 @@ interface Found {
   readonly read: (ctx: Context) => ResourceReturn | Promise<ResourceReturn>
 }
 
-/** resources/read: find the resource by address or template, run a round of its handler. */
+/** resources/read: find the resource by URI or template, run a round of its handler. */
 export function readResource(registry: Registry, rounds: RoundRunner) {
   return async (call: Call): Promise<string> => {
     const { uri } = call.params
@@ -43,7 +43,7 @@ function contents(uri: string, value: Exclude<ResourceReturn, InputRequired>, { 
   return value
 }
 
-/** What came of a retry depends on answers that are not part of any cache key, so it must not be kept. */
+/** The result of a later round depends on answers, which are in no cache key, so it must not be cached. */
 function cachingOf({ peer, params }: Call, { ttlMs = 0, cacheScope = 'private' }: ResourceOptions): Json {
   if (peer.era !== 'modern') return {}
   const answered = 'inputResponses' in params || 'requestState' in params

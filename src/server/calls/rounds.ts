@@ -1,6 +1,6 @@
 /**
- * Rounds of calls that may ask (tools/call, prompts/get, resources/read). One request is one round: the journal it brings
- * is opened, the handler runs over it, and the answer is a result or the next questions.
+ * Rounds of calls that may ask (tools/call, prompts/get, resources/read). One request is one round: the journal it
+ * brings is opened, the handler runs over it, and the answer is a result or the next questions.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, nextRound, type Run, type Watch, writeJournal } from '../../journal/index.ts'
@@ -159,7 +159,9 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
   }
 }
 
-/** Session-era clients that take no `input_required` results are asked in place, on the stream of the request itself. */
+/**
+ * Session-era clients that take no `input_required` results are asked in place, on the stream of the request itself.
+ */
 function pushOn(call: Call, journal: Journal, key: string, request: InputRequest): Promise<unknown> {
   const { channel } = call
   if (channel.push === undefined)

@@ -1,4 +1,6 @@
-/** Whether a call becomes a task, and the runs of a task: the same handler over the same journal, without a connection. */
+/**
+ * Whether a call becomes a task, and the runs of a task: the same handler over the same journal, without a connection.
+ */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Journal, Run } from '../../journal/index.ts'
 import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION } from '../../protocol/index.ts'
@@ -143,7 +145,9 @@ export function taskModeOf(tool: string, support: TaskOptions | undefined, call:
   return 'never'
 }
 
-/** Clients of the stateless revision say what they understand; those before ask for a task with each call. */
+/**
+ * Clients of the stateless era declare that they support tasks; those of the session era ask for a task with each call.
+ */
 function takesTasks({ peer, params }: Call): boolean {
   return peer.era === 'modern' ? declaresTasks(peer.capabilities) : isObject(params['task'])
 }
@@ -158,7 +162,7 @@ function taskNeeded(tool: string, { peer }: Call): ProtocolError {
   }
   return new ProtocolError(
     'CAPABILITY_MISSING',
-    `The tool "${tool}" runs only as a task, which this client declares not to understand.`,
+    `The tool "${tool}" runs only as a task, and this client does not declare that it supports tasks.`,
     {
       requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
     },

@@ -2,7 +2,7 @@ import { type Json, LEGACY_VERSIONS, ProtocolError } from '../../protocol/index.
 import type { Call } from '../call.ts'
 import type { Registry } from './registry.ts'
 
-/** What this server can do, said truthfully: only what there is something of. */
+/** The capabilities of this server: only those for which something is registered. */
 export function serverCapabilities(registry: Registry, more: Json = {}): Json {
   return {
     ...more,
@@ -14,16 +14,15 @@ export function serverCapabilities(registry: Registry, more: Json = {}): Json {
   }
 }
 
-/**
- * What a server says about its sessions, so that nobody has to find out: `serverInfo.architecture`,
- * `serverInfo.transport` and `capabilities.session`. Every published schema and client takes members it does not know.
- */
-
 /** `stateful`: handlers keep something in this process between calls, so a client must come back in its session. */
 export type Architecture = 'stateless' | 'stateful'
 
-export const SESSION_NEEDED = 'This server keeps sessions: initialize first, and stay in the session that gives.'
+export const SESSION_NEEDED = 'This server keeps sessions: send initialize first, and its session id with each request.'
 
+/**
+ * What a server declares about its sessions: `serverInfo.architecture`, `serverInfo.transport` and
+ * `capabilities.session`. Every published schema and client accepts members it does not know.
+ */
 export class SessionDeclaration {
   readonly #architecture: Architecture
   readonly #isAlone: boolean
@@ -52,7 +51,7 @@ export class SessionDeclaration {
     return { session: { persistent: this.isStateful, poolable: !this.isStateful && !this.#isAlone } }
   }
 
-  /** What has sessions has them for every request, and the newer era has none. */
+  /** A stateful server serves only requests inside a session, and the stateless era has no sessions. */
   assertServed({ method, peer }: Pick<Call, 'method' | 'peer'>): void {
     if (!this.isStateful || method === 'initialize' || method === 'ping') return
     if (peer.era === 'modern') {

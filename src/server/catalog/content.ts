@@ -5,7 +5,7 @@ export function text(value: string): CallToolResult {
   return { content: [{ type: 'text', text: value }] }
 }
 
-/** A tool result that the model is told went wrong, in words it can act on. */
+/** A tool result that tells the model what failed, in words it can act on. */
 export function failure(value: string): CallToolResult {
   return { content: [{ type: 'text', text: value }], isError: true }
 }

@@ -14,18 +14,18 @@ import type { InferSchema, SchemaLike } from '../schema.ts'
 type Awaitable<T> = T | Promise<T>
 
 interface Described {
-  /** A name for people. */
+  /** A name to show to people. */
   title?: string
   description?: string
   icons?: Icon[]
   _meta?: Record<string, unknown>
 }
 
-/** How a tool runs that may take long (the tasks extension, and tasks of the session era). */
+/** How a tool runs that may take a long time (the tasks extension, and tasks of the session era). */
 export interface TaskOptions {
-  /** Runs as a task for clients that take tasks; with 'required' for no others. @default never a task */
+  /** Runs as a task for clients that support tasks; 'required' refuses all others. @default never a task */
   task?: 'optional' | 'required'
-  /** A 'call' begins as an ordinary one, may ask, and becomes a task at `ctx.detach()`. @default 'task' */
+  /** 'call' starts as an ordinary call that may ask, and becomes a task at `ctx.detach()`. @default 'task' */
   startsAs?: 'task' | 'call'
 }
 
@@ -46,7 +46,7 @@ export type ToolHandler<I extends SchemaLike = SchemaLike> = (
   ctx: Context,
 ) => Awaitable<ToolReturn>
 
-/** Of a tool that `startsAs: 'call'`. */
+/** The handler of a tool with `startsAs: 'call'`. */
 export type DetachingToolHandler<I extends SchemaLike = SchemaLike> = (
   args: InferSchema<I>,
   ctx: DetachableContext,
@@ -69,7 +69,7 @@ export type PromptHandler<I extends SchemaLike = SchemaLike> = (
 export interface ResourceOptions extends Described {
   name: string
   mimeType?: string
-  /** In bytes, where known. */
+  /** In bytes, if known. */
   size?: number
   annotations?: Annotations
   /** How long a client may keep what it read, in milliseconds. @default 0 */
@@ -92,7 +92,7 @@ export type ResourceTemplateHandler = (
 /** What a completion is for: an argument of a prompt, or a variable of a resource template. */
 export type CompletionTarget = { prompt: string; argument: string } | { template: string; variable: string }
 
-/** Given what was typed and the arguments already chosen, the values that fit, best first. */
+/** Gives the values that fit what was typed and the arguments already chosen, best first. */
 export type CompletionHandler = (
   typed: string,
   chosen: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** Definitions made ready: checked, compiled and written once for the lists. */
+/** Registry entries, made of definitions: checked, their schemas compiled, their list items built. */
 import { findParamHeaders, isObject, type Json, type ParamHeader } from '../../protocol/index.ts'
 import type {
   CompletionHandler,
@@ -137,10 +137,10 @@ function taskOptions({ task, startsAs }: TaskOptions, what: string): TaskOptions
   assertOneOf(startsAs, ['call', 'task'], `startsAs of the ${what}`)
   if (task !== undefined) return { task, ...(startsAs !== undefined && { startsAs }) }
   if (startsAs === undefined) return undefined
-  throw new TypeError(`The ${what} says how it starts, but not that it may be a task: give it task: 'optional'.`)
+  throw new TypeError(`The ${what} has startsAs but no task option; give it task: 'optional'.`)
 }
 
-/** For those who write without types. */
+/** A check at run time, for authors who write plain JavaScript. */
 function assertOneOf(value: string | undefined, values: readonly string[], what: string): void {
   if (value === undefined || values.includes(value)) return
   throw new TypeError(`The option ${what} is ${values.map((each) => `'${each}'`).join(' or ')}.`)

@@ -1,4 +1,4 @@
-/** The list results, written once and kept as text until the registry changes. */
+/** List results, serialized once and cached as text until the registry changes. */
 import { type Json, META, ProtocolError } from '../../protocol/index.ts'
 import type { TaskOptions } from './definitions.ts'
 import type { Caching, ServerIdentity } from '../options.ts'
@@ -39,7 +39,7 @@ export class Lists {
   page(listing: Listing, cursor: unknown, era: 'modern' | 'legacy'): string {
     const page = this.#pages(listing)[pageOf(cursor)]
     if (page === undefined)
-      throw new ProtocolError('PARAMS_INVALID', 'The cursor is not one of this list; start again without it.')
+      throw new ProtocolError('PARAMS_INVALID', 'The cursor is not valid for this list; list again without it.')
     return page[era]
   }
 
@@ -75,7 +75,7 @@ export class Lists {
   }
 }
 
-/** The revision 2025-11-25 lists with each tool whether it runs as a task; the one after it does not. */
+/** Revision 2025-11-25 lists with each tool whether it runs as a task; 2026-07-28 does not. */
 function legacyListed({ listed, task }: Listed): Json {
   return task?.task === undefined ? listed : { ...listed, execution: { taskSupport: task.task } }
 }
@@ -86,7 +86,7 @@ function chunked<T>(items: readonly T[], size: number): T[][] {
   return pages.length === 0 ? [[]] : pages
 }
 
-/** A cursor is the number of its page, marked so that an invented one is noticed. */
+/** A cursor is a prefix and a page number; the prefix lets an invalid cursor be recognized. */
 function cursorOf(page: number): string {
   return `page-${page}`
 }

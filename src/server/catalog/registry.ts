@@ -1,8 +1,8 @@
-/** What a server offers. Names are found in Maps, so no name is special to the language. */
+/** What a server offers, by name. Maps and not objects, so that a name like `__proto__` is an ordinary one. */
 import type { CompletionTarget } from './definitions.ts'
 import type { CompletionEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
 
-/** The lists a client can be told have changed. */
+/** The lists that have change notifications. */
 export type ListName = 'tools' | 'prompts' | 'resources'
 
 export class Registry {
@@ -12,7 +12,7 @@ export class Registry {
   readonly templates = new Map<string, TemplateEntry>()
   readonly completions = new Map<string, CompletionEntry>()
 
-  /** Told about each change, so that what was written from the registry can be written anew. */
+  /** Called after each change, so that cached lists can be dropped. */
   onChange: (list: ListName) => void = () => {}
 
   addTool(entry: ToolEntry): void {

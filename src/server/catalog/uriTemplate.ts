@@ -1,7 +1,7 @@
 /**
  * The part of RFC 6570 that resource templates use: `{name}` within a path segment, and at most one `{+name}` across
- * segments. Matching goes once through the address and never back: an address is the client's, and a template must not
- * be a way to keep us busy.
+ * segments. Matching scans the address once without backtracking, because clients choose the address and a slow match
+ * would be a way to block the server.
  */
 export interface UriTemplate {
   readonly source: string
@@ -42,7 +42,10 @@ function assertMatchable(source: string, variables: readonly Variable[], literal
   if (literals.slice(1, -1).includes('')) throw wrong('has two variables with nothing between them')
 }
 
-/** The text of each variable, in order. Before `{+name}` a variable ends where its literal first comes, after it where it last does. */
+/**
+ * The text of each variable, in order. Literals before `{+name}` are matched at their first occurrence, those after it
+ * at their last.
+ */
 function split(uri: string, variables: readonly Variable[], literals: readonly string[]): string[] | undefined {
   const first = literals[0] ?? ''
   const last = literals.at(-1) ?? ''
@@ -83,14 +86,14 @@ function decoded(variables: readonly Variable[], values: string[] | undefined): 
   return found
 }
 
-/** A variable is never empty; within a segment it stays one, also when decoded: `..%2F` leads nowhere. */
+/** A variable is never empty. `{name}` stays within its path segment also when decoded, so `..%2F` does not match. */
 function decode(text: string, crosses: boolean): string | undefined {
   if (text === '' || (!crosses && /[/?#]/.test(text))) return undefined
   let value: string
   try {
     value = decodeURIComponent(text)
   } catch {
-    return undefined // broken percent-encoding names no resource
+    return undefined // invalid percent-encoding
   }
   return !crosses && (/[/\\]/.test(value) || value === '.' || value === '..') ? undefined : value
 }

@@ -1,10 +1,10 @@
-/** Client-side state (SEP-1655) as a handler sees it: what the request brought, and what the result will set. */
+/** Client-side state (SEP-1655) as a handler sees it: the values in the request, and those that the result will set. */
 import { type Json, keepsState, readState, STATE_SCOPES, type StateScope, stateKey } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 
 export interface StateBag {
   get(name: string): unknown
-  /** False when this client keeps no state, so nothing will come back. Null deletes. */
+  /** False when this client keeps no state, so the value would be lost. Null deletes. */
   set(name: string, value: unknown): boolean
   delete(name: string): boolean
 }

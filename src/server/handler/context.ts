@@ -1,4 +1,6 @@
-/** What a handler is given beside its arguments. It belongs to one request, and throws when it is used after the answer. */
+/**
+ * What a handler is given beside its arguments. It belongs to one request, and throws when it is used after the answer.
+ */
 import type {
   CreateMessageRequestParams,
   CreateMessageResult,
@@ -20,8 +22,8 @@ type Forms = Readonly<Record<string, Form>>
 type FormAnswers<F extends Forms> = { [K in keyof F]: F[K] extends Form<infer S> ? InferSchema<S> : never }
 
 /**
- * The part of the context that asks the client and remembers. It needs only the run, so servers of the official SDK offer
- * it as well.
+ * The part of the context that asks the client and remembers. It needs only the run, so servers of the official SDK
+ * offer it as well.
  */
 export class Asking {
   readonly #run: Run
@@ -30,7 +32,7 @@ export class Asking {
     this.#run = run
   }
 
-  /** Asks the person; gives the checked content, or throws Declined. Several forms at once go out in one round. */
+  /** Asks the person and gives the checked content, or throws Declined. Several forms are sent in one round. */
   ask<S extends SchemaLike>(this: Asking, key: string, form: Form<S>): Promise<InferSchema<S>>
   ask<F extends Forms>(this: Asking, forms: F): Promise<FormAnswers<F>>
   ask(this: Asking, first: string | Forms, form?: Form): Promise<unknown> {
@@ -40,12 +42,12 @@ export class Asking {
     return Promise.all(answers).then((values) => Object.fromEntries(keys.map((key, index) => [key, values[index]])))
   }
 
-  /** Asks the person; gives what they did: accept with content, decline or cancel. */
+  /** Asks the person and gives their action: accept with content, decline or cancel. */
   elicit<S extends SchemaLike>(this: Asking, key: string, form: Form<S>): Promise<Elicited<S>> {
     return this.#run.ask(key, elicitForm(form))
   }
 
-  /** Sends the person to a page; resolves when they agreed to go, throws Declined when not. */
+  /** Sends the person to a web page. Resolves when they agreed to open it; throws Declined if not. */
   visit(this: Asking, key: string, url: string, message: string): Promise<ElicitResult> {
     return this.#run.ask(key, visitPage(url, message))
   }
@@ -61,12 +63,12 @@ export class Asking {
     return roots
   }
 
-  /** Runs `fn` in the first round that comes here and gives its result in all later ones. */
+  /** Runs `fn` in the first round that reaches it; all later rounds get its stored result. */
   step<T>(this: Asking, key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
     return this.#run.step(key, fn)
   }
 
-  /** Like `step`, and claims a ledger entry, so that a repeated round does not run it again either. */
+  /** Like `step`, and claims a ledger entry, so that a client that sends a round twice does not run `fn` twice. */
   once<T>(
     this: Asking,
     key: string,
@@ -76,7 +78,7 @@ export class Asking {
     return this.#run.once(key, fn, options)
   }
 
-  /** Lets another instance go on from here when this one is draining or has too much to do. */
+  /** Ends the round here when this instance is draining or overloaded; another one continues the call. */
   checkpoint(): Promise<void> {
     return this.#run.checkpoint()
   }
@@ -104,14 +106,14 @@ export class Context extends Asking {
     return declares(this.#call.peer.capabilities, capability)
   }
 
-  /** Tells how far the work is, when the client wants to know. It must grow; what does not is left out. */
+  /** Sends progress, if the client asked for it. Values that do not increase are dropped. */
   progress(progress: number, total?: number, message?: string): void {
     this.#run.assertOpen('Progress')
     if (!(progress > this.#progress)) return
     const { meta, channel } = this.#call
     if (channel.progress !== undefined) {
       this.#progress = progress
-      // A task remembers what it said; a run that catches up would take it back.
+      // The task has stored its progress; a replayed run would set it back.
       return this.#run.isReplaying ? undefined : channel.progress(progress, total, message)
     }
     const { progressToken } = meta
@@ -126,7 +128,7 @@ export class Context extends Asking {
     channel.notify('notifications/progress', details)
   }
 
-  /** Tells the client what is going on, when it asked for messages of this level. */
+  /** Sends a log message, if the client asked for this level. */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
     this.#run.assertOpen('A log message')
     const { logLevel } = this.#call.peer
@@ -134,13 +136,15 @@ export class Context extends Asking {
     this.#call.channel.notify('notifications/message', { level, data, ...(logger !== undefined && { logger }) })
   }
 
-  /** Lets a session-era connection go while work goes on; the client comes back for the rest. Elsewhere it does nothing. */
+  /**
+   * Closes a session-era connection while the call continues; the client reconnects for the rest. No effect elsewhere.
+   */
   hangUp(retryMs = 1000): void {
     this.#run.assertOpen('Hanging up')
     this.#call.channel.hangUp?.(retryMs)
   }
 
-  /** Aborted when the client cancels or goes away, and in a task when it is cancelled or goes on elsewhere. */
+  /** Aborted when the client cancels or disconnects. In a task: when it is cancelled, or its lease is lost. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       const abort = new AbortController()
@@ -161,7 +165,7 @@ export class Context extends Asking {
     return this.#call.principal
   }
 
-  /** What the client calls itself. Nobody has verified it. */
+  /** Name and version that the client gives. They are not verified. */
   get client(): Implementation | undefined {
     return this.#call.peer.client
   }
@@ -175,23 +179,23 @@ export class Context extends Asking {
     return this.#call.meta
   }
 
-  /** The answers this round brought, unchecked: for handlers in explicit style. */
+  /** The answers of this round, unchecked: for handlers in explicit style. */
   get inputResponses(): Json {
     return (this.#call.params['inputResponses'] as Json | undefined) ?? {}
   }
 
-  /** What this handler gave to `inputRequired` in the round before, opened and verified. */
+  /** The state that this handler gave to `inputRequired` in the previous round, opened and verified. */
   get requestState(): unknown {
     return this.#requestState
   }
 
-  /** What the result must carry for the client to keep. */
+  /** The `_meta` of the result that sets what the client keeps. */
   static stateMeta(context: Context): Json | undefined {
     return context.#state?.meta
   }
 }
 
-/** What the handler of a tool has that begins as a call and may become a task. */
+/** The context of a tool that starts as a call and may become a task. */
 export class DetachableContext extends Context {
   readonly #run: Run
 
@@ -201,9 +205,9 @@ export class DetachableContext extends Context {
   }
 
   /**
-   * Makes a task of this call: what follows runs in the background and survives its process. What was answered and done
-   * goes with it. A task stays one, so what this gives cannot detach again. Where the client takes no tasks, the call
-   * simply goes on.
+   * Makes a task of this call: the rest of the handler runs in the background and survives its process, with all
+   * answers and finished steps. A task cannot detach again, so the returned context has no `detach`. Where the client
+   * does not support tasks, the call continues as it is.
    */
   async detach(): Promise<Context> {
     await this.#run.detach()
@@ -211,7 +215,9 @@ export class DetachableContext extends Context {
   }
 }
 
-/** The token comes back in every notification, so a long one would be a way to make us send and keep much. */
+/**
+ * The token is repeated in every notification, so a long one would let a client make the server send and hold a lot.
+ */
 function isProgressToken(token: unknown): boolean {
   return typeof token === 'number' || (typeof token === 'string' && token.length <= 256)
 }

@@ -1,4 +1,6 @@
-/** What a handler can ask, and how each kind becomes a question with a fingerprint. */
+/**
+ * The questions a handler can ask, as journal questions with a fingerprint, or as `input_required` of explicit style.
+ */
 import type {
   CreateMessageRequestParams,
   CreateMessageResult,
@@ -12,21 +14,21 @@ import { digestOf } from '../../state/internal.ts'
 import type { Call } from '../call.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from '../schema.ts'
 
-/** A form for a person. */
+/** A form for the person at the client. */
 export interface Form<S extends SchemaLike = SchemaLike> {
-  /** Said to the person. */
+  /** Shown to the person. */
   message: string
   /** The fields: an object of strings, numbers, booleans and choices, not nested. */
   schema: S
   /**
-   * An answer counts only for exactly this message and these fields; when they change between rounds, the question is
-   * asked again. Without it the first round needs no state.
+   * Whether an answer is valid only for exactly this message and these fields. If they change between rounds, the
+   * question is asked again. Without it the first round needs no state.
    * @default true
    */
   pin?: boolean
 }
 
-/** What a person did with a form, with the content checked. */
+/** The person's action on a form, with the content checked. */
 export type Elicited<S extends SchemaLike> =
   | { readonly action: 'accept'; readonly content: InferSchema<S> }
   | { readonly action: 'decline' | 'cancel' }
@@ -58,7 +60,7 @@ export function elicitForm<S extends SchemaLike>(form: Form<S>): Question<Elicit
   }
 }
 
-/** Sends the person to a page (URL mode). The page itself tells the server what happened there. */
+/** Sends the person to a page (URL mode). The server learns from the page itself what happened there. */
 export function visitPage(url: string, message: string): Question<ElicitResult> {
   const request: InputRequest = {
     method: 'elicitation/create',
@@ -81,7 +83,7 @@ export function listRoots(): Question<ListRootsResult> {
   return { ...fingerprinted({ method: 'roots/list' }, true), read: asIs }
 }
 
-/** The wire form of a form, for handlers in explicit style. */
+/** The input request of a form, for handlers in explicit style. */
 function formRequest(form: Form): InputRequest {
   // A schema may be a function, as arktype's are.
   if (typeof form?.message !== 'string' || !form.schema || typeof form.schema === 'string') {
@@ -109,7 +111,7 @@ function fingerprinted(request: InputRequest, pinned: boolean) {
 
 const schemaDigests = new WeakMap<object, string>()
 
-/** Messages change from call to call, fields hardly ever: their digest is made once. */
+/** The digest of the fields is cached: they rarely change, while messages differ from call to call. */
 function formFingerprint(request: InputRequest): string {
   const { message, requestedSchema } = request.params as { message: string; requestedSchema: object }
   let fields = schemaDigests.get(requestedSchema)
@@ -141,7 +143,7 @@ function flat(json: Json, message: string): Json {
   for (const [name, property] of Object.entries(properties)) {
     if (isField(property)) continue
     throw new TypeError(
-      `The form "${message}" has a field "${name}" that a form cannot show; ` +
+      `The form "${message}" has a field "${name}" of a type that forms do not have; ` +
         'its fields are texts, numbers, yes or no, one choice, or several choices of a list.',
     )
   }
@@ -150,7 +152,7 @@ function flat(json: Json, message: string): Json {
   return form
 }
 
-/** What a handler in explicit style returns to ask: the requests, and what it wants to have remembered. */
+/** What a handler in explicit style returns to ask: the input requests, and the state for its next round. */
 export class InputRequired {
   readonly inputRequests: ReadonlyMap<string, InputRequest>
   readonly requestState: unknown
@@ -178,7 +180,7 @@ export function inputRequired({ inputRequests = {}, requestState }: InputRequire
   return new InputRequired(requests, requestState)
 }
 
-/** A client is asked only for what it declared; it is told what is missing. */
+/** Throws when the client did not declare the capability that the request needs. The error names it. */
 export function assertAskable({ peer }: Call, request: InputRequest): void {
   const needed = neededCapability(request)
   if (declaresAll(peer.capabilities, needed)) return

@@ -1,4 +1,4 @@
-/** From bytes to one JSON value, refusing what two readers could read differently. */
+/** Bodies: their limit, and from bytes to one JSON value, refusing what two parsers could read differently. */
 import { isUtf8 } from 'node:buffer'
 import { ProtocolError } from '../../protocol/index.ts'
 import type { HttpReply } from './exchange.ts'
@@ -29,12 +29,12 @@ export async function* chunksOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Ar
 
 export function parseBytes(bytes: Buffer): unknown {
   const text = bytes.toString('utf8')
-  // Where bytes are no UTF-8 the text has a replacement character; without one there is nothing more to look for.
+  // Invalid UTF-8 becomes a replacement character, so only a text that has one needs the exact check.
   if (text.includes('\ufffd') && !isUtf8(bytes)) throw new ProtocolError('PARSE_FAILED', 'The body is not UTF-8.')
   return parseText(text)
 }
 
-/** What a framework made of the body before us: bytes, or a value it parsed by its own rules. */
+/** A body that a framework has read before: bytes, or a value that it has parsed. */
 export function parseBody(body: unknown): unknown {
   if (body instanceof Uint8Array) return parseBytes(Buffer.from(body.buffer, body.byteOffset, body.byteLength))
   assertShallow(body)
@@ -52,7 +52,7 @@ export function parseText(text: string): unknown {
   return value
 }
 
-/** Level by level, so that no nesting is too deep for this check itself. */
+/** Goes level by level and not by recursion, so that this check cannot overflow the stack itself. */
 function assertShallow(body: unknown): void {
   let level = [body].filter(isContainer)
   for (let depth = 0; level.length > 0; depth++) {
@@ -65,11 +65,6 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/**
- * What JSON.parse lets pass and we do not: an object with the same key twice, which two readers can read differently,
- * and nesting so deep that recursive code behind us would fail. One pass over text that is known to be JSON.
- */
-
 const QUOTE = 0x22
 const COMMA = 0x2c
 const OPEN_ARRAY = 0x5b
@@ -79,12 +74,16 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 export const MAX_DEPTH = 128
-// Validators make an issue of each wrong value; this keeps the worst body affordable.
+// Validators report each wrong value, so this limits the cost of the worst body.
 const MAX_VALUES = 200_000
 
 /** The keys of one open object; `undefined` stands for an array. */
 type Keys = string[] | undefined
 
+/**
+ * Refuses what JSON.parse accepts: an object with the same key twice, which two parsers can read differently, and
+ * nesting so deep that recursive code would overflow the stack. One pass over text that is known to be JSON.
+ */
 function assertPlainJson(text: string): void {
   const stack: Keys[] = []
   let keys: Keys
@@ -148,7 +147,7 @@ function addKey(keys: string[], written: string): void {
 
 const sets = new WeakMap<string[], Set<string>>()
 
-/** A set behind the list, for objects with many keys. */
+/** For objects with many keys: a set beside the list, because to search the list would be quadratic. */
 function hasKey(keys: string[], key: string): boolean {
   let set = sets.get(keys)
   if (set === undefined) {

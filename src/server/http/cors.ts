@@ -21,7 +21,7 @@ export function preflightReply({ method, header }: Pick<EndpointRequest, 'method
     status: 204,
     headers: {
       'access-control-allow-methods': 'POST, GET, DELETE',
-      // Parameter headers have names of their own, so what the page wants to send is what it may send.
+      // Parameter headers have names that tools choose, so every header that the page wants to send is allowed.
       'access-control-allow-headers': header('access-control-request-headers') ?? '*',
       'access-control-max-age': '600',
     },

@@ -1,4 +1,7 @@
-/** The endpoint, whatever HTTP server it is reached by: admits a request by its headers and gives it to the handler behind. */
+/**
+ * The endpoint, whatever HTTP server it is reached by: admits a request by its headers and gives it to the handler
+ * behind.
+ */
 import type { Authenticate } from '../auth/authenticator.ts'
 import type { Logger } from '../logger.ts'
 import { type Admit, createAdmission, type Documents } from './admission.ts'

@@ -1,4 +1,6 @@
-/** One HTTP exchange, apart from any particular HTTP server: the request, the two ways to answer it, and who answers. */
+/**
+ * One HTTP exchange, apart from any particular HTTP server: the request, the two ways to answer it, and who answers.
+ */
 import type { Era, HeaderReader } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 
@@ -14,7 +16,10 @@ export interface EndpointRequest {
   readonly declaredBytes: number
   /** Why the body cannot be read, where somebody before us has read it. */
   readonly unreadable: string | undefined
-  /** Reads the whole body as one JSON value. Rejects with a ProtocolError when it is none, or RequestRefused when it is too large. */
+  /**
+   * Reads the whole body as one JSON value. Rejects with a ProtocolError when it is none, or RequestRefused when it is
+   * too large.
+   */
   json(): Promise<unknown>
   /** The body as it arrives, for a handler that passes it on unparsed. Use either this or `json`, once. */
   bytes(maxBytes?: number): AsyncIterable<Uint8Array>

@@ -18,17 +18,19 @@ export function fetchHandler(parts: EndpointParts, options: HandlerOptions): Fet
 function answer(endpoint: Endpoint, request: Request, url: URL): Promise<Response> {
   return new Promise((resolve) => {
     const sink = new FetchSink(resolve, request.signal)
+    // The catch is also for a reply that HTTP does not allow: the `principal` hook may set a challenge with any
+    // character.
     endpoint
       .handle(new FetchHttpRequest(request, url, endpoint.maxBodyBytes), sink)
       .then((reply) => {
         if (reply !== undefined) sink.reply(reply)
         else if (sink.disconnected) sink.reply({ status: 499 }) // nothing was opened for a client that had disconnected
       })
-      .catch((error: unknown) => sink.reply(endpoint.fail(error))) // the `principal` hook may set a challenge with any character
+      .catch((error: unknown) => sink.reply(endpoint.fail(error)))
   })
 }
 
-/** Requests mostly come for the same address, and to parse one costs more than to compare it. */
+/** Caches the last address: most requests have the same one, and to compare it is cheaper than to parse it. */
 function rememberLast<T>(read: (text: string) => T): (text: string) => T {
   let last: { readonly text: string; readonly value: T } | undefined
   return (text) => {
@@ -60,7 +62,7 @@ export class FetchHttpRequest implements EndpointRequest {
     return this.#url.pathname
   }
 
-  /** A Request does not say over which address it came, so its own address must do. */
+  /** A Request does not tell the local address of its connection, so this goes by the host name in its URL. */
   get loopback(): boolean {
     return isLocalHost(this.#url.hostname)
   }
@@ -81,7 +83,7 @@ export class FetchHttpRequest implements EndpointRequest {
     return limited(this.#request.body ?? chunksOf(), maxBytes)
   }
 
-  /** The usual way, and the fastest. Content-Length is only what the client says. */
+  /** The fastest way to read. Content-Length may be wrong, so the size is checked again. */
   async #whole(): Promise<Buffer> {
     const bytes = Buffer.from(await this.#request.arrayBuffer())
     if (bytes.length > this.#maxBytes) throw new RequestRefused(tooLarge(this.#maxBytes))

@@ -2,7 +2,7 @@
  * Host and Origin checks against DNS rebinding: a web page must not reach a server through a name its author controls.
  *
  * - Where the server is reached over a loopback address, the Host must be a local name or one of `allowedHosts`.
- * - A page may call only from an allowed Origin. That Host and Origin agree proves nothing: after rebinding both are
+ * - A page may call only from an allowed Origin. A Host equal to the Origin proves nothing: after rebinding both are
  *   the attacker's name. So without a list only local pages may call, and only under a local name.
  * - A request without an Origin does not come from a page's script.
  */
@@ -12,11 +12,13 @@ import { isLocalHost } from '../localHost.ts'
 export interface GuardOptions {
   /** Host names this server answers to; a port is ignored. @default local names when reached by loopback, else any */
   allowedHosts?: readonly string[] | undefined
-  /** Origins whose pages may call, such as `https://app.example.com`. @default those on `allowedHosts`, else local ones */
+  /**
+   * Origins whose pages may call, such as `https://app.example.com`. @default those on `allowedHosts`, else local ones
+   */
   allowedOrigins?: readonly string[] | undefined
 }
 
-/** A sentence that says why a request is refused, or undefined when it may pass. `loopback`: how it reached us. */
+/** Gives the reason why a request is refused, or undefined. `loopback`: whether it came over a loopback address. */
 export type HostGuard = (header: HeaderReader, loopback: boolean) => string | undefined
 
 const WRONG_HOST = 'This server does not answer to that Host; add it to allowedHosts if it should.'
@@ -26,7 +28,7 @@ const MAX_KNOWN = 100
 export function createHostGuard({ allowedHosts, allowedOrigins }: GuardOptions): HostGuard {
   const hosts = allowedHosts && new Set(allowedHosts.map(readAllowedHost))
   const origins = allowedOrigins && new Set(allowedOrigins.map(readAllowedOrigin))
-  const known = new Set<string>() // the exact values that passed on loopback, so the usual request costs one look-up
+  const known = new Set<string>() // Host values that passed before, so that the usual request costs one look-up
 
   const hostPasses = (value: string, loopback: boolean): boolean => {
     if ((hosts === undefined && !loopback) || known.has(value)) return true
@@ -54,7 +56,7 @@ export function createHostGuard({ allowedHosts, allowedOrigins }: GuardOptions):
 
 const HOST = /^(\[[\da-f:.]+\]|[\w.-]+)(?::\d*)?$/i
 
-/** The name in a Host header in one spelling: lower case, no port, no final dot, addresses in their shortest form. */
+/** The normalized name of a Host header: lower case, no port, no final dot, addresses in their shortest form. */
 function hostName(value: string): string | undefined {
   const name = HOST.exec(value)?.[1]?.replace(/(?<=.)\.$/, '')
   return name !== undefined && URL.canParse(`http://${name}`) ? new URL(`http://${name}`).hostname : undefined
@@ -66,12 +68,12 @@ interface Origin {
   readonly web: boolean
 }
 
-/** An Origin in one spelling. `null`, lists and addresses with a path or a user are none. */
+/** A normalized Origin; undefined for `null`, lists, and addresses with a path or a user. */
 function readOrigin(value: string): Origin | undefined {
   const [, scheme = '', authority = ''] = /^([a-z][a-z\d+.-]*):\/\/([^/?#@\\\s,]+)$/i.exec(value) ?? []
   const host = hostName(authority)
   if (host === undefined || !URL.canParse(value)) return undefined
-  // Not URL's own `origin`, which is "null" for every scheme that is not the web's, so they would all be equal.
+  // URL's own `origin` is "null" for every scheme but http and https, so all of those would be equal.
   const { protocol, port } = new URL(value)
   const web = /^https?$/i.test(scheme)
   return { host, web, text: `${protocol}//${host}${port === '' ? '' : `:${port}`}` }

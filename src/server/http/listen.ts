@@ -1,4 +1,4 @@
-/** A `node:http` server of our own around the endpoint. */
+/** The endpoint on its own `node:http` server, and how that server closes. */
 import {
   createServer as createHttpServer,
   type Server as HttpServer,
@@ -23,7 +23,7 @@ export interface ListenOptions extends GuardOptions {
    * session-era clients that come to another instance are forwarded there. @default where the server listens
    */
   advertise?: string
-  /** The largest body taken, in bytes. @default 4194304 */
+  /** The largest body that is accepted, in bytes. @default 4194304 */
   maxBodyBytes?: number
   /** How long a client may take to send a whole request, in milliseconds. @default 30000 */
   requestTimeoutMs?: number
@@ -33,9 +33,9 @@ export interface ListenOptions extends GuardOptions {
 
 export interface Listening {
   readonly port: number
-  /** The endpoint. */
+  /** The address of the endpoint. */
   readonly url: string
-  /** Takes no new connections and ends the idle ones; resolves when the last one is gone. */
+  /** Accepts no new connections and closes the idle ones; resolves when the last one is closed. */
   close(): Promise<void>
 }
 
@@ -44,16 +44,16 @@ export async function listen(
   options: ListenOptions,
 ): Promise<Listening & { server: HttpServer; address: string }> {
   const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
-  // A server on all addresses is reached over loopback too, so there each request is looked at.
+  // A server on all addresses is reached over loopback as well, so there the address of each connection decides.
   const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)
   const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
     if (!server.listening) res.setHeader('connection', 'close')
-    if (req.url === path) return handler(req, res) // the usual case, at the cost of one comparison
+    if (req.url === path) return handler(req, res) // the usual case, found by one comparison
     const asked = pathOf(req)
     if (asked === path || parts.documents.has(asked)) return handler(req, res)
     send(res, refusal(404, `The endpoint is at ${path}.`))
   })
-  server.maxHeadersCount = 0 // the size of the head is limited anyway, and a header that is dropped is not checked
+  server.maxHeadersCount = 0 // no limit: Node drops headers above it, and an Origin that was dropped would not be checked
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(error.code === 'EADDRINUSE' ? portTaken(port, host, error) : error),
@@ -72,11 +72,11 @@ export async function listen(
 }
 
 function portTaken(port: number, host: string, cause: NodeJS.ErrnoException): Error {
-  const sentence = `Port ${port} of ${host} is taken. Stop what listens there, or choose another port.`
+  const sentence = `Port ${port} of ${host} is in use. Stop the process that listens there, or choose another port.`
   return Object.assign(new Error(sentence, { cause }), { code: cause.code })
 }
 
-/** Node looks for late requests only now and then, so "now and then" follows the limit. */
+/** Node checks for late requests at an interval, so the interval is derived from the limit. */
 function httpOptions(requestTimeoutMs: number): HttpServerOptions {
   return {
     requestTimeout: requestTimeoutMs,
@@ -89,13 +89,13 @@ function httpOptions(requestTimeoutMs: number): HttpServerOptions {
 const SWEEP_MS = 50
 
 /**
- * Takes no new connections; resolves when the last one is gone. An open one may bring another request, whose answer says
- * `connection: close`, and is ended when it has nothing under way `idleMs` later. At 0 the idle ones end at once, also
- * one whose next request is already on its way.
+ * Accepts no new connections; resolves when the last one is closed. An open connection may bring another request, whose
+ * answer says `connection: close`. Connections that are idle are closed every `idleMs`; at 0 at once, even if the
+ * client has just sent its next request.
  */
 export async function closeServer(server: HttpServer, idleMs = 0): Promise<void> {
   if (!server.listening) return
-  // Not the close of `node:http`, which always ends the idle connections at once.
+  // Not the close of `node:http`, which always closes idle connections at once.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
   if (idleMs === 0) server.closeIdleConnections()
   const sweep = setInterval(() => server.closeIdleConnections(), idleMs || SWEEP_MS)

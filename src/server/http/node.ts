@@ -7,13 +7,13 @@ import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts
 import { type EndpointRequest, MAX_UNREAD_BYTES, type HttpReply, type Sink } from './exchange.ts'
 import { refusal, RequestRefused } from './refusal.ts'
 
-/** A request as `node:http` gives it; `body` is there when a framework has read it already, parsed or not. */
+/** A request of `node:http`. A framework that has read the body, parsed or not, leaves it in `body`. */
 export type NodeRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
 
 /** Serves one endpoint, whatever its path; for mounting in Express, Fastify or a plain server of one's own. */
 export type NodeHandler = (req: NodeRequest, res: ServerResponse) => void
 
-/** `loopback`: whether requests come over a loopback address, where that is known beforehand. */
+/** `loopback`: whether requests come over a loopback address; if undefined, each connection is checked. */
 export function nodeHandler(parts: EndpointParts, options: HandlerOptions, loopback?: boolean): NodeHandler {
   const endpoint = new Endpoint(parts, options)
   return (req, res) => {
@@ -43,7 +43,7 @@ export function send(res: ServerResponse, { status, headers, body }: HttpReply):
     res.writeHead(status, { ...headers, 'content-length': '0' }).end()
     return
   }
-  // A flat list and one text: head and body leave in one write, with the least work before it.
+  // A flat list of headers and one string: Node sends head and body in one write, and does not copy the headers.
   const head = ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))]
   if (headers !== undefined) head.push(...Object.entries(headers).flat())
   res.writeHead(status, head)
@@ -99,7 +99,7 @@ class NodeHttpRequest implements EndpointRequest {
   }
 }
 
-/** By events: to iterate over the request costs a promise for each chunk and the end. */
+/** Reads by events, because iterating over the request creates promises for each chunk. */
 function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = []
@@ -116,7 +116,7 @@ function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   })
 }
 
-/** Frameworks shorten `url` to what is below the mount and keep the whole in `originalUrl`. */
+/** Frameworks cut the mount path off `url` and keep the whole in `originalUrl`. */
 export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
   const whole = originalUrl ?? url
   const query = whole.indexOf('?')
@@ -163,19 +163,20 @@ export class NodeSink implements Sink {
   }
 }
 
-// Lower-case names by the spelling they came in: clients use few spellings, so most names are found here.
+// Lower-case header names by their original spelling. Clients use few spellings, so most names are found here.
 const lowerCase = new Map<string, string>()
 const MAX_SPELLINGS = 500
 
 /**
- * Names and values together. Node drops what comes after this many without a word, an Origin for instance, so a request
- * with as many cannot be judged.
+ * Counts names and values. Node silently drops headers above this number, perhaps the Origin, so a request that reaches
+ * it cannot be checked and is refused.
  */
 const MAX_RAW_HEADERS = 2000
 
 /**
- * Reads the headers of a `node:http` request. Its own `headers` object costs more than all our checks of them together,
- * and of a header sent twice it keeps only the first; here both show, so that nobody reads one and somebody the other.
+ * Reads the raw headers of a `node:http` request. The `headers` object would cost more than all checks together, and of
+ * a header that was sent twice it keeps only the first. Here both values are joined, so that no check sees only one of
+ * them.
  */
 export function rawHeaderReader(raw: readonly string[]): HeaderReader {
   const names: string[] = []

@@ -1,4 +1,4 @@
-/** Server-sent events, as text. JSON has no line breaks, so one data line is enough. */
+/** Server-sent events as text. JSON has no line breaks, so each message is one data line. */
 export const SSE_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
@@ -16,7 +16,9 @@ export function sseEventWithId(id: string, message: string): string {
   return `id: ${id}\ndata: ${message}\n\n`
 }
 
-/** Tells the client where it is in the stream before anything happened, so that it can come back (2025-11-25). */
+/**
+ * An event without data: gives the client an event id before the first message, so that it can reconnect (2025-11-25).
+ */
 export function ssePriming(id: string): string {
   return `id: ${id}\ndata: \n\n`
 }

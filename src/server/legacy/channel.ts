@@ -1,4 +1,6 @@
-/** The answer to a session-era request over HTTP: one JSON message, or a resumable stream that can carry questions too. */
+/**
+ * The answer to a session-era request over HTTP: one JSON message, or a resumable stream that also carries questions.
+ */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { ScopeClosed } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
@@ -14,7 +16,7 @@ export interface LegacyChannelOptions {
   readonly streams: LegacyStreams
   readonly pushes: PushBroker
   readonly caller: Caller
-  /** The client's connection; or, for a call that was revived, the stream where its client waits or will come. */
+  /** The client's connection; or, for a call that was revived, the stream that its client has or will reconnect to. */
   readonly target: Sink | LegacyStream
 }
 
@@ -23,7 +25,7 @@ export class LegacyChannel implements Channel {
   readonly #cancels: (() => void)[] = []
   #stream: LegacyStream | undefined
   #call: Call | undefined
-  /** The name of the call among those that asked. */
+  /** The journal id of the call, once it has asked. */
   #asked: string | undefined
   #cancelled = false
   #finished = false
@@ -34,7 +36,10 @@ export class LegacyChannel implements Channel {
     if (!('open' in options.target)) this.#use(options.target)
   }
 
-  /** The call this channel answers; it is made with the channel in hand. */
+  /**
+   * Sets the call that this channel answers. The call needs its channel to be made, so this comes after the
+   * constructor.
+   */
   serve(call: Call): Call {
     this.#call = call
     this.#asked = call.revived?.id
@@ -97,7 +102,7 @@ export class LegacyChannel implements Channel {
     for (const listener of this.#cancels) listener()
   }
 
-  /** A cancelled request gets no response, so its answer is a stream with nothing in it. */
+  /** A cancelled request gets no response, so its answer is an empty stream. */
   #endEmpty(): boolean {
     const sink = this.#options.target as Sink
     sink.open(SSE_HEADERS)
@@ -105,7 +110,7 @@ export class LegacyChannel implements Channel {
     return true
   }
 
-  /** A question lives within its request: the client is told of those it need not answer any more. */
+  /** A question ends with its request: the client is notified of those that need no answer any more. */
   #endQuestions(): void {
     if (this.#asked === undefined) return
     for (const requestId of this.#options.pushes.end(this.#asked)) {
@@ -121,7 +126,7 @@ export class LegacyChannel implements Channel {
     return stream
   }
 
-  /** A call whose stream was given up could answer nobody. */
+  /** When the stream is evicted, the answer could not be delivered, so the call is cancelled. */
   #use(stream: LegacyStream): LegacyStream {
     stream.onEvicted = () => this.cancel()
     this.#stream = stream

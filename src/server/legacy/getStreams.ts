@@ -11,7 +11,7 @@ import { notificationFor } from '../modern/subscriptions.ts'
 export class GetStreams {
   readonly #streams: LegacyStreams
   readonly #facts: SessionFacts
-  /** The newest stream of each session: a message goes out on one of them only. */
+  /** The newest stream of each session. A message is sent on one stream only. */
   readonly #bySession = new Map<string, LegacyStream>()
 
   constructor(streams: LegacyStreams, facts: SessionFacts, bus: EventBus) {
@@ -24,7 +24,7 @@ export class GetStreams {
     if (!sink.disconnected) this.#connect(caller, this.#streams.begin(caller), sink, 0)
   }
 
-  /** A client comes back for what it missed and for what follows. */
+  /** Reconnects a client: it gets the messages that it missed, and all later ones. */
   resume(place: StreamPosition, caller: Caller, sink: Sink): void {
     if (!sink.disconnected) this.#connect(caller, this.#streams.at(place, caller), sink, place.after)
   }
@@ -58,7 +58,7 @@ export class GetStreams {
     }
   }
 
-  /** A session hears of every list, and of the resources it subscribed to. */
+  /** A session is notified of all lists, and of the resources it subscribed to. */
   #filterOf(session: string) {
     const resourceSubscriptions = [...this.#facts.watchedBy(session)]
     return {

@@ -1,4 +1,6 @@
-/** Streamable HTTP of the session revisions: sessions by sealed id, resumable streams, pushed questions, GET and DELETE. */
+/**
+ * Streamable HTTP of the session revisions: sessions by sealed id, resumable streams, pushed questions, GET and DELETE.
+ */
 import {
   assertHeadersAgree,
   type HeaderReader,
@@ -96,7 +98,7 @@ export class LegacyHttp implements SessionHandler {
     }
   }
 
-  /** A lost stream comes back, or the client listens for what belongs to no request. */
+  /** Resumes a stream after Last-Event-ID, or opens the stream for notifications that belong to no request. */
   async get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Promise<HttpReply | undefined> {
     if (!/text\/event-stream/i.test(header('accept') ?? '')) return refusal(406, 'Accept text/event-stream.')
     const caller = this.#caller(header, principal)
@@ -111,7 +113,7 @@ export class LegacyHttp implements SessionHandler {
 
   delete(header: HeaderReader, principal: Principal | undefined): HttpReply {
     const session = this.#session(header, principal)
-    if (session === undefined) return refusal(400, 'Say which session ends: the Mcp-Session-Id header is missing.')
+    if (session === undefined) return refusal(400, 'Name the session to end in the Mcp-Session-Id header.')
     if ('status' in session) return session
     this.#options.facts.end(session.id, session.expiresAt)
     return { status: 204 }
@@ -170,7 +172,7 @@ export class LegacyHttp implements SessionHandler {
     try {
       return await this.#options.calls.answer(call)
     } catch (error) {
-      // Nobody waits for a revived call here, and a stream that is open must end.
+      // A revived call has no request that could fail, and an open stream must end.
       this.#options.logger().error({ method, err: errorDetails(error) }, 'A request failed.')
       return { status: 500, body: errorMessage(id, toWireError(error)) }
     } finally {
@@ -214,8 +216,8 @@ export class LegacyHttp implements SessionHandler {
 }
 
 /**
- * The session era needs none of these headers. But where one is there, somebody on the way may have routed or allowed
- * the request by it, so it must say what we run.
+ * The session era does not require these headers. But a proxy may have routed or allowed the request by one that is
+ * present, so it must match the message.
  */
 function assertPresentAgree(message: RequestMessage, header: HeaderReader): void {
   const params = header('mcp-name') === undefined ? {} : message.params

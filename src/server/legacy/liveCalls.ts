@@ -9,8 +9,8 @@ export class LiveCalls {
   readonly #bySession = new Map<string, Map<unknown, Cancellable>>()
 
   /**
-   * Notes a call until the returned function is called. Outside a session there is no telling whose a call is, so such a
-   * call cannot be cancelled.
+   * Notes a call until the returned function is called. Outside a session there is no telling whose a call is, so such
+   * a call cannot be cancelled.
    */
   enter(session: string | undefined, id: RequestId, call: Cancellable): () => void {
     if (session === undefined) return () => {}

@@ -1,4 +1,4 @@
-/** The methods that only the older revisions have. */
+/** The methods that only the session era has. */
 import { isLogLevel, ProtocolError } from '../../protocol/index.ts'
 import type { Call, CallMethod } from '../call.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
@@ -20,7 +20,7 @@ export interface SessionMethodsOptions {
   readonly tasks: TaskService | undefined
 }
 
-// The official clients of these revisions refuse an empty result that has anything in it, `resultType` included.
+// The official clients of these revisions accept an empty result only without any members, also without `resultType`.
 const EMPTY = '{}'
 
 export function sessionMethods({
@@ -87,6 +87,6 @@ function watchedUri({ method, params }: Call, registry: Registry): string {
 function tooManyWatched(): ProtocolError {
   return new ProtocolError(
     'PARAMS_INVALID',
-    'This session watches as much as it may; unsubscribe from something first.',
+    'This session has reached its limit of watched resources; unsubscribe from one first.',
   )
 }

@@ -1,9 +1,9 @@
 /**
- * Questions pushed to session-era clients, and the way of their answers back to the call that asked.
+ * Pushes questions to session-era clients, and brings their answers to the call that asked.
  *
  * - The id of a question names, sealed, the instance that asked. Its answer belongs there, wherever it comes in.
- * - Only when that instance is gone may another go on with the call: from the state that the answer brings (SEP-1685) or
- *   that lies in the store. Without one the call is lost with its instance, and whoever answers is told.
+ * - Only when that instance is gone may another go on with the call: from the state that the answer brings (SEP-1685)
+ *   or that lies in the store. Without one the call is lost with its instance, and whoever answers is told.
  * - Each answer that lets a call go on is claimed once, under the call's generation, by the instance that goes on: in
  *   place or elsewhere. So a call never forks, however many answers come, where, and how often.
  * - When a call ends, its open questions end with it.
@@ -22,7 +22,7 @@ import { evictAbandoned, PushedCall } from './pushedCall.ts'
 import { PushRelay } from './pushRelay.ts'
 import { bareResult, type PushState, PushStates, type PushStatesOptions, type PushStream } from './pushState.ts'
 
-/** A call that goes on from an answer. */
+/** A call to continue from an answer. */
 export interface RevivedCall {
   readonly id: RequestId
   readonly method: string
@@ -64,7 +64,7 @@ export interface PushBrokerOptions extends PushStatesOptions {
   readonly maxWaitingPerSession?: number
 }
 
-// A state may open up to a second longer than `ttlSeconds`, and clocks differ: what guards it must outlive it.
+// A state can be opened up to a second longer than `ttlSeconds`, and clocks differ, so its claim must live longer.
 const CLAIM_LONGER_SECONDS = 60
 const MAX_WAITING_CHARS = 64 * 1024 * 1024
 // A claim is made and then signed with the claimer's name; in between nobody can tell whose it is.
@@ -128,7 +128,7 @@ export class PushBroker {
     const id = this.#questionId(question, call)
     const message = await this.#states.write({ id, question }, request, call, { ...carried, generation }, stream)
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
-    this.#makeRoomFor(asking, call) // again, for others may have come meanwhile
+    this.#makeRoomFor(asking, call) // again, because other calls may have come meanwhile
     this.#askedBy.set(question, asking)
     const { ttlSeconds } = this.#options
     const answer = asking.wait(question, { id, caller: call, key, generation, stream, ttlSeconds })
@@ -139,7 +139,7 @@ export class PushBroker {
   /** Takes an answer. `gone` are the instances that did not answer. Throws when its state is not what was sent. */
   async take(response: ResponseMessage, caller: Caller, gone: ReadonlySet<string> = new Set()): Promise<Taken> {
     const asked = this.#readQuestionId(response.id, caller)
-    // ST-8: a state is validated wherever it comes back, also where its question still waits.
+    // ST-8: a state is validated wherever it comes back, even if its question still waits in this process.
     const echo = this.#states.readEcho(response, asked?.question, caller)
     if (asked === undefined) return this.#ignore('An answer came to a question that was never asked.')
     const { question, instance } = asked
@@ -178,7 +178,7 @@ export class PushBroker {
   }
 
   #makeRoomFor(asking: PushedCall, { params, peer: { session } }: Call): void {
-    if (asking.isWaiting) return // it has its place
+    if (asking.isWaiting) return // it is counted already
     asking.chars ||= JSON.stringify(params).length
     const { maxWaiting = 1000, maxWaitingPerSession = 100 } = this.#options
     const limits = { perProcess: maxWaiting, perSession: maxWaitingPerSession, chars: MAX_WAITING_CHARS }
@@ -299,7 +299,7 @@ export class PushBroker {
         await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
       }
     } catch (error) {
-      logger().error({ err: errorDetails(error) }, 'The ledger could not be asked about a call.')
+      logger().error({ err: errorDetails(error) }, 'The ledger could not claim a call.')
     }
     return 'unknown'
   }
@@ -307,7 +307,7 @@ export class PushBroker {
   #forget(question: string): void {
     this.#askedBy.delete(question)
     this.#states.forget(question).catch((error: unknown) => {
-      this.#options.logger().warn({ err: errorDetails(error) }, 'The store could not forget a question.')
+      this.#options.logger().warn({ err: errorDetails(error) }, 'The store could not delete the state of a question.')
     })
   }
 

@@ -1,6 +1,6 @@
 /**
- * Answers that came to another instance than the one that asked, whose client still waits there. They go by the bus,
- * sealed for the session that answered, so that neither the bus nor another session can read or invent one.
+ * Relays answers to the instance that asked, when they came to another one. They are sent on the bus, sealed for the
+ * session that answered, so that neither the bus nor another session can read or forge one.
  */
 import { isObject, type ResponseMessage } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
@@ -13,13 +13,13 @@ import { bindingOf } from '../sealing.ts'
 export interface PushRelayOptions {
   readonly bus: EventBus
   readonly sealer: Sealer
-  /** Whose question waits here, if it does. */
+  /** The caller whose question waits in this process, if it does. */
   readonly callerOf: (question: string) => Caller | undefined
-  /** Goes on with an answer; false when it must not. */
+  /** Continues the call with an answer; false when another process has done so. */
   readonly take: (question: string, response: ResponseMessage) => Promise<boolean>
 }
 
-// Long enough for a broker, short enough for a person: after this the instance that asked counts as gone.
+// Long enough for a message broker, short enough for a person. After this the instance that asked counts as ended.
 const TAKEN_WITHIN_MS = 500
 
 export class PushRelay {
@@ -63,7 +63,7 @@ export class PushRelay {
     })
   }
 
-  /** The answer, or undefined when it is not one to this question from this session. */
+  /** The answer, or undefined when it is not for this question and from this session. */
   #open(question: string, answer: string, caller: Caller): ResponseMessage | undefined {
     try {
       const { id, body } = this.#options.sealer.open('push', bindingOf(caller), answer)
@@ -77,7 +77,7 @@ export class PushRelay {
   }
 }
 
-/** No state that a client was given has such an id. */
+/** A prefix that no id of a client's state has, so that such a state cannot be used as an answer. */
 function sealId(question: string): string {
   return `answer/${question}`
 }

@@ -1,6 +1,6 @@
 /**
- * The state that goes with a pushed question (SEP-1685): everything another process needs to go on with the call from
- * the answer. It travels with a client that declared that it echoes it, and lies in the store where there is one.
+ * The state of a pushed question (SEP-1685): everything another process needs to continue the call from the answer. It
+ * is sent to clients that declared that they echo it, and saved in the store if there is one.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
@@ -21,13 +21,13 @@ import { errorDetails, type Logger } from '../logger.ts'
 
 /** The call as it was when it asked. */
 export interface PushState {
-  /** The name of the call, and the question's key in it. */
+  /** The journal id of the call. */
   readonly call: string
   readonly key: string
   /** How often the call had gone on from an answer when it asked. */
   readonly generation: number
   readonly request: { readonly id: RequestId; readonly method: string; readonly params: Json }
-  /** Where the result goes, and how far it had come there. */
+  /** The name of the stream for the result, and the number of its last event. */
   readonly stream: string
   readonly position: number
   readonly journal: unknown
@@ -41,11 +41,11 @@ export interface PushStatesOptions {
   readonly logger: () => Logger
 }
 
-/** A stream as a question sees it. */
+/** What a question needs to know of its stream. */
 export interface PushStream {
   readonly name: string
   readonly position: number
-  /** Whether its client is there. */
+  /** Whether its client is connected. */
   readonly connected: boolean
 }
 
@@ -62,12 +62,12 @@ export class PushStates {
     this.#options = options
   }
 
-  /** Whether the questions of this client carry a state. */
+  /** Whether questions to this client have a state. */
   carries({ peer }: Caller): boolean {
     return this.#options.store !== undefined || echoPlace(peer.capabilities) !== undefined
   }
 
-  /** The question as it goes over the wire, with its state where the client takes one. */
+  /** The message of the question, with its state if the client echoes states. */
   async write(
     { id, question }: QuestionName,
     request: InputRequest,
@@ -78,26 +78,26 @@ export class PushStates {
     const place = echoPlace(call.peer.capabilities)
     const message = { jsonrpc: '2.0', id, ...inSessionEra(request, question) }
     if (!this.carries(call)) return message
-    // ST-16: without a state in the client's hands or in the store, the process that asks serves the answer itself.
+    // ST-16: without a state, with the client or in the store, only the process that asked can take the answer.
     const state = sealedWithin(() => this.#seal(question, call, carried, stream))
     if (state === undefined) return message
     await this.#put(question, state)
     return place === undefined ? message : withState(message, place, state)
   }
 
-  /** What the echo in an answer holds, undefined when there is none. Throws when it is not what was sent. */
+  /** The state that an answer echoes; undefined when there is none. Throws when it is not the one that was sent. */
   readEcho(response: ResponseMessage, question: string | undefined, caller: Caller): PushState | undefined {
     const state = echoed(response)
     return state === undefined ? undefined : this.#open(state, question, caller)
   }
 
-  /** What the store holds for an answer that came without its state. */
+  /** The state in the store, for an answer that came without one. */
   async readStored(question: string, caller: Caller): Promise<PushState | undefined> {
     const state = await this.#options.store?.get(question)
     return state === undefined ? undefined : this.#open(state, question, caller)
   }
 
-  /** The question is answered, or its call is over. */
+  /** Deletes the state of a question that is answered, or whose call has ended. */
   async forget(id: string): Promise<void> {
     await this.#options.store?.delete(id)
   }
@@ -107,7 +107,7 @@ export class PushStates {
     try {
       await store?.put(id, state, Math.ceil(clock() / 1000) + ttlSeconds)
     } catch (error) {
-      logger().warn({ err: errorDetails(error) }, 'The store could not take the state of a question.')
+      logger().warn({ err: errorDetails(error) }, 'The store could not save the state of a question.')
     }
   }
 
@@ -129,7 +129,7 @@ export class PushStates {
   }
 }
 
-/** An answer's result without the state it brought back, which is no part of what was answered. */
+/** The result of an answer without the state that it echoes. */
 export function bareResult({ result }: ResponseMessage): Json | undefined {
   const meta = result?.['_meta']
   if (result === undefined || !isObject(meta) || !(ECHO_META_KEY in meta)) return result
@@ -138,7 +138,7 @@ export function bareResult({ result }: ResponseMessage): Json | undefined {
   return Object.keys(rest).length === 0 ? bare : { ...bare, _meta: rest }
 }
 
-/** URL mode of 2025-11-25 has an id of its own, which later revisions dropped. */
+/** URL mode of 2025-11-25 requires an id, which later revisions do not have. */
 function inSessionEra(request: InputRequest, id: string): InputRequest {
   if (request.method !== 'elicitation/create' || request.params.mode !== 'url') return request
   return { ...request, params: { ...request.params, elicitationId: id } }
@@ -151,7 +151,7 @@ function withState(message: Json, place: EchoPlace, state: string): Json {
   return { ...message, params: { ...params, _meta: { ...meta, [ECHO_META_KEY]: state } } }
 }
 
-/** The state an answer brings back, wherever it stands. */
+/** The state that an answer echoes, at the top level or in `_meta`. */
 function echoed({ state, result }: ResponseMessage): string | undefined {
   const meta = result?.['_meta']
   const found = state ?? (isObject(meta) ? meta[ECHO_META_KEY] : undefined)

@@ -1,4 +1,4 @@
-/** A call that pushed questions, or goes on here from an answer to one: what it waits for, and what it already has. */
+/** A call with pushed questions: those that wait for an answer, and answers to questions of an earlier process. */
 import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage } from '../../protocol/index.ts'
 import { ServerError } from '../errors.ts'
 import type { Caller } from '../call.ts'
@@ -26,24 +26,24 @@ export class PushedCall {
   readonly name: string
   /** How often the call has gone on from an answer, in this process and in those before. */
   generation: number
-  /** Whether a state of it is out there from which another process could go on. */
+  /** Whether a state of the call exists, with the client or in the store, from which another process could continue. */
   carried: boolean
   ended = false
   /** Whether another instance goes on with the call, or may. */
   isHandedOver = false
   /** Told once when this process must leave the call to others. */
   onHandOver: () => void = () => {}
-  /** How much the call holds while it waits. */
+  /** The size of the call's parameters, which it holds in memory while it waits. */
   chars = 0
   readonly #open = new Map<string, Waiting>()
-  /** Answers to questions of an earlier process that this one has not come to ask yet, by key. */
+  /** Answers to questions of an earlier process that the handler has not asked again yet, by key. */
   readonly #early = new Map<string, ResponseMessage>()
   /** Questions of an earlier process that have been answered. */
   readonly #taken = new Set<RequestId>()
   readonly #onClosed: (question: string) => void
   #advancing: Promise<Instance | undefined> | undefined
 
-  /** `onClosed` is told of each question that waits no more. */
+  /** `onClosed` is called with each question that does not wait any more. */
   constructor(name: string, generation: number, onClosed: (question: string) => void) {
     this.name = name
     this.generation = generation
@@ -51,7 +51,7 @@ export class PushedCall {
     this.#onClosed = onClosed
   }
 
-  /** Whom an open question went to. */
+  /** Who was asked an open question. */
   callerOf(question: string): Caller | undefined {
     return this.#open.get(question)?.caller
   }
@@ -64,7 +64,7 @@ export class PushedCall {
     return [...this.#open.values()].some(({ caller }) => caller.peer.session === session)
   }
 
-  /** Whether nobody is there to be asked. */
+  /** Whether the clients of all open questions have disconnected. */
   get abandoned(): boolean {
     return [...this.#open.values()].every(({ stream }) => !stream.connected)
   }
@@ -103,12 +103,12 @@ export class PushedCall {
     else waiting?.reject(couldNot())
   }
 
-  /** The call has the answer to this question of an earlier process. */
+  /** Notes that this question of an earlier process is answered. */
   markTaken(question: RequestId): void {
     this.#taken.add(question)
   }
 
-  /** Takes an answer to a question that an earlier process asked; false when it has had it. */
+  /** Takes an answer to a question of an earlier process; false when it is answered already. */
   takeAnswer(key: string, response: ResponseMessage): boolean {
     if (this.#taken.has(response.id)) return false
     this.markTaken(response.id)
@@ -122,7 +122,10 @@ export class PushedCall {
     return true
   }
 
-  /** The answer that came before this process asked, if there is one. Throws when the client could not give it. */
+  /**
+   * The answer that came before the handler asked again, if there is one. Throws when the client answered with an
+   * error.
+   */
   takeEarly(key: string): Json | undefined {
     const early = this.#early.get(key)
     this.#early.delete(key)
@@ -165,13 +168,13 @@ export class PushedCall {
 export interface WaitingLimits {
   readonly perProcess: number
   readonly perSession: number
-  /** Of what the calls hold while they wait. */
+  /** The parameters of all waiting calls together. */
   readonly chars: number
 }
 
 /**
- * Makes room for one more call that waits, at the cost of the longest-waiting ones whose clients have gone; throws where
- * all the clients are there. A lost connection ends no call in this era, so without a limit calls would pile up.
+ * Makes room for one more waiting call: ends the oldest ones whose clients have disconnected, and throws if there are
+ * none. In this era a lost connection does not end a call, so without a limit waiting calls would fill the memory.
  */
 export function evictAbandoned(
   calls: Iterable<PushedCall>,
@@ -188,8 +191,8 @@ export function evictAbandoned(
     const crowd = ofSession.length >= limits.perSession ? ofSession : isFull ? waiting : undefined
     if (crowd === undefined) return
     const oldest = crowd.find(({ abandoned }) => abandoned)
-    if (oldest === undefined) throw unanswered('Too many calls wait for an answer already; answer or cancel one first.')
-    oldest.end('Too many calls wait for an answer, and the client of this one has gone.')
+    if (oldest === undefined) throw unanswered('Too many calls wait for an answer; answer or cancel one first.')
+    oldest.end('Too many calls wait for an answer, and the client of this one has disconnected.')
   }
 }
 

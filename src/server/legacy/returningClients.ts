@@ -2,8 +2,8 @@
  * Clients that lost the connection of a stream and come back with the id of the last event they saw, to any instance.
  *
  * - A stream that is here goes on here; one of another instance is fetched from there.
- * - When the instance that had it is gone, and the call can go on elsewhere, the client waits here until it does. Else it
- *   is told at once that the call is lost.
+ * - When the instance that had it is gone, and the call can go on elsewhere, the client waits here until it does.
+ *   Else it is told at once that the call is lost.
  */
 import { CODES } from '../../protocol/index.ts'
 import type { Caller } from '../call.ts'

@@ -1,6 +1,6 @@
 /**
- * The sessions of the older revisions, without a session store: the session id is itself a sealed token that holds what
- * `initialize` agreed on, so any instance serves any request of any session.
+ * Sessions of the session era without a session store: the session id is a sealed token that contains what `initialize`
+ * negotiated, so any instance serves any request of any session.
  */
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
 import {
@@ -21,7 +21,7 @@ import { ServerError } from '../errors.ts'
 import type { Peer } from '../call.ts'
 import type { SessionFacts } from './sessionFacts.ts'
 
-/** What `initialize` agreed on. */
+/** What `initialize` negotiated. */
 export interface Handshake {
   readonly version: string
   readonly client: Implementation | undefined
@@ -46,7 +46,7 @@ export class Sessions {
     this.#self = self
   }
 
-  /** Gives the session id of a new session. */
+  /** Begins a session and gives its id. */
   begin({ version, client, capabilities }: Handshake, principal: Principal | undefined): string {
     try {
       return this.#sealer.seal(
@@ -56,11 +56,16 @@ export class Sessions {
       )
     } catch (error) {
       if (!(error instanceof StateError)) throw error
-      throw new ProtocolError('PARAMS_INVALID', 'What this client declares is too large for a session.')
+      throw new ProtocolError(
+        'PARAMS_INVALID',
+        'The capabilities and clientInfo of this client are too large for a session id.',
+      )
     }
   }
 
-  /** Opens a session id; an ended, expired, foreign or invented one is equally unknown. */
+  /**
+   * Opens a session id. The error is the same for one that has ended, expired, belongs to another caller or is forged.
+   */
   open(token: string, principal: Principal | undefined): OpenSession {
     try {
       const { id, body, expiresAt } = this.#sealer.open('session', { principal: principal?.id }, token)
@@ -104,7 +109,7 @@ export function legacyPeer({ version, client, capabilities }: Handshake): Peer {
   }
 }
 
-/** A session-era request outside any session: served, for a client of which nothing is known. */
+/** The peer of a session-era request outside a session: nothing is known of its client. */
 export function unknownPeer(version: string | undefined): Peer {
   return legacyPeer({ version: version ?? UNNAMED_LEGACY_VERSION, client: undefined, capabilities: {} })
 }

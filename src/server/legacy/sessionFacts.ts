@@ -1,6 +1,6 @@
 /**
- * Soft facts of session-era sessions: that one has ended, which log level it chose, which resources it watches. They
- * reach the other instances by the bus. None of them is needed to serve a request, so losing them is harmless.
+ * Facts of session-era sessions in memory: that one has ended, its log level, the resources it watches. The bus carries
+ * them to other instances. No request depends on them, so losing them is harmless.
  */
 import type { LoggingLevel } from '@modelcontextprotocol/client'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
@@ -11,15 +11,15 @@ interface Facts {
   watchedChars: number
 }
 
-// What a session hears that never chose a level.
+// The log level of a session that has not set one.
 const FIRST_LEVEL: LoggingLevel = 'info'
 const MAX_SESSIONS = 10_000
 const MAX_WATCHED = 1000
 const MAX_WATCHED_CHARS = 65_536
-// Of all sessions together; beyond it the oldest are forgotten.
+// For all sessions together. Above it, the facts of the oldest sessions are dropped.
 const MAX_ALL_WATCHED_CHARS = 64 * 1024 * 1024
-// Whoever ends this many sessions of their own within a session's lifetime pushes out those of others, which then open
-// again for whoever still holds their ids: DELETE is good manners here and no revocation. Revoke at the authenticator.
+// A client that ends this many sessions within the life of a session evicts the entries of others, whose ids then open
+// again. So DELETE is not a revocation; revoke access at the authenticator.
 const MAX_ENDED = 100_000
 
 export class SessionFacts {
@@ -55,7 +55,7 @@ export class SessionFacts {
     this.#tell({ kind: 'session-noted', session, note: { level } })
   }
 
-  /** False when the session watches as much as it may. */
+  /** False when the session has reached its limit. */
   watch(session: string, uri: string): boolean {
     this.#tell({ kind: 'session-noted', session, note: { subscribe: uri } })
     return this.watchedBy(session).has(uri)
@@ -65,7 +65,7 @@ export class SessionFacts {
     this.#tell({ kind: 'session-noted', session, note: { unsubscribe: uri } })
   }
 
-  /** Here it holds at once, whatever way the bus takes; hearing it a second time changes nothing. */
+  /** Applies the event at once and publishes it. Applying it again, when the bus delivers it, changes nothing. */
   #tell(event: ServerEvent): void {
     this.#hear(event)
     this.#bus.publish(event)
@@ -107,7 +107,7 @@ export class SessionFacts {
     this.#drop(session)
     const now = this.#clock() / 1000
     for (const [old, until] of this.#ended) {
-      // All live equally long, so those that ended first are mostly the first to expire; the rest can wait.
+      // All sessions live equally long, so the map is nearly in order of expiry, and the loop can stop early.
       if (until > now && this.#ended.size < MAX_ENDED) break
       this.#ended.delete(old)
     }

@@ -1,28 +1,28 @@
 /**
- * A stream of the session era. It outlives its connection: what was sent is kept for a while, and a client that lost
- * the connection comes back with the last event id it saw and gets the rest, at this instance or, for what is yet to
- * come, at another.
+ * A resumable stream of the session era. It outlives its connection: messages are kept for a while, and a client that
+ * lost the connection reconnects with its last event id and gets the rest. At another instance it gets only messages
+ * that are yet to come.
  *
- * Event numbers only grow, also from one instance to the next: whoever goes on with a stream moves it past every number
- * the one before may have used, so that nothing new looks like something the client has seen.
+ * Event numbers only increase, also from one instance to the next: an instance that continues a stream starts above all
+ * numbers that the previous one can have used, so that no new message has a number that the client has seen.
  */
 import type { Sink } from '../http/exchange.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from '../http/sse.ts'
 
 const MAX_KEPT = 1000
 const MAX_STREAM_CHARS = 1024 * 1024
-// What a message costs beside its text, so that many short ones count too.
+// The cost of a message beside its text, so that many short messages count as well.
 const CHARS_EACH = 100
 const NUMBERS_EACH = 1_000_000
 
 export interface LegacyStreamOptions {
-  /** Sealed, so that any instance can tell whose it is. */
+  /** A seal, so that any instance can check to whom the stream belongs. */
   readonly name: string
   /** Whether the client knows events without data (2025-11-25). */
   readonly primes: boolean
   /** The number of the last event that was sent elsewhere. */
   readonly after?: number
-  /** Told by how many characters more, or fewer, the stream now keeps. */
+  /** Called with the change of the number of kept characters. */
   readonly onKept?: (chars: number) => void
 }
 
@@ -36,7 +36,7 @@ export class LegacyStream {
   #sink: Sink | undefined
   #keepAlive: ReturnType<typeof setInterval> | undefined
   #finished = false
-  /** Told when the stream is given up although its call goes on. */
+  /** Called when the stream is evicted while its call is still running. */
   onEvicted: () => void = () => {}
 
   constructor({ name, primes, after = 0, onKept = () => {} }: LegacyStreamOptions) {
@@ -60,12 +60,12 @@ export class LegacyStream {
     return this.#finished && this.#kept.every(({ number }) => number <= after)
   }
 
-  /** This instance goes on with a stream that another one had brought to `position`. */
+  /** Continues a stream whose last event at another instance had the number `position`. */
   continueFrom(position: number): void {
     this.#number = Math.max(this.#number, (Math.floor(position / NUMBERS_EACH) + 1) * NUMBERS_EACH)
   }
 
-  /** Sends what came after event `after` on this connection, and from now on everything. */
+  /** Sends the messages after event `after` on this connection, and from now on all messages. */
   connect(sink: Sink, after: number): void {
     if (sink.disconnected) return
     this.#disconnect()
@@ -93,17 +93,17 @@ export class LegacyStream {
   finish(message?: string): void {
     if (message !== undefined) this.send(message)
     this.#finished = true
-    this.onEvicted = () => {} // what is kept after the end must not keep the call too
+    this.onEvicted = () => {} // the stream is kept after its end and must not hold the call in memory
     this.#disconnect()
   }
 
-  /** Nobody can come back for what was sent; what is yet to come is kept again. */
+  /** Drops the kept messages; later ones are kept again. */
   forgetKept(): void {
     this.#kept.length = 0
     this.#count(-this.#keptChars)
   }
 
-  /** There is no room for the stream any more, so there is none for what it would still carry. */
+  /** Ends the stream and drops its messages, because there are too many streams. */
   evict(): void {
     const tell = this.onEvicted
     this.finish()
@@ -111,7 +111,7 @@ export class LegacyStream {
     tell()
   }
 
-  /** Lets the connection go; the stream goes on, and the client comes back for it. Older clients would not know how. */
+  /** Closes the connection but not the stream; the client reconnects. Clients before 2025-11-25 do not support that. */
   hangUp(retryMs: number): void {
     if (!this.#primes) return
     this.#sink?.write(sseRetry(retryMs))

@@ -7,10 +7,10 @@ import { type Instance, readInstance, type Self, writeInstance } from '../replic
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../call.ts'
 
-/** Whether a stream answers a call, or carries what belongs to none. */
+/** Whether a stream answers a call, or carries notifications that belong to none. */
 export type StreamKind = 'call' | 'standalone'
 
-/** Where in which stream a client was when it lost the connection. */
+/** The last event that a client has seen: which stream, which number. */
 export interface StreamPosition {
   readonly kind: StreamKind
   readonly name: string
@@ -50,12 +50,12 @@ export class LegacyStreams {
     return this.#streams.get(name)
   }
 
-  /** The stream at a place its client came back to: it gets what it missed, or waits here for what is yet to come. */
+  /** The stream that a client reconnects to. If another instance has it, the client waits here for later messages. */
   at({ name, after }: StreamPosition, caller: Caller): LegacyStream {
     return this.#streams.get(name) ?? this.#add(name, caller, after)
   }
 
-  /** The stream of a call that was begun elsewhere, for going on with it; its client may be here already, or come later. */
+  /** The stream of a call that is revived here. Its client may be connected already, or reconnect later. */
   takeOver(name: string, caller: Caller, position: number): LegacyStream {
     const stream = this.#streams.get(name) ?? this.#add(name, caller, position)
     stream.continueFrom(position)
@@ -77,7 +77,7 @@ export class LegacyStreams {
     return this.#released.has(name)
   }
 
-  /** Keeps what was sent for a while, for a client that lost the connection; `forgotten` is told when that is over. */
+  /** Drops the stream after a while, unless its client has reconnected; then calls `forgotten`. */
   expireSoon(stream: LegacyStream, forgotten?: () => void): void {
     const forget = (): void => {
       if (stream.connected) return
@@ -88,12 +88,12 @@ export class LegacyStreams {
     setTimeout(forget, KEPT_WHEN_GONE_MS).unref()
   }
 
-  /** Reads a Last-Event-ID; throws when it is not of this session. */
+  /** Reads a Last-Event-ID; throws when it does not belong to this session. */
   positionOf(lastEventId: string, caller: Caller): StreamPosition {
     const [name = '', digits = ''] = lastEventId.split(':')
     const about = /^\d{1,9}$/.test(digits) ? this.#read(name, caller) : undefined
     if (about !== undefined) return { ...about, name, after: Number(digits) }
-    throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID names no stream of this session.')
+    throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID is not of a stream of this session.')
   }
 
   #add(name: string, { peer }: Caller, after: number): LegacyStream {
@@ -113,7 +113,9 @@ export class LegacyStreams {
     }
   }
 
-  /** Over the limit the oldest streams forget, down to three quarters of it, so that they are seldom looked through. */
+  /**
+   * Above the limit the oldest streams drop their messages, down to three quarters of it, so that this happens rarely.
+   */
   #count(chars: number): void {
     this.#keptChars += chars
     if (chars <= 0 || this.#keptChars <= MAX_KEPT_CHARS) return

@@ -1,15 +1,15 @@
 import type { Load } from './load.ts'
 
-/** A way in for requests. */
+/** A host that can be drained: an HTTP server or a stdio connection. */
 export interface DrainableHost {
-  /** Lets nobody else in; resolves when everybody who was let in has an answer. */
+  /** Accepts no new connections; resolves when all requests of the open ones are answered. */
   drain(): Promise<void>
 }
 
-/** How long answers that are made may take to leave, in milliseconds. */
+/** How long finished answers may take to be sent, in milliseconds. */
 const LEAVING_MS = 1000
 
-/** Lets calls under way finish or hand over, and their answers leave. What has not by the deadline is given up. */
+/** Waits until calls in flight finish or hand over and their answers are sent, at most until the deadline. */
 export async function drainAll(hosts: Iterable<DrainableHost>, load: Load, deadlineMs: number): Promise<void> {
   const deadline = performance.now() + deadlineMs
   const left = (): number => Math.max(0, deadline - performance.now())
@@ -18,7 +18,7 @@ export async function drainAll(hosts: Iterable<DrainableHost>, load: Load, deadl
   do {
     await idle
     await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, LEAVING_MS).unref())])
-    // A connection that was open already may have brought another call meanwhile.
+    // A connection that was still open may have brought another call meanwhile.
     idle = load.drain(left())
   } while (load.inFlight > 0 && left() > 0)
 }

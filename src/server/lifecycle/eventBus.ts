@@ -1,6 +1,6 @@
 import type { ListName } from '../catalog/registry.ts'
 
-/** What instances of one server tell each other. Plain JSON, so any message broker can carry it. */
+/** The messages between instances of one server. Plain JSON, so any message broker can carry them. */
 export type ServerEvent =
   | { readonly kind: 'changed'; readonly list: ListName }
   | { readonly kind: 'updated'; readonly uri: string }
@@ -12,21 +12,21 @@ export type ServerEvent =
   | { readonly kind: 'stream-wanted'; readonly stream: string }
   /** That instance goes on with the stream. */
   | { readonly kind: 'stream-moved'; readonly stream: string; readonly to: readonly [id: string, url: string | null] }
-  /** An answer for whoever asked; sealed. */
+  /** An answer for the instance that asked; sealed. */
   | { readonly kind: 'answered'; readonly question: string; readonly answer: string }
   | { readonly kind: 'answer-taken'; readonly question: string }
 
 /** Soft facts of a session-era session. */
 export type SessionNote = { readonly level: string } | { readonly subscribe: string } | { readonly unsubscribe: string }
 
-/** Publish reaches every subscriber of every instance, the publisher's own included. Order and delivery are best effort. */
+/** Publish and subscribe between instances. Events also reach the publisher. Order and delivery are best effort. */
 export interface EventBus {
   publish(event: ServerEvent): void
   /** Returns the function that ends the subscription. */
   subscribe(listener: (event: ServerEvent) => void): () => void
 }
 
-/** Within one process. */
+/** A bus within one process. */
 export function localBus(): EventBus {
   const listeners = new Set<(event: ServerEvent) => void>()
   return {

@@ -1,4 +1,4 @@
-/** How much this process has under way, and whether it wants to be rid of it. */
+/** Counts the calls in flight, and decides when checkpoints hand calls to other instances. */
 export class Load {
   readonly #maxInFlight: number
   readonly #idle = new Set<() => void>()
@@ -31,7 +31,7 @@ export class Load {
     if (this.#inFlight === 0) for (const resolve of this.#idle) resolve()
   }
 
-  /** From now on every checkpoint hands over; resolves when nothing is under way, or when the time is up. */
+  /** From now on every checkpoint hands over. Resolves when no call is in flight, or at the deadline. */
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true
     if (this.#inFlight === 0) return

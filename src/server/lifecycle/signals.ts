@@ -3,7 +3,7 @@ import { ServerError } from '../errors.ts'
 
 const draining = new Set<() => Promise<void>>()
 
-/** On SIGTERM every server of this process drains; then the process ends. Gives the function that takes this back. */
+/** On SIGTERM every registered server drains; then the process exits. Gives the function that unregisters. */
 export function drainOnTerm(drain: () => Promise<void>): () => void {
   if (draining.size === 0) process.on('SIGTERM', drainAndExit)
   draining.add(drain)
@@ -21,8 +21,8 @@ let quiet = false
 
 /**
  * A handler may leave a chained ask unawaited (`ctx.ask(…).then(…)`). When its round ends, or when the client declines,
- * cancels or leaves, that promise rejects with nobody to hear it. What a client does must not take the process down, so
- * these pass in silence; every other unheard rejection keeps its usual consequence.
+ * cancels or disconnects, that promise rejects without a handler, which would end the process. A client must not be
+ * able to do that, so these rejections are ignored. Every other unhandled rejection has its usual effect.
  */
 export function ignoreRejectedAsks(): void {
   if (quiet) return

@@ -64,7 +64,7 @@ function acceptsStream(header: HeaderReader): boolean {
   return /text\/event-stream|text\/\*|\*\/\*/i.test(header('accept') ?? '*/*')
 }
 
-/** A stateless request as a call: its envelope read, its version known, its headers in agreement. */
+/** Makes a call of a stateless request. Throws when its envelope, its version or its headers are wrong. */
 export function modernCall({ message, header, principal, channel }: ModernRequest): Call {
   const { version, client, capabilities, logLevel, meta } = readEnvelope(message.params)
   if (header !== undefined) assertHeadersAgree(message, version, header)
@@ -89,8 +89,7 @@ function unsupported(requested: string): ProtocolError {
   })
 }
 
-/** The answer to a stateless request over HTTP: one JSON message, or a stream opened only when something is to be told first. */
-
+/** The answer to a stateless request over HTTP: one JSON message, or a stream, opened by the first notification. */
 export class ModernChannel implements Channel {
   readonly #sink: Sink
   readonly #streams: boolean
@@ -98,7 +97,7 @@ export class ModernChannel implements Channel {
   #opened = false
   #finished = false
 
-  /** `streams`: whether the client accepts a stream. One that does not is spared notifications. */
+  /** `streams`: whether the client accepts a stream. If not, notifications are dropped. */
   constructor(sink: Sink, streams: boolean) {
     this.#sink = sink
     this.#streams = streams

@@ -1,4 +1,4 @@
-/** `subscriptions/listen`: a long answer that carries only the changes its client asked for. */
+/** `subscriptions/listen`: a stream of the change notifications that its client asked for. */
 import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
@@ -19,7 +19,7 @@ const LIST_FIELD = {
   resources: 'resourcesListChanged',
 } as const
 const MAX_URIS = 1000
-/** The longest address somebody may watch: it is kept for as long as they do. */
+/** The longest URI or id to watch. It is held in memory as long as the subscription. */
 export const MAX_WATCHED_URI_CHARS = 2048
 
 export class Subscriptions {
@@ -34,7 +34,7 @@ export class Subscriptions {
     this.#tasks = tasks
   }
 
-  /** Answers when the server goes away; until then notifications flow. */
+  /** Sends notifications until the client cancels or the server drains; then gives the result. */
   async listen(call: Call): Promise<string> {
     const asked = readFilter(call.params['notifications'])
     const mark = { _meta: { [META.subscription]: call.id } }
@@ -66,7 +66,7 @@ export class Subscriptions {
     return taskIds === undefined ? undefined : this.#tasks()?.listen(call, taskIds, send)
   }
 
-  /** Ends every subscription in good order. */
+  /** Ends every subscription with its result. */
   close(): void {
     for (const close of this.#closers) close()
   }
@@ -76,7 +76,7 @@ export class Subscriptions {
   }
 }
 
-/** The notification an event means to someone with this filter, if any. */
+/** The notification of an event, if the filter has it. */
 export function notificationFor(event: ServerEvent, filter: Filter): { method: string; params: Json } | undefined {
   if (event.kind === 'changed' && filter[LIST_FIELD[event.list]]) {
     return { method: `notifications/${event.list}/list_changed`, params: {} }
@@ -98,7 +98,7 @@ function readFilter(notifications: unknown): Filter {
   }
 }
 
-/** Addresses or ids that somebody wants to hear of; they are kept for as long as they listen. */
+/** The URIs or task ids to watch. They are held in memory as long as the subscription, so they have limits. */
 function namesIn(notifications: Json, field: 'resourceSubscriptions' | 'taskIds'): Filter {
   const names = notifications[field]
   if (names === undefined) return {}
@@ -106,6 +106,6 @@ function namesIn(notifications: Json, field: 'resourceSubscriptions' | 'taskIds'
   if (Array.isArray(names) && names.length <= MAX_URIS && names.every(isName)) return { [field]: names }
   throw new ProtocolError(
     'PARAMS_INVALID',
-    `"${field}" must be a list of at most ${MAX_URIS} texts of ${MAX_WATCHED_URI_CHARS} characters.`,
+    `"${field}" must be a list of at most ${MAX_URIS} strings of at most ${MAX_WATCHED_URI_CHARS} characters.`,
   )
 }

@@ -1,4 +1,7 @@
-/** Requests of session-era clients that belong to another instance: they go there, and its reply goes back to the client. */
+/**
+ * Requests of session-era clients that belong to another instance: they go there, and its reply goes back to the
+ * client.
+ */
 import type { HeaderReader, Json } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'

@@ -1,4 +1,4 @@
-/** The way back for one request on a connection that all requests share. */
+/** The channel of one request on a connection that all requests share. */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { ScopeClosed } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
@@ -6,7 +6,7 @@ import type { Call, CarriedCall, Channel } from '../call.ts'
 import type { PushBroker } from '../legacy/push.ts'
 import { notificationMessage } from '../results.ts'
 
-// There is one stream here, and it cannot be resumed elsewhere.
+// A stdio connection is one stream, which no other process can resume.
 const STREAM = { name: 'stdio', position: 0, connected: true }
 
 export class StdioChannel implements Channel {
@@ -14,7 +14,7 @@ export class StdioChannel implements Channel {
   readonly #pushes: PushBroker
   readonly #listeners: (() => void)[] = []
   #call: Call | undefined
-  /** The name of the call among those that asked. */
+  /** The journal id of the call, once it has asked. */
   #asked: string | undefined
   #cancelled = false
   #finished = false
@@ -24,7 +24,10 @@ export class StdioChannel implements Channel {
     this.#pushes = pushes
   }
 
-  /** The call this channel answers; it is made with the channel in hand. */
+  /**
+   * Sets the call that this channel answers. The call needs its channel to be made, so this comes after the
+   * constructor.
+   */
   serve(call: Call): Call {
     this.#call = call
     return call
@@ -64,7 +67,7 @@ export class StdioChannel implements Channel {
     if (!this.#cancelled) this.#send(body)
   }
 
-  /** A question lives within its request: the client is told of those it need not answer any more. */
+  /** A question ends with its request: the client is notified of those that need no answer any more. */
   #endQuestions(): void {
     if (this.#asked === undefined) return
     for (const requestId of this.#pushes.end(this.#asked)) {

@@ -1,6 +1,6 @@
 /**
- * The door on a pair of byte streams, one message a line. A stateless request is served by what it says itself; an
- * `initialize` makes the rest of the connection a session.
+ * The server on a pair of byte streams, one message per line. A request with an envelope is served as stateless; after
+ * an `initialize`, all others belong to the session of the connection.
  */
 import type { Readable, Writable } from 'node:stream'
 import {
@@ -33,7 +33,7 @@ export interface StdioOptions {
   input?: Readable
   /** @default process.stdout */
   output?: Writable
-  /** The longest line taken, in bytes. @default 4194304 */
+  /** The longest line that is accepted, in bytes. @default 4194304 */
   maxLineBytes?: number
   /** Whether SIGTERM drains the server and then ends the process. @default true */
   drainOnTerm?: boolean
@@ -52,7 +52,7 @@ export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts
   const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_BODY_BYTES } = options
   const connection = new Connection(parts, output)
   hosts.add(connection)
-  // A client that stops reading has gone, whether or not its end of the input is still open.
+  // A client that closed our output has disconnected, even if our input is still open.
   const unread = new Promise<void>((resolve) => output.on('error', () => resolve()))
   const reading = readLines(input, maxLineBytes, (line) => connection.receive(line))
   await Promise.race([reading, unread.then(() => void input.destroy())])
@@ -65,7 +65,7 @@ class Connection implements DrainableHost {
   readonly #output: Writable
   readonly #live = new Map<RequestId, StdioChannel>()
   readonly #stopNews: () => void
-  /** Its own for each connection: what one facts or is asked is nothing to another. */
+  /** Each connection has its own: log level, watched resources and questions are not shared. */
   readonly #session = `stdio/${newId()}`
   #underWay = new Set<Promise<void>>()
   #unsent: string[] = []
@@ -88,7 +88,7 @@ class Connection implements DrainableHost {
     }
   }
 
-  /** Lines written in one turn of the event loop leave in one write. */
+  /** Batches all lines of one turn of the event loop into one write. */
   send(message: string): void {
     if (this.#unsent.push(message) === 1) setImmediate(() => this.#flush())
   }
@@ -173,10 +173,10 @@ class Connection implements DrainableHost {
     if (this.#peer === undefined) return
     const { pushes } = this.#parts
     try {
-      // Every call of this connection began here, so there is none to go on with.
+      // All calls of this connection began in this process, so no call has to be revived.
       await pushes.take(message, { peer: this.#peer, principal: undefined })
     } catch {
-      // A bad answer to a question is no request, so there is nobody to tell; the question stays open.
+      // An invalid answer is a response, which cannot be answered with an error; the question stays open.
     }
   }
 

@@ -2,7 +2,9 @@ import type { Readable } from 'node:stream'
 
 const NEWLINE = 0x0a
 
-/** Calls `take` with each non-empty line, without its end. A line over the limit is dropped and reported once. */
+/**
+ * Calls `take` with each non-empty line, without its line break. A line over the limit is dropped and reported once.
+ */
 export async function readLines(
   input: Readable,
   maxBytes: number,

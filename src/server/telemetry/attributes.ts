@@ -1,6 +1,7 @@
 /**
- * A call in the names of OpenTelemetry's semantic conventions for MCP. Never arguments, answers or states, and nothing
- * a caller could invent in any number: a name counts only when this server has it.
+ * A call in the attributes of OpenTelemetry's semantic conventions for MCP. Arguments, answers and states are never
+ * among them. Method, tool and prompt names only if this server has them, because callers could invent any number of
+ * names.
  */
 import type { Attributes } from '@opentelemetry/api'
 import { CODES } from '../../protocol/index.ts'
@@ -9,7 +10,7 @@ import type { Registry } from '../catalog/registry.ts'
 
 export interface CallDescription {
   readonly spanName: string
-  /** For the span and the measurements. */
+  /** For the span and the metrics. */
   readonly common: Attributes
   /** For the span alone: different for each request. */
   readonly own: Attributes
@@ -49,7 +50,7 @@ function ownAttributes({ id, method, params, peer }: Call): Attributes {
   }
 }
 
-/** What an error code adds. Only a fault of the server makes a server's span an error; a bad request does not. */
+/** The attributes of an error code. Only a fault of the server marks its span as an error; a bad request does not. */
 export function errorAttributes(code: number): Attributes {
   const isFault = code === CODES.INTERNAL_ERROR || (code <= -32000 && code >= -32099)
   return { 'rpc.response.status_code': String(code), ...(isFault && { 'error.type': String(code) }) }

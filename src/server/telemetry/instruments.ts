@@ -1,10 +1,10 @@
-/** What is measured. The duration is named by the semantic conventions for MCP; they have no name for the others. */
+/** The metrics. The semantic conventions for MCP name the duration, and none of the others. */
 import type { Counter, Histogram, Meter } from '@opentelemetry/api'
 
 export interface Instruments {
   readonly duration: Histogram
   readonly requests: Counter
-  /** Rounds that ended because something was asked. */
+  /** Rounds that ended with a question. */
   readonly rounds: Counter
 }
 

@@ -1,6 +1,6 @@
 /**
- * Spans and measurements by OpenTelemetry's API. An SDK may be registered before or after the server is made, so each
- * request looks; without one it pays for that look and nothing else.
+ * Spans and metrics by OpenTelemetry's API. An SDK may be registered before or after the server is created, so each
+ * request checks for one; without it, that check is the only cost.
  */
 import {
   type Attributes,
@@ -37,7 +37,7 @@ export class Telemetry {
     this.#registry = registry
   }
 
-  /** `known`: whether this server has the method. Undefined when nobody is listening. */
+  /** `known`: whether this server has the method. Undefined when no SDK is registered. */
   start(call: Call, known: boolean): RequestSpan | undefined {
     const tracer = this.#currentTracer()
     const instruments = this.#currentInstruments()
@@ -65,13 +65,12 @@ export class Telemetry {
   }
 }
 
-/** The API's own provider stays the same object when an SDK is registered; what is behind it changes. */
+/** The API's proxy provider stays the same object when an SDK is registered; only its delegate changes. */
 function tracerOf(provider: TracerProvider & { getDelegateTracer?: TracerProvider['getTracer'] }): Tracer | undefined {
   return provider.getDelegateTracer === undefined ? provider.getTracer(SCOPE) : provider.getDelegateTracer(SCOPE)
 }
 
 /** One request as telemetry sees it, from its start to its answer. */
-
 class RequestSpan implements CallObserver {
   readonly #call: CallDescription
   readonly #span: Span | undefined
@@ -90,7 +89,7 @@ class RequestSpan implements CallObserver {
     this.#context = this.#span === undefined ? parent : trace.setSpan(parent, this.#span)
   }
 
-  /** Runs the handler, so that spans its author begins become children of this one. */
+  /** Runs the handler inside the span, so that spans of its author become children. */
   run<T>(handle: () => T): T {
     return context.with(this.#context, handle)
   }
@@ -116,7 +115,7 @@ class RequestSpan implements CallObserver {
 
   #finish(outcome: SpanOutcome, more: Attributes): void {
     this.#span?.setAttributes(more)
-    // Without a description: an error's message may say what was in the arguments.
+    // Without a description: the message of an error may contain arguments.
     if (outcome === 'failed') this.#span?.setStatus({ code: SpanStatusCode.ERROR })
     this.#span?.end()
     if (this.#instruments === undefined) return
@@ -132,7 +131,7 @@ type SpanOutcome = 'complete' | 'asked' | 'refused' | 'failed'
 
 function spanOptions({ common, own }: CallDescription, ambient: Context, parent: Context) {
   const outer = trace.getSpanContext(ambient)
-  // The caller's span is the parent; the transport's, where there is one, is linked.
+  // The caller's span is the parent. A span of the transport, if there is one, is linked.
   const links = outer !== undefined && outer !== trace.getSpanContext(parent) ? [{ context: outer }] : []
   return { kind: SpanKind.SERVER, attributes: { ...common, ...own }, links }
 }
