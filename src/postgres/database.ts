@@ -5,11 +5,10 @@
  * - There are at most `maxConnections` connections. While a task engine is open, the notifier uses one of them.
  * - A pool that the application passed in is never ended here.
  */
-import type * as Pg from 'pg'
-import type * as Boss from 'pg-boss'
 import { StateError } from '../state/internal.ts'
 import { withPostgresErrors } from './errors.ts'
 import { Notifier } from './notifier.ts'
+import { loadPg } from './packages.ts'
 import { migrate, type SchemaNames, schemaNames } from './schema.ts'
 import { autocommit, runTransaction, type PostgresClient, type PostgresPool, type Sql } from './sql.ts'
 
@@ -144,27 +143,4 @@ function withErrorListeners(pool: PostgresPool): PostgresPool {
     client.on('error', () => {})
   })
   return pool
-}
-
-/** `pg` and `pg-boss` are optional dependencies, loaded at the first use. */
-function loadPg(): Promise<typeof Pg> {
-  return installed(import('pg'))
-}
-
-export function loadPgBoss(): Promise<typeof Boss> {
-  return installed(import('pg-boss'))
-}
-
-async function installed<Module>(loading: Promise<Module>): Promise<Module> {
-  try {
-    return await loading
-  } catch (cause) {
-    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
-    if (!isMissing) throw cause
-    throw new StateError(
-      'STORE_UNAVAILABLE',
-      'PostgreSQL needs the packages pg and pg-boss; run `npm install pg pg-boss@12.35.0`.',
-      { cause },
-    )
-  }
 }

@@ -12,10 +12,11 @@ import { randomUUID } from 'node:crypto'
 import type { Db, PgBoss } from 'pg-boss'
 import type { Logger } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
-import { type Database, loadPgBoss } from '../database.ts'
+import type { Database } from '../database.ts'
 import { digest } from '../digest.ts'
 import type { PostgresPool, Sql } from '../sql.ts'
 import { withPostgresErrors } from '../errors.ts'
+import { loadPgBoss } from '../packages.ts'
 
 /** A job of a task. The row of the task has the id of its current job, so an outdated job is recognized. */
 export interface TaskJob {
