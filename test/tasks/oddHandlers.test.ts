@@ -35,7 +35,7 @@ const failing: readonly [does: string, handler: Handler, message: RegExp][] = [
   ['returns a circle', circle, /not plain JSON/],
   ['returns something very deep', () => ({ content: [], structuredContent: nested(100_000) }), /too deeply/],
   ['returns what is no object as JSON', () => ({ content: [], toJSON: () => 5 }), /not an object/],
-  ['returns something very long', () => 'x'.repeat(5_000_000), /at most 4194304/],
+  ['returns something very long', () => 'x'.repeat(5_000_000), /limit is 4194304/],
   ['returns nothing', () => undefined, /must return/],
   ['asks a bigint', () => inputRequired({ inputRequests: { a: { ...bareForm, n: 1n } as never } }), /not plain JSON/],
   ['remembers a bigint', () => inputRequired({ requestState: 1n }), /not plain JSON/],

@@ -52,7 +52,7 @@ test('workers whose clocks are a day apart leave each other alone', async () => 
   expect(await late.read(id, 'ann')).toMatchObject({ status: 'completed' })
 })
 
-test('a worker keeps its own promise: one with a short lease does not bury one with a long lease', async () => {
+test('a worker keeps its own promise: one with a short lease does not reclaim from one with a long lease', async () => {
   const [short, long] = [await harness.engine({ leaseMs: 150 }), await harness.engine({ leaseMs: HOUR_MS })]
   await long.create(newTask())
   const lease = await harness.worker(long).nextLease()

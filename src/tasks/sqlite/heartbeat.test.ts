@@ -11,10 +11,10 @@ const { path, sql, remove } = await newSqliteStore()
 afterAll(remove)
 
 // The watches of all processes here: a test moves them on.
-let watchMs = 0
+let clockMs = 0
 beforeEach(() => {
-  watchMs = 1_000_000
-  vi.spyOn(performance, 'now').mockImplementation(() => watchMs)
+  clockMs = 1_000_000
+  vi.spyOn(performance, 'now').mockImplementation(() => clockMs)
 })
 
 const opened: { close(): void }[] = []
@@ -39,80 +39,80 @@ function newWorker() {
     logger,
   })
   const events = { onLost: vi.fn<() => void>(), onReady: vi.fn<() => void>() }
-  return { presence: new Heartbeat(tables, events), events }
+  return { heartbeat: new Heartbeat(tables, events), events }
 }
 
 const known = () => sql('SELECT id FROM workers').map(({ id }) => id)
 
 /** Lets time pass as it does for a process that runs. */
-async function pass(ms: number, { presence }: ReturnType<typeof newWorker>): Promise<void> {
-  for (const end = watchMs + ms; watchMs < end; watchMs += 500) await presence.reclaim()
-  await presence.reclaim()
+async function pass(ms: number, { heartbeat }: ReturnType<typeof newWorker>): Promise<void> {
+  for (const end = clockMs + ms; clockMs < end; clockMs += 500) await heartbeat.reclaim()
+  await heartbeat.reclaim()
 }
 
-test('a worker that is silent for its lease is buried by one that has watched it that long', async () => {
+test('a worker that is silent for its lease is reclaimed by one that has observed it that long', async () => {
   const [silent, observer] = [newWorker(), newWorker()]
-  await silent.presence.register()
-  await observer.presence.register()
-  await observer.presence.observe()
+  await silent.heartbeat.register()
+  await observer.heartbeat.register()
+  await observer.heartbeat.observe()
   observer.events.onReady.mockClear()
   await pass(LEASE_MS - 500, observer)
-  expect(known()).toContain(silent.presence.workerId)
+  expect(known()).toContain(silent.heartbeat.workerId)
   await pass(500, observer)
-  expect(known()).toEqual([observer.presence.workerId])
+  expect(known()).toEqual([observer.heartbeat.workerId])
   expect(observer.events.onReady).toHaveBeenCalledTimes(1)
 })
 
-test('a worker that beats is not buried, even by one that has not looked since', async () => {
+test('a worker with a heartbeat is not reclaimed, even by one that has not read it since', async () => {
   const [beating, observer] = [newWorker(), newWorker()]
-  await beating.presence.register()
-  await observer.presence.observe()
+  await beating.heartbeat.register()
+  await observer.heartbeat.observe()
   await pass(LEASE_MS - 500, observer)
-  await beating.presence.beat()
+  await beating.heartbeat.beat()
   await pass(LEASE_MS, observer)
-  expect(known()).toEqual([beating.presence.workerId])
-  await observer.presence.observe()
+  expect(known()).toEqual([beating.heartbeat.workerId])
+  await observer.heartbeat.observe()
   await pass(LEASE_MS - 500, observer)
-  expect(known()).toEqual([beating.presence.workerId])
+  expect(known()).toEqual([beating.heartbeat.workerId])
   await pass(500, observer)
   expect(known()).toEqual([])
 })
 
 test('nobody dies of the sleep of another', async () => {
   const [other, observer] = [newWorker(), newWorker()]
-  await other.presence.register()
-  await observer.presence.observe()
-  watchMs += 3_600_000
-  await observer.presence.reclaim()
-  expect(known()).toEqual([other.presence.workerId])
+  await other.heartbeat.register()
+  await observer.heartbeat.observe()
+  clockMs += 3_600_000
+  await observer.heartbeat.reclaim()
+  expect(known()).toEqual([other.heartbeat.workerId])
 })
 
 test('a worker is watched from when it is first seen, and not from when the observer began', async () => {
   const observer = newWorker()
   await pass(2 * LEASE_MS, observer)
   const other = newWorker()
-  await other.presence.register()
-  await observer.presence.observe()
+  await other.heartbeat.register()
+  await observer.heartbeat.observe()
   await pass(LEASE_MS - 500, observer)
-  expect(known()).toEqual([other.presence.workerId])
+  expect(known()).toEqual([other.heartbeat.workerId])
 })
 
 test.each(['beats', 'looks'])('a worker that finds when it %s that it was buried begins anew', async (how) => {
-  const { presence, events } = newWorker()
-  await presence.register()
-  const before = presence.workerId
+  const { heartbeat, events } = newWorker()
+  await heartbeat.register()
+  const before = heartbeat.workerId
   sql('DELETE FROM workers')
-  await (how === 'beats' ? presence.beat() : presence.observe())
+  await (how === 'beats' ? heartbeat.beat() : heartbeat.observe())
   expect(events.onLost).toHaveBeenCalledTimes(1)
-  expect(presence.workerId).not.toBe(before)
-  expect(known()).toEqual([presence.workerId])
+  expect(heartbeat.workerId).not.toBe(before)
+  expect(known()).toEqual([heartbeat.workerId])
 })
 
 test('a worker that leaves is known no more, and beats no more', async () => {
-  const { presence } = newWorker()
-  await presence.register()
-  await presence.unregister()
-  await presence.beat()
+  const { heartbeat } = newWorker()
+  await heartbeat.register()
+  await heartbeat.unregister()
+  await heartbeat.beat()
   expect(known()).toEqual([])
-  expect(presence.workerId).toBeUndefined()
+  expect(heartbeat.workerId).toBeUndefined()
 })
