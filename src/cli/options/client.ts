@@ -25,10 +25,7 @@ TARGET is one of
   -- command arguments …     a program to start; it stands at the end of the line`
 
 export function withClientOptions(command: Command): Command {
-  return command
-    .optionsGroup('Connecting:')
-    .option('--header <name:value>', 'send this header; ${VAR} is taken from the environment (repeatable)', collect)
-    .option('--bearer-env <name>', 'send the bearer token that this environment variable holds')
+  return withCredentialOptions(command)
     .option('--oauth', 'log in with the browser when the server asks for it')
     .option('--timeout <seconds>', 'give up when the server is silent for so long; questions to you do not count')
     .optionsGroup('Showing:')
@@ -43,6 +40,14 @@ export function withClientOptions(command: Command): Command {
     .option('--allow-local', 'keep state for local servers, too; for development')
     .option('--principal <name>', 'whose state is sent and kept')
     .option('--context <name>', 'keep session state under this name for later calls (default: it ends with the call)')
+}
+
+/** The options that every command with a server has, `probe` included. They open the group "Connecting". */
+export function withCredentialOptions(command: Command): Command {
+  return command
+    .optionsGroup('Connecting:')
+    .option('--header <name:value>', 'send this header; ${VAR} is taken from the environment (repeatable)', collect)
+    .option('--bearer-env <name>', 'send the bearer token that this environment variable holds')
 }
 
 /** Collects the values of a repeatable option. */

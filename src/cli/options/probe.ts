@@ -4,7 +4,7 @@ import { expandVariables } from '../../client/index.ts'
 import { type CheckName, type Method, METHODS, type ProbeOptions, readKnownServers } from '../../probe/index.ts'
 import { isObject, MAX_TIMER_MS, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
-import { collect, readBearer, readHeaders, readTimeout } from './client.ts'
+import { collect, readBearer, readHeaders, readTimeout, withCredentialOptions } from './client.ts'
 import { readInputFile } from './input.ts'
 
 type EnvironmentVariables = Readonly<Record<string, string | undefined>>
@@ -82,10 +82,7 @@ export interface ProbeFlags {
 }
 
 export function withProbeOptions(command: Command): Command {
-  return command
-    .optionsGroup('Connecting:')
-    .option('--header <name:value>', 'send this header; ${VAR} is taken from the environment (repeatable)', collect)
-    .option('--bearer-env <name>', 'send the bearer token that this environment variable holds')
+  return withCredentialOptions(command)
     .option('--timeout <seconds>', 'how long one answer may take (default: 10)')
     .optionsGroup('Deciding:')
     .option('--method <number>', 'only this method: 1 sequential, 2 score, 3 metadata (repeatable)', collect)
