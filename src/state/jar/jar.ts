@@ -64,7 +64,7 @@ export function createJar(backend: JarBackend, settings: JarSettings): Jar {
     })
   }
 
-  // Expired entries are deleted as well, but not reported: to everybody they were gone before.
+  // Expired entries are deleted as well, but not reported: no reader could see them any more.
   function removeNow(filter: JarFilter): JarEntry[] {
     const removed = backend.atomically(() => {
       const entries = backend.entries(filter)

@@ -105,5 +105,5 @@ function fileNamed(path: string | undefined, why: string): JarServer {
 }
 
 function refused(why: string): JarServer {
-  return { refused: `No state is kept, because it cannot be told which file is the server: ${why}.` }
+  return { refused: `No state is kept, because it is not clear which file is the server: ${why}.` }
 }

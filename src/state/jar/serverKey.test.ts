@@ -262,7 +262,7 @@ describe('a server that is started as a process', () => {
   ]
   for (const [line, reason] of refused) {
     proves('CS-13 CS-18', `no state is kept for "${line}", which does not tell the server's file`, () => {
-      expect(run(line)).toMatch(/^No state is kept, because it cannot be told which file is the server: /)
+      expect(run(line)).toMatch(/^No state is kept, because it is not clear which file is the server: /)
       expect(run(line)).toMatch(reason)
     })
   }
