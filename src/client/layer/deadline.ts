@@ -37,7 +37,7 @@ export function deadline(idleMs: number, options: DeadlineOptions = {}): Layer {
   return (transport) => createLayer(transport, (context) => new Deadline(context, ms, !hasProcess(transport), options))
 }
 
-interface PendingRequest extends Idling {
+interface TimedRequest extends Idling {
   readonly request: WireRequest
   readonly abort: AbortController | undefined
   /** Whether the request has a stream of its own, and is cancelled by ending that. */
@@ -53,7 +53,7 @@ class Deadline implements LayerHandlers {
   /** Whether requests may have streams of their own. Those to a process have none. */
   readonly #hasStreams: boolean
   readonly #options: DeadlineOptions
-  readonly #pending: IdleTimers<PendingRequest>
+  readonly #pending: IdleTimers<TimedRequest>
   /** The server's requests that have no response yet. */
   readonly #serverRequests = new Set<RequestId>()
   /** In the stateless revision servers have no requests. Nobody answers what comes, so no timeout is paused for it. */
@@ -149,7 +149,7 @@ class Deadline implements LayerHandlers {
     }
   }
 
-  #timeOut({ request, abort, hasStream }: PendingRequest): void {
+  #timeOut({ request, abort, hasStream }: TimedRequest): void {
     this.#end(request.id)
     const reason = `The server was silent for ${this.#idleMs / 1000} s.`
     this.#context.deliver(errorMessage(request.id, CODES.INTERNAL_ERROR, reason, { code: 'REQUEST_TIMED_OUT' }))
