@@ -46,7 +46,7 @@ export function programName(path: string): string {
 
 function readInterpreter(program: string, args: readonly string[], { word, options, ...by }: Interpreter): CommandLine {
   const operands = readOperands(afterWord(args, word), options)
-  if (!operands) return unclear(`these arguments of ${program} are not known`)
+  if (!operands) return unclear(`we do not know what these arguments of ${program} mean`)
   const [module] = by.module === undefined ? [] : operands.given(by.module)
   if (module !== undefined) return { kind: 'module', name: module }
   const [path] = by.file === undefined ? operands.rest : operands.given(by.file)
@@ -65,7 +65,7 @@ function readRunner(
   { word, options, from, registry }: PackageRunner,
 ): CommandLine {
   const operands = readOperands(afterWord(args, word), options)
-  if (!operands) return unclear(`these arguments of ${program} are not known`)
+  if (!operands) return unclear(`we do not know what these arguments of ${program} mean`)
   const [run, ...rest] = operands.rest
   const [spec = run, another] = operands.given(...from)
   if (spec === undefined || run === undefined) return unclear(`${program} is given no program`)
@@ -106,10 +106,10 @@ function pypiName(spec: string): string | undefined {
 function readUv(args: readonly string[]): CommandLine {
   const own = readOperands(args, UV)
   const [word, next] = own?.rest ?? []
-  if (!own || word === undefined) return unclear('these arguments of uv are not known')
+  if (!own || word === undefined) return unclear('we do not know what these arguments of uv mean')
   if (word === 'tool' && next === 'run') return readCommandLine('uvx', own.rest.slice(2))
   const run = word === 'run' ? readOperands(own.rest.slice(1), UV_RUN) : undefined
-  if (!run) return unclear(`these arguments of uv ${word} are not known`)
+  if (!run) return unclear(`we do not know what these arguments of uv ${word} mean`)
   return readProject(run, [...own.given('--directory'), ...run.given('--directory')].at(-1) ?? '.')
 }
 
