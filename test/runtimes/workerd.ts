@@ -1,0 +1,107 @@
+/** Serves a Worker in workerd, the runtime of Cloudflare Workers. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { rolldown } from 'rolldown'
+import { root } from '../../scripts/repository.ts'
+
+export interface WorkerdOptions {
+  /** The module of the Worker, from the root of the repository. */
+  readonly entry: string
+  /** One Worker is served for each, since the runtime behaves as it did on that day. */
+  readonly compatibilityDates: readonly string[]
+  readonly bindings: Readonly<Record<string, string>>
+}
+
+export interface Workerd {
+  /** By compatibility date. */
+  readonly urls: ReadonlyMap<string, string>
+  /** What the runtime has printed: uncaught errors and warnings. */
+  readonly output: () => string
+  close(): Promise<void>
+}
+
+// The package has no types; its default export is the path of the program.
+const require = createRequire(import.meta.url)
+const { default: program } = require('workerd') as { default: string }
+
+export async function startWorkerd(options: WorkerdOptions): Promise<Workerd> {
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-workerd-'))
+  writeFileSync(join(folder, 'worker.mjs'), await bundle(options.entry))
+  writeFileSync(join(folder, 'config.capnp'), configOf(options))
+  const child = spawn(program, ['serve', 'config.capnp', '--control-fd=3', '--verbose'], {
+    cwd: folder,
+    env: { PWD: folder },
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const close = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL')) await once(child, 'exit')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const ports = await portsOf(child, options.compatibilityDates.length)
+  if (ports === undefined) {
+    await close()
+    throw new Error(`workerd did not start: ${output}`)
+  }
+  const urls = new Map(Array.from(ports, ([date, port]) => [date, `http://127.0.0.1:${port}/mcp`]))
+  return { urls, output: () => output, close }
+}
+
+/** As wrangler does it: one module, with only the runtime's own modules left outside. */
+async function bundle(entry: string): Promise<string> {
+  const build = await rolldown({
+    input: join(root, entry),
+    platform: 'neutral',
+    external: /^node:/,
+    resolve: {
+      conditionNames: ['pannier-source', 'workerd', 'worker', 'browser', 'import', 'default'],
+      mainFields: ['browser', 'module', 'main'],
+    },
+  })
+  const { output } = await build.generate({ format: 'esm', codeSplitting: false })
+  await build.close()
+  return output[0].code
+}
+
+// From this date on Workers have the modules of Node without a flag, and the runtime says so to those who set it.
+const NODE_BY_DEFAULT = '2026-08-04'
+
+function configOf({ compatibilityDates, bindings }: WorkerdOptions): string {
+  const texts = Object.entries(bindings).map(([name, text]) => `(name = ${quote(name)}, text = ${quote(text)})`)
+  const worker = (date: string): string => `(name = ${quote(date)}, worker = (
+    modules = [(name = "worker", esModule = embed "worker.mjs")],
+    compatibilityDate = ${quote(date)},
+    compatibilityFlags = [${date < NODE_BY_DEFAULT ? '"nodejs_compat"' : ''}],
+    globalOutbound = "local",
+    bindings = [${texts.join(', ')}],
+  ))`
+  const socket = (date: string): string =>
+    `(name = ${quote(date)}, address = "127.0.0.1:0", http = (), service = ${quote(date)})`
+  return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "local", network = (allow = ["local"])), ${compatibilityDates.map(worker).join(', ')}],
+  sockets = [${compatibilityDates.map(socket).join(', ')}],
+);
+`
+}
+
+/** Texts of Cap'n Proto are written as those of JSON. */
+const quote = (text: string): string => JSON.stringify(text)
+
+/** The port of each socket by its name, or undefined if the process ended before all were open. */
+async function portsOf(child: ChildProcess, count: number): Promise<Map<string, number> | undefined> {
+  const ports = new Map<string, number>()
+  const control = child.stdio[3] as NodeJS.ReadableStream
+  for await (const line of createInterface({ input: control })) {
+    const { event, socket, port } = JSON.parse(line) as { event: string; socket: string; port: number }
+    if (event === 'listen') ports.set(socket, port)
+    if (ports.size === count) return ports
+  }
+  return undefined
+}
