@@ -43,7 +43,7 @@ export {
   TASKS_EXTENSION,
   type TaskStatus,
 } from './tasks.ts'
-export { type BackoffOptions, backoffMs, DAY_MS, DAY_SECONDS, MAX_TIMER_MS, sleep } from './timers.ts'
+export { type BackoffOptions, backoffMs, DAY_MS, DAY_SECONDS, MAX_TIMER_MS, runLater, sleep, unref } from './timers.ts'
 export {
   type Era,
   isLegacyVersion,

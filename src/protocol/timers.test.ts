@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { backoffMs, MAX_TIMER_MS } from './timers.ts'
+import { backoffMs, MAX_TIMER_MS, runLater, unref } from './timers.ts'
 
 test.each([
   [1, 100],
@@ -25,4 +25,24 @@ test('a timer of the longest time does not fire at once', async () => {
   await new Promise((resolve) => setTimeout(resolve, 5))
   clearTimeout(timer)
   expect(hasFired).toBe(false)
+})
+
+test('unref takes a timer of Node and one that is a number, and gives it back', () => {
+  const timer = setTimeout(() => {}, 1000)
+  expect(unref(timer)).toBe(timer)
+  expect(timer.hasRef()).toBe(false)
+  clearTimeout(timer)
+  expect(unref(7)).toBe(7)
+})
+
+test('runLater runs a function after what was ready before, also as a member of an object', async () => {
+  const order: string[] = []
+  const options = { later: runLater }
+  await new Promise<void>((resolve) => {
+    options.later(() => resolve(void order.push('later')))
+    void Promise.resolve()
+      .then(() => {})
+      .then(() => order.push('ready'))
+  })
+  expect(order).toEqual(['ready', 'later'])
 })

@@ -17,6 +17,23 @@ export function backoffMs(attempt: number, { firstMs, maxMs, factor = 2 }: Backo
 }
 
 /**
+ * Lets the process end although the timer has not fired. Timers are objects in Node; in Workers they may be numbers, and
+ * there is no process to keep alive.
+ */
+export function unref<T extends NodeJS.Timeout | number>(timer: T): T {
+  if (typeof timer === 'object') timer.unref()
+  return timer
+}
+
+/**
+ * Runs a function after everything that is ready to run has run. Pass this on instead of `setImmediate`, which Workers
+ * refuse to run as a member of an object.
+ */
+export function runLater(fn: () => void): void {
+  setImmediate(fn)
+}
+
+/**
  * Waits; rejects with the signal's reason as soon as it aborts. `node:timers/promises` rejects with an error of its own
  * and does not use the global timer, which tests replace.
  */

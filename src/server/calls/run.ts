@@ -4,6 +4,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isBlank, type Journal, JournalError, Run, type RunOptions } from '../../journal/index.ts'
+import { runLater } from '../../protocol/index.ts'
 import type { Logger } from '../logger.ts'
 
 /** `T` is what the handler returns, `R` what the run gives. */
@@ -52,7 +53,7 @@ function newRun(journal: Journal, setup: RunSetup): Run {
   return new Run({
     ...setup,
     journal,
-    later: setImmediate,
+    later: runLater,
     onUnawaited: (keys) =>
       logger()?.warn({ ...about, keys }, 'A handler returned without awaiting what it asked; nobody was asked.'),
     onStuck: () => logger()?.warn(about, 'A handler did not return after its round had ended; let RoundEnded pass.'),

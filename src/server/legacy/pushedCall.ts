@@ -1,5 +1,5 @@
 /** A call with pushed questions: those that wait for an answer, and answers to questions of an earlier process. */
-import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage } from '../../protocol/index.ts'
+import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../protocol/index.ts'
 import { ServerError } from '../errors.ts'
 import type { Caller } from '../call.ts'
 import type { Instance } from '../replicas/instance.ts'
@@ -72,8 +72,7 @@ export class PushedCall {
   wait(question: string, { ttlSeconds, ...asked }: AnswerWaitOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const late = (): void => this.#close(question)?.reject(unanswered('The client did not answer in time.'))
-      const timer = setTimeout(late, Math.min(ttlSeconds * 1000, MAX_TIMER_MS))
-      timer.unref()
+      const timer = unref(setTimeout(late, Math.min(ttlSeconds * 1000, MAX_TIMER_MS)))
       this.#open.set(question, { ...asked, resolve, reject, timer })
     })
   }

@@ -5,7 +5,7 @@
  * - When the instance that had it is gone, and the call can go on elsewhere, the client waits here until it does.
  *   Else it is told at once that the call is lost.
  */
-import { CODES } from '../../protocol/index.ts'
+import { CODES, unref } from '../../protocol/index.ts'
 import type { Caller } from '../call.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { SSE_HEADERS, sseEventWithId } from '../http/sse.ts'
@@ -88,7 +88,7 @@ export class ReturningClients {
     this.#takenOver.add(stream)
     this.#waiting.delete(stream)
     this.#announce(stream)
-    setTimeout(() => this.#takenOver.delete(stream), this.#options.ttlSeconds * 1000).unref()
+    unref(setTimeout(() => this.#takenOver.delete(stream), this.#options.ttlSeconds * 1000))
   }
 
   #announce(stream: string): void {
@@ -115,8 +115,7 @@ export class ReturningClients {
     const stream = streams.at(place, caller)
     stream.connect(sink, after)
     this.#waiting.set(name, request)
-    const timer = setTimeout(() => this.#giveUp(place), ttlSeconds * 1000)
-    timer.unref()
+    const timer = unref(setTimeout(() => this.#giveUp(place), ttlSeconds * 1000))
     sink.onDisconnect(() => {
       clearTimeout(timer)
       if (this.#waiting.get(name) === request) this.#waiting.delete(name)

@@ -6,6 +6,7 @@
  * Event numbers only increase, also from one instance to the next: an instance that continues a stream starts above all
  * numbers that the previous one can have used, so that no new message has a number that the client has seen.
  */
+import { unref } from '../../protocol/index.ts'
 import type { Sink } from '../http/exchange.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from '../http/sse.ts'
 
@@ -76,8 +77,7 @@ export class LegacyStream {
       if (number > after) sink.write(sseEventWithId(this.#eventId(number), message))
     }
     if (this.#finished) return this.#disconnect()
-    this.#keepAlive = setInterval(() => sink.write(KEEP_ALIVE), KEEP_ALIVE_MS)
-    this.#keepAlive.unref()
+    this.#keepAlive = unref(setInterval(() => sink.write(KEEP_ALIVE), KEEP_ALIVE_MS))
     sink.onDisconnect(() => {
       if (this.#sink === sink) this.#forget()
     })

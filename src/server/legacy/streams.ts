@@ -1,5 +1,5 @@
 /** The session-era streams of this instance, by their sealed names. */
-import { ProtocolError, type RequestId } from '../../protocol/index.ts'
+import { ProtocolError, type RequestId, unref } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { bindingOf, newId } from '../sealing.ts'
@@ -69,7 +69,7 @@ export class LegacyStreams {
     stream.finish()
     stream.forgetKept()
     this.#released.add(name)
-    setTimeout(() => this.#released.delete(name), KEPT_WHEN_GONE_MS).unref()
+    unref(setTimeout(() => this.#released.delete(name), KEPT_WHEN_GONE_MS))
   }
 
   /** Whether the stream was here and goes on elsewhere. */
@@ -85,7 +85,7 @@ export class LegacyStreams {
       stream.forgetKept()
       forgotten?.()
     }
-    setTimeout(forget, KEPT_WHEN_GONE_MS).unref()
+    unref(setTimeout(forget, KEPT_WHEN_GONE_MS))
   }
 
   /** Reads a Last-Event-ID; throws when it does not belong to this session. */

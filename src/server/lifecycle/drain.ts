@@ -1,3 +1,4 @@
+import { unref } from '../../protocol/index.ts'
 import type { Load } from './load.ts'
 
 /** A host that can be drained: an HTTP server or a stdio connection. */
@@ -17,7 +18,7 @@ export async function drainAll(hosts: Iterable<DrainableHost>, load: Load, deadl
   const drained = Promise.all(Array.from(hosts, (host) => host.drain()))
   do {
     await idle
-    await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, LEAVING_MS).unref())])
+    await Promise.race([drained, new Promise((resolve) => unref(setTimeout(resolve, LEAVING_MS)))])
     // A connection that was still open may have brought another call meanwhile.
     idle = load.drain(left())
   } while (load.inFlight > 0 && left() > 0)

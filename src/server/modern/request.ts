@@ -8,6 +8,7 @@ import {
   ProtocolError,
   readEnvelope,
   type RequestMessage,
+  unref,
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Channel } from '../call.ts'
@@ -130,8 +131,7 @@ export class ModernChannel implements Channel {
   #open(): void {
     this.#opened = true
     this.#sink.open(SSE_HEADERS)
-    this.#keepAlive = setInterval(() => this.#sink.write(KEEP_ALIVE), KEEP_ALIVE_MS)
-    this.#keepAlive.unref()
+    this.#keepAlive = unref(setInterval(() => this.#sink.write(KEEP_ALIVE), KEEP_ALIVE_MS))
     this.#sink.onDisconnect(() => clearInterval(this.#keepAlive))
   }
 }

@@ -6,7 +6,7 @@
  * - While the process drains, runs hand over at their next checkpoint. Tasks that have not stopped by the deadline go
  *   back to the queue, and another run continues from the last committed step.
  */
-import { CODES } from '../../protocol/index.ts'
+import { CODES, unref } from '../../protocol/index.ts'
 import type { RunOutcome, TaskCaller, TaskHost } from '../../server/index.ts'
 import type { Lease, NewQuestion } from '../engine.ts'
 import { isInvalidEntry } from '../entry.ts'
@@ -165,7 +165,6 @@ export class StatusThrottle {
     // A failed write does not stop the run; the next step shows whether the lease is still held.
     await this.#write(latest).catch(() => {})
     if (this.#hasEnded) return
-    this.#timer = setTimeout(() => this.#flush(), this.#everyMs)
-    this.#timer.unref()
+    this.#timer = unref(setTimeout(() => this.#flush(), this.#everyMs))
   }
 }
