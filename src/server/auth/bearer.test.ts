@@ -401,6 +401,11 @@ describe('bearer() refuses', () => {
     ['a private PEM', { key: rsa.privateKey.export({ format: 'pem', type: 'pkcs8' }) }, 'give it the public key'],
     ['a short RSA key', { key: generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey }, '2048 bits'],
     ['a key for something else', { key: generateKeyPairSync('x25519').publicKey }, 'cannot verify tokens'],
+    [
+      'a key for RSA-PSS alone',
+      { key: generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).publicKey },
+      'use RSA, P-256',
+    ],
     ['a text that is no key', { key: 'hello' }, 'cannot be read'],
     ['a secret without its algorithm', { key: secret }, 'name its "algorithms"'],
     ['an algorithm that does not fit', { algorithms: ['ES256'] }, 'ES256 does not fit'],

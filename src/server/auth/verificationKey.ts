@@ -3,15 +3,14 @@ import { createPublicKey, createSecretKey, KeyObject } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
 
 export interface VerificationKey {
-  readonly key: KeyObject | CryptoKey
+  readonly key: CryptoKey | JWK | KeyObject
   readonly algorithms: readonly string[]
 }
 
 /** A public key; a shared secret only together with the algorithms it is for. A string is PEM. */
 export type KeyLike = JWK | KeyObject | CryptoKey | Uint8Array | string
 
-const RSA_PSS = ['PS256', 'PS384', 'PS512']
-const RSA = ['RS256', 'RS384', 'RS512', ...RSA_PSS]
+const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
 const EDWARDS = ['EdDSA', 'Ed25519']
 const SECRET = ['HS256', 'HS384', 'HS512']
 const CURVES: Readonly<Record<string, readonly string[]>> = {
@@ -33,7 +32,7 @@ export function verificationKey(given: KeyLike, wanted: readonly string[] | unde
   const algorithms = wanted ?? fitting
   const unfit = algorithms.find((algorithm) => !fitting.includes(algorithm))
   if (unfit !== undefined) throw new TypeError(`The algorithm ${unfit} does not fit the key.`)
-  return { key, algorithms }
+  return { key: keyForJose(key), algorithms }
 }
 
 /** The algorithms that tokens verified by a key set may use. */
@@ -62,6 +61,11 @@ function readPublic(isPrivate: boolean, create: () => KeyObject): KeyObject {
   }
 }
 
+/** Workers have KeyObjects, too, but jose cannot use their public ones. It takes a JWK in every runtime. */
+function keyForJose(key: KeyObject | CryptoKey): VerificationKey['key'] {
+  return key instanceof KeyObject && key.type === 'public' ? key.export({ format: 'jwk' }) : key
+}
+
 function isCryptoKey(given: JWK | CryptoKey): given is CryptoKey {
   return Object.prototype.toString.call(given) === '[object CryptoKey]'
 }
@@ -70,9 +74,8 @@ function algorithmsOf({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObje
   if (type === 'secret') return SECRET
   switch (asymmetricKeyType) {
     case 'rsa':
-    case 'rsa-pss':
       if ((asymmetricKeyDetails?.modulusLength ?? 0) < 2048) throw new TypeError('The RSA key has less than 2048 bits.')
-      return asymmetricKeyType === 'rsa' ? RSA : RSA_PSS
+      return RSA
     case 'ec':
       return CURVES[asymmetricKeyDetails?.namedCurve ?? ''] ?? unsupported()
     case 'ed25519':
