@@ -10,11 +10,17 @@ export interface Instance {
 
 /** This process. Its address is known once it listens, or from the start where it was configured. */
 export class Self implements Instance {
-  readonly id = randomBytes(12).toString('base64url')
   url: string | undefined
+  #id: string | undefined
 
   constructor(url?: string) {
     this.url = url === undefined ? undefined : readAdvertised(url)
+  }
+
+  /** Made when first used, because a server is often made while a Worker starts, where there are no random numbers. */
+  get id(): string {
+    this.#id ??= randomBytes(12).toString('base64url')
+    return this.#id
   }
 }
 
