@@ -71,12 +71,12 @@ async function survive(options: PostgresOptions, front: Front): Promise<void> {
   expect(await sql.rows('SELECT 1 AS one')).toEqual([{ one: 1 }])
 }
 
-test('a connection that breaks at the moment it is handed over ends nothing but itself', async () => {
+test('a connection that breaks when the pool hands it out does not end the process', async () => {
   const { front, url } = await Front.of(await newDatabase())
   await survive({ url, maxConnections: 2 }, front)
 })
 
-test('nor does one of a pool that was given', async () => {
+test('nor does one of a pool that was passed in', async () => {
   const { front, url } = await Front.of(await newDatabase())
   const pool = new pg.Pool({ connectionString: url, max: 2 })
   cleaning.push(() => pool.end())

@@ -11,7 +11,7 @@ import { postgresLedger } from './ledger.ts'
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
-test('a wrong password is told as such and is not in what is told', async () => {
+test('a wrong password is reported, and the error does not contain it', async () => {
   const user = await newUser(url)
   const fault = await openingFault({ url: user.url.replace(secret, `wrong-${secret}`) })
   expect(fault?.code).toBe('STORE_UNAVAILABLE')
@@ -29,7 +29,7 @@ test.each([
   expect(fault?.text).not.toContain(secret)
 })
 
-test('a database that does not exist is told as such', async () => {
+test('a database that does not exist is reported', async () => {
   const fault = await openingFault({ url: onDatabase(url, 'nowhere') })
   expect(fault?.code).toBe('STORE_UNAVAILABLE')
   expect(fault?.message).toContain('no such database')
@@ -63,7 +63,7 @@ test('something else than a connection is refused at once', () => {
   expect(() => postgresEngine({ close: async () => {} })).toThrow(/return value of postgres\(\)/)
 })
 
-test('what is done after the connection was closed is refused', async () => {
+test('a connection that was closed refuses to be used', async () => {
   const connection = postgres({ url })
   await connection.close()
   await expect(postgresLedger(connection).claim('a', 60)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })

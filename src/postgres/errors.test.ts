@@ -14,7 +14,7 @@ test.each([
   expect(await thrown(error)).toBe(error)
 })
 
-test('a schema that others have filled is not called one that misses something', async () => {
+test('a schema with tables of another program is reported as that, not as missing tables', async () => {
   const fault = await thrown(Object.assign(new Error('relation "tasks" already exists'), { code: '42P07' }))
   expect(fault).toMatchObject({ code: 'STORE_CORRUPT', message: expect.stringContaining('another program') })
 })

@@ -12,8 +12,8 @@ const RESTORE = 'restore the schema from a backup, or give this program a schema
 
 // By SQLSTATE, or by its class, the first two characters.
 const FAULTS: Readonly<Record<string, Fault>> = {
-  '08': unreachable(),
-  '57': unreachable(),
+  '08': databaseUnreachable(),
+  '57': databaseUnreachable(),
   '28': ['STORE_UNAVAILABLE', 'The database refuses this user; check name, password and pg_hba.conf.'],
   '3D': ['STORE_UNAVAILABLE', 'There is no such database on the server; create it, or correct the address.'],
   '42501': [
@@ -40,7 +40,7 @@ function foreignTables(): Fault {
   return ['STORE_CORRUPT', `The schema holds tables of another program, or only some of ours; ${RESTORE}.`]
 }
 
-function unreachable(): Fault {
+function databaseUnreachable(): Fault {
   return ['STORE_UNAVAILABLE', 'The database cannot be reached; check its address, and that it is up.']
 }
 
@@ -65,7 +65,7 @@ function storeFault(error: unknown): StateError | TaskError {
   if (error instanceof StateError || error instanceof TaskError) return error
   const state = sqlState(error)
   const [code, sentence] =
-    FAULTS[state] ?? FAULTS[state.slice(0, 2)] ?? (isServerError(error) ? statementRefused() : unreachable())
+    FAULTS[state] ?? FAULTS[state.slice(0, 2)] ?? (isServerError(error) ? statementRefused() : databaseUnreachable())
   return new StateError(code, sentence, { cause: withoutDetails(error, state) })
 }
 

@@ -49,7 +49,7 @@ proves('ST-11', 'of several machines that claim the same ids at once, exactly on
   await Promise.all(others.map((other) => other.close()))
 })
 
-test('what has expired leaves the tables', async () => {
+test('expired rows are removed', async () => {
   await postgresLedger(connection).claim('old', 60)
   await postgresCarryStore(connection).put('old', 'token', Date.now() / 1000 + 60)
   await Promise.all([advance('ledger')(100_000), advance('carried')(100_000)])
@@ -61,7 +61,7 @@ test('what has expired leaves the tables', async () => {
     .toHaveLength(2)
 })
 
-test('whoever reads the database learns no ids', async () => {
+test('the database contains digests instead of ids', async () => {
   await postgresLedger(connection).claim('a telling id', 60)
   const rows = await runSql(url, `SELECT row_to_json(l)::text AS text FROM pannier.ledger AS l`)
   expect(JSON.stringify(rows)).not.toContain('telling')

@@ -21,14 +21,14 @@ test('a schema of a newer version is refused and left as it is', async () => {
   expect(await runSql(url, 'SELECT version FROM newer.schema_version')).toEqual([{ version: 99 }])
 })
 
-test('a table that is missing is told as damage', async () => {
+test('a missing table is reported as damage', async () => {
   await openingFault({ url, schema: 'holes' })
   await runSql(url, 'DROP TABLE holes.ledger')
   const ledger = postgresLedger(fixture.connect({ url, schema: 'holes' }))
   await expect(ledger.claim('a', 60)).rejects.toMatchObject(corrupt)
 })
 
-test('a task that cannot be read any more is given up at once, and its owner is told', async () => {
+test('a task with damaged rows fails at once, and its owner sees that', async () => {
   const { engine } = await fixture.open({ url, schema: 'given_up' })
   const { id } = await engine.create(newTask())
   await runSql(url, `UPDATE given_up.tasks SET args = '{' WHERE id = $1`, [id])
@@ -57,7 +57,7 @@ test('a damaged task is refused without being quoted, is left out of lists, and 
   expect(await engine.cancel(good.id, 'ann')).toMatchObject({ status: 'completed' })
 })
 
-test('what is damaged in a ledger or a carry store is told as such, and not what it was', async () => {
+test('damaged rows of a ledger or a carry store are reported without being quoted', async () => {
   const connection = fixture.connect({ url })
   const [ledger, store] = [postgresLedger(connection), postgresCarryStore(connection)]
   await ledger.claim('a', 60)

@@ -9,7 +9,7 @@ const fixture = new EngineFixture()
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
-test('a user who may not create schemas is told so, and can work in those that others made', async () => {
+test('a user without the right to create schemas gets that error, and can use schemas that others created', async () => {
   const user = await newUser(url)
   const options = { url: user.url, schema: 'prepared' }
   const fault = await openingFault(options)
@@ -22,7 +22,7 @@ test('a user who may not create schemas is told so, and can work in those that o
   expect(await openingFault(options)).toBeUndefined()
 })
 
-test('once the schemas are up to date, their use is enough', async () => {
+test('once the schemas are up to date, the right to use them is enough', async () => {
   const user = await newUser(url)
   expect(await openingFault({ url, schema: 'shared' })).toBeUndefined()
   const options = { url: user.url, schema: 'shared' }
@@ -43,7 +43,7 @@ test('once the schemas are up to date, their use is enough', async () => {
   await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('completed')
 })
 
-test('a database that may only be read is told as such', async () => {
+test('a read-only database is reported as that', async () => {
   const user = await newUser(url)
   expect(await openingFault({ url, schema: 'readable' })).toBeUndefined()
   await runSql(url, `ALTER USER ${user.name} SUPERUSER`)

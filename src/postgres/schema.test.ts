@@ -27,7 +27,7 @@ test.each([0, 1, 2, 3])('a schema of version %i becomes the newest, and what is 
   await pool.end()
 })
 
-test('a migration that fails changes nothing, and is made again', async () => {
+test('a migration that fails changes nothing, and is tried again', async () => {
   const names = schemaNames('fails')
   const pool = new pg.Pool({ connectionString: url })
   const failing = [...migrations.slice(0, 1), () => 'CREATE TABLE nowhere.notes ()']

@@ -40,7 +40,7 @@ test('a statement of a transaction is planned for a table that grows', async () 
   expect(JSON.stringify(plan)).not.toMatch(/Seq Scan/)
 })
 
-test('a process that is held up inside a transaction does not hold up others', async () => {
+test('a process that is suspended inside a transaction does not block others', async () => {
   const [locked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const heldUp = runTransaction(pool, 200, async (sql) => {
     await sql.rows('UPDATE numbers SET n = n + 1')
@@ -55,7 +55,7 @@ test('a process that is held up inside a transaction does not hold up others', a
   expect(await numbers()).toEqual([11])
 })
 
-test('a claim whose answer was lost is made again by the same run, and by no other', async () => {
+test('a claim whose response was lost can be repeated by the same run, and by no other', async () => {
   const { engine } = await fixture.open({ pool: losingOnce('INSERT INTO "losing".claims'), schema: 'losing' })
   await engine.create(newTask())
   const claimed = new Promise((resolve, reject) => {
@@ -68,7 +68,7 @@ test('a claim whose answer was lost is made again by the same run, and by no oth
   expect(await claimed).toEqual(['STORE_UNAVAILABLE', 'fresh', 'running'])
 })
 
-test('a step whose answer was lost is committed once', async () => {
+test('a step whose response was lost is committed once', async () => {
   const { engine } = await fixture.open({ pool: losingOnce('INSERT INTO "steps".steps'), schema: 'steps' })
   await engine.create(newTask())
   const found = new Promise((resolve) => {

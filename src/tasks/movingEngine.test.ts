@@ -27,7 +27,7 @@ async function moving(): Promise<{ old: TaskEngine; next: TaskEngine; both: Task
   return { old, next, both, before: id }
 }
 
-test('new tasks are made in the new store, and those of the old one are still known', async () => {
+test('new tasks are created in the new store, and those of the old one are still found', async () => {
   const { old, next, both, before } = await moving()
   const { id } = await both.create(newTask())
   expect([await old.read(id, 'ann'), (await next.read(id, 'ann'))?.id]).toEqual([undefined, id])
@@ -36,7 +36,7 @@ test('new tasks are made in the new store, and those of the old one are still kn
   expect((await both.cancel(before, 'ann'))?.status).toBe('cancelled')
 })
 
-test('where one store cannot be opened none is, and the next time both can', async () => {
+test('if one store cannot be opened, neither is, and a retry can open both', async () => {
   const path = join(mkdtempSync(join(tmpdir(), 'pannier-moving-')), 'later', 'tasks.db')
   const old = sqliteEngine({ path: ':memory:' })
   const both = movingEngine({ from: old, to: sqliteEngine({ path }) })
@@ -63,7 +63,7 @@ test('a list goes through both', async () => {
   expect(seen).toEqual([id, before])
 })
 
-test('tasks of both are run, and heard of', async () => {
+test('tasks of both are run and watched', async () => {
   const { both, before } = await moving()
   const { id } = await both.create(newTask())
   const heard = new Set<string>()

@@ -53,7 +53,7 @@ test('a job without a task is dropped, and one whose queue was removed is not lo
   await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('completed')
 })
 
-test('expired tasks are removed with all they had, some at a time, by one process at a time', async () => {
+test('expired tasks are removed with all their rows, in batches, by one process at a time', async () => {
   const { engine, connection } = await fixture.open({ url, schema: 'sweeps' })
   const [database, logger] = [databaseOf(connection), () => fixture.logger]
   const jobs = await JobQueues.start(database, 'test', logger)
@@ -107,7 +107,7 @@ function usedBytes(): number {
   return process.memoryUsage().heapUsed
 }
 
-test('a pool that was given is used and never ended, and has to have room for two', async () => {
+test('a pool that was passed in is used and never ended, and must allow two connections', async () => {
   const pool = new pg.Pool({ connectionString: url, max: 2 })
   const { engine, connection } = await fixture.open({ pool, schema: 'given' })
   const { id } = await engine.create(newTask())

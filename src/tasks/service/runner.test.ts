@@ -36,7 +36,7 @@ async function hang({ signal }: TaskWork): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
 }
 
-test('a run is told when its lease is lost, and why', async () => {
+test('the signal of a run aborts when its lease is lost, with the reason', async () => {
   let heard: unknown
   const runner = new TaskRunner(
     hostThat((work) => hang(work).catch((error: unknown) => ((heard = error), { kind: 'handed-over' }))),
@@ -49,7 +49,7 @@ test('a run is told when its lease is lost, and why', async () => {
   expect(ends).toEqual([])
 })
 
-test('whoever gives up tells every run, gives its task back, and lets nothing of it be written', async () => {
+test('giveBackAll aborts every run and gives its task back, and nothing more of it is written', async () => {
   const runner = new TaskRunner(hostThat((work) => hang(work).catch(() => ({ kind: 'completed', result: {} }))))
   const leases = [newLease(), newLease()]
   const running = Promise.all(leases.map(({ lease }) => runner.run(lease)))
@@ -58,7 +58,7 @@ test('whoever gives up tells every run, gives its task back, and lets nothing of
   expect(leases.map(({ ends }) => ends)).toEqual([['given back'], ['given back']])
 })
 
-test('nothing is kept of a run that is over, although its handler still listens', async () => {
+test('a run that is over leaves nothing in memory, although its handler still listens to the signal', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const signals: WeakRef<AbortSignal>[] = []

@@ -76,7 +76,7 @@ describe('a service', () => {
     expect(() => newService(options)).toThrow(name)
   })
 
-  test('takes what is undefined for what was not given', async () => {
+  test('treats an undefined option as absent', async () => {
     const { service, engine } = newService({ ttlMs: undefined, pollMs: undefined } as never)
     expect(await statusOf(service, engine, callFrom(false), 0)).toBe('working')
   })

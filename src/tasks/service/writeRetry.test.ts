@@ -4,7 +4,7 @@ import { retryWrite } from './writeRetry.ts'
 
 const away = new StateError('STORE_UNAVAILABLE', 'away')
 
-test('a write is made again until the store is back', async () => {
+test('a write is retried until the store is available', async () => {
   let tries = 0
   const write = async (): Promise<string> => {
     tries++
@@ -17,7 +17,7 @@ test('a write is made again until the store is back', async () => {
   expect(told).toEqual([away])
 })
 
-test('other faults are not tried again', async () => {
+test('other errors are not retried', async () => {
   let tries = 0
   const write = async (): Promise<void> => {
     tries++
@@ -27,7 +27,7 @@ test('other faults are not tried again', async () => {
   expect(tries).toBe(1)
 })
 
-test('it ends when the lease does, also while it waits', async () => {
+test('retrying ends with the lease, also during a pause', async () => {
   const lost = new AbortController()
   const persisting = retryWrite(() => Promise.reject(away), lost.signal)
   setTimeout(() => lost.abort(), 10)

@@ -82,7 +82,7 @@ test('a file that this process may only read is refused', async () => {
   await expect(open()).rejects.toThrow(/writable/)
 })
 
-test('a file in a folder that is not there says so', async () => {
+test('a file in a folder that does not exist is refused with that reason', async () => {
   await expect(openAt(join(folder, 'no', 'tasks.db'))).rejects.toThrow(/check that its folder exists/)
 })
 
@@ -152,7 +152,7 @@ test('a task with a question that cannot be read can be cancelled', async () => 
   expect(await engine.cancel(id, 'ann')).toMatchObject({ status: 'cancelled' })
 })
 
-test('an engine that is not open, or not any more, says so', async () => {
+test('an engine that is not open, or was closed, refuses to be used', async () => {
   const engine = sqliteEngine({ path: newPath() })
   const closed = { code: 'STORE_UNAVAILABLE' }
   await expect(engine.create(newTask())).rejects.toMatchObject(closed)
@@ -174,7 +174,7 @@ test.each([
   expect(() => sqliteEngine({ path: ':memory:', ...option })).toThrow(Object.keys(option)[0])
 })
 
-test('a failing store is told once in the log, and so is its end', async () => {
+test('a failing store is logged once, and so is its recovery', async () => {
   const log = vi.fn<(details: object, message: string) => void>()
   const path = newPath()
   const engine = sqliteEngine({ path, leaseMs: 100 })

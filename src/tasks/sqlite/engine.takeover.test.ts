@@ -22,7 +22,7 @@ test('the tasks of a killed process are taken over at once, however long its lea
   expect(performance.now() - killedAt).toBeLessThan(2000)
 })
 
-test('a process that starts takes up at once what a killed one has left', async () => {
+test('a process that starts reclaims the tasks of a killed one at once', async () => {
   const engine = await harness.engine({ leaseMs: HOUR_MS })
   const killed = new WorkerProcess(harness, { leaseMs: HOUR_MS })
   const { id } = await engine.create(newTask())
@@ -32,7 +32,7 @@ test('a process that starts takes up at once what a killed one has left', async 
   expect(await next.event('holds')).toMatchObject({ id })
 })
 
-test('workers whose clocks are a day apart leave each other alone', async () => {
+test('workers whose clocks are a day apart do not reclaim from each other', async () => {
   const clocks = [() => Date.now() - 12 * HOUR_MS, () => Date.now() + 12 * HOUR_MS]
   const engines = clocks.map((clock) => sqliteEngine({ path: store.path, clock, leaseMs: 300 }))
   const logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -52,7 +52,7 @@ test('workers whose clocks are a day apart leave each other alone', async () => 
   expect(await late.read(id, 'ann')).toMatchObject({ status: 'completed' })
 })
 
-test('a worker keeps its own promise: one with a short lease does not reclaim from one with a long lease', async () => {
+test('each worker is judged by its own leaseMs: one with a short lease does not reclaim from one with a long lease', async () => {
   const [short, long] = [await harness.engine({ leaseMs: 150 }), await harness.engine({ leaseMs: HOUR_MS })]
   await long.create(newTask())
   const lease = await harness.worker(long).nextLease()
@@ -62,7 +62,7 @@ test('a worker keeps its own promise: one with a short lease does not reclaim fr
   expect([lease.signal.aborted, other.untaken]).toEqual([false, 0])
 })
 
-test('a worker that was declared dead takes nothing before it has begun anew', async () => {
+test('a worker whose row was removed claims nothing before it has registered again', async () => {
   const engine = await harness.engine()
   const worker = harness.worker(engine)
   const workers = () => store.sql('SELECT id FROM workers').map(({ id }) => id)
@@ -77,7 +77,7 @@ test('a worker that was declared dead takes nothing before it has begun anew', a
   expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed' })
 })
 
-test('a task whose run returns without an end is given back', async () => {
+test('a task whose run returns without ending its lease is run again', async () => {
   const engine = await harness.engine()
   await engine.create(newTask())
   let runs = 0
@@ -97,7 +97,7 @@ test('a task whose run returns without an end is given back', async () => {
   expect(runs).toBe(2)
 })
 
-test('a closed engine is no worker any more, and its file has none', async () => {
+test('a closed engine has removed its worker from the file', async () => {
   const engine = await harness.engine()
   harness.worker(engine)
   await vi.waitFor(() => expect(store.sql('SELECT id FROM workers')).toHaveLength(1))

@@ -78,7 +78,7 @@ test('a worker with a heartbeat is not reclaimed, even by one that has not read 
   expect(known()).toEqual([])
 })
 
-test('nobody dies of the sleep of another', async () => {
+test('after one process was suspended, the other workers are not reclaimed', async () => {
   const [other, observer] = [newWorker(), newWorker()]
   await other.heartbeat.register()
   await observer.heartbeat.observe()
@@ -87,7 +87,7 @@ test('nobody dies of the sleep of another', async () => {
   expect(known()).toEqual([other.heartbeat.workerId])
 })
 
-test('a worker is watched from when it is first seen, and not from when the observer began', async () => {
+test('the silence of a worker is measured from when it is first seen, not from when the observer started', async () => {
   const observer = newWorker()
   await pass(2 * LEASE_MS, observer)
   const other = newWorker()
@@ -108,7 +108,7 @@ test.each(['beats', 'looks'])('a worker that finds when it %s that it was buried
   expect(known()).toEqual([heartbeat.workerId])
 })
 
-test('a worker that leaves is known no more, and beats no more', async () => {
+test('a worker that unregisters has no row and sends no heartbeat', async () => {
   const { heartbeat } = newWorker()
   await heartbeat.register()
   await heartbeat.unregister()

@@ -12,12 +12,12 @@ function start(command: string) {
   return child
 }
 
-test('a process that lives is not gone', () => {
+test('a process that lives has not exited', () => {
   expect(hasExited(identityOf(process.pid))).toBe(false)
   expect(hasExited(identityOf(process.ppid))).toBe(false)
 })
 
-test('a process that was killed is gone', async () => {
+test('a process that was killed has exited', async () => {
   const child = start('exec sleep 60')
   const mark = identityOf(child.pid ?? 0)
   expect(hasExited(mark)).toBe(false)
@@ -34,7 +34,7 @@ test('nothing is known about a process of another machine', async () => {
   expect(hasExited({ ...mark, machine: 'another' })).toBe(false)
 })
 
-test('a process whose id belongs to another one by now is gone, where the start of processes is known', () => {
+test('a process whose id was reused has exited, where start times are known', () => {
   const mark = identityOf(process.pid)
   const isKnown = mark.started !== ''
   expect(isKnown).toBe(process.platform === 'linux')
@@ -42,7 +42,7 @@ test('a process whose id belongs to another one by now is gone, where the start 
   expect(hasExited({ ...mark, started: '' })).toBe(false)
 })
 
-test('a process that has ended is gone, even if nobody has asked how it ended', async () => {
+test('a zombie process has exited', async () => {
   // The inner one ends at once, and the outer one becomes a program that never asks.
   const child = start('sleep 0 & echo $!; exec sleep 60')
   const [text] = (await once(child.stdout ?? child, 'data')) as [Buffer]

@@ -8,7 +8,7 @@ const harness = new ContractHarness(async () => store)
 
 const rowsIn = (table: string) => Number(store.sql(`SELECT count(*) AS rows FROM ${table}`)[0]?.['rows'])
 
-test('expired tasks leave the file with all that belongs to them, however many they are', async () => {
+test('expired tasks are removed from the file with all their rows, however many there are', async () => {
   const engine = await harness.engine()
   await Promise.all(Array.from({ length: 250 }, () => engine.create(newTask({ ttlMs: 1000, tool: 'unserved' }))))
   await engine.create(newTask({ ttlMs: 1000 }))
@@ -24,7 +24,7 @@ test('expired tasks leave the file with all that belongs to them, however many t
   expect(await engine.read(kept.id, 'ann')).toMatchObject({ ttlMs: 100_000 })
 })
 
-test('the number of a task that is gone is never given again', async () => {
+test('the number of a removed task is never used again', async () => {
   const engine = await harness.engine()
   const number = () => Number(store.sql('SELECT max(number) AS number FROM tasks')[0]?.['number'])
   await engine.create(newTask({ ttlMs: 1000 }))

@@ -32,7 +32,7 @@ function newFile() {
   }
 }
 
-test('what is written in one turn is committed together, and is there when its promise resolves', async () => {
+test('writes of one turn of the event loop are committed together, before their promises resolve', async () => {
   const { put, kept, onCommitted } = newFile()
   const writes = [put('a'), put('b'), put('c')]
   expect(kept()).toEqual([])
@@ -42,7 +42,7 @@ test('what is written in one turn is committed together, and is there when its p
   await Promise.all(writes)
 })
 
-test('what a write under way writes is committed with it', async () => {
+test('a write that is queued by a running write is committed with it', async () => {
   const { commits, put, run, kept, onCommitted } = newFile()
   let inner: Promise<unknown> | undefined
   await commits.write(() => {
@@ -66,7 +66,7 @@ test('a write that refuses leaves the others in their commit', async () => {
   expect(onCommitted).toHaveBeenCalledTimes(1)
 })
 
-test('a write that fails in the middle is undone alone', async () => {
+test('a write that fails is rolled back alone', async () => {
   const { commits, put, run, kept } = newFile()
   const failing = commits.write(() => {
     run('half')
@@ -89,7 +89,7 @@ test('what does not fit on the disk is refused, and what fits is kept', async ()
   expect(kept()).toEqual(['a', 'b'])
 })
 
-test('where no transaction can begin everybody is told, and the next ones are tried again', async () => {
+test('when no transaction can begin, every queued write fails, and later ones are tried again', async () => {
   const { outside, put, kept } = newFile()
   outside.exec('BEGIN IMMEDIATE')
   const writes = await Promise.allSettled([put('a'), put('b')])
@@ -109,7 +109,7 @@ test('a file that became read-only says so', async () => {
   expect(kept()).toEqual(['b'])
 })
 
-test('more writes than one commit takes are all made, in their order', async () => {
+test('more writes than fit into one transaction are all made, in order', async () => {
   const { commits, put, onCommitted } = newFile()
   const order: number[] = []
   await Promise.all(Array.from({ length: 450 }, (_, at) => commits.write(() => void order.push(at))))
@@ -118,7 +118,7 @@ test('more writes than one commit takes are all made, in their order', async () 
   expect(onCommitted).toHaveBeenCalledTimes(4)
 })
 
-test('closing makes what is waiting and refuses what comes later', async () => {
+test('closing commits the queued writes and refuses later ones', async () => {
   const { commits, put, kept } = newFile()
   const write = put('a')
   commits.close()

@@ -4,7 +4,7 @@ import { StatusThrottle } from './runner.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('the first note is written at once, and of those that follow soon the last', async () => {
+test('the first message is written at once, and of those in the next interval the latest', async () => {
   const written: string[] = []
   const notes = new StatusThrottle(async (note) => void written.push(note), 100)
   for (let step = 1; step <= 5; step++) notes.progress(step, 10, undefined)
@@ -18,7 +18,7 @@ test('the first note is written at once, and of those that follow soon the last'
   expect(written).toEqual(['1 of 10', '5 of 10', 'almost there', '7'])
 })
 
-test('nothing is written after the end, which waits for what is being written', async () => {
+test('nothing is written after the end, which waits for the write under way', async () => {
   const written: string[] = []
   let finish: () => void = () => {}
   const notes = new StatusThrottle(async (note) => {
@@ -34,7 +34,7 @@ test('nothing is written after the end, which waits for what is being written', 
   expect(written).toEqual(['first'])
 })
 
-test('the last word before people are asked is written, and no other after it', async () => {
+test('the latest message before a question is written, and no other after it', async () => {
   const written: string[] = []
   const notes = new StatusThrottle(async (note) => void written.push(note), 100)
   for (let step = 1; step <= 3; step++) notes.progress(step, 3, undefined)
@@ -44,7 +44,7 @@ test('the last word before people are asked is written, and no other after it', 
   expect(written).toEqual(['1 of 3', '3 of 3'])
 })
 
-test('where writing takes long, the next is written after it and not beside it', async () => {
+test('while a write takes long, the next one waits for it', async () => {
   const begun: string[] = []
   const ends: (() => void)[] = []
   const notes = new StatusThrottle((note) => {
@@ -61,7 +61,7 @@ test('where writing takes long, the next is written after it and not beside it',
   expect(begun).toEqual(['1', '3'])
 })
 
-test('what is said after the end is not written', async () => {
+test('a message after the end is not written', async () => {
   const written: string[] = []
   const notes = new StatusThrottle(async (note) => void written.push(note), 100)
   await notes.end()
@@ -70,7 +70,7 @@ test('what is said after the end is not written', async () => {
   expect(written).toEqual([])
 })
 
-test('a note that cannot be written stops nothing', async () => {
+test('a message that cannot be written stops nothing', async () => {
   const notes = new StatusThrottle(() => Promise.reject(new Error('away')), 100)
   notes.progress(1, undefined, undefined)
   await vi.advanceTimersByTimeAsync(100)
