@@ -28,6 +28,7 @@ interface ClaimOptions {
 }
 
 const BUSY_RETRY_MS = 50
+
 export function claimTasks(store: PostgresTaskStore, { queue, limit, holdMs }: ClaimOptions): Promise<ClaimedTasks> {
   const { jobs, settings } = store
   return transaction(store, async (sql) => {

@@ -29,8 +29,8 @@ export async function createTask(store: PostgresTaskStore, task: NewTask): Promi
   const prepared = await prepare(store, task)
   return transaction(store, async (sql) => {
     for (let turn = 0; turn < MAX_ATTEMPTS; turn++) {
-      const made = await insert(sql, store, prepared)
-      if (made !== undefined) return { task: made, queue: prepared.queue }
+      const created = await insert(sql, store, prepared)
+      if (created !== undefined) return { task: created, queue: prepared.queue }
       const before = await findByCall(sql, store, prepared.call)
       if (before !== undefined) return { task: before, queue: undefined }
       await removeExpired(sql, store, prepared.call)
@@ -78,7 +78,7 @@ async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepare
 async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): Promise<TaskRecord | undefined> {
   const { call, queue, job, steps, asks } = prepared
   const { tables } = store.database.names
-  const [made] = await sql.rows<RecordRow & { task: string }>(
+  const [created] = await sql.rows<RecordRow & { task: string }>(
     `INSERT INTO ${tables}.tasks AS t (address, owner, id, tool, args, caller, call_id, begun_at, own, round, expires_at,
        call, queue, job, status)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
@@ -86,10 +86,10 @@ async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): P
      ON CONFLICT (call) DO NOTHING RETURNING t.task, ${NEW_RECORD_COLUMNS}`,
     [...prepared.row, call, queue, job],
   )
-  if (made === undefined) return undefined
+  if (created === undefined) return undefined
   if (steps[0].length > 0) {
     await sql.rows(`INSERT INTO ${tables}.steps (task, key, value) SELECT $1, * FROM unnest($2::text[], $3::text[])`, [
-      made.task,
+      created.task,
       ...steps,
     ])
   }
@@ -98,11 +98,11 @@ async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): P
       `INSERT INTO ${tables}.questions (task, wire_key, key, question, times, response, state)
        SELECT $1, key, key, question, times, response, 'answered'
        FROM unnest($2::text[], $3::text[], $4::integer[], $5::text[]) AS given (key, question, times, response)`,
-      [made.task, ...asks],
+      [created.task, ...asks],
     )
   }
-  await store.jobs.put(sql, queue, [{ id: job, task: made.task }], 0)
-  return recordOf(made)
+  await store.jobs.put(sql, queue, [{ id: job, task: created.task }], 0)
+  return recordOf(created)
 }
 
 async function findByCall(sql: Sql, store: PostgresTaskStore, call: Buffer): Promise<TaskRecord | undefined> {

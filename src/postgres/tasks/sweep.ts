@@ -1,4 +1,4 @@
-/** Removes expired tasks in batches, in one process at a time. Nobody can read them before that either. */
+/** Removes expired tasks in batches, in one process at a time. Expired tasks cannot be read before that either. */
 import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
 
 const SWEEP_BATCH = 500

@@ -15,7 +15,7 @@ export interface ClaimedTask {
   readonly content: LeaseContent
 }
 
-/** Takes the oldest tasks of these allSlots, as many as there is room for. */
+/** Claims the oldest ready tasks, as many as there are free slots. */
 export function claimReady(tables: Tables, worker: string, allSlots: Iterable<WorkerSlots>): ClaimedTask[] {
   // A worker without a row in `workers` claims nothing: no other worker could reclaim its tasks.
   if (!tables.workers.isRegistered(worker)) return []
