@@ -8,7 +8,7 @@ const conditions = ['pannier-source', 'module', 'node', 'development|production'
 /** Files that take longest begin first, so that nothing is left to wait for at the end. Smaller numbers are earlier. */
 function rankOf({ moduleId }: TestSpecification): number {
   if (moduleId.includes('/survival/')) return 0
-  return /\/engine\.test\.ts$|\/client\/program/.test(moduleId) ? 1 : 2
+  return /\/engine\.test\.ts$|\/test\/cli\//.test(moduleId) ? 1 : 2
 }
 
 class LongestFirst extends BaseSequencer {
@@ -24,7 +24,7 @@ export default defineConfig({
     allowOnly: false,
     sequence: { sequencer: LongestFirst },
     globalSetup: ['test/bundle/build.ts', 'test/postgres/setup.ts'],
-    setupFiles: ['test/unheard.ts', 'test/environment.ts'],
+    setupFiles: ['test/unhandledRejections.ts', 'test/environment.ts'],
     projects: [
       // Tests leave nothing behind, so that a worker runs one file after the other without loading src again.
       // Unit tests mostly compute. A hook may be what starts PostgreSQL.

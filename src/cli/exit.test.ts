@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { ProtocolError } from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
-import { Above, FakeTransport, settled } from '../../test/client/fakeTransport.ts'
-import { call, form, inputRequired } from '../../test/client/rounded.ts'
+import { Above, FakeTransport, settled } from '../../test/client/fixtures/fakeTransport.ts'
+import { call, form, inputRequired } from '../../test/client/fixtures/roundsClient.ts'
 import { ClientError, rounds } from '../client/index.ts'
 import { EXIT, EXIT_HELP, failureOf } from './exit.ts'
 

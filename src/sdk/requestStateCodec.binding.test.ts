@@ -4,9 +4,9 @@ import { requestStateCodec, withJournal } from 'pannier/sdk'
 import { rotationSteps } from 'pannier/state'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { send, tampered } from '../../test/sdk/caller.ts'
-import { startSdkHost } from '../../test/sdk/host.ts'
-import { accept, call, confirmation, done, KEYS, start, stateOf, stopAll } from '../../test/sdk/releases.ts'
+import { send, tampered } from '../../test/sdk/fixtures/clients.ts'
+import { startSdkHost } from '../../test/sdk/fixtures/host.ts'
+import { accept, call, confirmation, done, KEYS, start, stateOf, stopAll } from '../../test/sdk/fixtures/releases.ts'
 
 afterEach(stopAll)
 

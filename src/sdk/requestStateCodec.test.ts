@@ -11,8 +11,8 @@ import { type RequestStateCodecOptions, requestStateCodec, withJournal } from 'p
 import { newKey, rotationSteps } from 'pannier/state'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { type Answer, connect, send, tampered } from '../../test/sdk/caller.ts'
-import { type SdkHost, startSdkHost } from '../../test/sdk/host.ts'
+import { type Answer, connect, send, tampered } from '../../test/sdk/fixtures/clients.ts'
+import { type SdkHost, startSdkHost } from '../../test/sdk/fixtures/host.ts'
 
 interface WipeState {
   readonly step: 'confirmed'

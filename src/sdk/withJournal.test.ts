@@ -2,8 +2,8 @@
 import { withJournal } from 'pannier/sdk'
 import { afterEach, describe, expect, test } from 'vitest'
 import { proves } from '../../test/proves.ts'
-import { connect, send } from '../../test/sdk/caller.ts'
-import { accept, call, done, start, stateOf, stopAll } from '../../test/sdk/releases.ts'
+import { connect, send } from '../../test/sdk/fixtures/clients.ts'
+import { accept, call, done, start, stateOf, stopAll } from '../../test/sdk/fixtures/releases.ts'
 
 const answers = (message: string) => (message.includes('day') ? accept({ day: 'tue' }) : accept({ ok: true }))
 

@@ -11,7 +11,7 @@ import {
   effect,
   type Handler,
   withTool,
-} from '../../test/testing/work.ts'
+} from '../../test/testing/fixtures/work.ts'
 
 describe('a fault is found', () => {
   test('an effect outside step and once, before a later question', async () => {
@@ -167,7 +167,7 @@ describe('a fault is found', () => {
 
   test('memory of a module that is only ever written, when makeServer imports the module anew', async () => {
     const stale: MakeServer = async (overrides) => {
-      const { makeServer } = await import('../../test/testing/remembering.ts')
+      const { makeServer } = await import('../../test/testing/fixtures/remembering.ts')
       return makeServer(overrides)
     }
     const anew: MakeServer = (overrides) => {

@@ -3,7 +3,17 @@ import { assertSound, exercise, type MakeServer } from 'pannier/testing'
 import { describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { proves } from '../../test/proves.ts'
-import { always, answers, ask, call, codesOf, effect, type Handler, sound, withTool } from '../../test/testing/work.ts'
+import {
+  always,
+  answers,
+  ask,
+  call,
+  codesOf,
+  effect,
+  type Handler,
+  sound,
+  withTool,
+} from '../../test/testing/fixtures/work.ts'
 
 describe('a sound tool', () => {
   proves('MRTR-47', 'gives the same result however its rounds are spread over processes', async () => {

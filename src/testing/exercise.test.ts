@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { assertSound, exercise, FINDING_CODES, type MakeServer, type Overrides, recorder } from 'pannier/testing'
 import { describe, expect, test } from 'vitest'
-import { always, answers, ask, call, codesOf, effect, sound, withTool } from '../../test/testing/work.ts'
+import { always, answers, ask, call, codesOf, effect, sound, withTool } from '../../test/testing/fixtures/work.ts'
 
 describe('a server that does not take its overrides is found', () => {
   const keepsOwn = (own: keyof Overrides, value: unknown): MakeServer => {

@@ -9,18 +9,25 @@ import { memoryJar } from 'pannier/state'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
 import { quickStart } from '../bundle/environment.ts'
-import { commandOf, type Kitchen, type Maker, places, startKitchen, startKitchens } from './kitchens.ts'
+import {
+  commandOf,
+  type RunningServer,
+  type Maker,
+  places,
+  startServer,
+  startServers,
+} from './fixtures/servers/start.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-connect-'))
 const done = join(folder, 'done')
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] })
 const soup = () => ({ action: 'accept', content: { dish: 'stew' } })
 
-let kitchens: ReadonlyMap<Maker, Kitchen>
+let kitchens: ReadonlyMap<Maker, RunningServer>
 
 beforeAll(async () => {
   writeFileSync(done, '')
-  kitchens = await startKitchens({ DONE: done })
+  kitchens = await startServers({ DONE: done })
 })
 afterAll(() => {
   for (const kitchen of kitchens.values()) kitchen.close()
@@ -144,7 +151,7 @@ describe('a child process', () => {
 
 describe('over HTTP', () => {
   test('headers and bearer tokens go with each request, and a missing one is said so', async () => {
-    const guarded = await startKitchen('kitchen', {}, 'token')
+    const guarded = await startServer('pannierServer', {}, 'token')
     const who = (client: Client) => client.callTool({ name: 'who' })
     expect(await using(guarded.url, { bearer: 'ann' }, who)).toMatchObject(text('ann'))
     expect(await using(guarded.url, { bearer: async () => 'bob' }, who)).toMatchObject(text('bob'))
@@ -156,7 +163,7 @@ describe('over HTTP', () => {
   })
 
   test('where nothing listens, connecting fails and says so; so it does when it is cancelled', async () => {
-    const gone = await startKitchen('kitchen')
+    const gone = await startServer('pannierServer')
     gone.close()
     await expect.poll(() => connect(gone.url).catch(String)).toMatch('nothing listens there')
     await expect(connect(gone.url, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
@@ -170,8 +177,8 @@ describe('over HTTP', () => {
 
   test('an entry of a file is a target', async () => {
     const file = join(folder, 'mcp.json')
-    const kitchen = { command: process.execPath, args: commandOf('kitchen', 'stdio').slice(1) }
-    writeFileSync(file, JSON.stringify({ servers: { web: { url: kitchens.get('kitchen')?.url }, kitchen } }))
+    const kitchen = { command: process.execPath, args: commandOf('pannierServer', 'stdio').slice(1) }
+    writeFileSync(file, JSON.stringify({ servers: { web: { url: kitchens.get('pannierServer')?.url }, kitchen } }))
     const add = (client: Client) => client.callTool({ name: 'add', arguments: { a: 2, b: 2 } })
     expect(await using(`${file}#web`, {}, add)).toMatchObject(text('4'))
     expect(await using(`${file}#kitchen`, {}, add)).toMatchObject(text('4'))
@@ -183,7 +190,7 @@ describe('state that the server asks to keep', () => {
 
   proves('CS-18', "a process's state is kept by its file, for each principal, in the store that is given", async () => {
     const jar = memoryJar()
-    const visits = (options: ConnectOptions) => using(commandOf('kitchen', 'stdio'), options, visit)
+    const visits = (options: ConnectOptions) => using(commandOf('pannierServer', 'stdio'), options, visit)
     expect(await visits({ jar })).toMatchObject(text('visit 1'))
     expect(await visits({ jar })).toMatchObject(text('visit 2'))
     expect(await visits({ jar, principal: 'bob' })).toMatchObject(text('visit 1'))
@@ -198,7 +205,7 @@ describe('state that the server asks to keep', () => {
     async () => {
       const jar = memoryJar()
       const notices: Notice[] = []
-      const url = kitchens.get('kitchen')?.url ?? ''
+      const url = kitchens.get('pannierServer')?.url ?? ''
       const twice = async (client: Client) => [await visit(client), await visit(client)]
       const kept = await using(url, { jar, onNotice: (notice) => notices.push(notice) }, twice)
       expect(kept).toMatchObject([text('visit 1'), text('visit 1')])
@@ -211,7 +218,7 @@ describe('state that the server asks to keep', () => {
 test('a jar that cannot be opened is named', async () => {
   const jar = join(folder, 'no-jar.db')
   writeFileSync(jar, 'This is a text, and longer than the header of a database: '.repeat(10))
-  await expect(connect(commandOf('kitchen', 'stdio'), { jar })).rejects.toMatchObject({
+  await expect(connect(commandOf('pannierServer', 'stdio'), { jar })).rejects.toMatchObject({
     code: 'JAR_UNAVAILABLE',
     message: expect.stringMatching(/^The jar \S+no-jar\.db cannot be used\. The file was not made by Pannier/),
   })
@@ -224,7 +231,7 @@ test('a store that throws where it should give a promise does not keep a connect
       throw new Error('broken')
     },
   }
-  const client = await connect(commandOf('kitchen', 'stdio'), { jar })
+  const client = await connect(commandOf('pannierServer', 'stdio'), { jar })
   await client.close()
   expect(client.transport).toBeUndefined()
 })
@@ -234,7 +241,7 @@ test.each(['timeoutMs', 'connectTimeoutMs'])('%s is a time', async (name) => {
 })
 
 test('fixed answers and a missing one', async () => {
-  const url = kitchens.get('kitchen')?.url ?? ''
+  const url = kitchens.get('pannierServer')?.url ?? ''
   const cook = (client: Client) => client.callTool({ name: 'cook' })
   expect(await using(url, { answerers: { form: fixed({ dish: { dish: 'pie' } }) } }, cook)).toMatchObject(
     text('Here is your pie.'),

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { KEYS, openPty, type Pty } from './pty.ts'
+import { KEYS, openPty, type Pty } from '../cli/fixtures/pty.ts'
 
 const { enter, down, up, space, ctrlC, ctrlU } = KEYS
 const folder = mkdtempSync(join(tmpdir(), 'pannier-terminal-'))
@@ -36,7 +36,7 @@ function page(url: string, message = 'Please pay.') {
 function ask(questions: readonly object[], env: Record<string, string> = { OPENED: opened }, cols = 90): Pty {
   const [asked, out] = [join(folder, `asked-${count}`), join(folder, `out-${count++}`)]
   writeFileSync(asked, JSON.stringify(questions))
-  const pty = openPty({ program: 'ask.ts', args: [asked], out, env, cols })
+  const pty = openPty({ program: 'test/client/programs/ask.ts', args: [asked], out, env, cols })
   running.push(pty)
   return pty
 }

@@ -20,8 +20,8 @@ import {
 } from '../../docs/snippets/answering.ts'
 import { server as asking } from '../../docs/snippets/asking.ts'
 import { readText } from '../../scripts/repository.ts'
-import { KEYS, openPty } from '../client/pty.ts'
-import { membersOf, rowsUnder } from './optionTables.ts'
+import { KEYS, openPty } from '../cli/fixtures/pty.ts'
+import { membersOf, rowsUnder } from './fixtures/optionTables.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const folder = mkdtempSync(join(tmpdir(), 'pannier-docs-'))
@@ -57,7 +57,7 @@ async function sayYes(pty: ReturnType<typeof openPty>, field: string) {
 describe('docs/snippets/answering.ts', () => {
   test('a person at the terminal is asked, and stdout has the result alone', async () => {
     const out = join(folder, 'out')
-    const pty = openPty({ program: '../../docs/programs/atTerminal.ts', args: [url, 'clean_up'], out })
+    const pty = openPty({ program: 'test/docs/programs/atTerminal.ts', args: [url, 'clean_up'], out })
     onTestFinished(() => pty.kill())
     await pty.see(`Server: ${url}, calls itself "asking"`)
     await pty.see('> Remove all drafts?')
@@ -77,7 +77,7 @@ describe('docs/snippets/answering.ts', () => {
       },
     )
     const out = join(folder, 'client.txt')
-    const program = '../../../examples/first-tool/client.ts'
+    const program = 'examples/first-tool/client.ts'
     const pty = openPty({ program, args: [await listening(server)], out })
     onTestFinished(() => pty.kill())
     await pty.see('> Delete it?')

@@ -7,8 +7,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createServer } from 'pannier/server'
 import { addBook, answer, handler, server, startHttp, startStdio } from '../../docs/snippets/basics.ts'
 import { readText } from '../../scripts/repository.ts'
-import { Caller, type Door, textOf } from './caller.ts'
-import { membersOf, rowsUnder } from './optionTables.ts'
+import { Caller, type Door, textOf } from './fixtures/caller.ts'
+import { membersOf, rowsUnder } from './fixtures/optionTables.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const caller = new Caller(answer)

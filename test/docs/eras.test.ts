@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { deployServer, modernOnly, offerReport } from '../../docs/snippets/eras.ts'
-import { accept, Caller } from './caller.ts'
-import { Session } from './session.ts'
+import { accept, Caller } from './fixtures/caller.ts'
+import { Session } from './fixtures/sessionClient.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const keys = newKey()

@@ -37,9 +37,9 @@ import {
   statusOf,
 } from '../../docs/snippets/layers.ts'
 import { readText } from '../../scripts/repository.ts'
-import { storePath } from '../tasks/echo.ts'
-import { membersOf, rowsUnder } from './optionTables.ts'
-import { sessionServer } from './sessionServer.ts'
+import { storePath } from '../tasks/fixtures/echoServer.ts'
+import { membersOf, rowsUnder } from './fixtures/optionTables.ts'
+import { sessionServer } from './fixtures/sessionServer.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const said = (text: string) => ({ content: [{ type: 'text', text }] })

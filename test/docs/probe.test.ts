@@ -7,10 +7,10 @@ import { CHECKS, probe } from 'pannier/probe'
 import { afterAll, describe, expect, test } from 'vitest'
 import { judge, keepUp, lookCloser, withOwnKnowledge } from '../../docs/snippets/probe.ts'
 import { readText, root } from '../../scripts/repository.ts'
-import { json, startHost } from '../probe/host.ts'
-import { plainAnswer } from '../probe/plainAnswer.ts'
-import { startSessionHost } from '../probe/sessionHost.ts'
-import { membersOf, rowsUnder } from './optionTables.ts'
+import { json, startHost } from '../probe/fixtures/host.ts'
+import { plainAnswer } from '../probe/fixtures/legacyAnswers.ts'
+import { startSessionHost } from '../probe/fixtures/sessionHost.ts'
+import { membersOf, rowsUnder } from './fixtures/optionTables.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-docs-probe-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -23,7 +23,7 @@ import {
 } from '../../docs/snippets/many-instances.ts'
 import { ledgerOver, machineLedger, type Rows, type Shop, shopServer } from '../../docs/snippets/steps.ts'
 import { refundServer } from '../../examples/testing/refund.ts'
-import { accept, Caller, type Door, decline, textOf } from './caller.ts'
+import { accept, Caller, type Door, decline, textOf } from './fixtures/caller.ts'
 
 const yes = accept({ agree: true })
 

@@ -21,8 +21,8 @@ import {
   questionsIn,
 } from '../../docs/snippets/suspending.ts'
 import { readText } from '../../scripts/repository.ts'
-import { offerOrder, size } from './offerOrder.ts'
-import { sessionServer } from './sessionServer.ts'
+import { offerOrder, size } from './fixtures/orderTool.ts'
+import { sessionServer } from './fixtures/sessionServer.ts'
 
 process.env['PANNIER_LOG_LEVEL'] = 'silent'
 const DAY_MS = 86_400_000

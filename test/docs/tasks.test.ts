@@ -14,9 +14,9 @@ import {
 } from '../../docs/snippets/tasks.ts'
 import { readText, root } from '../../scripts/repository.ts'
 import { newDatabase } from '../postgres/database.ts'
-import { storePath } from '../tasks/echo.ts'
-import { accept, TaskCaller } from '../tasks/modernClient.ts'
-import { membersOf } from './optionTables.ts'
+import { storePath } from '../tasks/fixtures/echoServer.ts'
+import { accept, TaskCaller } from '../fixtures/modernClient.ts'
+import { membersOf } from './fixtures/optionTables.ts'
 
 /** A printer that remembers what it did, and can run out of paper. */
 class Press implements Printer {

@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createServer } from 'pannier/server'
 import { healthOf, loggedServer, offerTraced, offerWork } from '../../docs/snippets/watching.ts'
-import { Caller, textOf } from './caller.ts'
+import { Caller, textOf } from './fixtures/caller.ts'
 
 const server = () => createServer({ name: 'watched', version: '1.0.0' })
 

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type AnswerMessage, headersOf, type RequestMessage, withEnvelope } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
-import { useInstances } from './instances.ts'
+import { useInstances } from './fixtures/instances.ts'
 
 const { folder } = useInstances()
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { env } from './instances.ts'
+import { env } from './fixtures/instances.ts'
 
 test('a server whose log nobody reads any more still ends on SIGTERM', async () => {
   const program = join(import.meta.dirname, '../../examples/first-tool/server.ts')

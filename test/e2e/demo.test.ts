@@ -11,8 +11,8 @@ import { terminalPerson } from '../../examples/work-items/person.ts'
 import type { FormRequest } from '../../examples/work-items/wire.ts'
 import { root } from '../../scripts/repository.ts'
 import { proves } from '../proves.ts'
-import { env, useInstances } from './instances.ts'
-import { sep } from './sep2322.ts'
+import { env, useInstances } from './fixtures/instances.ts'
+import { sep } from './fixtures/sep2322.ts'
 
 const { folder } = useInstances()
 

@@ -7,7 +7,7 @@ import { beforeAll, expect } from 'vitest'
 import { type AnswerMessage, post, servedBy, withEnvelope } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
 import { root } from '../../scripts/repository.ts'
-import { env, type Instance, keys, useInstances } from './instances.ts'
+import { env, type Instance, keys, useInstances } from './fixtures/instances.ts'
 
 const { folder, start } = useInstances()
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
-import { call, envelope, post } from '../wire/modernClient.ts'
+import { call, envelope, post } from '../fixtures/modernClient.ts'
 
 function start(mode: 'listen' | 'stdio', level?: string) {
   const { PANNIER_LOG_LEVEL: _, ...env } = process.env

@@ -16,7 +16,7 @@ import * as inExpress from '../../examples/mount/express.ts'
 import * as inFastify from '../../examples/mount/fastify.ts'
 import * as inHono from '../../examples/mount/hono.ts'
 import { restaurant } from '../../examples/mount/restaurant.ts'
-import { call, eventsOf, open, post } from '../wire/modernClient.ts'
+import { call, eventsOf, open, post } from '../fixtures/modernClient.ts'
 
 interface Started {
   url: string

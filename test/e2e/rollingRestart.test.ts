@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { type AnswerMessage, post, type RequestMessage } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
-import { type Instance, useInstances } from './instances.ts'
+import { type Instance, useInstances } from './fixtures/instances.ts'
 
 const { folder, startAll } = useInstances()
 

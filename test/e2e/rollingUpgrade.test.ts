@@ -1,7 +1,7 @@
 import { beforeAll, expect } from 'vitest'
 import { type AnswerMessage, post, servedBy } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
-import { type Instance, useInstances } from './instances.ts'
+import { type Instance, useInstances } from './fixtures/instances.ts'
 
 const { start } = useInstances()
 

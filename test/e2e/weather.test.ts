@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest'
 import { headersOf, post, type RequestMessage, servedBy, withEnvelope } from '../../examples/work-items/wire.ts'
 import { proves } from '../proves.ts'
-import { type Instance, useInstances } from './instances.ts'
-import { carrying, comparable, sep } from './sep2322.ts'
+import { type Instance, useInstances } from './fixtures/instances.ts'
+import { carrying, comparable, sep } from './fixtures/sep2322.ts'
 
 const { startAll } = useInstances()
 

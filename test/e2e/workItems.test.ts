@@ -8,8 +8,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type AnswerMessage, headersOf, post, servedBy, withEnvelope } from '../../examples/work-items/wire.ts'
 import { addBugs, WorkItems } from '../../examples/work-items/workItems.ts'
 import { proves } from '../proves.ts'
-import { type Instance, keys, useInstances } from './instances.ts'
-import { carrying, comparable, sep } from './sep2322.ts'
+import { type Instance, keys, useInstances } from './fixtures/instances.ts'
+import { carrying, comparable, sep } from './fixtures/sep2322.ts'
 
 const { folder, startAll } = useInstances()
 

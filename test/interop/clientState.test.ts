@@ -2,9 +2,9 @@
 import { inputRequired, createServer, text as textResult } from 'pannier/server'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { proves } from '../proves.ts'
-import { type Instance, KEYS, quiet, startHere } from './instances.ts'
-import type { Incoming } from './messageStream.ts'
-import { post, RawSession } from './rawSession.ts'
+import { type Instance, KEYS, quiet, startHere } from './fixtures/instances.ts'
+import type { Incoming } from './fixtures/messageStream.ts'
+import { post, RawSession } from './fixtures/rawSession.ts'
 
 const SESSION = 'modelcontextprotocol.io/state/session'
 const SERVER = 'modelcontextprotocol.io/state/server'

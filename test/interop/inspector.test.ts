@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { commandOf, type Instance, startHere, STDIO_PROGRAM } from './instances.ts'
+import { commandOf, type Instance, startHere, STDIO_PROGRAM } from './fixtures/instances.ts'
 
 const run = promisify(execFile)
 const manifest = fileURLToPath(import.meta.resolve('@modelcontextprotocol/inspector/package.json'))

@@ -1,8 +1,8 @@
 /** A call outlives the process that began it. Real processes, one key ring, and SIGKILL. */
 import { afterEach, expect } from 'vitest'
 import { proves } from '../proves.ts'
-import { type Program, startProgram } from './instances.ts'
-import { RawSession } from './rawSession.ts'
+import { type Program, startProgram } from './fixtures/instances.ts'
+import { RawSession } from './fixtures/rawSession.ts'
 
 const capabilities = { elicitation: {}, experimental: { 'dev.pannier/state-echo': {} } }
 const item = { workItemId: 4522, fields: { 'System.State': 'Resolved' } }

@@ -6,9 +6,9 @@ import { localBus } from 'pannier/server'
 import { memoryLedger } from 'pannier/state'
 import { afterEach, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { type Instance, startHere } from './instances.ts'
-import { README } from './offer.ts'
-import { RawSession } from './rawSession.ts'
+import { type Instance, startHere } from './fixtures/instances.ts'
+import { README } from './fixtures/tools.ts'
+import { RawSession } from './fixtures/rawSession.ts'
 
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] })
 const closers: (() => unknown)[] = []

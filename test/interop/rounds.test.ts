@@ -1,9 +1,9 @@
 /** Multi round-trip requests inside a session, for clients that declared that they understand them. */
 import { afterAll, beforeAll, expect } from 'vitest'
 import { proves } from '../proves.ts'
-import { type Instance, startHere } from './instances.ts'
-import { README } from './offer.ts'
-import { RawSession } from './rawSession.ts'
+import { type Instance, startHere } from './fixtures/instances.ts'
+import { README } from './fixtures/tools.ts'
+import { RawSession } from './fixtures/rawSession.ts'
 
 const asking = { elicitation: {}, sampling: {}, roots: {} }
 const capabilities = { ...asking, experimental: { 'dev.pannier/rounds': {} } }

@@ -1,9 +1,9 @@
 /** A server asks only within a request of its client (SEP-2260). */
 import { afterAll, beforeAll, expect } from 'vitest'
 import { proves } from '../proves.ts'
-import { type Instance, startHere } from './instances.ts'
-import type { MessageStream } from './messageStream.ts'
-import { RawSession } from './rawSession.ts'
+import { type Instance, startHere } from './fixtures/instances.ts'
+import type { MessageStream } from './fixtures/messageStream.ts'
+import { RawSession } from './fixtures/rawSession.ts'
 
 const asking = { elicitation: {}, sampling: {}, roots: {} }
 const text = (value: string) => ({ result: { content: [{ type: 'text', text: value }] } })

@@ -3,9 +3,9 @@ import { createServer, localBus } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { type Instance, KEYS, quiet, startHere } from './instances.ts'
-import { README } from './offer.ts'
-import { post, RawSession } from './rawSession.ts'
+import { type Instance, KEYS, quiet, startHere } from './fixtures/instances.ts'
+import { README } from './fixtures/tools.ts'
+import { post, RawSession } from './fixtures/rawSession.ts'
 
 const asking = { elicitation: {}, sampling: {}, roots: {} }
 const text = (value: string) => ({ result: { content: [{ type: 'text', text: value }] } })

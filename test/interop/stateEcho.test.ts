@@ -2,9 +2,9 @@
 import { memoryCarryStore, memoryLedger } from 'pannier/state'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { type Instance, startHere } from './instances.ts'
-import type { Incoming, MessageStream } from './messageStream.ts'
-import { RawSession } from './rawSession.ts'
+import { type Instance, startHere } from './fixtures/instances.ts'
+import type { Incoming, MessageStream } from './fixtures/messageStream.ts'
+import { RawSession } from './fixtures/rawSession.ts'
 
 const asking = { elicitation: {}, sampling: {}, roots: {} }
 const echoing = (echo: object = {}) => ({ ...asking, experimental: { 'dev.pannier/state-echo': echo } })

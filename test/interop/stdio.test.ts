@@ -5,9 +5,9 @@ import { PassThrough } from 'node:stream'
 import { createServer } from 'pannier/server'
 import { expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { commandOf, quiet, STDIO_PROGRAM } from './instances.ts'
-import { offer } from './offer.ts'
-import { RawStdio } from './rawStdio.ts'
+import { commandOf, quiet, STDIO_PROGRAM } from './fixtures/instances.ts'
+import { offer } from './fixtures/tools.ts'
+import { RawStdio } from './fixtures/rawStdio.ts'
 
 const asking = { elicitation: {}, sampling: {}, roots: {} }
 const text = (value: string) => ({ result: { content: [{ type: 'text', text: value }] } })

@@ -14,8 +14,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { commandOf, type Instance, startHere, STDIO_PROGRAM } from './instances.ts'
-import { README } from './offer.ts'
+import { commandOf, type Instance, startHere, STDIO_PROGRAM } from './fixtures/instances.ts'
+import { README } from './fixtures/tools.ts'
 
 const asking: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] })

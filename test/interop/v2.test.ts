@@ -3,8 +3,8 @@ import { Client, type ClientOptions, ProtocolError, StreamableHTTPClientTranspor
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
-import { commandOf, type Instance, startHere, STDIO_PROGRAM } from './instances.ts'
-import { README } from './offer.ts'
+import { commandOf, type Instance, startHere, STDIO_PROGRAM } from './fixtures/instances.ts'
+import { README } from './fixtures/tools.ts'
 
 const asking: ClientOptions = { capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} } }
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] })

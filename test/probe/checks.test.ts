@@ -5,10 +5,10 @@ import { createServer, type Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { quiet } from '../interop/instances.ts'
-import { events, type Host, json, startHost } from './host.ts'
-import { error, plainAnswer, result } from './plainAnswer.ts'
-import { startSessionHost } from './sessionHost.ts'
+import { quiet } from '../interop/fixtures/instances.ts'
+import { events, type Host, json, startHost } from './fixtures/host.ts'
+import { error, plainAnswer, result } from './fixtures/legacyAnswers.ts'
+import { startSessionHost } from './fixtures/sessionHost.ts'
 
 const told = ({ evidence }: Verdict, check: CheckName): string[] =>
   evidence.filter((one) => one.check === check).map(({ sentence }) => sentence)
@@ -129,7 +129,11 @@ describe('without initialize', () => {
   })
 
   test('a program is asked for them where they are named, in a process for each', async () => {
-    const serena = [process.execPath, fileURLToPath(new URL('programs/odd.ts', import.meta.url)), 'offers prompts']
+    const serena = [
+      process.execPath,
+      fileURLToPath(new URL('programs/nonconforming.ts', import.meta.url)),
+      'offers prompts',
+    ]
     const verdict = await probe(serena, { checks: ['bare-prompts'], timeoutMs: 60_000 })
     expect(told(verdict, 'bare-prompts')).toEqual(['It answers prompts/list without initialize.'])
     expect(told(await probe(serena, { timeoutMs: 60_000 }), 'bare-prompts')).toEqual([])

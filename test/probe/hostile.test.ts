@@ -6,12 +6,12 @@ import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { type Exchanged, type Lookup, probe, type Verdict } from 'pannier/probe'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { isThere } from './isThere.ts'
-import { events, json, type Respond, startHost } from './host.ts'
-import { about, error, plainAnswer, result } from './plainAnswer.ts'
-import { startSessionHost } from './sessionHost.ts'
+import { isThere } from './fixtures/processes.ts'
+import { events, json, type Respond, startHost } from './fixtures/host.ts'
+import { about, error, plainAnswer, result } from './fixtures/legacyAnswers.ts'
+import { startSessionHost } from './fixtures/sessionHost.ts'
 
-const odd = fileURLToPath(new URL('programs/odd.ts', import.meta.url))
+const odd = fileURLToPath(new URL('programs/nonconforming.ts', import.meta.url))
 const MB = 1024 * 1024
 const TIMEOUT_MS = 300
 /** Half of it for the era, all of it for initialize and for a stream; the rest is for a machine that is busy. */

@@ -1,10 +1,10 @@
 /** How much the probe asks, and how long it takes when nobody keeps it waiting. */
 import { CHECKS, probe, type Verdict } from 'pannier/probe'
 import { expect, test } from 'vitest'
-import { startHere } from '../interop/instances.ts'
-import { type Host, json, startHost } from './host.ts'
-import { plainAnswer } from './plainAnswer.ts'
-import { startSessionHost } from './sessionHost.ts'
+import { startHere } from '../interop/fixtures/instances.ts'
+import { type Host, json, startHost } from './fixtures/host.ts'
+import { plainAnswer } from './fixtures/legacyAnswers.ts'
+import { startSessionHost } from './fixtures/sessionHost.ts'
 
 const EVERYTHING = { tools: {}, prompts: {}, resources: {}, logging: {} }
 

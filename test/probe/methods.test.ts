@@ -5,11 +5,11 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type Exchanged, probe } from 'pannier/probe'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { startHere } from '../interop/instances.ts'
+import { startHere } from '../interop/fixtures/instances.ts'
 import { proves } from '../proves.ts'
-import { json, startHost } from './host.ts'
-import { plainAnswer } from './plainAnswer.ts'
-import { startSessionHost } from './sessionHost.ts'
+import { json, startHost } from './fixtures/host.ts'
+import { plainAnswer } from './fixtures/legacyAnswers.ts'
+import { startSessionHost } from './fixtures/sessionHost.ts'
 
 const program = (name: string): string => fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url))
 

@@ -1,7 +1,7 @@
 import { newKey } from 'pannier/state'
 import { expect, test } from 'vitest'
-import { connect } from './caller.ts'
-import { startSdkHost } from './host.ts'
+import { connect } from './fixtures/clients.ts'
+import { startSdkHost } from './fixtures/host.ts'
 
 test.each(['modern', 'legacy'] as const)('examples/official-sdk/server.ts asks and deploys (%s)', async (era) => {
   process.env['PANNIER_KEYS'] ??= newKey()

@@ -3,9 +3,8 @@ import type { Server } from 'pannier/server'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { proves } from '../proves.ts'
-import { eventsOf, open, type Wire } from '../wire/modernClient.ts'
-import { listening, offerEcho, type TaskServerOptions, taskServer } from './echo.ts'
-import { accept, TAKES_TASKS, TaskCaller, TASKS } from './modernClient.ts'
+import { accept, eventsOf, open, TAKES_TASKS, TaskCaller, TASKS, type Wire } from '../fixtures/modernClient.ts'
+import { listening, offerEcho, type TaskServerOptions, taskServer } from './fixtures/echoServer.ts'
 
 const yes = { message: 'Sure?', schema: z.object({ yes: z.boolean() }) }
 

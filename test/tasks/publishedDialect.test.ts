@@ -10,8 +10,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { RawSession } from '../interop/rawSession.ts'
-import { listening, offerEcho, type TaskServerOptions, taskServer } from './echo.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
+import { listening, offerEcho, type TaskServerOptions, taskServer } from './fixtures/echoServer.ts'
 
 const RELATED = 'io.modelcontextprotocol/related-task'
 

@@ -2,8 +2,8 @@
 import { newKey, sqliteCarryStore, sqliteLedger } from 'pannier/state'
 import { sqliteTasks } from 'pannier/tasks'
 import { expect, onTestFinished, test } from 'vitest'
-import { RawSession } from '../interop/rawSession.ts'
-import { listening, offerEcho, storePath, taskServer } from './echo.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
+import { listening, offerEcho, storePath, taskServer } from './fixtures/echoServer.ts'
 
 async function twoInstances(): Promise<[string, string]> {
   const [path, file, keys] = [storePath(), storePath(), newKey()]

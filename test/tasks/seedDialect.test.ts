@@ -1,10 +1,10 @@
 /** The persistent workflow of SEP-2322, message by message, toward a session-era client that declared rounds. */
 import { describe, expect, test } from 'vitest'
-import { type Incoming, MessageStream } from '../interop/messageStream.ts'
-import { RawSession } from '../interop/rawSession.ts'
+import { type Incoming, MessageStream } from '../interop/fixtures/messageStream.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { proves } from '../proves.ts'
-import { listening, offerEcho, type TaskServerOptions, taskServer } from './echo.ts'
-import sep from './sep2322Tasks.json' with { type: 'json' }
+import { listening, offerEcho, type TaskServerOptions, taskServer } from './fixtures/echoServer.ts'
+import sep from './fixtures/sep2322Tasks.json' with { type: 'json' }
 
 const ROUNDS = { elicitation: {}, experimental: { 'dev.pannier/rounds': {} } }
 

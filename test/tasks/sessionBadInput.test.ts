@@ -1,8 +1,8 @@
 /** What clients of the session era may send that is wrong, or not theirs. */
 import { expect, test } from 'vitest'
-import type { Incoming } from '../interop/messageStream.ts'
-import { RawSession } from '../interop/rawSession.ts'
-import { listening, offerEcho, type TaskServerOptions, taskServer } from './echo.ts'
+import type { Incoming } from '../interop/fixtures/messageStream.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
+import { listening, offerEcho, type TaskServerOptions, taskServer } from './fixtures/echoServer.ts'
 
 const RELATED = 'io.modelcontextprotocol/related-task'
 const capabilities = { elicitation: {}, experimental: { 'dev.pannier/rounds': {} } }

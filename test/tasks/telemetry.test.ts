@@ -4,8 +4,8 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, expect, test } from 'vitest'
-import { listening, offerEcho, taskServer } from './echo.ts'
-import { accept, TaskCaller } from './modernClient.ts'
+import { listening, offerEcho, taskServer } from './fixtures/echoServer.ts'
+import { accept, TaskCaller } from '../fixtures/modernClient.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const spans = new InMemorySpanExporter()

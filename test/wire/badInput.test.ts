@@ -3,7 +3,7 @@ import { createServer, type Listening, type Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { call, envelope, post, raw, VERSION } from './modernClient.ts'
+import { call, envelope, post, raw, VERSION } from '../fixtures/modernClient.ts'
 
 let server: Server
 let at: Listening

@@ -3,7 +3,7 @@ import { createServer, type Listening, type Server } from 'pannier/server'
 import { createKeyring, newKey, rotationSteps } from 'pannier/state'
 import { z } from 'zod'
 import { proves } from '../proves.ts'
-import { call, post } from './modernClient.ts'
+import { call, post } from '../fixtures/modernClient.ts'
 
 const keys = newKey()
 const sure = z.object({ ok: z.boolean() })

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { createServer, type Listening, type Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { call, eventsOf, open, post, type Wire } from './modernClient.ts'
+import { call, eventsOf, open, post, type Wire } from '../fixtures/modernClient.ts'
 
 let server: Server
 let at: Listening

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Above, FakeTransport } from '../../../test/client/fakeTransport.ts'
+import { Above, FakeTransport } from '../../../test/client/fixtures/fakeTransport.ts'
 import { proves } from '../../../test/proves.ts'
 import { echo } from './layer.ts'
 import { echoFetch } from './fetch.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Above, FakeTransport, settled } from '../../../test/client/fakeTransport.ts'
+import { Above, FakeTransport, settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { proves } from '../../../test/proves.ts'
 import { type JarNews, type JarStore, memoryJar } from '../../state/jar/index.ts'
 import { jar } from './layer.ts'

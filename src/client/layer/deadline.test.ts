@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { Above, FakeTransport, settled } from '../../../test/client/fakeTransport.ts'
+import { Above, FakeTransport, settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { deadline } from './deadline.ts'
 
 const SILENCE_MS = 150

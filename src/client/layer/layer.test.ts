@@ -1,7 +1,7 @@
 import { InMemoryTransport as InMemoryV2 } from '@modelcontextprotocol/client'
 import { InMemoryTransport as InMemoryV1 } from '@modelcontextprotocol/sdk/inMemory.js'
 import { describe, expect, test } from 'vitest'
-import { Above, FakeTransport } from '../../../test/client/fakeTransport.ts'
+import { Above, FakeTransport } from '../../../test/client/fixtures/fakeTransport.ts'
 import { compose, createLayer, type LayerContext } from './layer.ts'
 import type { Layer } from './transport.ts'
 

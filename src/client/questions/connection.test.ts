@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { FakeTransport, settled } from '../../../test/client/fakeTransport.ts'
-import { form, Script, task } from '../../../test/client/taskScript.ts'
+import { FakeTransport, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { form, Script, task } from '../../../test/client/fixtures/scriptedServer.ts'
 import { compose, createLayer } from '../layer/layer.ts'
 import type { Layer } from '../layer/transport.ts'
 import { rounds } from '../rounds/layer.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Loose, settled } from '../../../test/client/fakeTransport.ts'
-import { accept, call, done, form, inputRequired, layered } from '../../../test/client/rounded.ts'
+import { type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { accept, call, done, form, inputRequired, layered } from '../../../test/client/fixtures/roundsClient.ts'
 
 describe('a server that does it wrong', () => {
   test.each([

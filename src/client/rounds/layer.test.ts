@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type Loose, settled } from '../../../test/client/fakeTransport.ts'
-import { accept, call, done, form, inputRequired, layered } from '../../../test/client/rounded.ts'
+import { type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { accept, call, done, form, inputRequired, layered } from '../../../test/client/fixtures/roundsClient.ts'
 import { proves } from '../../../test/proves.ts'
 import type { Answerers, Asked } from '../questions/answerer.ts'
 import { suspend, suspendedOf } from '../suspend/suspend.ts'

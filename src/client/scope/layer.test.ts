@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Above, FakeTransport, type Loose, settled } from '../../../test/client/fakeTransport.ts'
+import { Above, FakeTransport, type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { proves } from '../../../test/proves.ts'
 import type { ClientError } from '../errors.ts'
 import { type Refused, scope } from './layer.ts'

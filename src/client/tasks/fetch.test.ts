@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { envelope } from '../../../test/client/taskScript.ts'
+import { envelope } from '../../../test/client/fixtures/scriptedServer.ts'
 import { tasksFetch } from './fetch.ts'
 
 async function nameOf(body: unknown): Promise<string | null> {

@@ -1,7 +1,7 @@
 /** Servers that break the rules of tasks, or break down: every call comes to an end, with a sentence that says why. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Loose, settled } from '../../../test/client/fakeTransport.ts'
-import { accept, envelope, form, Script, task, text } from '../../../test/client/taskScript.ts'
+import { type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { accept, envelope, form, Script, task, text } from '../../../test/client/fixtures/scriptedServer.ts'
 import { compose } from '../layer/layer.ts'
 import { deadline } from '../layer/deadline.ts'
 import { type TasksOptions, tasks } from './layer.ts'

@@ -1,9 +1,9 @@
 /** Tasks in a session: in the dialect of SEP-2322, message by message, and in that of 2025-11-25 as published. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Loose, settled } from '../../../test/client/fakeTransport.ts'
-import { accept, form, Script, task, text } from '../../../test/client/taskScript.ts'
+import { type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { accept, form, Script, task, text } from '../../../test/client/fixtures/scriptedServer.ts'
 import { proves } from '../../../test/proves.ts'
-import sep from '../../../test/tasks/sep2322Tasks.json' with { type: 'json' }
+import sep from '../../../test/tasks/fixtures/sep2322Tasks.json' with { type: 'json' }
 import type { Asked } from '../questions/answerer.ts'
 import { compose } from '../layer/layer.ts'
 import { deadline } from '../layer/deadline.ts'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Loose, settled } from '../../../test/client/fakeTransport.ts'
-import { accept, envelope, form, Script, task, text } from '../../../test/client/taskScript.ts'
+import { type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { accept, envelope, form, Script, task, text } from '../../../test/client/fixtures/scriptedServer.ts'
 import { proves } from '../../../test/proves.ts'
 import type { Asked } from '../questions/answerer.ts'
 import { suspend, suspendedOf } from '../suspend/suspend.ts'

@@ -1,7 +1,7 @@
 /** Hearing of tasks by `notifications/tasks`, and what happens where nobody tells. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { settled } from '../../../test/client/fakeTransport.ts'
-import { accept, envelope, form, Script, task, text } from '../../../test/client/taskScript.ts'
+import { settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { accept, envelope, form, Script, task, text } from '../../../test/client/fixtures/scriptedServer.ts'
 import { tasks, type TasksOptions } from './layer.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))

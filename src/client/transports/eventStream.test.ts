@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { settled } from '../../../test/client/fakeTransport.ts'
+import { settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { isEventStream, isJson, mapEvents, endingQuietly } from './eventStream.ts'
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'mcp-session-id': 's' }

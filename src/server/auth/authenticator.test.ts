@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Caller } from '../../../test/docs/caller.ts'
+import { Caller } from '../../../test/docs/fixtures/caller.ts'
 import { AuthError, type Authenticator, createServer } from '../index.ts'
 
 function open(principal: Authenticator) {

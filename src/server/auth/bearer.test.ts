@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { discoverOAuthProtectedResourceMetadata, extractWWWAuthenticateParams } from '@modelcontextprotocol/client'
 import { exportJWK, type JWTPayload, type SignOptions, SignJWT, UnsecuredJWT } from 'jose'
 import { afterEach, describe, expect, test } from 'vitest'
-import { Caller } from '../../../test/docs/caller.ts'
+import { Caller } from '../../../test/docs/fixtures/caller.ts'
 import { type BearerOptions, bearer, createServer, type ServerOptions } from '../index.ts'
 
 const ISSUER = 'https://auth.example.com'

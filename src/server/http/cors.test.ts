@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { Caller } from '../../../test/docs/caller.ts'
+import { Caller } from '../../../test/docs/fixtures/caller.ts'
 import { AuthError, createServer } from '../index.ts'
 
 const PAGE = 'https://app.example.com'

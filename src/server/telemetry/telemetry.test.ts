@@ -6,7 +6,7 @@ import { type Histogram, MeterProvider, MetricReader } from '@opentelemetry/sdk-
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { accept, Caller, decline } from '../../../test/docs/caller.ts'
+import { accept, Caller, decline } from '../../../test/docs/fixtures/caller.ts'
 import { createServer, ProtocolError } from '../index.ts'
 
 const SECRET = 'an-answer-nobody-should-see'

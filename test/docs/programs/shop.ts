@@ -1,5 +1,5 @@
 /** The server of docs/guides/suspending.md, as a process that speaks on its standard streams. */
 import { patientServer } from '../../../docs/snippets/suspending.ts'
-import { offerOrder } from '../offerOrder.ts'
+import { offerOrder } from '../fixtures/orderTool.ts'
 
 await offerOrder(patientServer()).stdio()

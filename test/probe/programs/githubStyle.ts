@@ -1,5 +1,5 @@
 /** The GitHub-style server: over HTTP with the argument http, else on standard input and output. */
-import { serve } from '../serve.ts'
-import { githubStyle } from '../seedServers.ts'
+import { serve } from '../fixtures/serve.ts'
+import { githubStyle } from '../fixtures/seedServers.ts'
 
 await serve({ open: () => githubStyle })

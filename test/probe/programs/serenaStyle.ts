@@ -1,6 +1,6 @@
 /** The Serena-style server: over HTTP, with a session by its header, with the argument http; else on standard streams. */
-import { serve } from '../serve.ts'
-import { SerenaStyle } from '../seedServers.ts'
+import { serve } from '../fixtures/serve.ts'
+import { SerenaStyle } from '../fixtures/seedServers.ts'
 
 await serve({
   open: () => {

@@ -10,8 +10,8 @@ import { createServer } from 'pannier/server'
 import { createTasks, type WorkOptions } from 'pannier/tasks'
 import { z } from 'zod'
 import { newJournal } from '../../../src/journal/index.ts'
-import { VERSION } from '../../wire/modernClient.ts'
-import { engineAt, type Place } from '../survival/places.ts'
+import { VERSION } from '../../fixtures/modernClient.ts'
+import { engineAt, type StoreLocation } from '../survival/fixtures/stores.ts'
 
 /** What the parent says. */
 export type Order = { readonly make: number } | { readonly measure: true }
@@ -21,7 +21,7 @@ const args = { letter: 'x'.repeat(4000) }
 const caller = { peer: { era: 'modern', version: VERSION, capabilities: { elicitation: {} } }, meta: {} }
 const AT_ONCE = 50
 
-const engine = engineAt(JSON.parse(process.env['ROOM'] ?? '{}') as Place)
+const engine = engineAt(JSON.parse(process.env['ROOM'] ?? '{}') as StoreLocation)
 const work = engine.work.bind(engine)
 let onRun = (): void => {}
 engine.work = ({ run, ...options }: WorkOptions) =>

@@ -5,13 +5,13 @@
 import { createServer } from 'pannier/server'
 import { type EngineOptions, createTasks } from 'pannier/tasks'
 import { z } from 'zod'
-import { build, jobInput } from '../survival/build.ts'
-import { Effects } from '../survival/effects.ts'
-import { killingEngine, type KillPoint } from '../survival/killingEngine.ts'
-import { engineAt, type Place } from '../survival/places.ts'
+import { build, jobInput } from '../survival/fixtures/build.ts'
+import { Effects } from '../survival/fixtures/effects.ts'
+import { killingEngine, type KillPoint } from '../survival/fixtures/killingEngine.ts'
+import { engineAt, type StoreLocation } from '../survival/fixtures/stores.ts'
 
 export interface WorkshopOptions {
-  readonly place: Place
+  readonly place: StoreLocation
   /** Where effects are written. */
   readonly folder: string
   readonly engine?: EngineOptions

@@ -4,12 +4,12 @@ import { pathToFileURL } from 'node:url'
 import { expect } from 'vitest'
 import { root } from '../../../scripts/repository.ts'
 import { proves } from '../../proves.ts'
-import type { Job } from './build.ts'
-import { Customer, type Done } from './customer.ts'
-import { type EngineCase, forEachEngine, LIMIT_MS } from './engines.ts'
-import { Fleet } from './fleet.ts'
-import { Scene } from './scene.ts'
-import { expectDone, expectUnchanged } from './verdict.ts'
+import type { Job } from './fixtures/build.ts'
+import { Customer, type Done } from './fixtures/customer.ts'
+import { type EngineCase, forEachEngine, LIMIT_MS } from './fixtures/engines.ts'
+import { Fleet } from './fixtures/fleet.ts'
+import { Scene } from './fixtures/scene.ts'
+import { expectDone, expectUnchanged } from './fixtures/verdict.ts'
 
 const HOUR_MS = 3_600_000
 const clock = pathToFileURL(join(root, 'test/tasks/programs/shiftedClock.ts')).href
@@ -18,7 +18,7 @@ const clock = pathToFileURL(join(root, 'test/tasks/programs/shiftedClock.ts')).h
 async function startApart(scene: Scene, engine: EngineCase, leaseMs: number): Promise<Fleet> {
   // Where time is not the store's, a task lives longer than the clocks are apart.
   const ttlMs = engine.hasClock ? LIMIT_MS : 2 * HOUR_MS
-  const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs }, ttlMs })
+  const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs }, ttlMs })
   const ahead = { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=${clock}`, CLOCK_SHIFT_MS: `${HOUR_MS}` }
   await Promise.all([fleet.start('right'), fleet.start('ahead', {}, ahead)])
   return fleet

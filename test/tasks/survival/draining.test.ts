@@ -2,12 +2,12 @@
 import { once } from 'node:events'
 import { expect } from 'vitest'
 import { proves } from '../../proves.ts'
-import type { Job } from './build.ts'
-import { Customer } from './customer.ts'
-import { forEachEngine, LIMIT_MS } from './engines.ts'
-import { Fleet } from './fleet.ts'
-import { Scene } from './scene.ts'
-import { expectDone, expectUnchanged } from './verdict.ts'
+import type { Job } from './fixtures/build.ts'
+import { Customer } from './fixtures/customer.ts'
+import { forEachEngine, LIMIT_MS } from './fixtures/engines.ts'
+import { Fleet } from './fixtures/fleet.ts'
+import { Scene } from './fixtures/scene.ts'
+import { expectDone, expectUnchanged } from './fixtures/verdict.ts'
 
 // Nobody waits for a lease to end.
 const settings = { engine: { leaseMs: 600_000 }, drainMs: 3000 }
@@ -27,7 +27,7 @@ forEachEngine((engine) => {
     'are handed over at their checkpoints when an instance drains, and the rest is given back at its deadline',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = new Fleet(scene, await engine.newPlace(scene), settings)
+      const fleet = new Fleet(scene, await engine.newStore(scene), settings)
       const { effects } = fleet
       const leaving = await fleet.start('leaving')
       const customer = new Customer(scene, { urls: fleet.urls })

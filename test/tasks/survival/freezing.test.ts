@@ -1,13 +1,13 @@
 /** Instances that are frozen between an effect and its commit, and wake when others have taken over. */
 import { expect } from 'vitest'
 import { proves } from '../../proves.ts'
-import type { Job } from './build.ts'
-import { Customer } from './customer.ts'
-import type { Effects } from './effects.ts'
-import { forEachEngine, LIMIT_MS } from './engines.ts'
-import { Fleet } from './fleet.ts'
-import { Scene } from './scene.ts'
-import { expectDone, expectUnchanged, UNSETTLED } from './verdict.ts'
+import type { Job } from './fixtures/build.ts'
+import { Customer } from './fixtures/customer.ts'
+import type { Effects } from './fixtures/effects.ts'
+import { forEachEngine, LIMIT_MS } from './fixtures/engines.ts'
+import { Fleet } from './fixtures/fleet.ts'
+import { Scene } from './fixtures/scene.ts'
+import { expectDone, expectUnchanged, UNSETTLED } from './fixtures/verdict.ts'
 
 const paying: Job = { job: 'paying', stepMs: 50, trouble: 'frozen paying' }
 const careful: Job = { job: 'paying carefully', stepMs: 50, trouble: 'frozen paying', retries: false }
@@ -29,7 +29,7 @@ forEachEngine((engine) => {
     'are taken over from a frozen instance, which changes nothing any more when it wakes',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs: 1500 } })
+      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 1500 } })
       const { effects } = fleet
       await Promise.all(['A', 'B', 'C'].map((name) => fleet.start(name)))
       const customer = new Customer(scene, { urls: fleet.urls, forgives: true })

@@ -6,13 +6,13 @@ import { once } from 'node:events'
 import { expect } from 'vitest'
 import { isLong } from '../../amount.ts'
 import { proves } from '../../proves.ts'
-import type { Job } from './build.ts'
-import { Customer, type Done } from './customer.ts'
-import { type EngineCase, forEachEngine, LIMIT_MS } from './engines.ts'
-import { Fleet } from './fleet.ts'
-import type { KillPoint } from './killingEngine.ts'
-import { Scene } from './scene.ts'
-import { expectUnchanged, UNSETTLED } from './verdict.ts'
+import type { Job } from './fixtures/build.ts'
+import { Customer, type Done } from './fixtures/customer.ts'
+import { type EngineCase, forEachEngine, LIMIT_MS } from './fixtures/engines.ts'
+import { Fleet } from './fixtures/fleet.ts'
+import type { KillPoint } from './fixtures/killingEngine.ts'
+import { Scene } from './fixtures/scene.ts'
+import { expectUnchanged, UNSETTLED } from './fixtures/verdict.ts'
 
 interface Case {
   readonly point: KillPoint
@@ -128,7 +128,7 @@ forEachEngine((engine) => {
     'go on from what was committed when their instance is killed before or after any commit',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs: 5000 } })
+      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 5000 } })
       const fates = casesOver(engine).map((fate, n) => new Fate(fate, n, fleet, scene))
       const dead = await inLanes(fates, (fate) => fate.die())
       await fleet.start(HEIR, { orders: fates.map(({ order }) => order) })

@@ -1,12 +1,12 @@
 /** A store that nobody can use for a while. */
 import { expect } from 'vitest'
 import { proves } from '../../proves.ts'
-import type { Job } from './build.ts'
-import { Customer } from './customer.ts'
-import { forEachEngine, LIMIT_MS } from './engines.ts'
-import { Fleet } from './fleet.ts'
-import { Scene } from './scene.ts'
-import { expectDone, expectUnchanged } from './verdict.ts'
+import type { Job } from './fixtures/build.ts'
+import { Customer } from './fixtures/customer.ts'
+import { forEachEngine, LIMIT_MS } from './fixtures/engines.ts'
+import { Fleet } from './fixtures/fleet.ts'
+import { Scene } from './fixtures/scene.ts'
+import { expectDone, expectUnchanged } from './fixtures/verdict.ts'
 
 // Longer than anybody waits for a lock.
 const AWAY_MS = 6000
@@ -21,7 +21,7 @@ forEachEngine((engine) => {
     'wait for their store when it is away, and go on when it is back',
     async (test) => {
       const scene = new Scene(test)
-      const store = await engine.newFragilePlace(scene)
+      const store = await engine.newFragileStore(scene)
       const fleet = new Fleet(scene, store.place)
       // One loses its tasks while the store is away, the other comes back in time.
       const instances = await Promise.all([

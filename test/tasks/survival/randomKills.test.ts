@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { amount } from '../../amount.ts'
 import { proves } from '../../proves.ts'
-import type { Job } from './build.ts'
-import { Customer, type Done } from './customer.ts'
-import { forEachEngine, LIMIT_MS } from './engines.ts'
-import { Fleet } from './fleet.ts'
-import { Scene } from './scene.ts'
-import { expectDone, expectUnchanged } from './verdict.ts'
+import type { Job } from './fixtures/build.ts'
+import { Customer, type Done } from './fixtures/customer.ts'
+import { forEachEngine, LIMIT_MS } from './fixtures/engines.ts'
+import { Fleet } from './fixtures/fleet.ts'
+import { Scene } from './fixtures/scene.ts'
+import { expectDone, expectUnchanged } from './fixtures/verdict.ts'
 
 const STEP_MS = 150
 const JOBS = amount(60, 200)
@@ -54,7 +54,7 @@ forEachEngine((engine) => {
     'end once with the right result when instances are killed at random, and no answer is lost',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = new Fleet(scene, await engine.newPlace(scene), { engine: { leaseMs: 3000 } })
+      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 3000 } })
       await Promise.all(['A', 'B', 'C'].map((name) => fleet.start(name)))
       const customer = new Customer(scene, { urls: fleet.urls, forgives: true, pollMs: 300 })
       const over = new AbortController()

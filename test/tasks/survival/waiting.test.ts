@@ -5,13 +5,13 @@ import { expect } from 'vitest'
 import { type Instance, startInstance } from '../../../examples/work-items/fleet.ts'
 import { root } from '../../../scripts/repository.ts'
 import { proves } from '../../proves.ts'
-import { accept, TaskCaller } from '../modernClient.ts'
+import { accept, TaskCaller } from '../../fixtures/modernClient.ts'
 import type { Order } from '../programs/waitingRoom.ts'
-import { doubleTasks } from './doubleTasks.ts'
-import { forEachEngine, LIMIT_MS } from './engines.ts'
-import { START_MS } from './fleet.ts'
-import type { Place } from './places.ts'
-import { Scene } from './scene.ts'
+import { doubleTasks } from './fixtures/doubleTasks.ts'
+import { forEachEngine, LIMIT_MS } from './fixtures/engines.ts'
+import { START_MS } from './fixtures/fleet.ts'
+import type { StoreLocation } from './fixtures/stores.ts'
+import { Scene } from './fixtures/scene.ts'
 
 const program = join(root, 'test/tasks/programs/waitingRoom.ts')
 const MB = 1024 * 1024
@@ -20,7 +20,7 @@ class Room {
   readonly url: string
   readonly #child: Instance['child']
 
-  static async open(scene: Scene, name: string, place: Place): Promise<Room> {
+  static async open(scene: Scene, name: string, place: StoreLocation): Promise<Room> {
     const instance = await startInstance({ name, program, env: { ROOM: JSON.stringify(place) }, startMs: START_MS })
     scene.later(() => instance.end('SIGKILL'))
     return new Room(instance)
@@ -53,7 +53,7 @@ forEachEngine((engine) => {
     'wait in their store and nowhere else: ten thousand of them cost a server no memory',
     async (test) => {
       const scene = new Scene(test)
-      const place = await engine.newPlace(scene)
+      const place = await engine.newStore(scene)
       const maker = await Room.open(scene, 'maker', place)
       const empty = await maker.measure()
       await maker.make(250)

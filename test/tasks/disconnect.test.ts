@@ -1,0 +1,47 @@
+/** A client that goes away while its task is being made. */
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { sqliteEngine, createTasks } from 'pannier/tasks'
+import { expect, onTestFinished, test } from 'vitest'
+import { open, TAKES_TASKS } from '../fixtures/modernClient.ts'
+import { storePath, taskServer } from './fixtures/echoServer.ts'
+
+test('a call that is given up before its client knows of the task leaves nothing running', async () => {
+  const begun = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  const made = Promise.withResolvers<string>()
+  const engine = sqliteEngine({ path: storePath() })
+  const tasks = createTasks({
+    ...engine,
+    create: async (task) => {
+      begun.resolve()
+      await gone.promise
+      const created = await engine.create(task)
+      made.resolve(created.id)
+      return created
+    },
+  })
+  const server = taskServer({ tasks })
+  server.tool('hangs', { description: 'Ends when told.', task: 'required' }, async (_, ctx) => {
+    if (!ctx.signal.aborted) await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    return 'told'
+  })
+  const handle = server.nodeHandler()
+  const http = createHttpServer((request, response) => {
+    handle(request, response)
+    // Registered after the server's own, so that it knows by then.
+    response.once('close', gone.resolve)
+  })
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void http.close())
+
+  const abort = new AbortController()
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`
+  const params = { name: 'hangs', arguments: {} }
+  const answer = open(url, { params, capabilities: TAKES_TASKS, signal: abort.signal })
+  await begun.promise
+  abort.abort()
+  await expect(answer).rejects.toThrow()
+  const id = await made.promise
+  await expect.poll(async () => (await engine.read(id, ''))?.status).toBe('cancelled')
+})
