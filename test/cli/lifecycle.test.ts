@@ -212,7 +212,7 @@ describe('what a server asks to keep', () => {
     expect((await visits('--principal', 'bob')).stdout).toBe('visit 1\n')
     expect((await visits('--no-jar')).stdout).toBe('visit 1\n')
     expect((await visits('--jar', join(folder, 'other.db'))).stdout).toBe('visit 1\n')
-    expect((await pannier(['jar', 'list'])).stdout).toMatch(/kitchen\.ts/)
+    expect((await pannier(['jar', 'list'])).stdout).toMatch(/pannierServer\.ts/)
   })
 
   test('is not kept in a jar that cannot be used; one that was named is bad input, the own one no reason to fail', async () => {
