@@ -86,9 +86,10 @@ class NodeHttpRequest implements EndpointRequest {
     return this.#req.body === undefined && this.#req.readableEnded ? BODY_READ : undefined
   }
 
-  async json(): Promise<unknown> {
+  json(): Promise<unknown> {
     const { body } = this.#req
-    return body === undefined ? parseBytes(await readBytes(this.#req, this.#maxBytes)) : parseBody(body)
+    if (body === undefined) return readJson(this.#req, this.#maxBytes)
+    return new Promise((resolve) => resolve(parseBody(body)))
   }
 
   bytes(maxBytes = this.#maxBytes): AsyncIterable<Uint8Array> {
@@ -99,9 +100,9 @@ class NodeHttpRequest implements EndpointRequest {
   }
 }
 
-/** Reads by events, because iterating over the request creates promises for each chunk. */
-function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
+/** Reads by events and parses in the last one: iterating over the request would create promises for each chunk. */
+function readJson(req: IncomingMessage, maxBytes: number): Promise<unknown> {
+  return new Promise((resolve, reject: (error: Error) => void) => {
     let chunks: Buffer[] = []
     let size = 0
     req.on('data', (chunk: Buffer) => {
@@ -110,8 +111,14 @@ function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
       else reject(new RequestRefused(tooLarge(maxBytes)))
     })
     req.on('end', () => {
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))
+      if (size > maxBytes) return
+      const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
       chunks = [] // the request lives as long as its call, and this listener with it
+      try {
+        resolve(parseBytes(bytes))
+      } catch (error) {
+        reject(error as Error)
+      }
     })
   })
 }
