@@ -201,7 +201,9 @@ describe("carry: 'client-first'", () => {
       const [a, b] = [instance({ carry: 'client-first' }), instance({ carry: 'client-first' })]
       const requestState = spoil(await toSecondQuestion(a))
       expect(textOf(await call(b, { ...ending, requestState }))).toBe(ENDED)
-      expect(logged.filter((line) => line.startsWith('warn'))).toEqual([expect.stringContaining('the one in the store was used')])
+      expect(logged.filter((line) => line.startsWith('warn'))).toEqual([
+        expect.stringContaining('the one in the store was used'),
+      ])
     })
   }
 
