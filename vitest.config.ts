@@ -2,13 +2,15 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import './scripts/compileCache.ts'
 
+/** Tests in which instances are killed and frozen. */
+const survival = 'test/**/survival/**/*.test.ts'
+
 // `pannier/server` and its siblings resolve to src here, as they do under `node --conditions=pannier-source`.
 const conditions = ['pannier-source', 'module', 'node', 'development|production']
 
 /** Files that take longest begin first, so that nothing is left to wait for at the end. Smaller numbers are earlier. */
 function rankOf({ moduleId }: TestSpecification): number {
-  if (moduleId.includes('/survival/')) return 0
-  return /\/engine\.test\.ts$|\/test\/cli\//.test(moduleId) ? 1 : 2
+  return /\/engine\.test\.ts$|\/test\/cli\//.test(moduleId) ? 0 : 1
 }
 
 class LongestFirst extends BaseSequencer {
@@ -45,10 +47,23 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/**/*.test.ts'],
+          exclude: [survival],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           isolate: false,
-          maxWorkers: 5,
+          maxWorkers: 4,
+        },
+      },
+      // Each starts many processes whose leases end when they get no time, so that they run one after the other.
+      {
+        extends: true,
+        test: {
+          name: 'survival',
+          include: [survival],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          isolate: false,
+          maxWorkers: 1,
         },
       },
     ],

@@ -4,7 +4,7 @@ import './compileCache.ts'
 import { stopAll } from './stages/command.ts'
 import { type Outcome, type Stage, stages } from './stages/stages.ts'
 
-const concurrentStages = 2
+const concurrentStages = 3
 const slowestShown = 10
 
 function chooseStages(names: readonly string[]): Stage[] {

@@ -27,9 +27,10 @@ export interface Stage {
 
 const source = '--conditions=pannier-source'
 
-/** Everything `npm test` checks: the longest first, so that all others fit beside it, then the quick. */
+/** Everything `npm test` checks: first what mostly waits, so that the others fit beside it, then the quick. */
 export const stages: readonly Stage[] = [
   { name: 'e2e', run: () => runProject('e2e') },
+  { name: 'survival', run: () => runProject('survival') },
   checks('format', [['biome', 'format', '.']]),
   checks('lint', [['oxlint']]),
   checks('types', [['tsc', '--noEmit']]),

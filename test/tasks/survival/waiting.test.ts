@@ -19,6 +19,8 @@ const MB = 1024 * 1024
 class Room {
   readonly url: string
   readonly #child: Instance['child']
+  readonly #exited: Instance['exited']
+  readonly #errors: Instance['errors']
 
   static async open(scene: Scene, name: string, place: StoreLocation): Promise<Room> {
     const instance = await startInstance({ name, program, env: { ROOM: JSON.stringify(place) }, startMs: START_MS })
@@ -26,9 +28,11 @@ class Room {
     return new Room(instance)
   }
 
-  private constructor({ url, child }: Instance) {
+  private constructor({ url, child, exited, errors }: Instance) {
     this.url = url
     this.#child = child
+    this.#exited = exited
+    this.#errors = errors
   }
 
   /** Gives the id of one of them, when all of them wait. */
@@ -43,7 +47,8 @@ class Room {
   async #order(order: Order): Promise<unknown> {
     const answered = once(this.#child, 'message')
     this.#child.send(order)
-    return (await answered)[0]
+    const ended = this.#exited.then(({ code }) => Promise.reject(new Error(`It ended with ${code}: ${this.#errors()}`)))
+    return (await Promise.race([answered, ended]))[0]
   }
 }
 
