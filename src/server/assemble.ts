@@ -1,12 +1,6 @@
 /** Creates the parts of a server and connects them. All defaults are filled in here. */
 import { DAY_SECONDS } from '../protocol/index.ts'
-import {
-  createKeyring,
-  createSealer,
-  DEFAULT_TTL_SECONDS,
-  ephemeralKeyring,
-  type Keyring,
-} from '../state/seal/index.ts'
+import { createSealer, DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import { type Architecture, SessionDeclaration } from './catalog/capabilities.ts'
 import { toAuthenticate } from './auth/authenticator.ts'
@@ -18,9 +12,11 @@ import type { EndpointParts } from './http/endpoint.ts'
 import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
 import { LegacyHttp } from './legacy/http.ts'
+import type { StreamHandOver } from './legacy/handOver.ts'
 import { LegacyStreams } from './legacy/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { Load } from './lifecycle/load.ts'
+import { keyringOf, sayKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { RoundRunner } from './calls/rounds.ts'
 import type { ServerIdentity, ServerOptions } from './options.ts'
@@ -89,6 +85,7 @@ export function assemble(options: ServerOptions) {
     logger: log,
   })
   const { bus, self, peers, forwarder } = replicas
+  const handOver = (stream: StreamHandOver) => replicas.handOver({ ...stream })
 
   const registry = new Registry()
   const telemetry = new Telemetry(registry)
@@ -163,6 +160,7 @@ export function assemble(options: ServerOptions) {
     sealer: vault,
     store,
     ledger: replicas.ledger,
+    handOver,
     ttlSeconds,
     clock,
     logger: log,
@@ -180,10 +178,15 @@ export function assemble(options: ServerOptions) {
     peers,
     forwarder,
     ttlSeconds,
+    clock,
+    handOver,
     logger: log,
     needsSession: declaration.isStateful,
   })
-  if (legacy) replicas.serve = (request, sink) => legacyHttp.serveForwarded(request, sink)
+  if (legacy) {
+    replicas.serve = (request, sink) => legacyHttp.serveForwarded(request, sink)
+    replicas.adopt = (handedOver) => legacyHttp.adopt(handedOver as unknown as StreamHandOver)
+  }
   const endpoint: EndpointParts = {
     handler: new MessageHandler({
       modern: new ModernHttp(calls, legacy),
@@ -218,6 +221,7 @@ export function assemble(options: ServerOptions) {
     endpoint,
     legacy,
     self,
+    legacyHttp,
     tasks,
     open: async () => {
       reachable = true
@@ -245,19 +249,6 @@ function identityOf({ name, version, title, websiteUrl, icons }: ServerOptions):
 function architectureOf({ architecture = 'stateless', legacy = true }: ServerOptions): Architecture {
   if (architecture === 'stateless' || legacy) return architecture
   throw new TypeError('A stateful server serves the session era, so it cannot have legacy: false.')
-}
-
-function keyringOf({ keys = process.env['PANNIER_KEYS'] }: ServerOptions): Keyring {
-  if (keys === undefined || keys === '') return ephemeralKeyring()
-  return typeof keys === 'string' ? createKeyring(keys) : keys
-}
-
-function sayKeys(keyring: Keyring, logger: LoggerSlot): void {
-  if (!keyring.ephemeral) return
-  logger.current.warn(
-    {},
-    'No keys are configured, so no other instance can open what this one seals, nor can this one after a restart. Set PANNIER_KEYS (pannier keys new).',
-  )
 }
 
 function documentsOf({ principal }: ServerOptions): ReadonlyMap<string, string> {

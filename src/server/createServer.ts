@@ -1,4 +1,5 @@
 /** The public server: registers what it offers, and starts the hosts that serve it. */
+import { unref } from '../protocol/index.ts'
 import { assemble, type Assembly } from './assemble.ts'
 import { closeServer, listen, type Listening, type ListenOptions } from './http/listen.ts'
 import type {
@@ -43,6 +44,7 @@ export class Server {
   #fetch: FetchHandler | undefined
   #drained: Promise<void> | undefined
   #ignoreTerm: () => void = () => {}
+  #drainDeadlineMs = 0
 
   constructor(options: ServerOptions) {
     this.#assembly = assemble(options)
@@ -127,7 +129,7 @@ export class Server {
     const { server, address, ...listening } = await listen(this.#assembly.endpoint, { ...this.#checks, ...options })
     if (options.advertise !== undefined) self.url = readAdvertised(options.advertise)
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
-    this.#hosts.add({ drain: () => closeServer(server, IDLE_MS) })
+    this.#hosts.add({ drain: () => this.#closeListener(server) })
     this.#watchSignals(options.drainOnTerm)
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
     return listening
@@ -195,14 +197,26 @@ export class Server {
     if (drains) this.#ignoreTerm = drainOnTerm(() => this.drain())
   }
 
+  /**
+   * Calls of sessions can be cancelled and answered only by way of the listener, so it stays while there are any; but not
+   * for ever, because a balancer that knows nothing of the drain would go on sending calls.
+   */
+  async #closeListener(server: Parameters<typeof closeServer>[0]): Promise<void> {
+    const { legacyHttp } = this.#assembly
+    const patience = new Promise((resolve) => unref(setTimeout(resolve, this.#drainDeadlineMs / 2)))
+    await Promise.race([legacyHttp.idle(), patience])
+    await closeServer(server, IDLE_MS)
+  }
+
   async #drain(deadlineMs: number): Promise<void> {
-    const { load, subscriptions, getStreams, pushes, tasks, logger } = this.#assembly
+    const { load, subscriptions, getStreams, legacyHttp, tasks, logger } = this.#assembly
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
+    this.#drainDeadlineMs = deadlineMs
     const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
     getStreams.closeAll()
-    pushes.drain()
-    await Promise.all([drained, tasks?.drain(deadlineMs)])
+    await Promise.all([drained, legacyHttp.drain(), tasks?.drain(deadlineMs)])
+    await legacyHttp.handOverUnseen()
     await tasks?.close()
     this.#ignoreTerm()
     logger.current.info({ inFlight: load.inFlight }, 'Drained.')

@@ -23,13 +23,13 @@ export async function survive(options: SurviveOptions): Promise<Outcome[]> {
   const fleet = await Fleet.start(options.instances)
   const signal = troubles[options.trouble]
   const over = new AbortController()
-  const makeTrouble = async (): Promise<void> => {
-    while (!over.signal.aborted && signal !== undefined) {
+  const makeTrouble = async (kind: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+    while (!over.signal.aborted) {
       await new Promise((resolve) => setTimeout(resolve, options.everyMs))
-      await fleet.replace(signal)
+      await fleet.replace(kind)
     }
   }
-  const trouble = makeTrouble()
+  const trouble = signal && makeTrouble(signal)
   const outcomes: Outcome[] = []
   try {
     for (const tool of Object.keys(tools) as ToolName[]) {

@@ -6,7 +6,7 @@ import { localBus } from '../lifecycle/eventBus.ts'
 import { Self } from '../replicas/instance.ts'
 import { LegacyHttp, type LegacyHttpOptions } from './http.ts'
 import { LegacyStreams } from './streams.ts'
-import type { RevivedCall } from './push.ts'
+import type { RevivedCall } from './handOver.ts'
 import { Sessions } from './session.ts'
 import { SessionFacts } from './sessionFacts.ts'
 import type { Sink } from '../http/exchange.ts'
@@ -26,7 +26,7 @@ function broken() {
     id: 7,
     method: 'tools/call',
     params: {},
-    stream: { name: 'lost', position: 1 },
+    stream: 'lost',
     journal: { id: 'j' },
   }
   const parts = {
@@ -36,9 +36,13 @@ function broken() {
         throw new Error('secret')
       },
     },
-    pushes: { take: async () => ({ kind: 'revived', call: revived as unknown as RevivedCall }), end: () => [] },
+    pushes: {
+      take: async () => ({ kind: 'revived', call: revived as unknown as RevivedCall, state: { position: 1 } }),
+      end: () => [],
+    },
     self,
     ttlSeconds: 60,
+    clock: Date.now,
     sessions: new Sessions(sealer, facts, self),
     getStreams: new GetStreams(streams, facts, bus),
     bus,

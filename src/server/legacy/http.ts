@@ -5,12 +5,9 @@ import {
   assertHeadersAgree,
   type HeaderReader,
   isLegacyVersion,
-  type Json,
   type Message,
   metaOf,
-  type RequestId,
   type RequestMessage,
-  type ResponseMessage,
   readMessage,
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
@@ -24,15 +21,18 @@ import type { EventBus } from '../lifecycle/eventBus.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
 import type { ClientRequest, Forwarder } from '../replicas/forwarder.ts'
-import type { Self } from '../replicas/instance.ts'
+import type { Instance, Self } from '../replicas/instance.ts'
 import type { Peers } from '../replicas/peers.ts'
 import { toWireError } from '../wireErrors.ts'
-import { Answers } from './answers.ts'
+import { AnswerForwarder } from './answerForwarder.ts'
 import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './getStreams.ts'
 import { LiveCalls } from './liveCalls.ts'
 import { NO_STREAM, ReturningClients } from './returningClients.ts'
-import type { PushBroker, RevivedCall } from './push.ts'
+import type { RevivedCall, StreamHandOver } from './handOver.ts'
+import { HandOvers } from './handOvers.ts'
+import type { PushBroker } from './push.ts'
+import type { LegacyStream } from './stream.ts'
 import { legacyPeer, type OpenSession, readHandshake, type Sessions, unknownPeer } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
 import type { LegacyStreams } from './streams.ts'
@@ -50,6 +50,9 @@ export interface LegacyHttpOptions {
   readonly forwarder: Forwarder
   /** How long a client may wait for a call to go on, in seconds. */
   readonly ttlSeconds: number
+  readonly clock: () => number
+  /** Gives a stream to another instance; gives that instance, or undefined when there is none to take it. */
+  readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
   readonly logger: () => Logger
   /** Whether requests outside a session are refused. */
   readonly needsSession: boolean
@@ -60,13 +63,23 @@ const NONE: ReadonlySet<string> = new Set()
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
   readonly #live = new LiveCalls()
-  readonly #answers: Answers
+  readonly #answers: AnswerForwarder
   readonly #returning: ReturningClients
+  readonly #handOvers: HandOvers
 
   constructor(options: LegacyHttpOptions) {
     this.#options = options
-    this.#answers = new Answers({ ...options, revive: (call, caller) => this.#revive(call, caller) })
+    this.#answers = new AnswerForwarder({
+      ...options,
+      revive: (call, caller, position) =>
+        this.#revive(call, caller, options.streams.takeOver(call.stream, caller, position)),
+    })
     this.#returning = new ReturningClients(options)
+    this.#handOvers = new HandOvers({
+      ...options,
+      returning: this.#returning,
+      revive: (...args) => this.#revive(...args),
+    })
     options.bus.subscribe((event) => {
       if (event.kind === 'session-ended') this.#live.cancelAll(event.session)
       if (event.kind === 'cancelled') this.#live.cancel(event.session, event.request)
@@ -130,6 +143,26 @@ export class LegacyHttp implements SessionHandler {
     return refusal(400, 'Only answers are forwarded.')
   }
 
+  /** This process is about to end: calls that wait for an answer go on at another instance. */
+  async drain(): Promise<void> {
+    await this.#options.pushes.drain()
+  }
+
+  /** Resolves when no call of a session is under way here. */
+  idle(): Promise<void> {
+    return this.#live.idle()
+  }
+
+  /** The last thing before this process ends: what clients have yet to come back for goes to another instance. */
+  handOverUnseen(): Promise<void> {
+    return this.#handOvers.unseen()
+  }
+
+  /** Takes a stream of an instance that stops, with its call if that goes on; false when this one stops, too. */
+  adopt(handedOver: StreamHandOver): boolean {
+    return this.#handOvers.adopt(handedOver)
+  }
+
   /** The request may be under way at any instance. */
   #cancel({ peer: { session } }: Caller, request: unknown): void {
     if (session === undefined || (typeof request !== 'string' && typeof request !== 'number')) return
@@ -180,12 +213,11 @@ export class LegacyHttp implements SessionHandler {
     }
   }
 
-  #revive(revived: RevivedCall, caller: Caller): void {
+  #revive(revived: RevivedCall, caller: Caller, target: LegacyStream): void {
     const { pushes, streams, logger } = this.#options
-    const { name, position } = revived.stream
-    const channel = new LegacyChannel({ streams, pushes, caller, target: streams.takeOver(name, caller, position) })
+    const channel = new LegacyChannel({ streams, pushes, caller, target })
     logger().info({ method: revived.method }, 'A call that another process began goes on here.')
-    this.#returning.tookOver(name)
+    this.#returning.tookOver(revived.stream)
     const from = { header: undefined, revived: revived.journal }
     void this.#answer(revived, caller, channel, from).then(({ body }) => channel.finish(body))
   }

@@ -7,6 +7,7 @@ interface Cancellable {
 
 export class LiveCalls {
   readonly #bySession = new Map<string, Map<unknown, Cancellable>>()
+  readonly #onIdle: (() => void)[] = []
 
   /**
    * Notes a call until the returned function is called. Outside a session there is no telling whose a call is, so such
@@ -19,7 +20,14 @@ export class LiveCalls {
     return () => {
       if (calls.get(id) === call) calls.delete(id)
       if (calls.size === 0 && this.#bySession.get(session) === calls) this.#bySession.delete(session)
+      if (this.#bySession.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
     }
+  }
+
+  /** Resolves when no call is under way. */
+  idle(): Promise<void> {
+    if (this.#bySession.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
   /** False when the call is not under way here. */

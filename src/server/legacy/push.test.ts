@@ -28,6 +28,7 @@ function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
     store: undefined,
     ledger: memoryLedger(),
     ttlSeconds: 60,
+    handOver: async () => undefined,
   }
   return new PushBroker({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
 }
@@ -43,7 +44,11 @@ async function ask(pushes: PushBroker, key: string): Promise<{ question: Json; a
   const carried = { id: 'call', key, body: () => writeJournal(journal) }
   let answer: Promise<unknown> = Promise.resolve()
   const question = await new Promise<Json>((resolve) => {
-    answer = pushes.push(call, request, carried, stream, { send: resolve, handOver() {} })
+    answer = pushes.push(call, request, carried, stream, {
+      send: resolve,
+      contents: () => ({ position: 0, kept: [] }),
+      handOver() {},
+    })
   })
   return { question, answer }
 }
@@ -66,7 +71,11 @@ describe('two questions of a process that is gone', () => {
       { kind: 'settled' },
     ])
     const carried = { id: 'call', key: 'b', body: () => ({}) }
-    const unasked = { send: (): never => expect.unreachable(), handOver() {} }
+    const unasked = {
+      send: (): never => expect.unreachable(),
+      contents: () => ({ position: 0, kept: [] }),
+      handOver() {},
+    }
     expect(await pushes.push(call, request, carried, stream, unasked)).toEqual({ roots: ['B'] })
   })
 
@@ -171,7 +180,7 @@ describe('calls that wait', () => {
       request,
       { id, key: 'a', body: () => ({}) },
       { ...stream, ...on },
-      { send() {}, handOver() {} },
+      { send() {}, contents: () => ({ position: 0, kept: [] }), handOver() {} },
     )
     answer.catch(() => {})
     return answer

@@ -3,6 +3,7 @@ import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } 
 import { ServerError } from '../errors.ts'
 import type { Caller } from '../call.ts'
 import type { Instance } from '../replicas/instance.ts'
+import type { AdoptedQuestion, CallHandOver, StreamHandOver } from './handOver.ts'
 import { bareResult, type PushStream } from './pushState.ts'
 
 interface Waiting {
@@ -31,11 +32,17 @@ export class PushedCall {
   ended = false
   /** Whether another instance goes on with the call, or may. */
   isHandedOver = false
+  /** The call as it is, for another instance; absent until it has asked. */
+  snapshot: (() => StreamHandOver & { readonly call: CallHandOver }) | undefined
   /** Told once when this process must leave the call to others. */
   onHandOver: () => void = () => {}
   /** The size of the call's parameters, which it holds in memory while it waits. */
   chars = 0
+  /** Settles with the instance that takes the call over, or undefined when none does; absent while nobody tries. */
+  handingOver: Promise<Instance | undefined> | undefined
   readonly #open = new Map<string, Waiting>()
+  readonly #adopted = new Map<string, AdoptedQuestion>()
+  readonly #adoptedQuestions: string[] = []
   /** Answers to questions of an earlier process that the handler has not asked again yet, by key. */
   readonly #early = new Map<string, ResponseMessage>()
   /** Questions of an earlier process that have been answered. */
@@ -67,6 +74,29 @@ export class PushedCall {
   /** Whether the clients of all open questions have disconnected. */
   get abandoned(): boolean {
     return [...this.#open.values()].every(({ stream }) => !stream.connected)
+  }
+
+  /** The questions that wait for an answer. */
+  openQuestions(): AdoptedQuestion[] {
+    return Array.from(this.#open, ([question, { key, id }]) => ({ key, question, id }))
+  }
+
+  /** Another instance has asked these: they are not asked again. */
+  adopt(questions: readonly AdoptedQuestion[]): void {
+    for (const adopted of questions) {
+      this.#adopted.set(adopted.key, adopted)
+      this.#adoptedQuestions.push(adopted.question)
+    }
+  }
+
+  get adoptedQuestions(): readonly string[] {
+    return this.#adoptedQuestions
+  }
+
+  takeAdopted(key: string): AdoptedQuestion | undefined {
+    const adopted = this.#adopted.get(key)
+    this.#adopted.delete(key)
+    return adopted
   }
 
   wait(question: string, { ttlSeconds, ...asked }: AnswerWaitOptions): Promise<unknown> {
@@ -140,18 +170,22 @@ export class PushedCall {
     return open.map(([, { id }]) => id)
   }
 
-  /** Lets go of the call without a word to its client: its questions stay open for the instance that goes on. */
-  handOver(): void {
-    if (this.isHandedOver) return
+  /**
+   * Lets go of the call without a word to its client: its questions, which it gives back, stay open for the instance that
+   * goes on.
+   */
+  handOver(): readonly string[] {
+    if (this.isHandedOver) return []
     this.ended = true
     this.isHandedOver = true
-    const open = [...this.#open.values()]
+    const open = [...this.#open]
     this.#open.clear()
     this.onHandOver()
-    for (const { timer, reject } of open) {
+    for (const [, { timer, reject }] of open) {
       clearTimeout(timer)
       reject(unanswered('The call goes on at another instance.'))
     }
+    return open.map(([question]) => question)
   }
 
   #close(question: string): Waiting | undefined {

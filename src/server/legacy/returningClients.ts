@@ -5,15 +5,15 @@
  * - When the instance that had it is gone, and the call can go on elsewhere, the client waits here until it does.
  *   Else it is told at once that the call is lost.
  */
-import { CODES, unref } from '../../protocol/index.ts'
+import { CODES, MAX_TIMER_MS, unref } from '../../protocol/index.ts'
+import { ExpiringMap } from '../../state/stores/index.ts'
 import type { Caller } from '../call.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { SSE_HEADERS, sseEventWithId } from '../http/sse.ts'
 import type { EventBus } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
-import type { ClientRequest, Forwarder } from '../replicas/forwarder.ts'
-import { readInstance, type Self, writeInstance } from '../replicas/instance.ts'
-import type { Peers } from '../replicas/peers.ts'
+import { type ClientRequest, type Forwarded, type Forwarder, movedReply } from '../replicas/forwarder.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
 import { errorMessage } from '../results.ts'
 import type { GetStreams } from './getStreams.ts'
 import type { PushBroker } from './push.ts'
@@ -22,8 +22,13 @@ import type { LegacyStreams, StreamPosition } from './streams.ts'
 /** The official clients come back again and again to a stream that ended without a result; this makes them stop. */
 export const NO_STREAM: HttpReply = { status: 405, headers: { allow: 'POST' } }
 
-/** To another instance: the stream was here and goes on elsewhere. */
-const MOVED: HttpReply = { status: 410 }
+/** To another instance: the stream was here, and whoever gets its client's answer goes on with it. */
+const RELEASED: HttpReply = { status: 410 }
+/** How long an instance looks for one that goes on with a call, before it tells the client that the call is lost. */
+export const FOUND_WITHIN_MS = 3000
+export const ASK_EVERY_MS = 200
+// One instance after the other may have stopped while a call waited.
+const MAX_MOVES = 8
 
 const CALL_LOST =
   'The instance that ran this call is gone, and the call with it. It may have had effects; look before you repeat it.'
@@ -33,10 +38,10 @@ export interface ReturningClientsOptions {
   readonly getStreams: GetStreams
   readonly pushes: PushBroker
   readonly forwarder: Forwarder
-  readonly peers: Peers
   readonly bus: EventBus
   readonly self: Self
   readonly ttlSeconds: number
+  readonly clock: () => number
   readonly logger: () => Logger
 }
 
@@ -46,11 +51,13 @@ export class ReturningClients {
   readonly #waiting = new Map<string, ClientRequest>()
   /** The streams of other instances that this one goes on with. */
   readonly #takenOver = new Set<string>()
+  /** Where the streams are that went from one instance to another. */
+  readonly #moved: ExpiringMap<Instance>
 
   constructor(options: ReturningClientsOptions) {
     this.#options = options
-    const { bus } = options
-    bus.subscribe((event) => {
+    this.#moved = new ExpiringMap(options.clock)
+    options.bus.subscribe((event) => {
       if (event.kind === 'stream-wanted' && this.#takenOver.has(event.stream)) this.#announce(event.stream)
       if (event.kind === 'stream-moved') void this.#follow(event.stream, event.to)
     })
@@ -62,25 +69,33 @@ export class ReturningClients {
     request: ClientRequest,
     sink: Sink,
   ): Promise<HttpReply | undefined> {
-    const { streams, forwarder, peers, self, pushes } = this.#options
+    const { streams, forwarder, self, pushes, ttlSeconds } = this.#options
     const place = streams.positionOf(lastEventId, caller)
-    const isHere = place.instance.id === self.id || streams.get(place.name) !== undefined
+    let instance: Instance | undefined = this.#moved.get(place.name) ?? place.instance
+    const isHere = instance.id === self.id || streams.get(place.name) !== undefined
     if (isHere) return this.#connect(place, caller, sink)
-    if (place.instance.url !== undefined) {
-      const forwarded = await forwarder.forward(place.instance, request, sink)
-      if (forwarded.kind === 'replied' && forwarded.reply?.status !== MOVED.status) return forwarded.reply
-      if (forwarded.kind === 'gone') peers.lose(place.instance)
+    for (let hops = 0; hops < MAX_MOVES && instance?.url !== undefined; hops++) {
+      const forwarded: Forwarded = await forwarder.forward(instance, request, sink)
+      if (forwarded.kind === 'replied' && forwarded.reply?.status !== RELEASED.status) return forwarded.reply
+      instance = forwarded.kind === 'moved' ? forwarded.to : undefined
     }
     if (place.kind === 'standalone') return this.#connect(place, caller, sink)
-    if (!pushes.carries(caller)) return this.#tellLost(place, sink)
-    return this.#wait(place, caller, request, sink)
+    return this.#wait(place, caller, request, sink, pushes.carries(caller) ? ttlSeconds * 1000 : FOUND_WITHIN_MS)
   }
 
   /** A client that came to another instance, for a stream of this one. */
   resumeHere(lastEventId: string, caller: Caller, sink: Sink): HttpReply | undefined {
     const { streams } = this.#options
     const place = streams.positionOf(lastEventId, caller)
-    return streams.isReleased(place.name) ? MOVED : this.#connect(place, caller, sink)
+    const moved = streams.get(place.name) === undefined ? this.#moved.get(place.name) : undefined
+    if (moved !== undefined) return movedReply(moved)
+    return streams.isReleased(place.name) ? RELEASED : this.#connect(place, caller, sink)
+  }
+
+  /** Another instance goes on with the stream. */
+  noteMoved(stream: string, to: Instance): void {
+    const { clock, ttlSeconds } = this.#options
+    this.#moved.set(stream, to, clock() + ttlSeconds * 1000)
   }
 
   /** This instance goes on with a stream of another one. */
@@ -88,7 +103,7 @@ export class ReturningClients {
     this.#takenOver.add(stream)
     this.#waiting.delete(stream)
     this.#announce(stream)
-    unref(setTimeout(() => this.#takenOver.delete(stream), this.#options.ttlSeconds * 1000))
+    unref(setTimeout(() => this.#takenOver.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
   }
 
   #announce(stream: string): void {
@@ -109,18 +124,25 @@ export class ReturningClients {
   }
 
   /** Until an instance goes on with the call, which may be this one. */
-  #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink): undefined {
-    const { streams, bus, ttlSeconds } = this.#options
+  #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink, forMs: number): undefined {
+    const { streams } = this.#options
     const { name, after } = place
     const stream = streams.at(place, caller)
     stream.connect(sink, after)
     this.#waiting.set(name, request)
-    const timer = unref(setTimeout(() => this.#giveUp(place), ttlSeconds * 1000))
+    const timer = unref(setTimeout(() => this.#giveUp(place), Math.min(forMs, MAX_TIMER_MS)))
     sink.onDisconnect(() => {
       clearTimeout(timer)
       if (this.#waiting.get(name) === request) this.#waiting.delete(name)
     })
-    bus.publish({ kind: 'stream-wanted', stream: name })
+    this.#askFor(name, request, FOUND_WITHIN_MS)
+  }
+
+  /** Again and again for a while: an instance that has just started may not have met the others yet. */
+  #askFor(stream: string, request: ClientRequest, leftMs: number): void {
+    if (this.#waiting.get(stream) !== request || leftMs <= 0) return
+    this.#options.bus.publish({ kind: 'stream-wanted', stream })
+    unref(setTimeout(() => this.#askFor(stream, request, leftMs - ASK_EVERY_MS), ASK_EVERY_MS))
   }
 
   /** Another instance goes on with the call: what it sends goes to the client that waits here. */
@@ -128,7 +150,9 @@ export class ReturningClients {
     const { streams, forwarder, self } = this.#options
     const request = this.#waiting.get(name)
     const instance = readInstance(to)
-    if (request === undefined || instance === undefined || instance.id === self.id) return
+    if (instance === undefined || instance.id === self.id) return
+    this.noteMoved(name, instance)
+    if (request === undefined) return
     this.#waiting.delete(name)
     const stream = streams.get(name)
     const sink = stream?.detach()

@@ -37,6 +37,7 @@ export class LegacyStream {
   #sink: Sink | undefined
   #keepAlive: ReturnType<typeof setInterval> | undefined
   #finished = false
+  #isUnseen = false
   /** Called when the stream is evicted while its call is still running. */
   onEvicted: () => void = () => {}
 
@@ -50,6 +51,11 @@ export class LegacyStream {
   /** The number of the last event. */
   get position(): number {
     return this.#number
+  }
+
+  /** Whether something was sent while no client was connected, and none has come back since. */
+  get isUnseen(): boolean {
+    return this.#isUnseen
   }
 
   get connected(): boolean {
@@ -76,6 +82,7 @@ export class LegacyStream {
     for (const { number, message } of this.#kept) {
       if (number > after) sink.write(sseEventWithId(this.#eventId(number), message))
     }
+    this.#isUnseen = false
     if (this.#finished) return this.#disconnect()
     this.#keepAlive = unref(setInterval(() => sink.write(KEEP_ALIVE), KEEP_ALIVE_MS))
     sink.onDisconnect(() => {
@@ -86,6 +93,7 @@ export class LegacyStream {
   send(message: string): void {
     if (this.#finished) return
     this.#number++
+    this.#isUnseen ||= this.#sink === undefined
     this.#sink?.write(sseEventWithId(this.#eventId(this.#number), message))
     this.#keep(message)
   }
@@ -116,6 +124,21 @@ export class LegacyStream {
     if (!this.#primes) return
     this.#sink?.write(sseRetry(retryMs))
     this.#disconnect()
+  }
+
+  /** What a client that comes back may not have seen. */
+  contents(): { position: number; kept: [number, string][] } {
+    return { position: this.#number, kept: this.#kept.map(({ number, message }) => [number, message]) }
+  }
+
+  /** Goes on with a stream that another instance had. */
+  adopt(position: number, kept: readonly (readonly [number, string])[]): void {
+    for (const [number, message] of kept) {
+      this.#number = number
+      this.#keep(message)
+    }
+    this.#number = Math.max(this.#number, position)
+    this.#isUnseen = true
   }
 
   /** Gives the connection to somebody else, who goes on with it. */

@@ -4,6 +4,7 @@ import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { bindingOf, newId } from '../sealing.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
+import type { StreamHandOver } from './handOver.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../call.ts'
 
@@ -31,6 +32,7 @@ export class LegacyStreams {
   readonly #self: Self
   readonly #streams = new Map<string, LegacyStream>()
   readonly #released = new Set<string>()
+  readonly #callers = new WeakMap<LegacyStream, Caller>()
   #keptChars = 0
 
   constructor(sealer: Sealer, self: Self) {
@@ -60,6 +62,22 @@ export class LegacyStreams {
     const stream = this.#streams.get(name) ?? this.#add(name, caller, position)
     stream.continueFrom(position)
     return stream
+  }
+
+  /** A stream of an instance that stops. Without a call that goes on it is complete. */
+  adopt({ name, caller, position, kept, call }: StreamHandOver): LegacyStream {
+    const stream = this.#streams.get(name) ?? this.#add(name, caller, 0)
+    stream.adopt(position, kept)
+    if (call === undefined) {
+      stream.finish()
+      this.expireSoon(stream)
+    } else stream.continueFrom(position)
+    return stream
+  }
+
+  /** The streams whose clients have not seen all that was sent. */
+  unseen(): LegacyStream[] {
+    return [...this.#streams.values()].filter((stream) => stream.isUnseen)
   }
 
   /** Lets go of a stream that goes on elsewhere. */
@@ -96,11 +114,16 @@ export class LegacyStreams {
     throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID is not of a stream of this session.')
   }
 
-  #add(name: string, { peer }: Caller, after: number): LegacyStream {
-    const primes = peer.version >= PRIMED_SINCE
+  callerOf(stream: LegacyStream): Caller | undefined {
+    return this.#callers.get(stream)
+  }
+
+  #add(name: string, caller: Caller, after: number): LegacyStream {
+    const primes = caller.peer.version >= PRIMED_SINCE
     const stream = new LegacyStream({ name, primes, after, onKept: (chars) => this.#count(chars) })
     this.#makeRoom()
     this.#streams.set(name, stream)
+    this.#callers.set(stream, caller)
     return stream
   }
 

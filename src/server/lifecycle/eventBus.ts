@@ -8,6 +8,14 @@ export type ServerEvent =
   | { readonly kind: 'session-noted'; readonly session: string; readonly note: SessionNote }
   /** A client gave up a request, which may be under way at any instance. */
   | { readonly kind: 'cancelled'; readonly session: string; readonly request: string | number }
+  /** An answer is here to a question of an instance that is gone. */
+  | { readonly kind: 'question-wanted'; readonly question: string }
+  /** That instance goes on with the call that asked these. */
+  | {
+      readonly kind: 'questions-moved'
+      readonly questions: readonly string[]
+      readonly to: readonly [id: string, url: string | null]
+    }
   /** A client waits for the rest of a stream whose instance is gone. */
   | { readonly kind: 'stream-wanted'; readonly stream: string }
   /** That instance goes on with the stream. */

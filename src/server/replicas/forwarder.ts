@@ -6,8 +6,9 @@ import type { HeaderReader, Json } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
-import type { Instance } from './instance.ts'
+import { type Instance, readInstance, writeInstance } from './instance.ts'
 import type { Messenger } from './messenger.ts'
+import type { Peers } from './peers.ts'
 
 /** What an instance needs of a request to serve it for another. */
 export interface ClientRequest {
@@ -24,21 +25,42 @@ export interface ClientRequest {
 /** A reply of undefined went by the sink. */
 export type Forwarded =
   | { readonly kind: 'replied'; readonly reply: HttpReply | undefined }
+  /** What was asked for goes on at that instance. */
+  | { readonly kind: 'moved'; readonly to: Instance }
   | { readonly kind: 'gone'; readonly why: string }
+
+const MOVED_HEADER = 'pannier-moved'
+
+/** To another instance: what it asks for is not here any more, but there. */
+export function movedReply(to: Instance): HttpReply {
+  return { status: 421, headers: { [MOVED_HEADER]: JSON.stringify(writeInstance(to)) } }
+}
 
 const PASSED = ['mcp-session-id', 'mcp-protocol-version', 'last-event-id', 'accept'] as const
 
 export class Forwarder {
   readonly #messenger: Messenger
+  readonly #peers: Peers
 
-  constructor(messenger: Messenger) {
+  constructor(messenger: Messenger, peers: Peers) {
     this.#messenger = messenger
+    this.#peers = peers
   }
 
-  async forward(to: Instance, request: ClientRequest, sink: Sink): Promise<Forwarded> {
-    const delivery = await this.#messenger.send(to, writeRequest(request))
-    if (delivery.kind === 'gone') return delivery
+  async forward(instance: Instance, request: ClientRequest, sink: Sink): Promise<Forwarded> {
+    const delivery = await this.#messenger.send(instance, writeRequest(request))
+    if (delivery.kind === 'gone') {
+      this.#peers.lose(instance)
+      return delivery
+    }
+    this.#peers.meet(instance)
     const { response } = delivery
+    const moved = response.headers.get(MOVED_HEADER)
+    const to = moved === null ? undefined : readInstance(JSON.parse(moved))
+    if (to !== undefined) {
+      await response.body?.cancel()
+      return { kind: 'moved', to }
+    }
     if (response.headers.get('content-type') === SSE_HEADERS['content-type']) {
       sink.open(SSE_HEADERS)
       void pipe(response, sink)

@@ -49,7 +49,7 @@ export interface Received {
   readonly message: Json
 }
 
-type Attempt = Delivery | { readonly kind: 'silent'; readonly why: string }
+type SendAttempt = Delivery | { readonly kind: 'silent'; readonly why: string }
 
 export class Messenger {
   readonly #options: MessengerOptions
@@ -62,7 +62,7 @@ export class Messenger {
 
   /** Resolves with the head of the reply; its body may be a stream. Rejects only when `signal` is aborted. */
   async send(to: Instance, message: Json, signal?: AbortSignal): Promise<Delivery> {
-    let last: Attempt = { kind: 'gone', why: 'it has no address' }
+    let last: SendAttempt = { kind: 'gone', why: 'it has no address' }
     if (to.url === undefined) return last
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       last = await this.#try(to.url, to.id, message, signal)
@@ -82,7 +82,7 @@ export class Messenger {
     throw new StateError('STATE_MALFORMED', 'The message is of a version that this instance cannot read.')
   }
 
-  async #try(url: string, id: string, message: Json, signal: AbortSignal | undefined): Promise<Attempt> {
+  async #try(url: string, id: string, message: Json, signal: AbortSignal | undefined): Promise<SendAttempt> {
     const { fetch: post = fetch, replyWithinMs = REPLY_WITHIN_MS } = this.#options
     const patience = new AbortController()
     const stop = (): void => patience.abort(signal?.reason)

@@ -23,7 +23,7 @@ export interface PeersOptions {
   readonly logger: () => Logger
 }
 
-interface Peer {
+interface KnownPeer {
   readonly instance: Instance
   /** Resolves when the instance has told whom it knows, or is lost. */
   greeting: Promise<void>
@@ -33,7 +33,7 @@ interface Peer {
 
 export class Peers {
   readonly #options: PeersOptions
-  readonly #known = new Map<string, Peer>()
+  readonly #known = new Map<string, KnownPeer>()
   /** Until when an instance counts as lost. */
   readonly #lost = new Map<string, number>()
 
@@ -48,11 +48,16 @@ export class Peers {
     if (peer !== undefined) peer.greeting = this.#greet(peer)
   }
 
+  /** Notes an instance that has sent something, so it is there. */
+  note(instance: Instance): void {
+    this.#lost.delete(instance.id)
+    if (!this.#known.has(instance.id)) this.#add(instance)
+  }
+
   /** An instance said hello; gives the reply to it. */
   greeted(by: Instance): Json {
+    this.note(by)
     const others = [...this.#known.values()].filter(({ instance }) => instance.id !== by.id)
-    this.#lost.delete(by.id)
-    if (!this.#known.has(by.id)) this.#add(by)
     return { peers: others.map(({ instance }) => writeInstance(instance)) }
   }
 
@@ -91,15 +96,15 @@ export class Peers {
     return (this.#lost.get(id) ?? 0) > this.#options.clock()
   }
 
-  #add(instance: Instance): Peer | undefined {
+  #add(instance: Instance): KnownPeer | undefined {
     const isSelf = instance.id === this.#options.self.id
     if (isSelf || instance.url === undefined || this.#known.size >= MAX_PEERS) return undefined
-    const peer: Peer = { instance, greeting: Promise.resolve(), events: [], isSending: false }
+    const peer: KnownPeer = { instance, greeting: Promise.resolve(), events: [], isSending: false }
     this.#known.set(instance.id, peer)
     return peer
   }
 
-  async #greet({ instance }: Peer): Promise<void> {
+  async #greet({ instance }: KnownPeer): Promise<void> {
     const { messenger, logger } = this.#options
     const delivery = await messenger.send(instance, { kind: 'hello' })
     if (delivery.kind === 'gone') {
@@ -116,7 +121,7 @@ export class Peers {
   }
 
   /** One message at a time; what is published meanwhile goes with the next. */
-  async #sendEvents(peer: Peer): Promise<void> {
+  async #sendEvents(peer: KnownPeer): Promise<void> {
     if (peer.isSending) return
     peer.isSending = true
     while (peer.events.length > 0) {

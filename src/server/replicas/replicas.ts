@@ -8,7 +8,7 @@ import { refusal } from '../http/refusal.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
-import { Self } from './instance.ts'
+import { type Instance, Self } from './instance.ts'
 import { INSTANCE_HEADER, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
 import { type PeerBus, peerBus } from './peerBus.ts'
 import { type PeerLedger, peerLedger } from './peerLedger.ts'
@@ -26,6 +26,9 @@ export interface ReplicasOptions {
   readonly logger: () => Logger
 }
 
+// One after the other is asked, within the time that a platform gives a process to end.
+const MAX_ADOPTERS = 4
+
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
   readonly self: Self
@@ -36,6 +39,8 @@ export class Replicas implements InstanceMessages {
   /** Serves what another instance forwards. */
   serve: (request: ClientRequest, sink: Sink) => Promise<HttpReply | undefined> = () =>
     Promise.resolve(refusal(400, 'Nothing is forwarded to a server without sessions.'))
+  /** Takes what an instance that stops hands over; false when it cannot. */
+  adopt: (handedOver: Json) => boolean = () => false
   readonly #messenger: Messenger
   readonly #peerBus: PeerBus
   readonly #peerLedger: PeerLedger
@@ -47,7 +52,7 @@ export class Replicas implements InstanceMessages {
     this.self = self
     this.peers = peers
     this.#messenger = messenger
-    this.forwarder = new Forwarder(messenger)
+    this.forwarder = new Forwarder(messenger, peers)
     this.#peerBus = peerBus(peers)
     this.#peerLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
     this.bus = bus ?? this.#peerBus
@@ -60,6 +65,7 @@ export class Replicas implements InstanceMessages {
     if (received === undefined) return refusal(421, 'This message is not for this instance.')
     const { from, message } = received
     sink.setHeaders({ [INSTANCE_HEADER]: this.self.id })
+    this.peers.note(from)
     switch (message['kind']) {
       case 'hello':
         return jsonReply(this.peers.greeted(from))
@@ -68,11 +74,24 @@ export class Replicas implements InstanceMessages {
         return { status: 202 }
       case 'ledger':
         return jsonReply(await this.#peerLedger.serve(message))
+      case 'adopt':
+        return jsonReply({ isAdopted: this.adopt(message['stream'] as Json) })
       case 'request':
         return this.serve(readRequest(message), sink)
       default:
         return refusal(400, 'The message is of a version that this instance cannot read.')
     }
+  }
+
+  /** Gives something to another instance; gives that instance, or undefined when there is none to take it. */
+  async handOver(stream: Json): Promise<Instance | undefined> {
+    const peers = [...(await this.peers.all())].sort(() => Math.random() - 0.5)
+    for (const peer of peers.slice(0, MAX_ADOPTERS)) {
+      const delivery = await this.#messenger.send(peer, { kind: 'adopt', stream })
+      if (delivery.kind === 'gone') this.peers.lose(peer)
+      else if (((await delivery.response.json()) as { isAdopted?: unknown }).isAdopted === true) return peer
+    }
+    return undefined
   }
 
   #open(token: string): Received | undefined {

@@ -1,6 +1,6 @@
 /** Ledgers, carry stores and SQLite files for the other folders of this package. */
 export { type CarryStore, type MemoryCarryStoreOptions, memoryCarryStore } from './carryStore.ts'
-export { makeSweeper } from './expiry.ts'
+export { ExpiringMap, makeSweeper } from './expiry.ts'
 export {
   assertClaim,
   assertId,

@@ -3,17 +3,19 @@ import type { Json, ResponseMessage } from '../../protocol/index.ts'
 import type { Caller } from '../call.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
+import type { EventBus } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
-import type { ClientRequest, Forwarder } from '../replicas/forwarder.ts'
-import type { Peers } from '../replicas/peers.ts'
-import type { PushBroker, RevivedCall } from './push.ts'
+import { type ClientRequest, type Forwarder, movedReply } from '../replicas/forwarder.ts'
+import type { RevivedCall } from './handOver.ts'
+import type { PushBroker } from './push.ts'
+import { ASK_EVERY_MS, FOUND_WITHIN_MS } from './returningClients.ts'
 
-export interface AnswersOptions {
+export interface AnswerForwarderOptions {
   readonly pushes: PushBroker
   readonly forwarder: Forwarder
-  readonly peers: Peers
+  readonly bus: EventBus
   /** Runs a call whose instance is gone. */
-  readonly revive: (call: RevivedCall, caller: Caller) => void
+  readonly revive: (call: RevivedCall, caller: Caller, position: number) => void
   readonly logger: () => Logger
 }
 
@@ -21,15 +23,18 @@ const OWNER_GONE =
   'The instance that asked is gone, and its call with it. It may have had effects; look before you repeat it.'
 const OWNER_UNREACHABLE = 'Another instance asked this, and it cannot be reached from here.'
 
+// One instance after the other may have stopped while a call waited.
+const MAX_HOPS = 10
+
 /** The message as it came, for another instance. */
 function bodyOf({ id, result, error, state }: ResponseMessage): Json {
   return { jsonrpc: '2.0', id, result, error, state }
 }
 
-export class Answers {
-  readonly #options: AnswersOptions
+export class AnswerForwarder {
+  readonly #options: AnswerForwarderOptions
 
-  constructor(options: AnswersOptions) {
+  constructor(options: AnswerForwarderOptions) {
     this.#options = options
   }
 
@@ -40,17 +45,18 @@ export class Answers {
     request: ClientRequest,
     sink: Sink | undefined,
   ): Promise<HttpReply | undefined> {
-    const { pushes, forwarder, peers, revive, logger } = this.#options
+    const { pushes, forwarder, revive, logger } = this.#options
     const gone = new Set(request.gone)
-    for (;;) {
+    for (let hops = 0; hops < MAX_HOPS; hops++) {
       const taken = await pushes.take(message, caller, gone)
       switch (taken.kind) {
         case 'settled':
           return { status: 202 }
         case 'revived':
-          revive(taken.call, caller)
+          revive(taken.call, caller, taken.state.position)
           return { status: 202 }
         case 'lost':
+          if (sink !== undefined && (await this.#find(pushes.questionOf(message, caller)))) break
           logger().warn({}, 'An answer came to a question of an instance that is gone, and its call with it.')
           return refusal(410, OWNER_GONE)
         case 'unreachable':
@@ -58,11 +64,15 @@ export class Answers {
           return refusal(421, OWNER_UNREACHABLE)
         case 'elsewhere': {
           const { instance } = taken
-          if (sink === undefined) return refusal(421, OWNER_UNREACHABLE)
+          if (sink === undefined) return movedReply(instance)
           const forwarded = await forwarder.forward(instance, { ...request, body: bodyOf(message), gone }, sink)
           if (forwarded.kind === 'replied') return forwarded.reply
+          if (forwarded.kind === 'moved') {
+            const question = pushes.questionOf(message, caller)
+            if (question !== undefined) pushes.noteMoved([question], forwarded.to)
+            break
+          }
           logger().info({ url: instance.url, why: forwarded.why }, 'The instance that asked a question is gone.')
-          peers.lose(instance)
           gone.add(instance.id)
           break
         }
@@ -70,5 +80,18 @@ export class Answers {
           return taken satisfies never
       }
     }
+    return refusal(410, OWNER_GONE)
+  }
+
+  /** Whether an instance says that it waits for the answer. One that has just started may not have met the others yet. */
+  async #find(question: string | undefined): Promise<boolean> {
+    const { pushes, bus } = this.#options
+    if (question === undefined || pushes.isMoved(question)) return false // it was tried there
+    for (let waitedMs = 0; waitedMs < FOUND_WITHIN_MS; waitedMs += ASK_EVERY_MS) {
+      bus.publish({ kind: 'question-wanted', question })
+      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
+      if (pushes.isMoved(question)) return true
+    }
+    return false
   }
 }

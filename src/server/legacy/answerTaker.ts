@@ -1,0 +1,167 @@
+/**
+ * Takes the answers to pushed questions, and decides where their calls go on.
+ *
+ * - The id of a question names, sealed, the instance that asked. Its answer belongs there, wherever it comes in.
+ * - Only when that instance is gone may another go on with the call: from the state that the answer brings (SEP-1685)
+ *   or that lies in the store. Without one the call is lost with its instance, and whoever answers is told.
+ * - Each answer that lets a call go on is claimed once, under the call's generation, by the instance that goes on: in
+ *   place or elsewhere. So a call never forks, however many answers come, where, and how often.
+ */
+import { readJournal } from '../../journal/index.ts'
+import type { ResponseMessage } from '../../protocol/index.ts'
+import type { Caller } from '../call.ts'
+import type { EventBus } from '../lifecycle/eventBus.ts'
+import type { Instance, Self } from '../replicas/instance.ts'
+import type { Generations } from './generations.ts'
+import type { RevivedCall } from './handOver.ts'
+import type { PushedCall } from './pushedCall.ts'
+import { PushRelay } from './pushRelay.ts'
+import { bareResult, type PushState, type PushStates, type PushStatesOptions } from './pushState.ts'
+import type { QuestionIds } from './questionIds.ts'
+import type { WaitingCalls } from './waitingCalls.ts'
+
+/** What becomes of an answer. */
+export type Taken =
+  /** The call goes on where it is, or has ended. */
+  | { readonly kind: 'settled' }
+  /** The call goes on here, and whoever asks has to run it. */
+  | { readonly kind: 'revived'; readonly call: RevivedCall; readonly state: PushState }
+  /** The answer belongs to that instance. */
+  | { readonly kind: 'elsewhere'; readonly instance: Instance }
+  /** The instance that asked is gone, and nobody can go on with the call. */
+  | { readonly kind: 'lost' }
+  /** The instance that asked has no address that this one knows, and they share no bus. */
+  | { readonly kind: 'unreachable' }
+
+export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | 'logger'> {
+  readonly self: Self
+  readonly bus: EventBus | undefined
+  readonly calls: WaitingCalls
+  readonly states: PushStates
+  readonly ids: QuestionIds
+  readonly generations: Generations
+  /** The instance that a call with this question went to while it waited. */
+  readonly movedTo: (question: string) => Instance | undefined
+}
+
+const SETTLED: Taken = { kind: 'settled' }
+const LOST: Taken = { kind: 'lost' }
+
+export class AnswerTaker {
+  readonly #options: AnswerTakerOptions
+  readonly #relay: PushRelay | undefined
+  /** Calls that this instance is about to revive, by name. */
+  readonly #reviving = new Map<string, Promise<Taken>>()
+
+  constructor(options: AnswerTakerOptions) {
+    this.#options = options
+    const { bus, sealer, calls } = options
+    const callerOf = (question: string) => calls.askerOf(question)?.callerOf(question)
+    const take = async (question: string, response: ResponseMessage): Promise<boolean> =>
+      (await this.#settleHere(question, response))?.kind === 'settled'
+    this.#relay = bus && new PushRelay({ bus, sealer, callerOf, take })
+  }
+
+  /** Takes an answer. `gone` are the instances that did not answer. Throws when its state is not what was sent. */
+  async take(response: ResponseMessage, caller: Caller, gone: ReadonlySet<string>): Promise<Taken> {
+    const { self, ids, states, movedTo } = this.#options
+    const asked = ids.read(response.id, caller)
+    // ST-8: a state is validated wherever it comes back, even if its question still waits in this process.
+    const echo = states.readEcho(response, asked?.question, caller)
+    if (asked === undefined) return this.#ignore('An answer came to a question that was never asked.')
+    const { question } = asked
+    const taken = await this.#takeHere(question, response, caller)
+    if (taken !== undefined) return taken
+    const adopted = await this.#takeAdopted(question, response)
+    if (adopted !== undefined) return adopted
+    const instance = movedTo(question) ?? asked.instance
+    if (instance.id === self.id) return this.#ignore('An answer came to a question that nobody waits for.')
+    if (!gone.has(instance.id)) {
+      if (instance.url !== undefined) return { kind: 'elsewhere', instance }
+      if (this.#relay === undefined) return { kind: 'unreachable' }
+      if (await this.#relay.offer(question, response, caller)) return SETTLED
+    }
+    const state = echo ?? (await states.readStored(question, caller))
+    return state === undefined ? LOST : this.#goOn(state, response, new Set([...gone, instance.id]))
+  }
+
+  /** An answer to a question of this process; undefined when the question is not open. */
+  async #takeHere(question: string, response: ResponseMessage, caller: Caller): Promise<Taken | undefined> {
+    const asked = this.#options.calls.askerOf(question)?.callerOf(question)
+    if (asked === undefined || isSameCaller(asked, caller)) return this.#settleHere(question, response)
+    return this.#ignore('An answer came from another session than the question went to.')
+  }
+
+  async #settleHere(question: string, response: ResponseMessage): Promise<Taken | undefined> {
+    const asking = this.#options.calls.askerOf(question)
+    if (asking === undefined) return undefined
+    const movedTo = await asking.handingOver
+    if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
+    const other = asking.carried
+      ? await asking.advance(question, (generation) => this.#advance(asking, generation))
+      : undefined
+    if (other === undefined) asking.settle(question, response)
+    else this.#options.calls.leave(asking)
+    return other === undefined ? SETTLED : { kind: 'elsewhere', instance: other }
+  }
+
+  /** Claims the next generation for this process; gives the instance that has it already, if one has. */
+  async #advance({ name }: PushedCall, generation: number): Promise<Instance | undefined> {
+    const claimant = await this.#options.generations.claim(name, generation)
+    // Where the ledger cannot tell, the process that has the call goes on with it.
+    if (typeof claimant === 'string' || claimant.id === this.#options.self.id) return undefined
+    return claimant
+  }
+
+  /** The instance that asked is gone: goes on from the state, where no other instance does. */
+  async #goOn(state: PushState, response: ResponseMessage, gone: ReadonlySet<string>): Promise<Taken> {
+    const underWay = this.#reviving.get(state.call)
+    if (underWay !== undefined) {
+      const taken = await underWay
+      if (taken.kind === 'elsewhere') return taken
+    }
+    const asking = this.#options.calls.get(state.call)
+    if (asking !== undefined) {
+      if (!asking.takeAnswer(state.key, response)) this.#ignore('An answer came twice.')
+      return SETTLED
+    }
+    const reviving = this.#revive(state, response, gone).finally(() => this.#reviving.delete(state.call))
+    this.#reviving.set(state.call, reviving)
+    return reviving
+  }
+
+  async #revive(state: PushState, response: ResponseMessage, gone: ReadonlySet<string>): Promise<Taken> {
+    const { call, key, request, stream } = state
+    const journal = readJournal(call, 0, state.journal)
+    const claimed = await this.#options.generations.claimAfter(call, state.generation, gone)
+    if (claimed === 'unknown') return LOST
+    if (typeof claimed === 'string' || (typeof claimed === 'object' && claimed.id === this.#options.self.id))
+      return this.#ignore('An answer came to a call that has ended.')
+    if (typeof claimed === 'object') return { kind: 'elsewhere', instance: claimed }
+    const asking = this.#options.calls.enter(call, claimed + 1)
+    const result = bareResult(response)
+    if (result === undefined) asking.takeAnswer(key, response)
+    else asking.markTaken(response.id)
+    const params = { ...request.params, inputResponses: result === undefined ? {} : { [key]: result } }
+    return { kind: 'revived', call: { id: request.id, method: request.method, params, stream, journal }, state }
+  }
+
+  async #takeAdopted(question: string, response: ResponseMessage): Promise<Taken | undefined> {
+    const { calls } = this.#options
+    const { asking, key } = calls.adopterOf(question) ?? {}
+    const movedTo = await asking?.handingOver
+    if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
+    if (asking === undefined || key === undefined || calls.get(asking.name) !== asking) return undefined
+    if (!asking.takeAnswer(key, response)) this.#ignore('An answer came twice.')
+    return SETTLED
+  }
+
+  #ignore(why: string): Taken {
+    this.#options.logger().debug({}, `${why} It was ignored.`)
+    return SETTLED
+  }
+}
+
+function isSameCaller(a: Caller, b: Caller): boolean {
+  return a.peer.session === b.peer.session && a.principal?.id === b.principal?.id
+}

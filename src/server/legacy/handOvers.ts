@@ -1,0 +1,72 @@
+/** Streams and their calls on the way from an instance that stops to another one. */
+import type { Caller } from '../call.ts'
+import type { EventBus } from '../lifecycle/eventBus.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
+import type { RevivedCall, StreamHandOver } from './handOver.ts'
+import type { PushBroker } from './push.ts'
+import type { ReturningClients } from './returningClients.ts'
+import type { LegacyStream } from './stream.ts'
+import type { LegacyStreams } from './streams.ts'
+
+export interface HandOversOptions {
+  readonly self: Self
+  readonly bus: EventBus
+  readonly streams: LegacyStreams
+  readonly pushes: PushBroker
+  readonly returning: ReturningClients
+  /** Gives a stream to another instance; gives that instance, or undefined when there is none to take it. */
+  readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
+  /** Runs a call of another instance here. */
+  readonly revive: (call: RevivedCall, caller: Caller, stream: LegacyStream) => void
+}
+
+export class HandOvers {
+  readonly #options: HandOversOptions
+
+  constructor(options: HandOversOptions) {
+    this.#options = options
+    const { bus, pushes } = options
+    bus.subscribe((event) => {
+      if (event.kind === 'question-wanted' && pushes.hasAdopted(event.question)) this.#announce([event.question])
+      if (event.kind === 'questions-moved') this.#noteMoved(event.questions, event.to)
+    })
+  }
+
+  /** Hands over the streams that were sent something which their clients have yet to come back for. */
+  async unseen(): Promise<void> {
+    const { streams, handOver } = this.#options
+    await Promise.all(
+      streams.unseen().map(async (stream) => {
+        const caller = streams.callerOf(stream)
+        if (caller !== undefined) await handOver({ name: stream.name, caller, ...stream.contents() })
+      }),
+    )
+  }
+
+  /** Takes a stream of an instance that stops, with its call if that goes on; false when this one stops, too. */
+  adopt(handedOver: StreamHandOver): boolean {
+    const { streams, pushes, returning, revive } = this.#options
+    if (pushes.isDraining) return false
+    const { name, caller, call } = handedOver
+    const stream = streams.adopt(handedOver)
+    if (call === undefined) {
+      returning.tookOver(name)
+      return true
+    }
+    const revived = pushes.adopt(call, name)
+    this.#announce(call.questions.map(({ question }) => question))
+    revive(revived, caller, stream)
+    return true
+  }
+
+  #announce(questions: readonly string[]): void {
+    const { bus, self } = this.#options
+    bus.publish({ kind: 'questions-moved', questions, to: writeInstance(self) })
+  }
+
+  #noteMoved(questions: readonly string[], to: unknown): void {
+    const { pushes, self } = this.#options
+    const instance = readInstance(to)
+    if (instance !== undefined && instance.id !== self.id) pushes.noteMoved(questions, instance)
+  }
+}

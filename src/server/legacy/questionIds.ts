@@ -1,0 +1,40 @@
+import type { RequestId } from '../../protocol/index.ts'
+import { StateError } from '../../state/internal.ts'
+import type { Sealer } from '../../state/seal/index.ts'
+import type { Caller } from '../call.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
+import { bindingOf } from '../sealing.ts'
+
+/** A question by its name, and the instance that asked it. */
+export interface NamedQuestion {
+  readonly question: string
+  readonly instance: Instance
+}
+
+/** The ids of pushed questions on the wire: seals, bound to the session, that name the instance that asks. */
+export class QuestionIds {
+  readonly #sealer: Sealer
+  readonly #self: Self
+
+  constructor(sealer: Sealer, self: Self) {
+    this.#sealer = sealer
+    this.#self = self
+  }
+
+  write(question: string, caller: Caller): string {
+    return this.#sealer.seal('question', bindingOf(caller), { id: question, body: writeInstance(this.#self) })
+  }
+
+  /** Undefined for every id that this server did not give to a question in this session. */
+  read(id: RequestId, caller: Caller): NamedQuestion | undefined {
+    if (typeof id !== 'string' || caller.peer.session === undefined) return undefined
+    try {
+      const { id: question, body } = this.#sealer.open('question', bindingOf(caller), id)
+      const instance = readInstance(body)
+      return instance && { question, instance }
+    } catch (error) {
+      if (error instanceof StateError) return undefined
+      throw error
+    }
+  }
+}

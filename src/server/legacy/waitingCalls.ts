@@ -1,0 +1,83 @@
+import type { Call } from '../call.ts'
+import type { AdoptedQuestion } from './handOver.ts'
+import { evictAbandoned, PushedCall } from './pushedCall.ts'
+
+export interface WaitingCallsOptions {
+  /** How many calls may wait for an answer at once. @default 1000 */
+  readonly maxWaiting?: number
+  /** How many of them may be of one session. @default 100 */
+  readonly maxWaitingPerSession?: number
+}
+
+const MAX_WAITING_CHARS = 64 * 1024 * 1024
+
+/** The calls of this process that pushed questions, and which of them asked what. */
+export class WaitingCalls {
+  readonly #options: WaitingCallsOptions
+  readonly #onClosed: (question: string) => void
+  readonly #calls = new Map<string, PushedCall>()
+  readonly #askedBy = new Map<string, PushedCall>()
+  /** Questions that another instance asked, whose calls go on here. */
+  readonly #adopted = new Map<string, { readonly asking: PushedCall; readonly key: string }>()
+
+  /** `onClosed` is called with each question that does not wait any more. */
+  constructor(options: WaitingCallsOptions, onClosed: (question: string) => void) {
+    this.#options = options
+    this.#onClosed = onClosed
+  }
+
+  get(name: string): PushedCall | undefined {
+    return this.#calls.get(name)
+  }
+
+  /** The calls that wait for an answer right now. */
+  waiting(): PushedCall[] {
+    return [...this.#calls.values()].filter(({ isWaiting }) => isWaiting)
+  }
+
+  enter(name: string, generation: number): PushedCall {
+    const asking = new PushedCall(name, generation, (question) => {
+      this.#askedBy.delete(question)
+      this.#onClosed(question)
+    })
+    this.#calls.set(name, asking)
+    return asking
+  }
+
+  remove(asking: PushedCall): void {
+    if (this.#calls.get(asking.name) === asking) this.#calls.delete(asking.name)
+    for (const question of asking.adoptedQuestions) this.#adopted.delete(question)
+  }
+
+  /** Lets go of a call that goes on elsewhere; its questions stay open for the instance that has it. */
+  leave(asking: PushedCall): void {
+    for (const question of asking.handOver()) this.#askedBy.delete(question)
+  }
+
+  noteAsked(question: string, asking: PushedCall): void {
+    this.#askedBy.set(question, asking)
+  }
+
+  askerOf(question: string): PushedCall | undefined {
+    return this.#askedBy.get(question)
+  }
+
+  /** Enters a call of another instance with its open questions. */
+  adopt(name: string, generation: number, questions: readonly AdoptedQuestion[]): void {
+    const asking = this.enter(name, generation)
+    asking.adopt(questions)
+    for (const { question, key } of questions) this.#adopted.set(question, { asking, key })
+  }
+
+  adopterOf(question: string): { readonly asking: PushedCall; readonly key: string } | undefined {
+    return this.#adopted.get(question)
+  }
+
+  makeRoomFor(asking: PushedCall, { params, peer: { session } }: Call): void {
+    if (asking.isWaiting) return // it is counted already
+    asking.chars ||= JSON.stringify(params).length
+    const { maxWaiting = 1000, maxWaitingPerSession = 100 } = this.#options
+    const limits = { perProcess: maxWaiting, perSession: maxWaitingPerSession, chars: MAX_WAITING_CHARS }
+    evictAbandoned(this.#calls.values(), asking, session, limits)
+  }
+}
