@@ -5,12 +5,12 @@ import type { Call } from '../call.ts'
 import { localBus } from '../lifecycle/eventBus.ts'
 import { Self } from '../replicas/instance.ts'
 import { LegacyHttp, type LegacyHttpOptions } from './http.ts'
-import { LegacyStreams } from './streams.ts'
-import type { RevivedCall } from './handOver.ts'
+import { LegacyStreams } from './streams/streams.ts'
+import type { RevivedCall } from './push/handOver.ts'
 import { Sessions } from './session.ts'
 import { SessionFacts } from './sessionFacts.ts'
 import type { Sink } from '../http/exchange.ts'
-import { GetStreams } from './getStreams.ts'
+import { GetStreams } from './streams/getStreams.ts'
 
 const self = new Self()
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })

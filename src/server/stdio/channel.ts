@@ -3,7 +3,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { ScopeClosed } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Call, CarriedCall, Channel } from '../call.ts'
-import type { PushBroker } from '../legacy/push.ts'
+import type { PushBroker } from '../legacy/push/broker.ts'
 import { notificationMessage } from '../results.ts'
 
 // A stdio connection is one stream, which no other process can resume.

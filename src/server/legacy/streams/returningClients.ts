@@ -5,18 +5,18 @@
  * - When the instance that had it is gone, and the call can go on elsewhere, the client waits here until it does.
  *   Else it is told at once that the call is lost.
  */
-import { CODES, MAX_TIMER_MS, unref } from '../../protocol/index.ts'
-import { ExpiringMap } from '../../state/stores/index.ts'
-import type { Caller } from '../call.ts'
-import type { HttpReply, Sink } from '../http/exchange.ts'
-import { SSE_HEADERS, sseEventWithId } from '../http/sse.ts'
-import type { EventBus } from '../lifecycle/eventBus.ts'
-import type { Logger } from '../logger.ts'
-import { type ClientRequest, type Forwarded, type Forwarder, movedReply } from '../replicas/forwarder.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
-import { errorMessage } from '../results.ts'
+import { CODES, MAX_TIMER_MS, unref } from '../../../protocol/index.ts'
+import { ExpiringMap } from '../../../state/stores/index.ts'
+import type { Caller } from '../../call.ts'
+import type { HttpReply, Sink } from '../../http/exchange.ts'
+import { SSE_HEADERS, sseEventWithId } from '../../http/sse.ts'
+import type { EventBus } from '../../lifecycle/eventBus.ts'
+import type { Logger } from '../../logger.ts'
+import { type ClientRequest, type Forwarded, type Forwarder, movedReply } from '../../replicas/forwarder.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
+import { errorMessage } from '../../results.ts'
 import type { GetStreams } from './getStreams.ts'
-import type { PushBroker } from './push.ts'
+import type { PushBroker } from '../push/broker.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
 
 /** The official clients come back again and again to a stream that ended without a result; this makes them stop. */

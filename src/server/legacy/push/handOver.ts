@@ -1,7 +1,7 @@
 /** What goes from an instance that stops to another one, so that nothing that a client waits for is lost. */
-import type { Journal } from '../../journal/index.ts'
-import type { Json, RequestId } from '../../protocol/index.ts'
-import type { Caller } from '../call.ts'
+import type { Journal } from '../../../journal/index.ts'
+import type { Json, RequestId } from '../../../protocol/index.ts'
+import type { Caller } from '../../call.ts'
 
 /** A call that goes on from an answer, or at another instance. */
 export interface RevivedCall {

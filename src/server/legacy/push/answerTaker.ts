@@ -7,16 +7,16 @@
  * - Each answer that lets a call go on is claimed once, under the call's generation, by the instance that goes on: in
  *   place or elsewhere. So a call never forks, however many answers come, where, and how often.
  */
-import { readJournal } from '../../journal/index.ts'
-import type { ResponseMessage } from '../../protocol/index.ts'
-import type { Caller } from '../call.ts'
-import type { EventBus } from '../lifecycle/eventBus.ts'
-import type { Instance, Self } from '../replicas/instance.ts'
+import { readJournal } from '../../../journal/index.ts'
+import type { ResponseMessage } from '../../../protocol/index.ts'
+import type { Caller } from '../../call.ts'
+import type { EventBus } from '../../lifecycle/eventBus.ts'
+import type { Instance, Self } from '../../replicas/instance.ts'
 import type { Generations } from './generations.ts'
 import type { RevivedCall } from './handOver.ts'
 import type { PushedCall } from './pushedCall.ts'
-import { PushRelay } from './pushRelay.ts'
-import { bareResult, type PushState, type PushStates, type PushStatesOptions } from './pushState.ts'
+import { PushRelay } from './relay.ts'
+import { bareResult, type PushState, type PushStates, type PushStatesOptions } from './state.ts'
 import type { QuestionIds } from './questionIds.ts'
 import type { WaitingCalls } from './waitingCalls.ts'
 

@@ -1,14 +1,14 @@
 /** Answers to pushed questions: each goes to the call that asked, at whichever instance that is. */
-import type { Json, ResponseMessage } from '../../protocol/index.ts'
-import type { Caller } from '../call.ts'
-import type { HttpReply, Sink } from '../http/exchange.ts'
-import { refusal } from '../http/refusal.ts'
-import type { EventBus } from '../lifecycle/eventBus.ts'
-import type { Logger } from '../logger.ts'
-import { type ClientRequest, type Forwarder, movedReply } from '../replicas/forwarder.ts'
+import type { Json, ResponseMessage } from '../../../protocol/index.ts'
+import type { Caller } from '../../call.ts'
+import type { HttpReply, Sink } from '../../http/exchange.ts'
+import { refusal } from '../../http/refusal.ts'
+import type { EventBus } from '../../lifecycle/eventBus.ts'
+import type { Logger } from '../../logger.ts'
+import { type ClientRequest, type Forwarder, movedReply } from '../../replicas/forwarder.ts'
 import type { RevivedCall } from './handOver.ts'
-import type { PushBroker } from './push.ts'
-import { ASK_EVERY_MS, FOUND_WITHIN_MS } from './returningClients.ts'
+import type { PushBroker } from './broker.ts'
+import { ASK_EVERY_MS, FOUND_WITHIN_MS } from '../streams/returningClients.ts'
 
 export interface AnswerForwarderOptions {
   readonly pushes: PushBroker

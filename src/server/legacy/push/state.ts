@@ -11,13 +11,13 @@ import {
   type Json,
   type RequestId,
   type ResponseMessage,
-} from '../../protocol/index.ts'
-import { StateError } from '../../state/internal.ts'
-import type { Sealer } from '../../state/seal/index.ts'
-import type { CarryStore } from '../../state/stores/index.ts'
-import type { Call, Caller, CarriedCall } from '../call.ts'
-import { bindingOf, sealedWithin } from '../sealing.ts'
-import { errorDetails, type Logger } from '../logger.ts'
+} from '../../../protocol/index.ts'
+import { StateError } from '../../../state/internal.ts'
+import type { Sealer } from '../../../state/seal/index.ts'
+import type { CarryStore } from '../../../state/stores/index.ts'
+import type { Call, Caller, CarriedCall } from '../../call.ts'
+import { bindingOf, sealedWithin } from '../../sealing.ts'
+import { errorDetails, type Logger } from '../../logger.ts'
 
 /** The call as it was when it asked. */
 export interface PushState {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createSealer, ephemeralKeyring } from '../../state/seal/index.ts'
+import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import type { LegacyStream } from './stream.ts'
 import { LegacyStreams } from './streams.ts'
-import { legacyPeer } from './session.ts'
-import { Self } from '../replicas/instance.ts'
-import type { Sink } from '../http/exchange.ts'
+import { legacyPeer } from '../session.ts'
+import { Self } from '../../replicas/instance.ts'
+import type { Sink } from '../../http/exchange.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
 const peer = { ...legacyPeer({ version: '2025-06-18', client: undefined, capabilities: {} }), session: 's' }

@@ -1,9 +1,9 @@
-import type { RequestId } from '../../protocol/index.ts'
-import { StateError } from '../../state/internal.ts'
-import type { Sealer } from '../../state/seal/index.ts'
-import type { Caller } from '../call.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
-import { bindingOf } from '../sealing.ts'
+import type { RequestId } from '../../../protocol/index.ts'
+import { StateError } from '../../../state/internal.ts'
+import type { Sealer } from '../../../state/seal/index.ts'
+import type { Caller } from '../../call.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
+import { bindingOf } from '../../sealing.ts'
 
 /** A question by its name, and the instance that asked it. */
 export interface NamedQuestion {

@@ -1,12 +1,12 @@
 /** GET streams of sessions: change notifications only, never a question (RA-11). */
-import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import type { EventBus, ServerEvent } from '../../lifecycle/eventBus.ts'
 import type { LegacyStream } from './stream.ts'
-import type { Caller } from '../call.ts'
+import type { Caller } from '../../call.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
-import { notificationMessage } from '../results.ts'
-import type { SessionFacts } from './sessionFacts.ts'
-import type { Sink } from '../http/exchange.ts'
-import { notificationFor } from '../modern/subscriptions.ts'
+import { notificationMessage } from '../../results.ts'
+import type { SessionFacts } from '../sessionFacts.ts'
+import type { Sink } from '../../http/exchange.ts'
+import { notificationFor } from '../../modern/subscriptions.ts'
 
 export class GetStreams {
   readonly #streams: LegacyStreams

@@ -2,13 +2,13 @@
  * Relays answers to the instance that asked, when they came to another one. They are sent on the bus, sealed for the
  * session that answered, so that neither the bus nor another session can read or forge one.
  */
-import { isObject, type ResponseMessage } from '../../protocol/index.ts'
-import { StateError } from '../../state/internal.ts'
-import type { Sealer } from '../../state/seal/index.ts'
-import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import type { Caller } from '../call.ts'
-import { bareResult } from './pushState.ts'
-import { bindingOf } from '../sealing.ts'
+import { isObject, type ResponseMessage } from '../../../protocol/index.ts'
+import { StateError } from '../../../state/internal.ts'
+import type { Sealer } from '../../../state/seal/index.ts'
+import type { EventBus, ServerEvent } from '../../lifecycle/eventBus.ts'
+import type { Caller } from '../../call.ts'
+import { bareResult } from './state.ts'
+import { bindingOf } from '../../sealing.ts'
 
 export interface PushRelayOptions {
   readonly bus: EventBus

@@ -2,9 +2,9 @@
  * Which instance goes on with a call. Each time a call goes on from an answer it enters a new generation, and each
  * generation is claimed by one instance, in place or elsewhere, which signs the claim with its name.
  */
-import type { Ledger } from '../../state/stores/index.ts'
-import { errorDetails, type Logger } from '../logger.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
+import type { Ledger } from '../../../state/stores/index.ts'
+import { errorDetails, type Logger } from '../../logger.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
 
 /** Who has claimed a generation: this instance just now, an instance before; the call has ended; or nobody can tell. */
 export type Claimant = 'fresh' | 'ended' | 'unknown' | Instance

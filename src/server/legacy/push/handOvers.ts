@@ -1,12 +1,12 @@
 /** Streams and their calls on the way from an instance that stops to another one. */
-import type { Caller } from '../call.ts'
-import type { EventBus } from '../lifecycle/eventBus.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
+import type { Caller } from '../../call.ts'
+import type { EventBus } from '../../lifecycle/eventBus.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
 import type { RevivedCall, StreamHandOver } from './handOver.ts'
-import type { PushBroker } from './push.ts'
-import type { ReturningClients } from './returningClients.ts'
-import type { LegacyStream } from './stream.ts'
-import type { LegacyStreams } from './streams.ts'
+import type { PushBroker } from './broker.ts'
+import type { ReturningClients } from '../streams/returningClients.ts'
+import type { LegacyStream } from '../streams/stream.ts'
+import type { LegacyStreams } from '../streams/streams.ts'
 
 export interface HandOversOptions {
   readonly self: Self

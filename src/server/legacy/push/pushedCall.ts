@@ -1,10 +1,10 @@
 /** A call with pushed questions: those that wait for an answer, and answers to questions of an earlier process. */
-import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../protocol/index.ts'
-import { ServerError } from '../errors.ts'
-import type { Caller } from '../call.ts'
-import type { Instance } from '../replicas/instance.ts'
+import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../../protocol/index.ts'
+import { ServerError } from '../../errors.ts'
+import type { Caller } from '../../call.ts'
+import type { Instance } from '../../replicas/instance.ts'
 import type { AdoptedQuestion, CallHandOver, StreamHandOver } from './handOver.ts'
-import { bareResult, type PushStream } from './pushState.ts'
+import { bareResult, type PushStream } from './state.ts'
 
 interface Waiting {
   /** The question's id on the wire. */

@@ -1,4 +1,4 @@
-import type { Call } from '../call.ts'
+import type { Call } from '../../call.ts'
 import type { AdoptedQuestion } from './handOver.ts'
 import { evictAbandoned, PushedCall } from './pushedCall.ts'
 

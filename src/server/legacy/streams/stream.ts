@@ -6,9 +6,9 @@
  * Event numbers only increase, also from one instance to the next: an instance that continues a stream starts above all
  * numbers that the previous one can have used, so that no new message has a number that the client has seen.
  */
-import { unref } from '../../protocol/index.ts'
-import type { Sink } from '../http/exchange.ts'
-import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from '../http/sse.ts'
+import { unref } from '../../../protocol/index.ts'
+import type { Sink } from '../../http/exchange.ts'
+import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEventWithId, ssePriming, sseRetry } from '../../http/sse.ts'
 
 const MAX_KEPT = 1000
 const MAX_STREAM_CHARS = 1024 * 1024

@@ -1,12 +1,12 @@
 /** The session-era streams of this instance, by their sealed names. */
-import { ProtocolError, type RequestId, unref } from '../../protocol/index.ts'
-import { StateError } from '../../state/internal.ts'
-import type { Sealer } from '../../state/seal/index.ts'
-import { bindingOf, newId } from '../sealing.ts'
-import { type Instance, readInstance, type Self, writeInstance } from '../replicas/instance.ts'
-import type { StreamHandOver } from './handOver.ts'
+import { ProtocolError, type RequestId, unref } from '../../../protocol/index.ts'
+import { StateError } from '../../../state/internal.ts'
+import type { Sealer } from '../../../state/seal/index.ts'
+import { bindingOf, newId } from '../../sealing.ts'
+import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
+import type { StreamHandOver } from '../push/handOver.ts'
 import { LegacyStream } from './stream.ts'
-import type { Caller } from '../call.ts'
+import type { Caller } from '../../call.ts'
 
 /** Whether a stream answers a call, or carries notifications that belong to none. */
 export type StreamKind = 'call' | 'standalone'
