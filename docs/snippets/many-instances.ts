@@ -33,6 +33,13 @@ export function offerIndexing(server: Server, index: (page: number) => Promise<n
 }
 // #endregion checkpoint
 
+// #region advertise
+/** Behind a port mapping, or mounted in a framework: the address by which the other instances reach this one. */
+export function reachable(address: string): Server {
+  return createServer({ name: 'indexer', version: '1.0.0', advertise: address })
+}
+// #endregion advertise
+
 // #region drain
 /** After `listen` or `stdio`, SIGTERM does this by itself; call it where something else decides when to stop. */
 export async function stop(server: Server): Promise<void> {
