@@ -4,7 +4,7 @@ import type { HarmlessCall } from './checks/check.ts'
 import type { CheckSelection } from './checks/runChecks.ts'
 import { ProbeError } from './errors.ts'
 import { CHECKS, type CheckName } from './report/evidence.ts'
-import type { Watch } from './wire/trace.ts'
+import type { TraceListener } from './wire/trace.ts'
 import { type KnownServer, readKnownServers } from './knownServers.ts'
 import type { Lookup } from './wire/httpRequest.ts'
 import { type Method, METHODS } from './methods/result.ts'
@@ -36,7 +36,7 @@ export interface ProbeOptions {
   /** The largest number of HTTP requests. @default 8; 32 where checks, replicas or a tool are named */
   maxRequests?: number
   /** Called with every message, secrets hidden. */
-  onExchange?: Watch
+  onExchange?: TraceListener
   /** Aborts the probe. */
   signal?: AbortSignal
   /** Resolves a host name to IP addresses. @default the system's resolver */
@@ -62,7 +62,7 @@ export interface Settings {
   readonly maxRequests: number
   /** Whether checks, replicas or a tool were named. */
   readonly isExtended: boolean
-  readonly onExchange: Watch | undefined
+  readonly onExchange: TraceListener | undefined
   readonly signal: AbortSignal | undefined
   readonly lookup: Lookup | undefined
   readonly clock: () => number

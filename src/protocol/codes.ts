@@ -11,3 +11,8 @@ export const CODES = {
   MISSING_CLIENT_CAPABILITY: -32021,
   UNSUPPORTED_PROTOCOL_VERSION: -32022,
 } as const
+
+/** Whether a number is in the range that JSON-RPC leaves to servers for faults of their own. */
+export function isServerError(code: number): boolean {
+  return code <= -32000 && code >= -32099
+}

@@ -6,7 +6,7 @@ export {
   type StateScope,
   stateKey,
 } from './clientState.ts'
-export { CODES } from './codes.ts'
+export { CODES, isServerError } from './codes.ts'
 export { hasEnvelope, META, metaOf, readClient, readEnvelope } from './envelope.ts'
 export { type ProtocolCode, ProtocolError } from './errors.ts'
 export {

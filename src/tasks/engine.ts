@@ -70,7 +70,7 @@ export interface NewQuestion {
 }
 
 /** A client's answers by the keys on the wire. Keys without an open question are ignored. */
-export interface Answers {
+export interface TaskAnswers {
   readonly accepted: ReadonlyMap<string, Json>
   /** Malformed answers. The engine asks these questions again under new keys; after a few times the run has to. */
   readonly refused: ReadonlySet<string>
@@ -149,7 +149,7 @@ export interface TaskEngine {
   /** Newest first; at most `limit` tasks, fewer if their results are large. */
   list(owner: string, after: string | undefined, limit: number): Promise<Page>
   /** Gives the task as it is afterwards. It is ready to run once every question is answered. */
-  answer(id: string, owner: string, answers: Answers): Promise<TaskRecord | undefined>
+  answer(id: string, owner: string, answers: TaskAnswers): Promise<TaskRecord | undefined>
   /** Gives the task as it is afterwards. A task that has ended is not changed. */
   cancel(id: string, owner: string): Promise<TaskRecord | undefined>
   work(options: WorkOptions): Working

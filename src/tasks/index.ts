@@ -1,6 +1,6 @@
 export { type TaskServiceOptions, createTasks } from './service/service.ts'
 export type {
-  Answers,
+  TaskAnswers,
   EngineHost,
   EngineOptions,
   Lease,

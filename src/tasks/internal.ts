@@ -3,7 +3,7 @@
  * as well; the index also passes on the names of src/postgres, which therefore cannot import it.
  */
 export {
-  type Answers,
+  type TaskAnswers,
   type EngineHost,
   type EngineOptions,
   type EngineSettings,

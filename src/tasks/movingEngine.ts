@@ -2,7 +2,7 @@
  * Moves from one store to another while tasks run: new tasks are created in the new store, tasks of the old store stay
  * there until they end, and clients see no difference. Once the old store is empty, use the new engine alone.
  */
-import type { Answers, EngineHost, NewTask, Page, TaskEngine, TaskRecord, Working, WorkOptions } from './engine.ts'
+import type { TaskAnswers, EngineHost, NewTask, Page, TaskEngine, TaskRecord, Working, WorkOptions } from './engine.ts'
 
 export interface Move {
   readonly from: TaskEngine
@@ -15,7 +15,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     create: (task: NewTask) => to.create(task),
     read: (id, owner) => inEither((engine) => engine.read(id, owner)),
     list: (owner, after, limit) => list(owner, after, limit),
-    answer: (id, owner, answers: Answers) => inEither((engine) => engine.answer(id, owner, answers)),
+    answer: (id, owner, answers: TaskAnswers) => inEither((engine) => engine.answer(id, owner, answers)),
     cancel: (id, owner) => inEither((engine) => engine.cancel(id, owner)),
     work: (options) => workOn(options),
     watch: (id, listener) => {

@@ -7,7 +7,7 @@
 import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import {
-  type Answers,
+  type TaskAnswers,
   type TaskServiceOptions,
   type EngineHost,
   type EngineOptions,
@@ -88,7 +88,7 @@ class PostgresEngine implements TaskEngine, NotificationListener {
     return listTasks(await store.database.statements(), store, { owner: ownerDigest(store, owner), after: from, limit })
   }
 
-  async answer(id: string, owner: string, answers: Answers): Promise<TaskRecord | undefined> {
+  async answer(id: string, owner: string, answers: TaskAnswers): Promise<TaskRecord | undefined> {
     const store = this.#store
     const change = await answerTask(store, taskRef(store, id, owner), answers)
     if (change?.isChanged) this.#notify(eventOf(taskKey(store, id), change))

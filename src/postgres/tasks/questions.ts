@@ -1,6 +1,6 @@
 /** Asks the owner of a task, and stores the answers. */
 import { randomUUID } from 'node:crypto'
-import { type Answers, entryText, MAX_AUTOMATIC_REPEATS, nextWireKey, readString } from '../../tasks/internal.ts'
+import { type TaskAnswers, entryText, MAX_AUTOMATIC_REPEATS, nextWireKey, readString } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
 import { readTask } from './records.ts'
 import { type PostgresTaskStore, type TaskRef, transaction } from './store.ts'
@@ -11,7 +11,11 @@ interface OpenRow extends QuestionText {
 }
 
 /** Stores answers in one transaction. Partial answers are kept; the last one makes the task ready. */
-export function answerTask(store: PostgresTaskStore, ref: TaskRef, answers: Answers): Promise<TaskChange | undefined> {
+export function answerTask(
+  store: PostgresTaskStore,
+  ref: TaskRef,
+  answers: TaskAnswers,
+): Promise<TaskChange | undefined> {
   return transaction(store, async (sql) => {
     const row = await lockTask(sql, store, ref)
     if (row === undefined) return undefined
@@ -24,7 +28,7 @@ export function answerTask(store: PostgresTaskStore, ref: TaskRef, answers: Answ
 }
 
 /** Gives the number of questions that are still open, or undefined when nothing has changed. */
-async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string, { accepted, refused }: Answers) {
+async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string, { accepted, refused }: TaskAnswers) {
   const { tables } = store.database.names
   const open = await sql.rows<OpenRow>(
     `SELECT wire_key, key, question, times, request FROM ${tables}.questions

@@ -25,7 +25,7 @@ export interface TaskJob {
 }
 
 // PostgreSQL's largest integer, 68 years: a job is removed with its task, never before.
-const KEEP_SECONDS = 2_147_483_647
+const KEEP_SECONDS = 0x7fff_ffff
 
 export class JobQueues {
   readonly #boss: PgBoss

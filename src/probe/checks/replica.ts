@@ -2,7 +2,7 @@ import { evidence } from '../report/evidence.ts'
 import { isServed, sessionHeaders, sessionOf } from '../decision/findings.ts'
 import { replyText, isResult } from '../wire/reply.ts'
 import { LIST_TOOLS, modernRequest } from '../wire/messages.ts'
-import { type Instance, instanceText } from '../wire/httpRequest.ts'
+import { type ProbedInstance, instanceText } from '../wire/httpRequest.ts'
 import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 
 /** Whether the replicas that were named accept a session that began on this instance. */
@@ -12,7 +12,7 @@ export const replica: ProbeCheck = {
   cost: ({ findings, options }) => (isServed(findings) ? options.replicas.length || undefined : undefined),
   run: async (context) => {
     if (context.wire.transport !== 'http') return []
-    const named = context.options.replicas.map((url): Instance => ({ url }))
+    const named = context.options.replicas.map((url): ProbedInstance => ({ url }))
     return (await Promise.all(named.map((instance) => askInstance(instance, context)))).flat()
   },
 }
@@ -33,7 +33,7 @@ export const addresses: ProbeCheck = {
 
 const MAX_ADDRESSES = 4
 
-async function askInstance(instance: Instance, { wire, findings }: ProbeCheckContext) {
+async function askInstance(instance: ProbedInstance, { wire, findings }: ProbeCheckContext) {
   if (wire.transport !== 'http') return []
   const isModern = findings.era?.era === 'modern'
   const request = isModern ? modernRequest(5, 'tools/list') : LIST_TOOLS

@@ -15,7 +15,7 @@ import {
   disconnectedBy,
   locate,
   type Lookup,
-  type Instance,
+  type ProbedInstance,
   instanceText,
   sendHttp,
 } from './httpRequest.ts'
@@ -37,7 +37,7 @@ interface HttpWireOptions {
 
 interface HttpSendOptions {
   /** @default the server's URL, after redirects */
-  readonly instance?: Instance
+  readonly instance?: ProbedInstance
   readonly timeoutMs?: number
   /** Sent in place of the probe's own credentials. */
   readonly credentials?: Headers
@@ -63,8 +63,8 @@ export class HttpWire {
   readonly unrelated: string[] = []
   readonly #options: HttpWireOptions
   /** The open sessions, and the instance that each began on. */
-  readonly #sessions = new Map<string, Instance>()
-  #home: Instance
+  readonly #sessions = new Map<string, ProbedInstance>()
+  #home: ProbedInstance
 
   constructor(options: HttpWireOptions) {
     this.#options = options
@@ -72,7 +72,7 @@ export class HttpWire {
   }
 
   /** One instance for each IP address of the server's name; none where it has one address or cannot be resolved in time. */
-  async instances(): Promise<readonly Instance[]> {
+  async instances(): Promise<readonly ProbedInstance[]> {
     const { timeoutMs, signal, lookup } = this.#options
     const limit = timeLimit(timeoutMs, signal)
     try {
@@ -182,7 +182,7 @@ export class HttpWire {
 
   async #send(
     request: ProbeHttpRequest,
-    instance: Instance,
+    instance: ProbedInstance,
     { credentials = this.#options.headers }: HttpSendOptions,
     signal: AbortSignal,
   ) {
@@ -204,13 +204,13 @@ export class HttpWire {
   }
 
   /** Uses the caller's resolver, where there is one. */
-  async #located(instance: Instance, signal: AbortSignal): Promise<Instance> {
+  async #located(instance: ProbedInstance, signal: AbortSignal): Promise<ProbedInstance> {
     const { lookup } = this.#options
     return lookup === undefined || instance.address !== undefined ? instance : until(signal, locate(instance, lookup))
   }
 
   /** Remembers a new session id, so that its session is ended. */
-  #registerSession(session: string | undefined, sent: string | undefined, instance: Instance): void {
+  #registerSession(session: string | undefined, sent: string | undefined, instance: ProbedInstance): void {
     if (session === undefined || session === sent || this.#sessions.has(session)) return
     this.#options.tracer.secrets.add(session)
     if (this.#options.budget.reserve()) this.#sessions.set(session, instance)
@@ -225,13 +225,13 @@ export class HttpWire {
 
 type Redirect =
   /** Within the origin, with the same method and body. */
-  | { readonly kind: 'follow'; readonly instance: Instance }
+  | { readonly kind: 'follow'; readonly instance: ProbedInstance }
   /** Anything else: another origin must not get the credentials, and 301 to 303 would turn a POST into a GET. */
   | { readonly kind: 'refuse'; readonly to: string; readonly isElsewhere: boolean }
 
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-function redirectIn({ statusCode = 0, headers }: IncomingMessage, from: Instance): Redirect | undefined {
+function redirectIn({ statusCode = 0, headers }: IncomingMessage, from: ProbedInstance): Redirect | undefined {
   const { location } = headers
   if (!REDIRECT_STATUSES.has(statusCode) || location === undefined || !URL.canParse(location, from.url))
     return undefined

@@ -7,7 +7,7 @@ import { failureReason } from '../../client/index.ts'
 import type { ProbeReply } from './reply.ts'
 
 interface HttpRequestOptions {
-  readonly instance: Instance
+  readonly instance: ProbedInstance
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
@@ -44,7 +44,7 @@ function alwaysAt(address: string): LookupFunction {
 }
 
 /** One instance of the server: its URL, and which IP address where the host name has several. */
-export interface Instance {
+export interface ProbedInstance {
   readonly url: URL
   /** The IP address to connect to. @default what the host name resolves to */
   readonly address?: string
@@ -54,12 +54,12 @@ export interface Instance {
 export type Lookup = (host: string) => Promise<readonly string[]>
 
 /** The instance for people, without the query, which may hold a secret. */
-export function instanceText({ url, address }: Instance): string {
+export function instanceText({ url, address }: ProbedInstance): string {
   return url.origin + url.pathname + (address === undefined ? '' : ` at ${address}`)
 }
 
 /** One instance for each IP address of the host name; none where it has only one address. */
-export async function instancesOf(url: URL, lookup: Lookup = lookupBySystem): Promise<readonly Instance[]> {
+export async function instancesOf(url: URL, lookup: Lookup = lookupBySystem): Promise<readonly ProbedInstance[]> {
   const host = hostnameOf(url)
   if (isIP(host) !== 0 || host === 'localhost') return []
   const found = await lookup(host).catch(() => [])
@@ -70,7 +70,7 @@ export async function instancesOf(url: URL, lookup: Lookup = lookupBySystem): Pr
 }
 
 /** The same instance, at the first IP address of its host name. */
-export async function locate(instance: Instance, lookup: Lookup): Promise<Instance> {
+export async function locate(instance: ProbedInstance, lookup: Lookup): Promise<ProbedInstance> {
   const host = hostnameOf(instance.url)
   const [address] = isIP(host) === 0 ? await lookup(host) : []
   return address === undefined ? instance : { ...instance, address }

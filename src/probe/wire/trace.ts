@@ -13,7 +13,7 @@ export interface Exchanged {
   readonly text: string
 }
 
-export type Watch = (exchanged: Exchanged) => void
+export type TraceListener = (exchanged: Exchanged) => void
 
 const MAX_TEXT_CHARS = 2_000
 const MAX_LINE_CHARS = 300
@@ -23,13 +23,13 @@ const MAX_MESSAGES = 1_000
 const TRACED_HEADERS = ['content-type', 'mcp-session-id', 'www-authenticate', 'location', 'allow', 'retry-after']
 
 export class Tracer {
-  readonly #watch: Watch | undefined
+  readonly #watch: TraceListener | undefined
   readonly #secrets: Secrets
   #connections = 0
   /** How many messages of each connection were reported. */
   readonly #noted = new Map<number, number>()
 
-  constructor(watch: Watch | undefined, secrets: Secrets) {
+  constructor(watch: TraceListener | undefined, secrets: Secrets) {
     this.#watch = watch
     this.#secrets = secrets
   }

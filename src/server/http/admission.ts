@@ -90,7 +90,7 @@ function refusedMedia(header: HeaderReader): HttpReply | undefined {
 }
 
 /** A stateless request names its version in a header, a session its version or its id. `initialize` has neither. */
-export function eraByHeaders(header: HeaderReader): Era | undefined {
+function eraByHeaders(header: HeaderReader): Era | undefined {
   const version = header('mcp-protocol-version')
   if (version === MODERN_VERSION) return 'modern'
   if (version === undefined) return header('mcp-session-id') === undefined ? undefined : 'legacy'

@@ -91,7 +91,7 @@ function unsupported(requested: string): ProtocolError {
 }
 
 /** The answer to a stateless request over HTTP: one JSON message, or a stream, opened by the first notification. */
-export class ModernChannel implements Channel {
+class ModernChannel implements Channel {
   readonly #sink: Sink
   readonly #streams: boolean
   #keepAlive: ReturnType<typeof setInterval> | undefined

@@ -4,7 +4,7 @@
  * names.
  */
 import type { Attributes } from '@opentelemetry/api'
-import { CODES } from '../../protocol/index.ts'
+import { CODES, isServerError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 
@@ -52,6 +52,6 @@ function ownAttributes({ id, method, params, peer }: Call): Attributes {
 
 /** The attributes of an error code. Only a fault of the server marks its span as an error; a bad request does not. */
 export function errorAttributes(code: number): Attributes {
-  const isFault = code === CODES.INTERNAL_ERROR || (code <= -32000 && code >= -32099)
+  const isFault = code === CODES.INTERNAL_ERROR || isServerError(code)
   return { 'rpc.response.status_code': String(code), ...(isFault && { 'error.type': String(code) }) }
 }

@@ -4,9 +4,9 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject, type Json } from '../../protocol/index.ts'
-import type { Answers } from '../engine.ts'
+import type { TaskAnswers } from '../engine.ts'
 
-export function sortAnswers(questions: ReadonlyMap<string, InputRequest>, responses: Json): Answers {
+export function sortAnswers(questions: ReadonlyMap<string, InputRequest>, responses: Json): TaskAnswers {
   const accepted = new Map<string, Json>()
   const refused = new Set<string>()
   for (const [key, request] of questions) {

@@ -2,7 +2,7 @@
 import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import {
-  type Answers,
+  type TaskAnswers,
   type EngineOptions,
   engineSettings,
   type NewTask,
@@ -125,7 +125,7 @@ class SqliteEngine implements TimerHandlers {
     return this.#tables.records.list(owner, after, limit)
   }
 
-  async answer(id: string, owner: string, answers: Answers): Promise<TaskRecord | undefined> {
+  async answer(id: string, owner: string, answers: TaskAnswers): Promise<TaskRecord | undefined> {
     return this.#change(id, owner, (task) => {
       const open = this.#tables.questions.answer(task, answers)
       if (open === undefined) return

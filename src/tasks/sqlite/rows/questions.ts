@@ -7,7 +7,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, readObject, readString, textOrNull } from '../../entry.ts'
-import type { Answers, NewQuestion } from '../../engine.ts'
+import type { TaskAnswers, NewQuestion } from '../../engine.ts'
 import { type QuestionRow, MAX_AUTOMATIC_REPEATS, nextWireKey } from '../../journalRows.ts'
 import type { SqliteRow, SqliteTaskStore } from '../store.ts'
 
@@ -73,7 +73,7 @@ export class QuestionRows {
   }
 
   /** Gives the number of questions that are still open, or undefined when nothing has changed. */
-  answer(task: number, { accepted, refused }: Answers): number | undefined {
+  answer(task: number, { accepted, refused }: TaskAnswers): number | undefined {
     const open = this.#statements.open.all(task).map((row) => ({ row, wireKey: readString(row['wire_key']) }))
     const answered = open.flatMap(({ wireKey }) => {
       const response = accepted.get(wireKey)
