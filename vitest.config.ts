@@ -39,6 +39,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           isolate: false,
           maxWorkers: '100%',
+          sequence: { groupOrder: 0 },
         },
       },
       // These mostly wait for processes, so that more run at a time than there are cores.
@@ -52,6 +53,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           isolate: false,
           maxWorkers: 4,
+          sequence: { groupOrder: 1 },
         },
       },
       // Each starts many processes whose leases end when they get no time, so that they run one after the other.
@@ -64,6 +66,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           isolate: false,
           maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

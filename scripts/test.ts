@@ -44,7 +44,7 @@ function report({ name }: Stage, { passed, failed, output }: Outcome, ms: number
 function reportSlowest(outcomes: readonly Outcome[]): void {
   const tests = outcomes.flatMap(({ tests = [] }) => tests)
   if (tests.length === 0) return
-  console.log(`\nThe ${slowestShown} slowest of ${tests.length} tests:`)
+  console.log(`\nThe slowest of ${tests.length} tests:`)
   for (const { name, ms } of tests.toSorted((a, b) => b.ms - a.ms).slice(0, slowestShown)) {
     console.log(`${(ms / 1000).toFixed(1).padStart(6)} s  ${name}`)
   }
