@@ -63,7 +63,6 @@ export function assemble(options: ServerOptions) {
   const load = new Load(options.maxInFlight)
 
   const keyring = keyringOf(options)
-  const declaration = new SessionDeclaration(architecture, keyring.ephemeral)
   const audience = options.audience ?? options.name
   const ledger = options.ledger ?? memoryLedger()
   const sealing = { keyring, audience, ttlSeconds, clock }
@@ -85,6 +84,8 @@ export function assemble(options: ServerOptions) {
     logger: log,
   })
   const { bus, self, peers, forwarder } = replicas
+  const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
+  const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable)
   const handOver = (stream: StreamHandOver) => replicas.handOver({ ...stream })
 
   const registry = new Registry()

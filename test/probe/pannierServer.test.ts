@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { connect } from 'pannier/client'
 import { probe, type Verdict } from 'pannier/probe'
-import { createServer, type ServerOptions } from 'pannier/server'
+import { createServer, localBus, type ServerOptions } from 'pannier/server'
 import { newKey } from 'pannier/state'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serverWith } from '../../docs/snippets/probe.ts'
@@ -117,6 +117,21 @@ test('a server alone with its keys says that its calls cannot be spread', async 
   const { url } = await server.listen()
   onTestFinished(() => server.drain({ deadlineMs: 0 }))
   expect((await probe(url)).declared?.session).toEqual({ persistent: false, poolable: false })
+})
+
+test('a mounted server says to session-era clients whether another instance could bring it their answers', async () => {
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+  const declaredBy = async (options: Partial<ServerOptions>): Promise<unknown> => {
+    const server = createServer({ name: 'mounted', version: '1', keys: newKey(), logger: quiet, ...options })
+    const headers = { 'content-type': 'application/json' }
+    const response = await server.fetch(new Request('http://localhost/mcp', { method: 'POST', headers, body }))
+    return ((await response.json()) as { result: { capabilities: { session: { poolable: unknown } } } }).result
+      .capabilities.session.poolable
+  }
+  expect(await declaredBy({})).toBe(false)
+  expect(await declaredBy({ advertise: 'http://10.0.0.7:3000/mcp' })).toBe(true)
+  expect(await declaredBy({ bus: localBus() })).toBe(true)
 })
 
 describe('a server that declares itself', () => {

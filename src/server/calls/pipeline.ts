@@ -129,7 +129,10 @@ export class Pipeline implements CallHandler {
     const { registry, caching, instructions, legacy, tasks, identity, declaration } = this.#options
     return {
       supportedVersions: legacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION],
-      capabilities: serverCapabilities(registry, { ...tasks?.capabilities('modern'), ...declaration.capabilities() }),
+      capabilities: serverCapabilities(registry, {
+        ...tasks?.capabilities('modern'),
+        ...declaration.capabilities('modern'),
+      }),
       ...(instructions !== undefined && { instructions }),
       ...caching,
       _meta: { [META.server]: declaration.serverInfo(identity) },

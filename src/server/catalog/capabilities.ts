@@ -1,4 +1,4 @@
-import { type Json, LEGACY_VERSIONS, ProtocolError } from '../../protocol/index.ts'
+import { type Era, type Json, LEGACY_VERSIONS, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Registry } from './registry.ts'
 
@@ -26,12 +26,14 @@ export const SESSION_NEEDED = 'This server keeps sessions: send initialize first
 export class SessionDeclaration {
   readonly #architecture: Architecture
   readonly #isAlone: boolean
+  readonly #isReachable: () => boolean
   readonly #transports = new Set<'http' | 'stdio'>()
 
-  /** `isAlone`: no other instance opens what this one seals. */
-  constructor(architecture: Architecture, isAlone: boolean) {
+  /** `isAlone`: no other instance opens what this one seals. `isReachable`: another instance can bring answers here. */
+  constructor(architecture: Architecture, isAlone: boolean, isReachable: () => boolean) {
     this.#architecture = architecture
     this.#isAlone = isAlone
+    this.#isReachable = isReachable
   }
 
   get isStateful(): boolean {
@@ -46,9 +48,13 @@ export class SessionDeclaration {
     return { ...identity, architecture: this.#architecture, transport: [...this.#transports] }
   }
 
-  /** Poolable: the rounds of one call may go to different instances. */
-  capabilities(): Json {
-    return { session: { persistent: this.isStateful, poolable: !this.isStateful && !this.#isAlone } }
+  /**
+   * Poolable: the requests of one call may go to different instances. In the session era the instance that asked must
+   * be reachable from the others for that.
+   */
+  capabilities(era: Era): Json {
+    const isPoolable = !this.isStateful && !this.#isAlone && (era === 'modern' || this.#isReachable())
+    return { session: { persistent: this.isStateful, poolable: isPoolable } }
   }
 
   /** A stateful server serves only requests inside a session, and the stateless era has no sessions. */

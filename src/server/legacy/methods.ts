@@ -40,7 +40,7 @@ export function sessionMethods({
         const { version } = readHandshake(call.params)
         const capabilities = serverCapabilities(registry, {
           ...tasks?.capabilities('legacy'),
-          ...declaration.capabilities(),
+          ...declaration.capabilities('legacy'),
         })
         const about = { protocolVersion: version, capabilities, serverInfo: declaration.serverInfo(identity) }
         return results.complete({ ...about, ...(instructions !== undefined && { instructions }) }, call.peer)
