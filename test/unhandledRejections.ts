@@ -1,6 +1,6 @@
 /**
  * An unhandled rejection fails the run. Vitest ignores it once another listener is there, and every process with an open
- * server has one (src/server/lifecycle/signals.ts). Thrown here, the reason reaches Vitest as an uncaught exception.
+ * server has one (src/server/lifecycle/processSignals.ts). Thrown here, the reason reaches Vitest as an uncaught exception.
  */
 import { JOURNAL_CODES } from '../src/journal/errors.ts'
 

@@ -15,7 +15,7 @@ import type { Binding, Sealer } from '../../state/seal/index.ts'
 import type { CarryStore } from '../../state/stores/index.ts'
 import type { Call } from '../call.ts'
 import { errorDetails, type Logger } from '../logger.ts'
-import { bindingOf, newId, sealedWithin } from '../sealing.ts'
+import { bindingOf, newId, sealedWithin } from '../binding.ts'
 import { ServerError } from '../errors.ts'
 
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client'

@@ -28,7 +28,7 @@ import { AnswerForwarder } from './push/answerForwarder.ts'
 import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './streams/getStreams.ts'
 import { LiveCalls } from './liveCalls.ts'
-import { NO_STREAM, ReturningClients } from './streams/returningClients.ts'
+import { NO_STREAM, StreamResumption } from './streams/resumption.ts'
 import type { RevivedCall, StreamHandOver } from './push/handOver.ts'
 import { HandOvers } from './push/handOvers.ts'
 import type { PushBroker } from './push/broker.ts'
@@ -64,7 +64,7 @@ export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
   readonly #live = new LiveCalls()
   readonly #answers: AnswerForwarder
-  readonly #returning: ReturningClients
+  readonly #returning: StreamResumption
   readonly #handOvers: HandOvers
 
   constructor(options: LegacyHttpOptions) {
@@ -74,7 +74,7 @@ export class LegacyHttp implements SessionHandler {
       revive: (call, caller, position) =>
         this.#revive(call, caller, options.streams.takeOver(call.stream, caller, position)),
     })
-    this.#returning = new ReturningClients(options)
+    this.#returning = new StreamResumption(options)
     this.#handOvers = new HandOvers({
       ...options,
       returning: this.#returning,

@@ -15,7 +15,7 @@ import {
 } from '../../protocol/index.ts'
 import { MAX_BODY_BYTES, parseBytes } from '../http/body.ts'
 import type { Call, CallHandler, Channel, Peer } from '../call.ts'
-import { newId } from '../sealing.ts'
+import { newId } from '../binding.ts'
 import type { DrainableHost } from '../lifecycle/drain.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { readLines } from './lines.ts'

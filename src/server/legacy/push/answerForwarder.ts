@@ -8,7 +8,7 @@ import type { Logger } from '../../logger.ts'
 import { type ClientRequest, type Forwarder, movedReply } from '../../replicas/forwarder.ts'
 import type { RevivedCall } from './handOver.ts'
 import type { PushBroker } from './broker.ts'
-import { ASK_EVERY_MS, FOUND_WITHIN_MS } from '../streams/returningClients.ts'
+import { ASK_EVERY_MS, FOUND_WITHIN_MS } from '../streams/resumption.ts'
 
 export interface AnswerForwarderOptions {
   readonly pushes: PushBroker

@@ -4,7 +4,7 @@ import type { EventBus } from '../../lifecycle/eventBus.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
 import type { RevivedCall, StreamHandOver } from './handOver.ts'
 import type { PushBroker } from './broker.ts'
-import type { ReturningClients } from '../streams/returningClients.ts'
+import type { StreamResumption } from '../streams/resumption.ts'
 import type { LegacyStream } from '../streams/stream.ts'
 import type { LegacyStreams } from '../streams/streams.ts'
 
@@ -13,7 +13,7 @@ export interface HandOversOptions {
   readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly pushes: PushBroker
-  readonly returning: ReturningClients
+  readonly returning: StreamResumption
   /** Gives a stream to another instance; gives that instance, or undefined when there is none to take it. */
   readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
   /** Runs a call of another instance here. */

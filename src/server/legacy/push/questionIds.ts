@@ -3,7 +3,7 @@ import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import type { Caller } from '../../call.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
-import { bindingOf } from '../../sealing.ts'
+import { bindingOf } from '../../binding.ts'
 
 /** A question by its name, and the instance that asked it. */
 export interface NamedQuestion {

@@ -8,7 +8,7 @@ import type { Sealer } from '../../../state/seal/index.ts'
 import type { EventBus, ServerEvent } from '../../lifecycle/eventBus.ts'
 import type { Caller } from '../../call.ts'
 import { bareResult } from './state.ts'
-import { bindingOf } from '../../sealing.ts'
+import { bindingOf } from '../../binding.ts'
 
 export interface PushRelayOptions {
   readonly bus: EventBus

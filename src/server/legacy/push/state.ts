@@ -16,7 +16,7 @@ import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import type { CarryStore } from '../../../state/stores/index.ts'
 import type { Call, Caller, CarriedCall } from '../../call.ts'
-import { bindingOf, sealedWithin } from '../../sealing.ts'
+import { bindingOf, sealedWithin } from '../../binding.ts'
 import { errorDetails, type Logger } from '../../logger.ts'
 
 /** The call as it was when it asked. */

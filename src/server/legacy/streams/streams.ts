@@ -2,7 +2,7 @@
 import { ProtocolError, type RequestId, unref } from '../../../protocol/index.ts'
 import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
-import { bindingOf, newId } from '../../sealing.ts'
+import { bindingOf, newId } from '../../binding.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
 import type { StreamHandOver } from '../push/handOver.ts'
 import { LegacyStream } from './stream.ts'

@@ -33,7 +33,7 @@ const MAX_MOVES = 8
 const CALL_LOST =
   'The instance that ran this call is gone, and the call with it. It may have had effects; look before you repeat it.'
 
-export interface ReturningClientsOptions {
+export interface StreamResumptionOptions {
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
   readonly pushes: PushBroker
@@ -45,8 +45,8 @@ export interface ReturningClientsOptions {
   readonly logger: () => Logger
 }
 
-export class ReturningClients {
-  readonly #options: ReturningClientsOptions
+export class StreamResumption {
+  readonly #options: StreamResumptionOptions
   /** Clients that wait here for a stream that no instance has yet, by its name. */
   readonly #waiting = new Map<string, ClientRequest>()
   /** The streams of other instances that this one goes on with. */
@@ -54,7 +54,7 @@ export class ReturningClients {
   /** Where the streams are that went from one instance to another. */
   readonly #moved: ExpiringMap<Instance>
 
-  constructor(options: ReturningClientsOptions) {
+  constructor(options: StreamResumptionOptions) {
     this.#options = options
     this.#moved = new ExpiringMap(options.clock)
     options.bus.subscribe((event) => {
