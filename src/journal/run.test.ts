@@ -320,6 +320,29 @@ describe('answers', () => {
 })
 
 describe('steps', () => {
+  test('do not begin in a run that is over, and those that are done come from the journal all the same', async () => {
+    const journal = newJournal('call')
+    let isStopped = false
+    const began: string[] = []
+    const run = runOver(journal, {}, { isStopped: () => isStopped })
+    const step = (key: string) => run.step(key, () => began.push(key))
+    const outcome = await run.play(async () => {
+      await step('before')
+      isStopped = true
+      await step('after')
+    })
+    expect([began, outcome]).toEqual([
+      ['before'],
+      { kind: 'failed', error: expect.objectContaining({ code: 'SCOPE_CLOSED' }) },
+    ])
+    const again = runOver(journal, {}, { isStopped: () => true })
+    const replayed = await again.play(() => again.step('before', () => began.push('again')))
+    expect([replayed.kind, began]).toEqual(['complete', ['before']])
+    const late = runOver(journal, {}, { isStopped: () => true })
+    expect((await late.play(() => late.once('pay', () => began.push('paid')))).kind).toBe('failed')
+    expect(began).toEqual(['before'])
+  })
+
   test('a step runs in the first round and is replayed in the next', async () => {
     let runs = 0
     const handler = (run: Run) => async () => {

@@ -32,6 +32,8 @@ export interface StepOptions {
   /** How long the ledger keeps a claim of `once`, in seconds: longer than a call can live. @default 172800 */
   readonly claimSeconds?: number | undefined
   readonly watch?: Watch | undefined
+  /** Whether the run is over already, because it was cancelled or another process has it. @default it is not */
+  readonly isStopped?: (() => boolean) | undefined
   /** Writes a result to durable storage before the handler continues. @default the result is in the journal alone */
   readonly commit?: ((key: string, result: { readonly value?: unknown }) => Promise<void>) | undefined
 }
@@ -54,6 +56,7 @@ export class Steps {
   readonly #lifecycle: RoundLifecycle
   readonly #ledger: SingleUse
   readonly #watch: Watch | undefined
+  readonly #isStopped: (() => boolean) | undefined
   readonly #commit: StepOptions['commit']
   readonly #claimSeconds: number
   readonly #inRun = new Set<string>()
@@ -70,6 +73,7 @@ export class Steps {
     this.#lifecycle = lifecycle
     this.#ledger = ledger
     this.#watch = options.watch
+    this.#isStopped = options.isStopped
     this.#commit = options.commit
     this.#claimSeconds = options.claimSeconds ?? DEFAULT_CLAIM_SECONDS
   }
@@ -147,6 +151,7 @@ export class Steps {
     const done = this.#journal.steps.get(key)
     if (done === undefined) this.#isAhead = true
     else this.#replayed++
+    if (done === undefined && this.#isStopped?.()) throw stopped(key)
     return done
   }
 
@@ -160,6 +165,13 @@ export class Steps {
 
 function assertFunction(fn: unknown, name: string): void {
   if (typeof fn !== 'function') throw new TypeError(`ctx.${name}(key, fn): fn must be a function.`)
+}
+
+function stopped(key: string): JournalError {
+  return new JournalError(
+    'SCOPE_CLOSED',
+    `The step "${key}" was not begun: its call was cancelled, or another process goes on with it.`,
+  )
 }
 
 function unsettled(key: string): JournalError {

@@ -95,6 +95,7 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
     return {
       about: { method: call.method, name: this.#invocation.subject.name },
       claimSeconds,
+      isStopped: () => call.channel.cancelled,
       ledger,
       maxAsks,
       unwindMs,
