@@ -24,6 +24,7 @@ export class ExpiringMap<Value> {
   }
 
   set(id: string, value: Value, expiresAtMs: number): void {
+    this.#sweep()
     this.delete(id)
     this.#entries.set(id, { value, expiresAtMs })
     const second = Math.ceil(expiresAtMs / 1000)
