@@ -45,10 +45,16 @@ export interface StreamResumptionOptions {
   readonly logger: () => Logger
 }
 
+interface WaitingClient {
+  readonly request: ClientRequest
+  /** Gives up for the client. */
+  readonly timer: ReturnType<typeof setTimeout>
+}
+
 export class StreamResumption {
   readonly #options: StreamResumptionOptions
   /** Clients that wait here for a stream that no instance has yet, by its name. */
-  readonly #waiting = new Map<string, ClientRequest>()
+  readonly #waiting = new Map<string, WaitingClient>()
   /** The streams of other instances that this one goes on with. */
   readonly #takenOver = new Set<string>()
   /** Where the streams are that went from one instance to another. */
@@ -72,7 +78,8 @@ export class StreamResumption {
     const { streams, forwarder, self, pushes, ttlSeconds } = this.#options
     const place = streams.positionOf(lastEventId, caller)
     let instance: Instance | undefined = this.#moved.get(place.name) ?? place.instance
-    const isHere = instance.id === self.id || streams.get(place.name) !== undefined
+    // A stream that a client waits for is here in name only.
+    const isHere = instance.id === self.id || (streams.get(place.name) !== undefined && !this.#waiting.has(place.name))
     if (isHere) return this.#connect(place, caller, sink)
     for (let hops = 0; hops < MAX_MOVES && instance?.url !== undefined; hops++) {
       const forwarded: Forwarded = await forwarder.forward(instance, request, sink)
@@ -101,7 +108,7 @@ export class StreamResumption {
   /** This instance goes on with a stream of another one. */
   tookOver(stream: string): void {
     this.#takenOver.add(stream)
-    this.#waiting.delete(stream)
+    this.#stopWaiting(stream)
     this.#announce(stream)
     unref(setTimeout(() => this.#takenOver.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
   }
@@ -127,20 +134,29 @@ export class StreamResumption {
   #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink, forMs: number): undefined {
     const { streams } = this.#options
     const { name, after } = place
+    this.#stopWaiting(name)
     const stream = streams.at(place, caller)
     stream.connect(sink, after)
-    this.#waiting.set(name, request)
     const timer = unref(setTimeout(() => this.#giveUp(place), Math.min(forMs, MAX_TIMER_MS)))
+    this.#waiting.set(name, { request, timer })
     sink.onDisconnect(() => {
-      clearTimeout(timer)
-      if (this.#waiting.get(name) === request) this.#waiting.delete(name)
+      if (this.#waiting.get(name)?.request !== request) return
+      this.#stopWaiting(name)
+      streams.drop(stream) // or the client would come back to a stream that nobody sends on
     })
     this.#askFor(name, request, FOUND_WITHIN_MS)
   }
 
+  #stopWaiting(name: string): ClientRequest | undefined {
+    const waiting = this.#waiting.get(name)
+    clearTimeout(waiting?.timer)
+    this.#waiting.delete(name)
+    return waiting?.request
+  }
+
   /** Again and again for a while: an instance that has just started may not have met the others yet. */
   #askFor(stream: string, request: ClientRequest, leftMs: number): void {
-    if (this.#waiting.get(stream) !== request || leftMs <= 0) return
+    if (this.#waiting.get(stream)?.request !== request || leftMs <= 0) return
     this.#options.bus.publish({ kind: 'stream-wanted', stream })
     unref(setTimeout(() => this.#askFor(stream, request, leftMs - ASK_EVERY_MS), ASK_EVERY_MS))
   }
@@ -148,22 +164,20 @@ export class StreamResumption {
   /** Another instance goes on with the call: what it sends goes to the client that waits here. */
   async #follow(name: string, to: unknown): Promise<void> {
     const { streams, forwarder, self } = this.#options
-    const request = this.#waiting.get(name)
     const instance = readInstance(to)
     if (instance === undefined || instance.id === self.id) return
     this.noteMoved(name, instance)
-    if (request === undefined) return
-    this.#waiting.delete(name)
+    const request = this.#stopWaiting(name)
     const stream = streams.get(name)
-    const sink = stream?.detach()
-    if (stream === undefined || sink === undefined) return
+    if (request === undefined || stream === undefined) return
+    const sink = stream.detach()
     streams.release(stream)
-    if (!(await forwarder.join(instance, request, sink))) sink.end()
+    if (sink !== undefined && !(await forwarder.join(instance, request, sink))) sink.end()
   }
 
   #giveUp(place: StreamPosition): void {
     const { streams } = this.#options
-    const stream = this.#waiting.delete(place.name) ? streams.get(place.name) : undefined
+    const stream = this.#stopWaiting(place.name) && streams.get(place.name)
     if (stream === undefined) return
     stream.finish(lostMessage(place))
     streams.release(stream)

@@ -90,6 +90,12 @@ export class LegacyStreams {
     unref(setTimeout(() => this.#released.delete(name), KEPT_WHEN_GONE_MS))
   }
 
+  /** Forgets a stream that no call answers on. */
+  drop(stream: LegacyStream): void {
+    if (this.#streams.get(stream.name) === stream) this.#streams.delete(stream.name)
+    stream.forgetKept()
+  }
+
   /** Whether the stream was here and goes on elsewhere. */
   isReleased(name: string): boolean {
     return this.#released.has(name)
@@ -122,6 +128,7 @@ export class LegacyStreams {
     const primes = caller.peer.version >= PRIMED_SINCE
     const stream = new LegacyStream({ name, primes, after, onKept: (chars) => this.#count(chars) })
     this.#makeRoom()
+    this.#released.delete(name) // it may have been elsewhere for a while
     this.#streams.set(name, stream)
     this.#callers.set(stream, caller)
     return stream

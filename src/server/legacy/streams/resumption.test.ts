@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
+import type { Sink } from '../../http/exchange.ts'
+import { localBus, type ServerEvent } from '../../lifecycle/eventBus.ts'
+import type { ClientRequest, Forwarder } from '../../replicas/forwarder.ts'
+import { type Instance, Self, writeInstance } from '../../replicas/instance.ts'
+import type { PushBroker } from '../push/broker.ts'
+import { legacyPeer } from '../session.ts'
+import type { GetStreams } from './getStreams.ts'
+import { StreamResumption } from './resumption.ts'
+import { LegacyStreams } from './streams.ts'
+
+const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
+const peer = { ...legacyPeer({ version: '2025-11-25', client: undefined, capabilities: {} }), session: 's' }
+const caller = { peer, principal: undefined }
+const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
+
+beforeEach(() => vi.useFakeTimers())
+afterEach(() => vi.useRealTimers())
+
+/** A client's connection, which it can lose. */
+class Connection implements Sink {
+  disconnected = false
+  text = ''
+  ended = false
+  readonly #listeners: (() => void)[] = []
+  setHeaders(): void {}
+  open(): void {}
+  write(text: string): void {
+    this.text += text
+  }
+  end(): void {
+    this.ended = true
+  }
+  onDisconnect(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+  lose(): void {
+    this.disconnected = true
+    if (!this.ended) for (const listener of this.#listeners) listener()
+  }
+}
+
+/** An instance to which clients come for a stream of one that was killed. */
+function survivor(carries: boolean) {
+  const bus = localBus()
+  const self = new Self('http://here/mcp')
+  const joined: { to: Instance; sink: Sink }[] = []
+  const streams = new LegacyStreams(sealer, self)
+  const resumption = new StreamResumption({
+    streams,
+    getStreams: {} as GetStreams,
+    pushes: { carries: () => carries } as unknown as PushBroker,
+    forwarder: {
+      forward: async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
+      join: async (to: Instance, _: ClientRequest, sink: Sink) => joined.push({ to, sink }) > 0,
+    } as unknown as Forwarder,
+    bus,
+    self,
+    ttlSeconds: 3600,
+    clock: Date.now,
+    logger,
+  })
+  const lost = new LegacyStreams(sealer, new Self('http://dead/mcp')).begin(caller, 1)
+  const comeBack = async (): Promise<Connection> => {
+    const connection = new Connection()
+    const request: ClientRequest = { method: 'GET', header: () => undefined, principal: undefined, gone: new Set() }
+    await resumption.resume(`${lost.name}:1`, caller, request, connection)
+    return connection
+  }
+  const goOnAt = (to: Instance): void => {
+    const moved: ServerEvent = { kind: 'stream-moved', stream: lost.name, to: writeInstance(to) }
+    bus.publish(moved)
+  }
+  return { comeBack, goOnAt, joined, streams, name: lost.name }
+}
+
+const other = new Self('http://other/mcp')
+
+test('a client that loses its connection while it waits, and comes back, is told that the call is lost', async () => {
+  const { comeBack } = survivor(false)
+  const first = await comeBack()
+  first.lose()
+  const second = await comeBack()
+  await vi.advanceTimersByTimeAsync(3000)
+  expect([second.ended, second.text]).toEqual([true, expect.stringContaining('is gone')])
+})
+
+test.each([
+  ['after it lost the first one', true],
+  ['before it lost the first one', false],
+])('a client that comes back a second time, %s, gets what another instance sends', async (_, loses) => {
+  const { comeBack, goOnAt, joined } = survivor(true)
+  const first = await comeBack()
+  if (loses) first.lose()
+  const second = await comeBack()
+  goOnAt(other)
+  expect(joined).toEqual([{ to: expect.objectContaining({ id: other.id }), sink: second }])
+})
+
+test('a client that waits and goes away leaves no stream and no timer', async () => {
+  const { comeBack, streams, name } = survivor(true)
+  for (let times = 0; times < 3; times++) await comeBack()
+  const last = await comeBack()
+  last.lose()
+  await vi.advanceTimersByTimeAsync(3000)
+  expect([streams.get(name), vi.getTimerCount()]).toEqual([undefined, 0])
+})
