@@ -1,5 +1,6 @@
 // `npm test` runs every stage; `npm test -- unit types` runs only those; `npm run test:long` runs the long forms of tests
 // that prove by mass. The last line is `N passed, N failed`.
+import bundlePrograms from '../test/bundle/build.ts'
 import './compileCache.ts'
 import { stopAll } from './stages/command.ts'
 import { type Outcome, type Stage, stages } from './stages/stages.ts'
@@ -58,7 +59,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-const outcomes = await runAll(chooseStages(process.argv.slice(2)))
+const chosen = chooseStages(process.argv.slice(2))
+if (chosen.some(({ startsPrograms }) => startsPrograms)) await bundlePrograms()
+const outcomes = await runAll(chosen)
 reportSlowest(outcomes)
 const total = (key: 'passed' | 'failed'): number => outcomes.reduce((sum, outcome) => sum + outcome[key], 0)
 console.log(`${total('passed')} passed, ${total('failed')} failed`)

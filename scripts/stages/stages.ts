@@ -20,6 +20,8 @@ export interface TimedTest {
 
 export interface Stage {
   name: string
+  /** Whether it starts programs of the repository as processes. */
+  startsPrograms?: boolean
   /** Whether it runs only when it is named. */
   onlyNamed?: boolean
   run(): Promise<Outcome>
@@ -29,8 +31,8 @@ const source = '--conditions=pannier-source'
 
 /** Everything `npm test` checks: first what mostly waits, so that the others fit beside it, then the quick. */
 export const stages: readonly Stage[] = [
-  { name: 'e2e', run: () => runProject('e2e') },
-  { name: 'survival', run: () => runProject('survival') },
+  tests('e2e'),
+  tests('survival'),
   checks('format', [['biome', 'format', '.']]),
   checks('lint', [['oxlint']]),
   checks('types', [['tsc', '--noEmit']]),
@@ -44,12 +46,17 @@ export const stages: readonly Stage[] = [
     ['publint', '--strict'],
     ['node', 'scripts/builtPackage.ts'],
   ]),
-  { name: 'unit', run: () => runProject('unit') },
+  tests('unit'),
   ...(existsSync(join(root, 'conformance/run.ts'))
-    ? [checks('conformance', [['node', source, 'conformance/run.ts']])]
+    ? [{ ...checks('conformance', [['node', source, 'conformance/run.ts']]), startsPrograms: true }]
     : []),
-  { name: 'long', onlyNamed: true, run: runLongForms },
+  { name: 'long', startsPrograms: true, onlyNamed: true, run: runLongForms },
 ]
+
+/** A project of vitest.config.ts. */
+function tests(name: string): Stage {
+  return { name, startsPrograms: true, run: () => runProject(name) }
+}
 
 /** A stage of commands; each counts as one check and passes when it exits with 0. */
 function checks(name: string, commands: readonly (readonly string[])[]): Stage {

@@ -34,8 +34,12 @@ const PROGRAMS = [
 const folder = join(root, 'node_modules/.cache/pannier-programs')
 const DAY_MS = 24 * 3_600_000
 
-/** Bundles the programs, and has all processes that this one starts from now on use the bundles. */
+/**
+ * Bundles the programs, and has all processes that this one starts from now on use the bundles. `npm test` does so before
+ * its stages, and each stage that runs alone by itself.
+ */
 export default async function bundlePrograms(): Promise<void> {
+  if (process.env['NODE_OPTIONS']?.includes(folder)) return
   mkdirSync(folder, { recursive: true })
   const preload = await writeBundles()
   removeOld()

@@ -137,10 +137,11 @@ describe('tasks/get', () => {
         times[name]!.push(performance.now() - start)
       }
     }
-    const median = (name: string): number => times[name]!.toSorted((a, b) => a - b)[75]!
-    expect(median('asking') / median('ended')).toBeLessThan(1.5)
-    expect(median('ended') / median('asking')).toBeLessThan(1.5)
-    expect(median('unknown') / median('ended')).toBeLessThan(1.5)
+    // The fastest tenth: what other processes of a busy machine do slows down the others, and not evenly.
+    const quick = (name: string): number => times[name]!.toSorted((a, b) => a - b)[15]!
+    expect(quick('asking') / quick('ended')).toBeLessThan(1.5)
+    expect(quick('ended') / quick('asking')).toBeLessThan(1.5)
+    expect(quick('unknown') / quick('ended')).toBeLessThan(1.5)
   })
 })
 

@@ -1,6 +1,6 @@
 /**
  * A server whose tasks ask something and wait. It makes as many as its parent says, tells when all of them wait, and how
- * much memory it needs. `ROOM` says where the tasks are, as JSON.
+ * much memory it needs. `ROOM` says where the tasks are, as JSON, and `LETTER_BYTES` how much each of them holds.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,7 +17,7 @@ import { engineAt, type StoreLocation } from '../survival/fixtures/stores.ts'
 export type Order = { readonly make: number } | { readonly measure: true }
 
 // So much that keeping them would show.
-const args = { letter: 'x'.repeat(4000) }
+const args = { letter: 'x'.repeat(Number(process.env['LETTER_BYTES'])) }
 const caller = { peer: { era: 'modern', version: VERSION, capabilities: { elicitation: {} } }, meta: {} }
 const AT_ONCE = 50
 

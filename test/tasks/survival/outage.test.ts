@@ -1,5 +1,6 @@
 /** A store that nobody can use for a while. */
 import { expect } from 'vitest'
+import { amount } from '../../amount.ts'
 import { proves } from '../../proves.ts'
 import type { Job } from './fixtures/build.ts'
 import { Customer } from './fixtures/customer.ts'
@@ -11,7 +12,7 @@ import { expectDone, expectUnchanged } from './fixtures/verdict.ts'
 // Longer than anybody waits for a lock.
 const AWAY_MS = 6000
 
-const jobs: readonly Job[] = Array.from({ length: 40 }, (_, n) => {
+const jobs: readonly Job[] = Array.from({ length: amount(20, 40) }, (_, n) => {
   return { job: `job ${n}`, stepMs: 150, retries: n % 4 !== 0 }
 })
 
