@@ -3,4 +3,6 @@
 import { join } from 'node:path'
 import { root } from './repository.ts'
 
-process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/pannier-compiled')
+export const compileCache = join(root, 'node_modules/.cache/pannier-compiled')
+
+process.env['NODE_COMPILE_CACHE'] ??= compileCache

@@ -21,6 +21,7 @@ import {
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
+import { compileCache } from '../../scripts/compileCache.ts'
 import { root } from '../../scripts/repository.ts'
 
 const PROGRAMS = [
@@ -77,7 +78,9 @@ async function writeBundles(): Promise<string> {
     if (file.isEntry && file.facadeModuleId !== null) entries[file.facadeModuleId] = path
   }
   const code = readFileSync(join(import.meta.dirname, 'preload.cjs'), 'utf8')
-  const preload = code.replace('const bundles = {}', `const bundles = ${JSON.stringify(entries)}`)
+  const preload = code
+    .replace('const bundles = {}', () => `const bundles = ${JSON.stringify(entries)}`)
+    .replace("const compileCache = ''", () => `const compileCache = ${JSON.stringify(compileCache)}`)
   return writeOnce(`preload-${createHash('sha256').update(preload).digest('hex').slice(0, 8)}.cjs`, preload)
 }
 

@@ -1,12 +1,14 @@
-// Loads the bundle of a program in place of its source. The map is filled in by build.ts.
+// Loads the bundle of a program in place of its source. The map and the folder are filled in by build.ts.
 const { existsSync, writeFileSync } = require('node:fs')
-const { flushCompileCache, registerHooks } = require('node:module')
+const { enableCompileCache, flushCompileCache, registerHooks } = require('node:module')
 const { fileURLToPath, pathToFileURL } = require('node:url')
 
 const bundles = {}
+const compileCache = ''
 
 const bundle = bundles[process.argv[1]]
 if (bundle !== undefined) {
+  if (process.env.NODE_COMPILE_CACHE === undefined) enableCompileCache(compileCache)
   const url = pathToFileURL(bundle).href
   const hooks = registerHooks({
     resolve(specifier, context, next) {

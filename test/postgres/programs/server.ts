@@ -14,7 +14,13 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 const port = await freePort()
 const password = 'p4ss-for-tests'
 
-const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: folder, max_connections: 300 }
+const settings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: folder,
+  max_connections: 300,
+  // Tests kill instances, and never this machine: what is committed need not be forced to the disk.
+  fsync: 'off',
+}
 
 const server = new EmbeddedPostgres({
   databaseDir: folder,
@@ -24,7 +30,6 @@ const server = new EmbeddedPostgres({
   authMethod: 'scram-sha-256',
   // PostgreSQL does not run as root.
   createPostgresUser: process.getuid?.() === 0,
-  // Only the empty cluster is not forced to the disk; what is committed later is.
   initdbFlags: ['--no-sync', '--set=scram_iterations=1', '--encoding=UTF8', '--locale=C'],
   postgresFlags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   onLog() {},
