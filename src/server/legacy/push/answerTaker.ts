@@ -94,8 +94,11 @@ export class AnswerTaker {
 
   async #settleHere(question: string, response: ResponseMessage): Promise<Taken | undefined> {
     const asking = this.#options.calls.askerOf(question)
-    if (asking === undefined) return undefined
-    const movedTo = await asking.handingOver
+    return asking?.arrive(this.#settle(asking, question, response))
+  }
+
+  async #settle(asking: PushedCall, question: string, response: ResponseMessage): Promise<Taken> {
+    const movedTo = asking.handingOver && (await asking.handingOver)
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     const other = asking.carried
       ? await asking.advance(question, (generation) => this.#advance(asking, generation))

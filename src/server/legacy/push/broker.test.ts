@@ -157,6 +157,43 @@ test('a call that went on elsewhere is left to that instance when its answer com
   await expect(answer).rejects.toThrow('goes on at another instance')
 })
 
+describe('an answer that comes while the process stops', () => {
+  /** A ledger that answers when it is told to. */
+  function slowLedger() {
+    const inner = memoryLedger()
+    let open = (): void => {}
+    const opened = new Promise<void>((resolve) => (open = resolve))
+    const claim = (id: string, seconds: number) => opened.then(() => inner.claim(id, seconds))
+    return { ledger: { ...inner, claim }, open }
+  }
+
+  test('goes to the call here when it was being taken, and the call goes nowhere', async () => {
+    const { ledger, open } = slowLedger()
+    const handOver = vi.fn(async () => new Self('http://next/mcp'))
+    const pushes = process({ ledger, handOver })
+    const { question, answer } = await ask(pushes, 'a')
+    const taken = pushes.take(answerTo(question, 'A'), caller)
+    await Promise.resolve()
+    const drained = pushes.drain()
+    open()
+    await drained
+    expect(await Promise.all([taken, answer])).toEqual([settled, { roots: ['A'] }])
+    expect(handOver).not.toHaveBeenCalled()
+  })
+
+  test('goes to the call here when no other instance takes the call', async () => {
+    let refuse = (): void => {}
+    const refused = new Promise<undefined>((resolve) => (refuse = () => resolve(undefined)))
+    const pushes = process({ handOver: () => refused })
+    const { question, answer } = await ask(pushes, 'a')
+    const drained = pushes.drain()
+    const taken = pushes.take(answerTo(question, 'A'), caller)
+    refuse()
+    await drained
+    expect(await Promise.all([taken, answer])).toEqual([settled, { roots: ['A'] }])
+  })
+})
+
 test('what cannot travel or be stored is served by the process that asked', async () => {
   const broken = { put: () => Promise.reject(new Error('full')), get: async () => undefined, delete: async () => {} }
   for (const options of [{ sealer: createSealer({ ...sealing, maxBytes: 300 }) }, { store: broken }]) {

@@ -184,7 +184,8 @@ export class PushBroker {
   }
 
   async #handOver(asking: PushedCall): Promise<void> {
-    const snapshot = asking.snapshot?.()
+    while (asking.isArriving && asking.handingOver === undefined) await asking.arrived()
+    const snapshot = asking.isWaiting ? asking.snapshot?.() : undefined
     if (asking.handingOver !== undefined || snapshot === undefined) return
     // Until it is clear who goes on, answers to its questions wait.
     asking.handingOver = this.#options.handOver(snapshot)
@@ -195,6 +196,8 @@ export class PushBroker {
         snapshot.call.questions.map(({ question }) => question),
         to,
       )
+    // It goes on here with the answer that came meanwhile.
+    else if (asking.isArriving) return
     // A call whose state is out there ends without a word, so that another instance can go on with it.
     if (to !== undefined || asking.carried) this.#calls.leave(asking)
     else asking.end(STOPPING)

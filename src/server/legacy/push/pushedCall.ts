@@ -47,6 +47,8 @@ export class PushedCall {
   readonly #early = new Map<string, ResponseMessage>()
   /** Questions of an earlier process that have been answered. */
   readonly #taken = new Set<RequestId>()
+  /** Answers that are being taken. */
+  readonly #arriving = new Set<Promise<unknown>>()
   readonly #onClosed: (question: string) => void
   #advancing: Promise<Instance | undefined> | undefined
 
@@ -105,6 +107,22 @@ export class PushedCall {
       const timer = unref(setTimeout(late, Math.min(ttlSeconds * 1000, MAX_TIMER_MS)))
       this.#open.set(question, { ...asked, resolve, reject, timer })
     })
+  }
+
+  /** Notes an answer until it is taken, because the call cannot go to another instance meanwhile. */
+  arrive<T>(taking: Promise<T>): Promise<T> {
+    const arriving = taking.finally(() => this.#arriving.delete(arriving))
+    this.#arriving.add(arriving)
+    return arriving
+  }
+
+  get isArriving(): boolean {
+    return this.#arriving.size > 0
+  }
+
+  /** Resolves when the answers that are here are taken. */
+  async arrived(): Promise<void> {
+    await Promise.allSettled(this.#arriving)
   }
 
   /**
