@@ -30,7 +30,12 @@ function passing() {
 }
 
 function partsOf(handler: RequestHandler, more: Partial<EndpointParts> = {}): EndpointParts {
-  const messages = { mediaType: 'application/none', receive: () => Promise.resolve({ status: 500 }) }
+  const messages = {
+    mediaType: 'application/none',
+    maxBytes: LIMIT,
+    admits: () => false,
+    receive: () => Promise.resolve({ status: 500 }),
+  }
   return { handler, authenticate: undefined, documents: new Map(), messages, logger: () => quiet, ...more }
 }
 
@@ -90,6 +95,7 @@ const REFUSED: [what: string, status: number, headers: Record<string, string>][]
   ['a body too large by its Content-Length', 413, { 'content-length': String(LIMIT + 1) }],
   ['an unknown caller', 401, { authorization: 'Bearer eve' }],
   ['another media type', 415, { 'content-type': 'text/plain' }],
+  ['a message of an instance that comes from none', 421, { 'content-type': 'application/none' }],
   ['an answer that cannot be accepted', 406, { accept: 'text/html' }],
 ]
 

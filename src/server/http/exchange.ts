@@ -41,6 +41,10 @@ export interface RequestHandler {
 /** What other instances of this server post, told from requests of clients by its media type. */
 export interface InstanceMessages {
   readonly mediaType: string
+  /** The largest one that is read, in bytes. */
+  readonly maxBytes: number
+  /** Whether the headers are those of an instance. Of anybody else nothing is read. */
+  admits(header: HeaderReader): boolean
   /** Gives the reply, or undefined when the answer goes by the sink. */
   receive(text: string, sink: Sink): Promise<HttpReply | undefined>
 }

@@ -7,7 +7,7 @@ import type { Principal } from '../auth/authenticator.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
 import { type Instance, readInstance, writeInstance } from './instance.ts'
-import type { Messenger } from './messenger.ts'
+import { discard, type Messenger } from './messenger.ts'
 import type { Peers } from './peers.ts'
 
 /** What an instance needs of a request to serve it for another. */
@@ -58,7 +58,7 @@ export class Forwarder {
     const moved = response.headers.get(MOVED_HEADER)
     const to = moved === null ? undefined : readInstance(JSON.parse(moved))
     if (to !== undefined) {
-      await response.body?.cancel()
+      await discard(response)
       return { kind: 'moved', to }
     }
     if (response.headers.get('content-type') === SSE_HEADERS['content-type']) {
@@ -77,7 +77,7 @@ export class Forwarder {
     const { response } = delivery
     const isStream = response.headers.get('content-type') === SSE_HEADERS['content-type']
     if (isStream) void pipe(response, sink)
-    else await response.body?.cancel()
+    else await discard(response)
     return isStream
   }
 }

@@ -50,6 +50,24 @@ describe('a message', () => {
   })
 })
 
+test('a message is read where its header is for this instance, and the header is no message itself', async () => {
+  const self = new Self(url)
+  let pass = ''
+  const post: typeof fetch = async (_, init) => {
+    pass = new Headers(init?.headers).get(INSTANCE_HEADER) ?? ''
+    return new Response(null, { headers: { [INSTANCE_HEADER]: self.id } })
+  }
+  await messengerOf(new Self('http://a/mcp'), post).send(self, { kind: 'hello' })
+  const [here, elsewhere] = [messengerOf(self), messengerOf(new Self(url))]
+  expect([here.admits(pass), elsewhere.admits(pass), here.admits(undefined), here.admits('x')]).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ])
+  expect(() => here.open(pass)).toThrow(expect.objectContaining({ code: 'STATE_MALFORMED' }))
+})
+
 describe('an instance counts as gone', () => {
   const to = new Self(url)
   const refused = new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
@@ -77,6 +95,11 @@ describe('an instance counts as gone', () => {
     const replies = [new Response(null, { status: 503 }), new Response(null, { headers: { [INSTANCE_HEADER]: to.id } })]
     const delivery = await messengerOf(new Self('http://a/mcp'), async () => replies.shift()!).send(to, {})
     expect(delivery.kind).toBe('delivered')
+  })
+
+  test('and not when a message to it is too large: that rejects', async () => {
+    const sending = messengerOf(new Self('http://a/mcp'), never).send(to, { junk: 'x'.repeat(2_000_000) })
+    await expect(sending).rejects.toMatchObject({ code: 'STATE_TOO_LARGE' })
   })
 
   test('and not when the one who waits leaves: that rejects', async () => {

@@ -14,13 +14,18 @@ import { SeenIds } from './seenIds.ts'
 
 /** The media type of a message, by which an endpoint tells it from a request of a client. */
 export const MESSAGE_TYPE = 'application/vnd.pannier.instance'
-/** On each reply to a message: who it comes from. Without it, something else answers at that address now. */
+/**
+ * On each reply to a message: who it comes from. Without it, something else answers at that address now. On a message: a
+ * seal for its receiver, who reads the body only after that.
+ */
 export const INSTANCE_HEADER = 'pannier-instance'
 
 // Clocks of two instances may differ by half a minute, and a message must still open.
 const TTL_SECONDS = 40
 const REPLY_WITHIN_MS = 2500
 const MAX_ATTEMPTS = 2
+/** What a sealer of messages must be able to seal, and the largest body that is read. */
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 // The address is free, or leads nowhere: the process that had it is gone.
 const NOBODY_THERE: ReadonlySet<string | undefined> = new Set([
   'ECONNREFUSED',
@@ -60,7 +65,10 @@ export class Messenger {
     this.#seen = new SeenIds(options.clock, 2 * TTL_SECONDS)
   }
 
-  /** Resolves with the head of the reply; its body may be a stream. Rejects only when `signal` is aborted. */
+  /**
+   * Resolves with the head of the reply; its body may be a stream. Rejects when `signal` is aborted, and with a StateError
+   * when the message cannot be sealed, which says nothing about its receiver.
+   */
   async send(to: Instance, message: Json, signal?: AbortSignal): Promise<Delivery> {
     let last: SendAttempt = { kind: 'gone', why: 'it has no address' }
     if (to.url === undefined) return last
@@ -69,6 +77,17 @@ export class Messenger {
       if (last.kind !== 'silent') return last
     }
     return { kind: 'gone', why: last.why }
+  }
+
+  /** Whether a message with this in its header comes from an instance, for this one. */
+  admits(pass: string | undefined): boolean {
+    const { self, sealer } = this.#options
+    try {
+      return pass !== undefined && sealer.open('instance', { name: self.id }, pass).body === null
+    } catch (error) {
+      if (error instanceof StateError) return false
+      throw error
+    }
   }
 
   /** Opens what another instance sent. Throws a StateError when it is not for this one, too old, or was here before. */
@@ -84,6 +103,8 @@ export class Messenger {
 
   async #try(url: string, id: string, message: Json, signal: AbortSignal | undefined): Promise<SendAttempt> {
     const { fetch: post = fetch, replyWithinMs = REPLY_WITHIN_MS } = this.#options
+    const pass = this.#seal(id, null)
+    const body = this.#seal(id, [writeInstance(this.#options.self), message])
     const patience = new AbortController()
     const stop = (): void => patience.abort(signal?.reason)
     const timer = setTimeout(() => patience.abort(), replyWithinMs)
@@ -92,13 +113,13 @@ export class Messenger {
       signal?.throwIfAborted()
       const response = await post(url, {
         method: 'POST',
-        headers: { 'content-type': MESSAGE_TYPE },
-        body: this.#seal(id, message),
+        headers: { 'content-type': MESSAGE_TYPE, [INSTANCE_HEADER]: pass },
+        body,
         redirect: 'manual',
         signal: patience.signal,
       })
       if (response.headers.get(INSTANCE_HEADER) === id) return { kind: 'delivered', response }
-      await response.body?.cancel()
+      await discard(response)
       const why = `HTTP ${response.status} from something else at its address`
       return { kind: response.status >= 500 ? 'silent' : 'gone', why }
     } catch (error) {
@@ -112,11 +133,15 @@ export class Messenger {
   }
 
   /** Each attempt has an id of its own: an answer to the first may only have been lost. */
-  #seal(to: string, message: Json): string {
-    const { self, sealer } = this.#options
+  #seal(to: string, body: unknown): string {
     const id = crypto.randomUUID()
-    return sealer.seal('instance', { name: to }, { id, ttlSeconds: TTL_SECONDS, body: [writeInstance(self), message] })
+    return this.#options.sealer.seal('instance', { name: to }, { id, ttlSeconds: TTL_SECONDS, body })
   }
+}
+
+/** Lets go of a reply that nobody reads. It may have broken off meanwhile. */
+export async function discard(response: Response): Promise<void> {
+  await response.body?.cancel().catch(() => {})
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -17,7 +17,7 @@ export function peerBus(peers: Peers): PeerBus {
     hear: here.publish,
     publish: (event) => {
       here.publish(event)
-      void peers.publish(event)
+      peers.publish(event)
     },
   }
 }

@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createKeyring, createSealer, newKey } from '../../state/index.ts'
 import type { ServerEvent } from '../lifecycle/eventBus.ts'
 import { Self } from './instance.ts'
-import { INSTANCE_HEADER, Messenger } from './messenger.ts'
+import { INSTANCE_HEADER, MAX_MESSAGE_BYTES, Messenger } from './messenger.ts'
 import { peerBus } from './peerBus.ts'
 import { Peers } from './peers.ts'
 
@@ -23,7 +24,7 @@ class Network {
 
   start(name: string, clock = Date.now) {
     const self = new Self(`http://${name}/mcp`)
-    const sealer = createSealer({ keyring, audience: 'test', clock })
+    const sealer = createSealer({ keyring, audience: 'test', clock, maxBytes: MAX_MESSAGE_BYTES })
     const messenger = new Messenger({ self, sealer, clock, fetch: this.fetch })
     const peers = new Peers({ self, messenger, clock, logger })
     const bus = peerBus(peers)
@@ -88,4 +89,34 @@ test('many events while one message is under way go together', async () => {
   for (let n = 0; n < 1000; n++) a.bus.publish(changed)
   await expect.poll(() => b.heard.length).toBe(1000)
   expect(network.sent - sent).toBeLessThan(20)
+})
+
+/** What a client can make an instance publish. */
+const cancelled = (chars: number): ServerEvent => ({
+  kind: 'cancelled',
+  session: 's',
+  request: randomBytes(chars / 2).toString('hex'),
+})
+
+test('events that a client makes as large as it can do not part instances', async () => {
+  const network = new Network()
+  const [a, b] = [network.start('a'), network.start('b')]
+  a.peers.meet(b.self)
+  await a.peers.all()
+  const largest = cancelled(4_000_000)
+  for (let n = 0; n < 10; n++) a.bus.publish(largest)
+  for (let n = 0; n < 30; n++) a.bus.publish(cancelled(90_000))
+  a.bus.publish(changed)
+  await expect.poll(() => b.heard.at(-1), { timeout: 10_000 }).toEqual(changed)
+  expect([b.heard.length, await a.peers.all()]).toEqual([31, [expect.objectContaining({ id: b.self.id })]])
+})
+
+test('events that nobody can take yet are dropped, oldest first', async () => {
+  const network = new Network()
+  const [a, b] = [network.start('a'), network.start('b')]
+  a.peers.meet(b.self)
+  for (let n = 0; n < 300; n++) a.bus.publish(cancelled(90_000))
+  a.bus.publish(changed)
+  await expect.poll(() => b.heard.at(-1), { timeout: 10_000 }).toEqual(changed)
+  expect(b.heard.length).toBeLessThan(180)
 })

@@ -5,16 +5,14 @@
 import type { Json } from '../../protocol/index.ts'
 import type { ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
+import { EventQueue } from './eventQueue.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
-import type { Messenger } from './messenger.ts'
+import { discard, type Messenger } from './messenger.ts'
 
 const MAX_PEERS = 256
 // An instance that did not answer is not asked again for so long, however many old session ids name it.
 const LOST_FOR_MS = 60_000
 const MAX_LOST = 1000
-// Events wait for a peer while one message to it is under way. What is too much for it is dropped, oldest first.
-const MAX_EVENTS_EACH = 200
-const MAX_WAITING_EVENTS = 10_000
 
 export interface PeersOptions {
   readonly self: Self
@@ -27,7 +25,8 @@ interface KnownPeer {
   readonly instance: Instance
   /** Resolves when the instance has told whom it knows, or is lost. */
   greeting: Promise<void>
-  readonly events: ServerEvent[]
+  /** Events wait while one message is under way. */
+  readonly events: EventQueue
   isSending: boolean
 }
 
@@ -36,6 +35,9 @@ export class Peers {
   readonly #known = new Map<string, KnownPeer>()
   /** Until when an instance counts as lost. */
   readonly #lost = new Map<string, number>()
+  /** Events that wait until it is known whom they go to. */
+  readonly #unsent = new EventQueue()
+  #spreading: Promise<void> | undefined
 
   constructor(options: PeersOptions) {
     this.#options = options
@@ -72,13 +74,9 @@ export class Peers {
   }
 
   /** Sends an event to every peer, and those that wait for one with it. Peers that are gone are forgotten. */
-  async publish(event: ServerEvent): Promise<void> {
-    await this.all()
-    for (const peer of this.#known.values()) {
-      peer.events.push(event)
-      if (peer.events.length > MAX_WAITING_EVENTS) peer.events.shift()
-      void this.#sendEvents(peer)
-    }
+  publish(event: ServerEvent): void {
+    this.#unsent.push(event)
+    this.#spreading ??= this.#spread()
   }
 
   /** The instance did not answer. */
@@ -92,6 +90,16 @@ export class Peers {
     this.#lost.set(id, now + LOST_FOR_MS)
   }
 
+  async #spread(): Promise<void> {
+    await this.all()
+    this.#spreading = undefined
+    for (const peer of this.#known.values()) {
+      peer.events.pushAll(this.#unsent)
+      void this.#sendEvents(peer)
+    }
+    this.#unsent.clear()
+  }
+
   #isLost(id: string): boolean {
     return (this.#lost.get(id) ?? 0) > this.#options.clock()
   }
@@ -99,7 +107,7 @@ export class Peers {
   #add(instance: Instance): KnownPeer | undefined {
     const isSelf = instance.id === this.#options.self.id
     if (isSelf || instance.url === undefined || this.#known.size >= MAX_PEERS) return undefined
-    const peer: KnownPeer = { instance, greeting: Promise.resolve(), events: [], isSending: false }
+    const peer: KnownPeer = { instance, greeting: Promise.resolve(), events: new EventQueue(), isSending: false }
     this.#known.set(instance.id, peer)
     return peer
   }
@@ -124,14 +132,14 @@ export class Peers {
   async #sendEvents(peer: KnownPeer): Promise<void> {
     if (peer.isSending) return
     peer.isSending = true
-    while (peer.events.length > 0) {
-      const events = peer.events.splice(0, MAX_EVENTS_EACH)
+    while (!peer.events.isEmpty) {
+      const events = peer.events.take()
       const delivery = await this.#options.messenger.send(peer.instance, { kind: 'events', events })
       if (delivery.kind === 'gone') {
         this.lose(peer.instance)
         return
       }
-      await delivery.response.body?.cancel()
+      await discard(delivery.response)
     }
     peer.isSending = false
   }

@@ -1,15 +1,15 @@
 /** What an instance needs to work with the others: its own name, whom it knows, and what they send it. */
-import { isObject, type Json } from '../../protocol/index.ts'
+import { type HeaderReader, isObject, type Json } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
 import type { InstanceMessages, HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import type { Logger } from '../logger.ts'
+import { errorDetails, type Logger } from '../logger.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
 import { type Instance, Self } from './instance.ts'
-import { INSTANCE_HEADER, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
+import { INSTANCE_HEADER, MAX_MESSAGE_BYTES, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
 import { type PeerBus, peerBus } from './peerBus.ts'
 import { type PeerLedger, peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
@@ -31,6 +31,7 @@ const MAX_ADOPTERS = 4
 
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
+  readonly maxBytes = MAX_MESSAGE_BYTES
   readonly self: Self
   readonly peers: Peers
   readonly forwarder: Forwarder
@@ -42,6 +43,7 @@ export class Replicas implements InstanceMessages {
   /** Takes what an instance that stops hands over; false when it cannot. */
   adopt: (handedOver: Json) => boolean = () => false
   readonly #messenger: Messenger
+  readonly #logger: () => Logger
   readonly #peerBus: PeerBus
   readonly #peerLedger: PeerLedger
 
@@ -52,6 +54,7 @@ export class Replicas implements InstanceMessages {
     this.self = self
     this.peers = peers
     this.#messenger = messenger
+    this.#logger = logger
     this.forwarder = new Forwarder(messenger, peers)
     this.#peerBus = peerBus(peers)
     this.#peerLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
@@ -59,10 +62,14 @@ export class Replicas implements InstanceMessages {
     this.ledger = ledger ?? this.#peerLedger
   }
 
+  admits(header: HeaderReader): boolean {
+    return this.#messenger.admits(header(INSTANCE_HEADER))
+  }
+
   /** What another instance posted. Gives the reply, or undefined when it goes by the sink. */
   async receive(token: string, sink: Sink): Promise<HttpReply | undefined> {
     const received = this.#open(token)
-    if (received === undefined) return refusal(421, 'This message is not for this instance.')
+    if (received === undefined) return refusal(421, 'This message was here before, or is not for this instance.')
     const { from, message } = received
     sink.setHeaders({ [INSTANCE_HEADER]: this.self.id })
     this.peers.note(from)
@@ -87,11 +94,21 @@ export class Replicas implements InstanceMessages {
   async handOver(stream: Json): Promise<Instance | undefined> {
     const peers = [...(await this.peers.all())].sort(() => Math.random() - 0.5)
     for (const peer of peers.slice(0, MAX_ADOPTERS)) {
-      const delivery = await this.#messenger.send(peer, { kind: 'adopt', stream })
-      if (delivery.kind === 'gone') this.peers.lose(peer)
-      else if (((await delivery.response.json()) as { isAdopted?: unknown }).isAdopted === true) return peer
+      try {
+        if (await this.#offer(peer, stream)) return peer
+      } catch (error) {
+        this.#logger().warn({ url: peer.url, err: errorDetails(error) }, 'A call could not be handed over.')
+      }
     }
     return undefined
+  }
+
+  async #offer(peer: Instance, stream: Json): Promise<boolean> {
+    const delivery = await this.#messenger.send(peer, { kind: 'adopt', stream })
+    if (delivery.kind === 'delivered')
+      return ((await delivery.response.json()) as { isAdopted?: unknown }).isAdopted === true
+    this.peers.lose(peer)
+    return false
   }
 
   #open(token: string): Received | undefined {
