@@ -158,6 +158,11 @@ export class PushBroker {
     return { ...request, stream, journal: readJournal(call, 0, journal) }
   }
 
+  /** Whether this call goes on here. */
+  has(call: string): boolean {
+    return this.#calls.get(call) !== undefined
+  }
+
   /** Another instance goes on with the call that asked these. */
   noteMoved(questions: readonly string[], to: Instance): void {
     const { clock, ttlSeconds } = this.#options

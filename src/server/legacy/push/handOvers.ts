@@ -48,6 +48,7 @@ export class HandOvers {
     const { streams, pushes, returning, revive } = this.#options
     if (pushes.isDraining) return false
     const { name, caller, call } = handedOver
+    if (call !== undefined && pushes.has(call.call)) return true // it was sent twice, because a reply was late
     const stream = streams.adopt(handedOver)
     if (call === undefined) {
       returning.tookOver(name)

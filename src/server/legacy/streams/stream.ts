@@ -134,11 +134,13 @@ export class LegacyStream {
   /** Goes on with a stream that another instance had. */
   adopt(position: number, kept: readonly (readonly [number, string])[]): void {
     for (const [number, message] of kept) {
+      if (number <= this.#number) continue // its client has seen it, or the stream was sent twice
       this.#number = number
+      this.#sink?.write(sseEventWithId(this.#eventId(number), message)) // a client may wait for it here
       this.#keep(message)
     }
     this.#number = Math.max(this.#number, position)
-    this.#isUnseen = true
+    this.#isUnseen = this.#sink === undefined
   }
 
   /** Gives the connection to somebody else, who goes on with it. */

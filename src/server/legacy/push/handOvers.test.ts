@@ -1,0 +1,68 @@
+import { expect, test, vi } from 'vitest'
+import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
+import { memoryLedger } from '../../../state/stores/index.ts'
+import { newJournal, writeJournal } from '../../../journal/index.ts'
+import type { Sink } from '../../http/exchange.ts'
+import { localBus } from '../../lifecycle/eventBus.ts'
+import { Self } from '../../replicas/instance.ts'
+import { legacyPeer } from '../session.ts'
+import type { StreamResumption } from '../streams/resumption.ts'
+import { LegacyStreams } from '../streams/streams.ts'
+import { PushBroker } from './broker.ts'
+import { HandOvers, type HandOversOptions } from './handOvers.ts'
+
+const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
+const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
+const peer = { ...legacyPeer({ version: '2025-11-25', client: undefined, capabilities: {} }), session: 's' }
+const caller = { peer, principal: undefined }
+
+function adopter() {
+  const self = new Self('http://here/mcp')
+  const handOver = async () => undefined
+  const common = { sealer, store: undefined, bus: undefined, ledger: memoryLedger(), ttlSeconds: 60, clock: Date.now }
+  const streams = new LegacyStreams(sealer, self)
+  const revive = vi.fn()
+  const parts = {
+    self,
+    bus: localBus(),
+    streams,
+    pushes: new PushBroker({ ...common, self, handOver, logger }),
+    returning: { tookOver() {} } as unknown as StreamResumption,
+    handOver,
+    revive,
+  }
+  return { handOvers: new HandOvers(parts satisfies HandOversOptions), streams, revive }
+}
+
+const name = new LegacyStreams(sealer, new Self('http://before/mcp')).begin(caller, 1).name
+const journal = writeJournal(newJournal('call'))
+const request = { id: 1, method: 'tools/call', params: {} }
+const stream = { name, caller, position: 2, kept: [[1, '"one"'] as const, [2, '"two"'] as const] }
+
+test('a call that is handed over twice, because a reply was late, runs once', () => {
+  const { handOvers, revive } = adopter()
+  const handedOver = { ...stream, call: { call: 'call', generation: 0, request, journal, questions: [] } }
+  expect([handOvers.adopt(handedOver), handOvers.adopt(handedOver), revive.mock.calls.length]).toEqual([true, true, 1])
+})
+
+test('a stream that is handed over twice is kept once', () => {
+  const { handOvers, streams } = adopter()
+  expect([handOvers.adopt(stream), handOvers.adopt(stream)]).toEqual([true, true])
+  expect(streams.get(name)?.contents()).toEqual({ position: 2, kept: stream.kept })
+})
+
+test('a client that waits for the stream here gets what it has not seen', () => {
+  const { handOvers, streams } = adopter()
+  const texts: string[] = []
+  const sink: Sink = {
+    disconnected: false,
+    setHeaders() {},
+    open() {},
+    write: (text) => void texts.push(text),
+    end() {},
+    onDisconnect() {},
+  }
+  streams.at(streams.positionOf(`${name}:1`, caller), caller).connect(sink, 1)
+  handOvers.adopt({ ...stream, call: { call: 'call', generation: 0, request, journal, questions: [] } })
+  expect(texts).toEqual([expect.stringContaining('"two"')])
+})
