@@ -21,6 +21,7 @@ import {
   questionsIn,
 } from '../../docs/snippets/suspending.ts'
 import { readText } from '../../scripts/repository.ts'
+import { quickStart } from '../bundle/environment.ts'
 import { offerOrder, size } from './fixtures/orderTool.ts'
 import { sessionServer } from './fixtures/sessionServer.ts'
 
@@ -80,7 +81,7 @@ describe('docs/snippets/suspending.ts', () => {
   })
 
   test('a server that is started as a process goes on in new ones with the keys it is given again', async () => {
-    const env = { PANNIER_KEYS: keys, PANNIER_LOG_LEVEL: 'silent' }
+    const env = { ...quickStart, PANNIER_KEYS: keys, PANNIER_LOG_LEVEL: 'silent' }
     const waiting = savedIn(await orderFrom('hat', ...stdioShop, env))
     expect(waiting).not.toContain(keys)
     const again = savedIn(await goOnWith(waiting, large, env))
