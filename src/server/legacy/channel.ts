@@ -73,8 +73,7 @@ export class LegacyChannel implements Channel {
     const stream = this.#open()
     return this.#options.pushes.push(call, request, carried, stream, {
       send: (message) => stream.send(JSON.stringify(message)),
-      contents: () => stream.contents(),
-      handOver: () => this.#handOver(),
+      elsewhere: { contents: () => stream.contents(), handOver: () => this.#handOver() },
     })
   }
 

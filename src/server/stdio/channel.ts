@@ -46,11 +46,7 @@ export class StdioChannel implements Channel {
     if (call === undefined || this.#cancelled || this.#finished) throw new ScopeClosed(`The question "${carried.key}"`)
     this.#asked = carried.id
     const send = (message: Json): void => this.#send(JSON.stringify(message))
-    return this.#pushes.push(call, request, carried, STREAM, {
-      send,
-      contents: () => ({ position: 0, kept: [] }),
-      handOver: () => {},
-    })
+    return this.#pushes.push(call, request, carried, STREAM, { send })
   }
 
   onCancel(listener: () => void): void {

@@ -46,8 +46,7 @@ async function ask(pushes: PushBroker, key: string): Promise<{ question: Json; a
   const question = await new Promise<Json>((resolve) => {
     answer = pushes.push(call, request, carried, stream, {
       send: resolve,
-      contents: () => ({ position: 0, kept: [] }),
-      handOver() {},
+      elsewhere: { contents: () => ({ position: 0, kept: [] }), handOver() {} },
     })
   })
   return { question, answer }
@@ -73,8 +72,7 @@ describe('two questions of a process that is gone', () => {
     const carried = { id: 'call', key: 'b', body: () => ({}) }
     const unasked = {
       send: (): never => expect.unreachable(),
-      contents: () => ({ position: 0, kept: [] }),
-      handOver() {},
+      elsewhere: { contents: () => ({ position: 0, kept: [] }), handOver() {} },
     }
     expect(await pushes.push(call, request, carried, stream, unasked)).toEqual({ roots: ['B'] })
   })
@@ -157,6 +155,18 @@ test('a call that went on elsewhere is left to that instance when its answer com
   await expect(answer).rejects.toThrow('goes on at another instance')
 })
 
+test('a call on a connection that no other instance has waits for its answer also while the process stops', async () => {
+  const handOver = vi.fn(async () => new Self('http://next/mcp'))
+  const pushes = process({ handOver })
+  let answer: Promise<unknown> = Promise.resolve()
+  const question = await new Promise<Json>((send) => {
+    answer = pushes.push(call, request, { id: 'call', key: 'a', body: () => ({}) }, stream, { send })
+  })
+  await pushes.drain()
+  await pushes.take(answerTo(question, 'A'), caller)
+  expect([await answer, handOver.mock.calls]).toEqual([{ roots: ['A'] }, []])
+})
+
 describe('an answer that comes while the process stops', () => {
   /** A ledger that answers when it is told to. */
   function slowLedger() {
@@ -217,7 +227,7 @@ describe('calls that wait', () => {
       request,
       { id, key: 'a', body: () => ({}) },
       { ...stream, ...on },
-      { send() {}, contents: () => ({ position: 0, kept: [] }), handOver() {} },
+      { send() {}, elsewhere: { contents: () => ({ position: 0, kept: [] }), handOver() {} } },
     )
     answer.catch(() => {})
     return answer

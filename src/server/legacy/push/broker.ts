@@ -22,6 +22,12 @@ import { WaitingCalls, type WaitingCallsOptions } from './waitingCalls.ts'
 /** The way of a question to the client. */
 export interface PushWay {
   send(message: Json): void
+  /** Absent where no other instance reaches the client. */
+  readonly elsewhere?: PushElsewhere
+}
+
+/** How a call that waits goes to another instance. */
+export interface PushElsewhere {
   /** The stream as it is, for another instance. */
   contents(): Pick<StreamHandOver, 'position' | 'kept'>
   /** Lets go of the call: another instance answers it. */
@@ -90,19 +96,7 @@ export class PushBroker {
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
     asking.carried ||= this.#states.carries(call)
-    asking.snapshot = () => ({
-      name: stream.name,
-      caller: { peer: call.peer, principal: call.principal },
-      ...way.contents(),
-      call: {
-        call: name,
-        generation: asking.generation,
-        request: { id: call.id, method: call.method, params: call.params },
-        journal: carried.body(),
-        questions: asking.openQuestions(),
-      },
-    })
-    asking.onHandOver = () => way.handOver()
+    if (way.elsewhere !== undefined) this.#prepare(asking, call, carried, stream, way.elsewhere)
     const { generation } = asking
     const { ttlSeconds } = this.#options
     const adopted = asking.takeAdopted(key)
@@ -186,6 +180,23 @@ export class PushBroker {
 
   get isDraining(): boolean {
     return this.#isDraining
+  }
+
+  /** Notes how the call goes to another instance when this process stops. */
+  #prepare(asking: PushedCall, call: Call, carried: CarriedCall, stream: PushStream, way: PushElsewhere): void {
+    asking.snapshot = () => ({
+      name: stream.name,
+      caller: { peer: call.peer, principal: call.principal },
+      ...way.contents(),
+      call: {
+        call: carried.id,
+        generation: asking.generation,
+        request: { id: call.id, method: call.method, params: call.params },
+        journal: carried.body(),
+        questions: asking.openQuestions(),
+      },
+    })
+    asking.onHandOver = () => way.handOver()
   }
 
   async #handOver(asking: PushedCall): Promise<void> {
