@@ -228,6 +228,7 @@ export function assemble(options: ServerOptions) {
       reachable = true
       await tasks?.start(taskTools(registry))
     },
+    checkAddress: () => replicas.checkAddress(),
     sayKeys: () => sayKeys(keyring, logger),
   }
 }

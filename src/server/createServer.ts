@@ -128,6 +128,7 @@ export class Server {
     this.#assembly.declaration.reachedBy('http')
     const { server, address, ...listening } = await listen(this.#assembly.endpoint, { ...this.#checks, ...options })
     if (options.advertise !== undefined) self.url = readAdvertised(options.advertise)
+    if (self.url !== undefined) void this.#assembly.checkAddress()
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#hosts.add({ drain: () => this.#closeListener(server) })
     this.#watchSignals(options.drainOnTerm)

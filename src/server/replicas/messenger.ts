@@ -27,12 +27,7 @@ const MAX_ATTEMPTS = 2
 /** What a sealer of messages must be able to seal, and the largest body that is read. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 // The address is free, or leads nowhere: the process that had it is gone.
-const NOBODY_THERE: ReadonlySet<string | undefined> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENOTFOUND',
-  'EADDRNOTAVAIL',
-])
+const NOBODY_THERE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENOTFOUND', 'EADDRNOTAVAIL'])
 
 export interface MessengerOptions {
   readonly self: Self
@@ -124,8 +119,8 @@ export class Messenger {
       return { kind: response.status >= 500 ? 'silent' : 'gone', why }
     } catch (error) {
       signal?.throwIfAborted()
-      const code = codeOf(error)
-      return { kind: NOBODY_THERE.has(code) ? 'gone' : 'silent', why: code ?? 'no reply in time' }
+      const why = patience.signal.aborted ? 'no reply in time' : reasonOf(error)
+      return { kind: NOBODY_THERE.has(why) ? 'gone' : 'silent', why }
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', stop)
@@ -144,7 +139,8 @@ export async function discard(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {})
 }
 
-function codeOf(error: unknown): string | undefined {
-  const cause = error instanceof Error ? (error.cause as { code?: unknown } | undefined) : undefined
-  return typeof cause?.code === 'string' ? cause.code : undefined
+/** The code, or what fetch says itself, such as "bad port" for one that it does not connect to. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause as { code?: unknown; message?: unknown } | undefined) : undefined
+  return String(cause?.code ?? cause?.message ?? 'unknown')
 }

@@ -9,7 +9,7 @@ import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
 import { type Instance, Self } from './instance.ts'
-import { INSTANCE_HEADER, MAX_MESSAGE_BYTES, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
+import { discard, INSTANCE_HEADER, MAX_MESSAGE_BYTES, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
 import { type PeerBus, peerBus } from './peerBus.ts'
 import { type PeerLedger, peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
@@ -88,6 +88,16 @@ export class Replicas implements InstanceMessages {
       default:
         return refusal(400, 'The message is of a version that this instance cannot read.')
     }
+  }
+
+  /** Sends itself a message by its own address, because a wrong one makes this instance look gone to all others. */
+  async checkAddress(): Promise<void> {
+    const delivery = await this.#messenger.send(this.self, { kind: 'hello' })
+    if (delivery.kind === 'delivered') return discard(delivery.response)
+    this.#logger().warn(
+      { advertise: this.self.url, why: delivery.why },
+      'This instance does not reach itself at the address that it advertises. If others do not either, they take it for gone; it must not be the address of a load balancer.',
+    )
   }
 
   /** Gives something to another instance; gives that instance, or undefined when there is none to take it. */
