@@ -1,8 +1,8 @@
 /**
- * The connection to PostgreSQL that engines, ledgers and stores of one process share.
+ * The connection to PostgreSQL that engines, ledgers, stores and buses of one process share.
  *
  * - It loads `pg`, connects and migrates the schema at the first use. After a failure the next use tries again.
- * - There are at most `maxConnections` connections. While a task engine is open, the notifier uses one of them.
+ * - There are at most `maxConnections` connections. While a task engine or a bus is open, the notifier uses one of them.
  * - A pool that the application passed in is never ended here.
  */
 import { StateError } from '../state/internal.ts'
@@ -23,13 +23,13 @@ export interface PostgresOptions {
   maxConnections?: number
 }
 
-/** What engines, ledgers and stores of one process share: the pool and a migrated schema. */
+/** What engines, ledgers, stores and buses of one process share: the pool and a migrated schema. */
 export interface PostgresConnection {
-  /** Closes the connections, unless the pool was passed in. Close engines first. */
+  /** Closes the connections, unless the pool was passed in. Close engines and buses first. */
   close(): Promise<void>
 }
 
-/** A database for engines, ledgers and stores. It connects at the first use. */
+/** A database for engines, ledgers, stores and buses. It connects at the first use. */
 export function postgres(options: PostgresOptions): PostgresConnection {
   assertOptions(options)
   return new Database(options)
@@ -57,6 +57,10 @@ export class Database {
     this.#options = options
     this.names = schemaNames(options.schema ?? 'pannier')
     this.notifier = new Notifier(this.names.channel, () => this.ready())
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
   /** Resolves with the pool once the schema is migrated. */

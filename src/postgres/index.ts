@@ -1,3 +1,4 @@
+export { type PostgresBusOptions, postgresBus } from './bus/eventBus.ts'
 export { postgresCarryStore } from './carryStore.ts'
 export { type PostgresConnection, type PostgresOptions, postgres } from './database.ts'
 export { postgresLedger } from './ledger.ts'

@@ -78,7 +78,13 @@ export class Notifier {
     if (this.#client !== undefined || this.#listeners.size === 0) return
     this.#connecting ??= this.#listen()
       .catch(() => this.#reconnectLater())
-      .finally(() => (this.#connecting = undefined))
+      .finally(() => this.#afterConnecting())
+  }
+
+  /** Sends what was to be sent during the attempt, also by listeners that were told of a gap. */
+  #afterConnecting(): void {
+    this.#connecting = undefined
+    if (this.#pending.size > 0) this.#send()
   }
 
   async #listen(): Promise<void> {

@@ -147,6 +147,18 @@ const MIGRATIONS: readonly Migration[] = [
     );
     CREATE INDEX carried_by_expiry ON ${tables}.carried (expires_at);
   `,
+  // Not logged: events live for two minutes, and may be lost with the database.
+  (tables) => `
+    CREATE UNLOGGED TABLE ${tables}.bus_events (
+      publisher uuid NOT NULL,
+      number bigint NOT NULL,
+      audience bytea NOT NULL,
+      event text NOT NULL,
+      expires_at timestamptz(3) NOT NULL,
+      PRIMARY KEY (publisher, number)
+    );
+    CREATE INDEX bus_events_by_expiry ON ${tables}.bus_events (expires_at);
+  `,
 ]
 
 /** The names of our schemas, quoted for use in statements, and of the notification channel. */

@@ -40,7 +40,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     calls: ['catalog', 'handler', 'lifecycle', 'modern', 'telemetry'],
   },
   tasks: { service: [], sqlite: ['service'] },
-  postgres: { tasks: [] },
+  postgres: { bus: [], tasks: [] },
   client: {
     answerers: ['questions'],
     config: [],

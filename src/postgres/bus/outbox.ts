@@ -1,0 +1,105 @@
+import { backoffMs } from '../../protocol/index.ts'
+import { type BusTable, EVENT_LIFE_MS, MAX_BATCH, type NumberedEvent } from './busTable.ts'
+
+interface QueuedEvent extends NumberedEvent {
+  readonly queuedAt: number
+}
+
+const RETRY = { firstMs: 100, maxMs: 5000 }
+const MAX_QUEUE = { events: 100_000, bytes: 1 << 26 }
+
+/** Writes events to the table, in order, and again after a failure. When the queue is full, the oldest events are lost. */
+export class Outbox {
+  readonly #table: BusTable
+  readonly #onWritten: () => void
+  readonly #queue: QueuedEvent[] = []
+  #queuedBytes = 0
+  #number = 0
+  #writtenAt = Number.NEGATIVE_INFINITY
+  #writing: Promise<void> | undefined
+  #isWriting = false
+  #failures = 0
+  #retryTimer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(table: BusTable, onWritten: () => void) {
+    this.#table = table
+    this.#onWritten = onWritten
+  }
+
+  /** The table still has events of this publisher. */
+  get hasRecent(): boolean {
+    return performance.now() - this.#writtenAt < EVENT_LIFE_MS
+  }
+
+  add(text: string): void {
+    this.#queue.push({ number: ++this.#number, text, queuedAt: performance.now() })
+    this.#queuedBytes += Buffer.byteLength(text)
+    while (this.#queue.length > MAX_QUEUE.events || this.#queuedBytes > MAX_QUEUE.bytes) this.#drop(1)
+    if (this.#retryTimer === undefined) this.#write()
+  }
+
+  /** Tries at once what would be tried later. */
+  retry(): void {
+    if (this.#retryTimer !== undefined) this.#write()
+  }
+
+  /** Tries once more to write what is waiting. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#write()
+    await this.#writing
+  }
+
+  #write(): void {
+    clearTimeout(this.#retryTimer)
+    this.#retryTimer = undefined
+    if (this.#isWriting) return
+    this.#isWriting = true
+    this.#writing = this.#writeAll()
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      for (let batch = this.#nextBatch(); batch.length > 0; batch = this.#nextBatch()) {
+        await this.#table.insert(batch)
+        this.#failures = 0
+        this.#writtenAt = performance.now()
+        this.#dropWhile(({ number }) => number <= (batch.at(-1)?.number ?? 0))
+        this.#onWritten()
+      }
+    } catch {
+      this.#retryLater()
+    } finally {
+      this.#isWriting = false
+    }
+  }
+
+  /** Whatever the failure was, it may pass. Events that wait too long are dropped. */
+  #retryLater(): void {
+    if (this.#isClosed || this.#table.isClosed) return
+    this.#retryTimer = setTimeout(() => this.#write(), backoffMs(++this.#failures, RETRY)).unref()
+  }
+
+  #nextBatch(): QueuedEvent[] {
+    const oldest = performance.now() - EVENT_LIFE_MS
+    this.#dropWhile(({ queuedAt }) => queuedAt < oldest)
+    const batch: QueuedEvent[] = []
+    let bytes = 0
+    for (const event of this.#queue) {
+      bytes += Buffer.byteLength(event.text)
+      if (batch.length === MAX_BATCH.events || (batch.length > 0 && bytes > MAX_BATCH.bytes)) break
+      batch.push(event)
+    }
+    return batch
+  }
+
+  #dropWhile(isOver: (event: QueuedEvent) => boolean): void {
+    const kept = this.#queue.findIndex((event) => !isOver(event))
+    this.#drop(kept === -1 ? this.#queue.length : kept)
+  }
+
+  #drop(count: number): void {
+    for (const { text } of this.#queue.splice(0, count)) this.#queuedBytes -= Buffer.byteLength(text)
+  }
+}
