@@ -1,5 +1,6 @@
 /** The code of docs/guides/many-instances.md. */
 // #region imports
+import { postgres, postgresBus, postgresCarryStore, postgresLedger } from 'pannier/postgres'
 import { type CarryMode, createServer, type Difference, type EventBus, type Server } from 'pannier/server'
 import { type CarryStore, sqliteLedger } from 'pannier/state'
 import { z } from 'zod'
@@ -62,6 +63,27 @@ export function offerWorkItem(server: Server): Server {
     return agree ? `Resolved as ${resolution}.` : 'Still open.'
   })
 }
+
+// #region postgres
+/** Ledger, store and bus of any number of machines, over the connections of one pool. */
+export function clusterInstance(url: string): { server: Server; close(): Promise<void> } {
+  const database = postgres({ url })
+  const bus = postgresBus(database)
+  const server = createServer({
+    name: 'indexer',
+    version: '1.0.0',
+    ledger: postgresLedger(database), // one claim of `once` for all instances
+    store: postgresCarryStore(database), // journals too large to travel with the client
+    bus, // what instances tell each other
+  })
+  const close = async () => {
+    await server.drain()
+    await bus.close()
+    await database.close()
+  }
+  return { server, close }
+}
+// #endregion postgres
 
 // #region bus
 /** An event bus between the threads of one process. A message broker is connected in the same way. */

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { postgres, postgresBus } from 'pannier/postgres'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
 import { createServer, type Difference } from 'pannier/server'
 import { memoryCarryStore, memoryLedger, newKey } from 'pannier/state'
 import { exercise } from 'pannier/testing'
@@ -15,6 +17,7 @@ import { guarded, protectedServer, server as accounts } from '../../docs/snippet
 import { server as notes } from '../../docs/snippets/client-state.ts'
 import {
   broadcastBus,
+  clusterInstance,
   instance,
   migrating,
   offerIndexing,
@@ -23,6 +26,7 @@ import {
 } from '../../docs/snippets/many-instances.ts'
 import { ledgerOver, machineLedger, type Rows, type Shop, shopServer } from '../../docs/snippets/steps.ts'
 import { refundServer } from '../../examples/testing/refund.ts'
+import { newDatabase } from '../postgres/database.ts'
 import { accept, Caller, type Door, decline, textOf } from './fixtures/caller.ts'
 
 const yes = accept({ agree: true })
@@ -385,6 +389,30 @@ describe('docs/snippets/many-instances.ts', () => {
       { kind: 'changed', list: 'tools' },
       { kind: 'changed', list: 'tools' },
     ])
+  })
+
+  test('instances with one PostgreSQL database claim once, and publish their events to each other', async () => {
+    vi.stubEnv('PANNIER_KEYS', newKey())
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const url = await newDatabase()
+    const instances = [clusterInstance(url), clusterInstance(url)]
+    const database = postgres({ url })
+    onTestFinished(async () => void (await Promise.all([...instances, database].map((each) => each.close()))))
+    let payments = 0
+    for (const { server } of instances) {
+      server.tool('pay', { description: 'Pays.' }, async (_, ctx) => {
+        await ctx.ask('agree', { message: 'Sure?', schema: z.object({ agree: z.boolean() }) })
+        return ctx.once('pay', () => `Payment ${++payments}.`)
+      })
+    }
+    const caller = new Caller(instances.map(({ server }) => server.fetch))
+    const { result } = await caller.round('pay')
+    const retry = { inputResponses: { agree: yes }, requestState: result.requestState }
+    for (let time = 0; time < 3; time++) expect(textOf(await caller.round('pay', {}, retry))).toBe('Payment 1.')
+
+    const published = new Promise((resolve) => postgresBus(database).subscribe(resolve))
+    instances[0]?.server.updated('index://pages')
+    expect(await published).toEqual({ kind: 'updated', uri: 'index://pages' })
   })
 })
 

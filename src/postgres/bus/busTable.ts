@@ -7,6 +7,9 @@ export const EVENT_LIFE_MS = 120_000
 /** The most that one statement writes or reads. A larger event goes alone. */
 export const MAX_BATCH = { events: 500, bytes: 1 << 20 }
 
+/** The pauses before a failed statement is tried again. */
+export const RETRY = { firstMs: 100, maxMs: 5000 }
+
 const SWEEP_BATCH = 1000
 
 export interface NumberedEvent {

@@ -1,8 +1,7 @@
 import { backoffMs, isObject } from '../../protocol/index.ts'
 import type { ServerEvent } from '../../server/index.ts'
-import { type BusTable, EVENT_LIFE_MS } from './busTable.ts'
+import { type BusTable, EVENT_LIFE_MS, RETRY } from './busTable.ts'
 
-const RETRY = { firstMs: 100, maxMs: 5000 }
 // The first statement comes a little after the start. Events from this long before the start may be delivered, too.
 const START_SLACK_MS = 1000
 const PUBLISHER = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -72,7 +71,8 @@ export class Inbox {
     try {
       while (!this.#isClosed && (this.#mustSearch || this.#unread.size > 0)) {
         if (this.#mustSearch) await this.#search()
-        for (const publisher of [...this.#unread]) await this.#readNext(publisher)
+        const [publisher] = this.#unread
+        if (publisher !== undefined) await this.#readNext(publisher)
       }
       this.#failures = 0
     } catch {

@@ -1,11 +1,10 @@
 import { backoffMs } from '../../protocol/index.ts'
-import { type BusTable, EVENT_LIFE_MS, MAX_BATCH, type NumberedEvent } from './busTable.ts'
+import { type BusTable, EVENT_LIFE_MS, MAX_BATCH, type NumberedEvent, RETRY } from './busTable.ts'
 
 interface QueuedEvent extends NumberedEvent {
   readonly queuedAt: number
 }
 
-const RETRY = { firstMs: 100, maxMs: 5000 }
 const MAX_QUEUE = { events: 100_000, bytes: 1 << 26 }
 
 /** Writes events to the table, in order, and again after a failure. When the queue is full, the oldest events are lost. */
