@@ -1,7 +1,7 @@
 import { backoffMs } from '../../protocol/index.ts'
 import { type BusTable, EVENT_LIFE_MS, MAX_BATCH, type NumberedEvent, RETRY } from './busTable.ts'
 
-interface QueuedEvent extends NumberedEvent {
+interface WaitingEvent extends NumberedEvent {
   readonly queuedAt: number
 }
 
@@ -11,7 +11,7 @@ const MAX_QUEUE = { events: 100_000, bytes: 1 << 26 }
 export class Outbox {
   readonly #table: BusTable
   readonly #onWritten: () => void
-  readonly #queue: QueuedEvent[] = []
+  readonly #queue: WaitingEvent[] = []
   #queuedBytes = 0
   #number = 0
   #writtenAt = Number.NEGATIVE_INFINITY
@@ -80,10 +80,10 @@ export class Outbox {
     this.#retryTimer = setTimeout(() => this.#write(), backoffMs(++this.#failures, RETRY)).unref()
   }
 
-  #nextBatch(): QueuedEvent[] {
+  #nextBatch(): WaitingEvent[] {
     const oldest = performance.now() - EVENT_LIFE_MS
     this.#dropWhile(({ queuedAt }) => queuedAt < oldest)
-    const batch: QueuedEvent[] = []
+    const batch: WaitingEvent[] = []
     let bytes = 0
     for (const event of this.#queue) {
       bytes += Buffer.byteLength(event.text)
@@ -93,7 +93,7 @@ export class Outbox {
     return batch
   }
 
-  #dropWhile(isOver: (event: QueuedEvent) => boolean): void {
+  #dropWhile(isOver: (event: WaitingEvent) => boolean): void {
     const kept = this.#queue.findIndex((event) => !isOver(event))
     this.#drop(kept === -1 ? this.#queue.length : kept)
   }
