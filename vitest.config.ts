@@ -35,7 +35,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts'],
-          testTimeout: 10_000,
+          testTimeout: 30_000,
           hookTimeout: 60_000,
           isolate: false,
           maxWorkers: '100%',

@@ -14,6 +14,8 @@ import { startSessionHost } from './fixtures/sessionHost.ts'
 const odd = fileURLToPath(new URL('programs/nonconforming.ts', import.meta.url))
 const MB = 1024 * 1024
 const TIMEOUT_MS = 300
+/** For servers that do answer, however busy the machine is. */
+const PATIENT_MS = 60_000
 /** Half of it for the era, all of it for initialize and for a stream; the rest is for a machine that is busy. */
 const BOUND_MS = 10_000
 
@@ -104,23 +106,25 @@ describe('over HTTP', () => {
     ['lists in lists', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, 'it answers something else'],
   ])('%s is no answer', async (_, body, why) => {
     const respond: Respond = (_, res) => res.writeHead(200, { 'content-type': 'application/json' }).end(body)
-    expect((await unknown(respond)).message).toContain(why)
+    expect((await unknown(respond, PATIENT_MS)).message).toContain(why)
   })
 
   test('a stream that ends without an answer is none', async () => {
     const respond: Respond = (_, res) => (events(res, [{ jsonrpc: '2.0', method: 'x' }]), res.end())
-    expect((await unknown(respond)).message).toContain('its stream ended without an answer')
+    expect((await unknown(respond, PATIENT_MS)).message).toContain('its stream ended without an answer')
   })
 
   test('what unfolds into more than it is, is not unfolded', async () => {
     const bomb = gzipSync(Buffer.alloc(50 * MB))
     const respond: Respond = (_, res) =>
       res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb)
-    expect((await unknown(respond)).message).toContain('it is compressed')
+    expect((await unknown(respond, PATIENT_MS)).message).toContain('it is compressed')
   })
 
   test('a server that hangs up is told to have done so', async () => {
-    expect((await unknown((_, res) => res.destroy())).message).toContain('gives no answer: the connection was cut')
+    expect((await unknown((_, res) => res.destroy(), PATIENT_MS)).message).toContain(
+      'gives no answer: the connection was cut',
+    )
   })
 
   test.each([
@@ -203,7 +207,7 @@ describe('over HTTP', () => {
     ['https://ann:pw@127.0.0.1/x#y', 'https://127.0.0.1/x'],
     ['//elsewhere.invalid/mcp', 'http://elsewhere.invalid/mcp'],
   ])('a redirect to %s is told and not followed', async (location, to) => {
-    const { message } = await unknown((_, res) => res.writeHead(307, { location }).end())
+    const { message } = await unknown((_, res) => res.writeHead(307, { location }).end(), PATIENT_MS)
     const end = 'which is another origin; if that is right, give that address.'
     expect(message).toBe(`Nothing can be known: it redirects to ${to}, ${end}`)
   })

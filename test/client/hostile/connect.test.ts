@@ -5,26 +5,26 @@ import { join } from 'node:path'
 import { clientCode, connect } from 'pannier/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Given, type Ran, startPannier } from '../../cli/fixtures/program.ts'
-import { type RudeServer, startRude } from '../fixtures/servers/brokenHttp.ts'
+import { type RudeServer, startBrokenServer } from '../fixtures/servers/brokenHttp.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'pannier-rude-'))
-let rude: RudeServer
+const folder = mkdtempSync(join(tmpdir(), 'pannier-broken-'))
+let broken: RudeServer
 
 beforeAll(async () => {
-  rude = await startRude()
+  broken = await startBrokenServer()
 })
 afterAll(() => {
-  rude.close()
+  broken.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 const start = (args: readonly string[], given: Given = {}) =>
   startPannier(args, { ...given, env: { XDG_DATA_HOME: folder } })
 const call = (habit: string, ...args: readonly string[]): Promise<Ran> =>
-  start(['call', rude.at(habit), 'do', ...args]).ended
+  start(['call', broken.at(habit), 'do', ...args]).ended
 
 async function failing(habit: string): Promise<unknown> {
-  const client = await connect(rude.at(habit), { timeoutMs: 20_000 })
+  const client = await connect(broken.at(habit), { timeoutMs: 50_000 })
   try {
     return await client.callTool({ name: 'do' }).catch((error: unknown) => error)
   } finally {
@@ -56,7 +56,7 @@ describe('a call ends at once, with a code of ours, where its answer', () => {
 
 test('a header or a token that cannot be sent is refused, and no error holds its value', async () => {
   for (const options of [{ headers: { 'x-key': 'sek\nret' } }, { bearer: 'sek\nret' }, { bearer: () => 'sek\nret' }]) {
-    const error: unknown = await connect(rude.at('plain'), options).catch((cause: unknown) => cause)
+    const error: unknown = await connect(broken.at('plain'), options).catch((cause: unknown) => cause)
     expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringMatching(/cannot be sent/) })
     for (let cause = error; cause instanceof Error; cause = cause.cause) expect(cause.stack).not.toContain('ret"')
   }
@@ -83,21 +83,21 @@ describe('the program says what happened in a line, with the exit code for it', 
 })
 
 describe('Ctrl-C ends the program, whatever it waits for:', () => {
-  const asked = (habit: string, method: string) => () => rude.asked(habit).includes(method)
+  const asked = (habit: string, method: string) => () => broken.asked(habit).includes(method)
 
   test.each([
     ['the list of tools', 'no-list', [], 'tools/list'],
     ['the log level', 'no-log', ['--log-level', 'debug'], 'logging/setLevel'],
     ['an answer', 'no-answer', [], 'tools/call'],
   ])('%s', async (_, habit, args, method) => {
-    const { child, ended } = start(['call', rude.at(habit), 'do', ...args])
+    const { child, ended } = start(['call', broken.at(habit), 'do', ...args])
     await expect.poll(asked(habit, method), { timeout: 10_000 }).toBe(true)
     child.kill('SIGINT')
     expect(await ended).toEqual({ status: 130, stdout: '', stderr: 'Cancelled.\n' })
   })
 
   test.each(['--json', '--answers'])('standard input, for %s', async (option) => {
-    const { child, ended } = start(['call', rude.at('plain'), 'do', option, '-'], { input: null })
+    const { child, ended } = start(['call', broken.at('plain'), 'do', option, '-'], { input: null })
     // More than the system keeps for it: it has begun to read when it has taken all of that.
     await new Promise((resolve) => child.stdin?.write(' '.repeat(4_000_000), resolve))
     child.kill('SIGINT')
@@ -106,7 +106,7 @@ describe('Ctrl-C ends the program, whatever it waits for:', () => {
 })
 
 test('standard output has the result alone, also where the server lacks what is listed', async () => {
-  const { status, stdout } = await start(['prompts', rude.at('plain'), '--output', 'json']).ended
+  const { status, stdout } = await start(['prompts', broken.at('plain'), '--output', 'json']).ended
   expect(status).toBe(0)
   expect(JSON.parse(stdout)).toEqual({ prompts: [] })
 })
@@ -117,7 +117,7 @@ test('a file that holds something else is not written over, and no call is made 
   const ran = await call('plain-too', '--suspend', file)
   expect(ran).toMatchObject({ status: 2, stderr: expect.stringMatching(/holds something else than a saved call/) })
   expect(readFileSync(file, 'utf8')).toBe('{"private":true}')
-  expect(rude.asked('plain-too')).toEqual([])
+  expect(broken.asked('plain-too')).toEqual([])
 })
 
 test('the program does not wait for a server that does not let it go', async () => {
