@@ -9,17 +9,40 @@ import type { LeaseContent } from './lease.ts'
 import type { SqliteRow } from './store.ts'
 import type { Tables } from './rows/tables.ts'
 import type { WorkOptions } from '../engine.ts'
+import type { TrialSlot } from '../trial.ts'
 
 export interface ClaimedTask {
   readonly slots: WorkerSlots
   readonly content: LeaseContent
 }
 
-/** Claims the oldest ready tasks, as many as there are free slots. */
-export function claimReady(tables: Tables, worker: string, allSlots: Iterable<WorkerSlots>): ClaimedTask[] {
+export interface ClaimOptions {
+  readonly worker: string
+  readonly slots: Iterable<WorkerSlots>
+  readonly trials: TrialSlot
+}
+
+/** Claims one suspect, or the oldest other tasks that are ready, as many as there are free slots. */
+export function claimReady(tables: Tables, { worker, slots, trials }: ClaimOptions): ClaimedTask[] {
   // A worker without a row in `workers` claims nothing: no other worker could reclaim its tasks.
-  if (!tables.workers.isRegistered(worker)) return []
-  return Array.from(allSlots, (slots) => claimFor(slots, tables, worker)).flat()
+  if (trials.isTaken || !tables.workers.isRegistered(worker)) return []
+  const all = [...slots]
+  const suspect = () => claimSuspect(tables, worker, all)
+  const others = () => all.flatMap((some) => claimFor(some, tables, worker))
+  const [first, second] = trials.isPaused ? [others, suspect] : [suspect, others]
+  const claimed = first()
+  return claimed.length > 0 ? claimed : second()
+}
+
+function claimSuspect(tables: Tables, worker: string, all: readonly WorkerSlots[]): ClaimedTask[] {
+  for (const slots of all) {
+    const row = slots.free > 0 ? tables.leases.suspect(slots.tools) : undefined
+    if (row === undefined) continue
+    // The others are claimed when the trial is over.
+    for (const each of all) each.mayHaveMore = true
+    return claimRow(slots, tables, worker, row)
+  }
+  return []
 }
 
 function claimFor(slots: WorkerSlots, tables: Tables, worker: string): ClaimedTask[] {
@@ -29,14 +52,16 @@ function claimFor(slots: WorkerSlots, tables: Tables, worker: string): ClaimedTa
     const limit = slots.free - claimed.length
     const rows = tables.leases.ready(slots.tools, limit)
     slots.mayHaveMore = rows.length === limit
-    for (const row of rows) {
-      const key = { task: Number(row['number']), worker, epoch: Number(row['epoch']) + 1 }
-      tables.leases.assign(key)
-      const content = contentOrFail(tables, key, row)
-      if (content !== undefined) claimed.push({ slots, content })
-    }
+    for (const row of rows) claimed.push(...claimRow(slots, tables, worker, row))
   }
   return claimed
+}
+
+function claimRow(slots: WorkerSlots, tables: Tables, worker: string, row: SqliteRow): ClaimedTask[] {
+  const key = { task: Number(row['number']), worker, epoch: Number(row['epoch']) + 1 }
+  tables.leases.assign(key)
+  const content = contentOrFail(tables, key, row)
+  return content === undefined ? [] : [{ slots, content }]
 }
 
 /** A task with damaged rows fails here; otherwise it would be claimed again and again and block those behind it. */
@@ -65,7 +90,8 @@ function contentOf({ calls, steps, questions }: Tables, key: SqliteLeaseKey, row
     args,
     caller,
     journal: journalOf({ call, round, own, begunAt, steps: steps.ofTask(task), asks: questions.ofTask(task) }),
-    hasLosses: row['losses'] !== 0,
+    hasLosses: row['losses'] !== 0 || row['crashes'] !== 0,
+    crashes: Number(row['crashes']),
     expiresAt: row['expires_at'] === null ? null : Number(row['expires_at']),
   }
 }

@@ -192,7 +192,10 @@ class SqliteEngine implements TimerHandlers {
   }
 
   async reclaim(): Promise<void> {
-    if (this.#heartbeat.workerId !== undefined) await this.#heartbeat.reclaim()
+    if (this.#heartbeat.workerId === undefined) return
+    await this.#heartbeat.reclaim()
+    // No write announces that the pause of a suspect is over.
+    this.#worker.wake()
   }
 
   beat(): Promise<void> {

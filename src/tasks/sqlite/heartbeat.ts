@@ -121,8 +121,10 @@ export class Heartbeat {
     const { store, workers, leases, transitions } = this.#tables
     const isReclaimed = await store.writes.write(() => {
       if (!workers.removeSilent(worker)) return false
-      for (const task of leases.exhaustedOf(worker.id)) transitions.fail(task, LOST_TOO_OFTEN)
-      leases.releaseAllLost(worker.id)
+      for (const lost of leases.lostBy(worker.id)) {
+        if (leases.isExhaustedBy(lost)) transitions.fail(lost.task, LOST_TOO_OFTEN)
+        else leases.releaseLost(lost)
+      }
       this.#events.onReady()
       return true
     })

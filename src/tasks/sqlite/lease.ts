@@ -18,7 +18,16 @@ export interface LeaseContent {
   readonly journal: Journal
   /** Whether the task has lost workers since its last progress. */
   readonly hasLosses: boolean
+  /** How many processes the task has lost in a row; with any it is run on trial. */
+  readonly crashes: number
   readonly expiresAt: number | null
+}
+
+export interface SqliteLeaseEvents {
+  /** Called inside the transaction that makes the task ready for a worker again. */
+  onReady(): void
+  /** The task is no longer suspected of crashing its process. */
+  onProgress(lease: SqliteLease): void
 }
 
 export class SqliteLease implements Lease {
@@ -31,12 +40,11 @@ export class SqliteLease implements Lease {
   readonly expiresAt: number | null
   readonly #hasLosses: boolean
   readonly #tables: Tables
-  readonly #onReady: () => void
+  readonly #events: SqliteLeaseEvents
   readonly #abort = new AbortController()
   #loss: LossReason | undefined
 
-  /** `onReady` is called inside the transaction that makes the task ready for a worker again. */
-  constructor(content: LeaseContent, tables: Tables, onReady: () => void) {
+  constructor(content: LeaseContent, tables: Tables, events: SqliteLeaseEvents) {
     this.id = content.id
     this.tool = content.tool
     this.args = content.args
@@ -46,7 +54,7 @@ export class SqliteLease implements Lease {
     this.expiresAt = content.expiresAt
     this.#hasLosses = content.hasLosses
     this.#tables = tables
-    this.#onReady = onReady
+    this.#events = events
   }
 
   get signal(): AbortSignal {
@@ -67,9 +75,12 @@ export class SqliteLease implements Lease {
   async step(key: string, result: { readonly value?: unknown }): Promise<void> {
     const { steps } = this.#tables
     const value = steps.textOf(key, result)
-    await this.#write((task) => {
-      if (steps.add(task, key, value)) this.#progress(task)
+    const isNew = await this.#write((task) => {
+      const isNew = steps.add(task, key, value)
+      if (isNew) this.#progress(task)
+      return isNew
     })
+    if (isNew && this.#hasLosses) this.#events.onProgress(this)
   }
 
   async claim(key: string): Promise<'fresh' | 'running'> {
@@ -95,7 +106,7 @@ export class SqliteLease implements Lease {
       leases.countRound(task)
       this.#progress(task)
       leases.release(task)
-      if (prepared.length === 0) this.#onReady()
+      if (prepared.length === 0) this.#events.onReady()
       else transitions.setStatus(task, 'input_required')
     })
   }
@@ -108,8 +119,12 @@ export class SqliteLease implements Lease {
   async giveBack(): Promise<void> {
     await this.#lastWrite((task) => {
       this.#tables.leases.release(task)
-      this.#onReady()
+      this.#events.onReady()
     })
+  }
+
+  async setOnTrial(isOnTrial: boolean): Promise<void> {
+    await this.#write((task) => this.#tables.leases.setOnTrial(task, isOnTrial))
   }
 
   /** Releases a lease whose run returned without ending it. This counts as the loss of a worker. */
@@ -117,8 +132,8 @@ export class SqliteLease implements Lease {
     const { leases, transitions } = this.#tables
     await this.#lastWrite((task) => {
       if (leases.isExhausted(task)) return transitions.fail(task, LOST_TOO_OFTEN)
-      leases.releaseLost(task)
-      this.#onReady()
+      leases.releaseAbandoned(task)
+      this.#events.onReady()
     })
   }
 

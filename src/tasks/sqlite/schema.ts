@@ -51,12 +51,20 @@ const FIRST = `
   CREATE TABLE changes (last INTEGER NOT NULL) STRICT;
   INSERT INTO changes VALUES (0)`
 
+// `losses` are those that the task is charged with. `crashes` counts the processes that it has lost in a row: see trial.ts.
+const TRIALS = `
+  ALTER TABLE tasks ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN on_trial INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN retry_at INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX tasks_suspect ON tasks (audience, tool, retry_at)
+    WHERE status = 'working' AND worker IS NULL AND crashes > 0`
+
 const FORMAT: SqliteFormat = {
   applicationId: 0x50_54_73_6b, // "PTsk"
   makesFolder: false,
   noun: 'a task store',
   pragmas: 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
-  migrations: [FIRST],
+  migrations: [FIRST, TRIALS],
 }
 
 export function openTaskFile(path: string): DatabaseSync {

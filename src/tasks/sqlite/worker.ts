@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Working, WorkOptions } from '../engine.ts'
+import { TrialSlot } from '../trial.ts'
 import { isLeaseLost, type LossReason } from '../errors.ts'
 import { type ClaimedTask, claimReady, WorkerSlots } from './claim.ts'
 import type { FailureLog } from './failureLog.ts'
@@ -21,6 +22,7 @@ export class SqliteWorker {
   readonly #log: FailureLog
   readonly #slots = new Set<WorkerSlots>()
   readonly #leases = new Set<SqliteLease>()
+  readonly #trials = new TrialSlot(() => this.claim())
   #isClaiming = false
   #claimsAgain = false
 
@@ -51,6 +53,7 @@ export class SqliteWorker {
     this.#log.try('check for ready tasks', () => {
       const { leases } = this.#tables
       for (const slots of this.#slots) slots.mayHaveMore ||= slots.free <= 0
+      if (this.#trials.isTaken) return
       if ([...this.#slots].some(({ free, tools }) => free > 0 && leases.isReady(tools))) this.claim()
     })
   }
@@ -113,20 +116,35 @@ export class SqliteWorker {
 
   #claimNow(): ClaimedTask[] {
     const worker = this.#heartbeat.workerId
-    return worker === undefined ? [] : claimReady(this.#tables, worker, this.#slots)
+    return worker === undefined ? [] : claimReady(this.#tables, { worker, slots: this.#slots, trials: this.#trials })
   }
 
   async #run({ slots, content }: ClaimedTask): Promise<void> {
-    const lease = new SqliteLease(content, this.#tables, () => this.claim())
+    const lease = new SqliteLease(content, this.#tables, {
+      onReady: () => this.claim(),
+      onProgress: () => this.#trials.free(lease),
+    })
     this.#leases.add(lease)
-    if (slots.free > 0) await this.#runHandler(slots, lease)
-    else await tryEnd(lease, () => lease.giveBack())
+    const hasRun = await this.#runOnce(slots, lease, content.crashes)
+    if (!hasRun) await tryEnd(lease, () => lease.giveBack())
     if (slots.mayHaveMore) this.wake()
     while (!lease.isOver) {
       await sleep(this.#pauseMs, undefined, { ref: false })
-      await tryEnd(lease, () => lease.abandon())
+      await tryEnd(lease, () => (hasRun ? lease.abandon() : lease.giveBack()))
     }
     this.#leases.delete(lease)
+  }
+
+  /** Gives whether the handler was run. */
+  async #runOnce(slots: WorkerSlots, lease: SqliteLease, crashes: number): Promise<boolean> {
+    const run = () => this.#runHandler(slots, lease)
+    const isStopped = () => slots.free <= 0
+    if (crashes > 0) {
+      return this.#trials.try({ lease, crashes, isAlone: () => this.#leases.size === 1, isStopped, run })
+    }
+    if (isStopped()) return false
+    await run()
+    return true
   }
 
   get #pauseMs(): number {

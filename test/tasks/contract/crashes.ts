@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import type { Lease } from '../../../src/tasks/engine.ts'
+import type { EngineOptions, Lease, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
+import { LOST_TOO_OFTEN } from '../../../src/tasks/errors.ts'
 import { newTask, type ContractHarness } from './harness.ts'
 import { WorkerProcess } from './workerProcess.ts'
 
@@ -83,6 +84,60 @@ export function declareCrashes(harness: ContractHarness): void {
     expect(failure?.code).toBe(-32603)
     expect(failure?.message).toContain('lost its worker')
   })
+
+  test.each([1, 2])(
+    'a task that crashes its process each time fails alone, and those beside it complete, with %i processes',
+    { timeout: 60_000 },
+    async (count) => {
+      const options = { leaseMs: LEASE_MS, maxLosses: 2 }
+      const engine = await harness.engine(options)
+      const innocents = Array.from({ length: 6 }, () => newTask({ args: { workMs: 2500, finish: true } }))
+      const crashing = newTask({ args: { crash: true } })
+      for (const task of [...innocents.slice(0, 3), crashing, ...innocents.slice(3)]) await engine.create(task)
+      for (let index = 0; index < count; index++) keepRunning(harness, options)
+      const [failed, ...others] = await Promise.all([crashing, ...innocents].map(({ id }) => ended(engine, id, 50_000)))
+      expect(others.map(({ status }) => status)).toEqual(innocents.map(() => 'completed'))
+      expect(failed).toMatchObject({ status: 'failed', failure: { code: -32603, message: LOST_TOO_OFTEN } })
+    },
+  )
+
+  test('tasks that come back from a lost worker do not keep others from being run', { timeout: 30_000 }, async () => {
+    const engine = await harness.engine({ leaseMs: LEASE_MS })
+    const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS })
+    for (let index = 0; index < 6; index++) await engine.create(newTask())
+    for (let index = 0; index < 6; index++) await worker.event('holds')
+    const nextWorker = harness.worker(engine)
+    await worker.kill()
+    const late = await engine.create(newTask({ args: { finish: true } }))
+    const leases = await Promise.all(Array.from({ length: 7 }, () => nextWorker.nextLease()))
+    expect(leases.map(({ id }) => id)).toContain(late.id)
+    expect(new Set(leases.map(({ id }) => id)).size).toBe(7)
+  })
+}
+
+/** Starts a worker process, and another one whenever it ends, as a supervisor does. */
+function keepRunning(harness: ContractHarness, options: EngineOptions): void {
+  let isOver = false
+  const start = (): void => {
+    if (isOver) return
+    const { closed } = new WorkerProcess(harness, options)
+    // Runs before the test kills the process, because the last cleanup comes first.
+    harness.onTestEnd(() => (isOver = true))
+    void closed.then(start)
+  }
+  start()
+}
+
+/** The record of a task that has completed or failed within this time. */
+async function ended(engine: TaskEngine, id: string, timeout: number): Promise<TaskRecord> {
+  return vi.waitFor(
+    async () => {
+      const task = await engine.read(id, 'ann')
+      if (task?.status !== 'completed' && task?.status !== 'failed') throw new Error(`The task is ${task?.status}.`)
+      return task
+    },
+    { timeout, interval: 100 },
+  )
 }
 
 async function finishTakenOver(lease: Lease, id: string): Promise<void> {

@@ -13,6 +13,8 @@ import type { WorkerEvent } from './workerScript.ts'
 type EventOf<Name extends WorkerEvent['event']> = Extract<WorkerEvent, { event: Name }>
 
 export class WorkerProcess {
+  /** Resolves when the process has ended. */
+  readonly closed: Promise<unknown>
   readonly #child: ChildProcess
   readonly #store: EngineStore
   readonly #events: WorkerEvent[] = []
@@ -23,6 +25,7 @@ export class WorkerProcess {
     const args = ['--conditions=pannier-source', ...harness.store.worker, harness.audience, JSON.stringify(options)]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#child = child
+    this.closed = once(child, 'close')
     this.#store = harness.store
     createInterface({ input: child.stdout }).on('line', (line) => this.#add(JSON.parse(line) as WorkerEvent))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (this.#errors += text))
@@ -62,9 +65,8 @@ export class WorkerProcess {
 
   async kill(): Promise<void> {
     if (this.#isOver) return
-    const closed = once(this.#child, 'close')
     this.#child.kill('SIGKILL')
-    await closed
+    await this.closed
   }
 
   get #isOver(): boolean {

@@ -1,7 +1,9 @@
 /**
  * What a worker process does with each task: it commits a step, claims a single use, and keeps the lease until it is
- * lost. Then it tries every kind of write and prints the outcomes. A task with the argument `finish` it ends.
+ * lost. Then it tries every kind of write and prints the outcomes. A task with the argument `finish` it ends, one with
+ * `workMs` it ends after that time, and one with `crash` kills the process.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lease, TaskEngine } from '../../../src/tasks/engine.ts'
 
 export type WorkerEvent =
@@ -26,6 +28,9 @@ export async function workByScript(engine: TaskEngine, audience: string): Promis
 
 async function hold(lease: Lease): Promise<void> {
   const { id, args, signal } = lease
+  if (args['crash'] === true) return void process.kill(process.pid, 'SIGKILL')
+  if (typeof args['workMs'] === 'number') await sleep(args['workMs'])
+  if (signal.aborted) return
   if (args['finish'] === true) {
     await lease.end({ status: 'completed', result: {} })
     return print({ event: 'ended', id })

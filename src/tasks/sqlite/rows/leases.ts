@@ -5,6 +5,7 @@
  * assigned or released, so a lost lease is never mistaken for a later one.
  */
 import { withStoreErrors } from '../../../state/stores/index.ts'
+import { MAX_RETRY_MS, retryMs } from '../../trial.ts'
 import { NOT_EXPIRED, READY, type SqliteRow, type SqliteTaskStore } from '../store.ts'
 
 export interface SqliteLeaseKey {
@@ -12,6 +13,18 @@ export interface SqliteLeaseKey {
   readonly worker: string
   readonly epoch: number
 }
+
+/** A task whose worker is lost. */
+interface LostTask {
+  readonly task: number
+  readonly losses: number
+  readonly crashes: number
+  /** Whether the loss is charged to the task. */
+  readonly isCharged: boolean
+}
+
+const CLAIM_COLUMNS = 'number, id, tool, call, round, epoch, losses, crashes, expires_at'
+const RELEASED = 'worker = NULL, epoch = epoch + 1, on_trial = 0'
 
 export class LeaseRows {
   readonly #store: SqliteTaskStore
@@ -23,8 +36,14 @@ export class LeaseRows {
     this.#statements = withStoreErrors(() => ({
       // Uses the index `tasks_ready`. `+ 0`: with a bare parameter SQLite would plan the statement at each use.
       ready: database.prepare(
-        `SELECT number, id, tool, call, round, epoch, losses, expires_at FROM tasks
-         WHERE audience = ? AND tool = ? AND ${READY} AND ${NOT_EXPIRED} ORDER BY number LIMIT ? + 0`,
+        `SELECT ${CLAIM_COLUMNS} FROM tasks
+         WHERE audience = ? AND tool = ? AND ${READY} AND crashes = 0 AND ${NOT_EXPIRED} ORDER BY number LIMIT ? + 0`,
+      ),
+      // A time that is too far away was written before the clock was set back.
+      suspect: database.prepare(
+        `SELECT ${CLAIM_COLUMNS}, retry_at FROM tasks INDEXED BY tasks_suspect
+         WHERE audience = ? AND tool = ? AND ${READY} AND crashes > 0 AND ${NOT_EXPIRED}
+           AND (retry_at <= ? OR retry_at > ? + ${MAX_RETRY_MS}) ORDER BY retry_at LIMIT 1`,
       ),
       assign: database.prepare('UPDATE tasks SET worker = ?, epoch = ? WHERE number = ?'),
       isHeld: database.prepare(
@@ -32,17 +51,18 @@ export class LeaseRows {
       ),
       held: database.prepare('SELECT number, epoch FROM tasks WHERE worker = :worker'),
       state: database.prepare(`SELECT status FROM tasks WHERE number = ? AND ${NOT_EXPIRED}`),
-      release: database.prepare('UPDATE tasks SET worker = NULL, epoch = epoch + 1 WHERE number = :task'),
+      release: database.prepare(`UPDATE tasks SET ${RELEASED} WHERE number = :task`),
       nextRound: database.prepare('UPDATE tasks SET round = round + 1 WHERE number = :task'),
-      resetLosses: database.prepare('UPDATE tasks SET losses = 0 WHERE number = :task'),
-      releaseAll: database.prepare('UPDATE tasks SET worker = NULL, epoch = epoch + 1 WHERE worker = :worker'),
+      setOnTrial: database.prepare('UPDATE tasks SET on_trial = ? WHERE number = ?'),
+      resetLosses: database.prepare('UPDATE tasks SET losses = 0, crashes = 0, on_trial = 0 WHERE number = :task'),
+      releaseAll: database.prepare(`UPDATE tasks SET ${RELEASED} WHERE worker = :worker`),
       isExhausted: database.prepare('SELECT 1 FROM tasks WHERE number = :task AND losses >= :maxLosses'),
-      releaseLost: database.prepare(
-        'UPDATE tasks SET worker = NULL, epoch = epoch + 1, losses = losses + 1 WHERE number = :task',
+      releaseAbandoned: database.prepare(
+        `UPDATE tasks SET ${RELEASED}, losses = losses + 1, retry_at = 0 WHERE number = :task`,
       ),
-      exhaustedOf: database.prepare('SELECT number FROM tasks WHERE worker = :worker AND losses >= :maxLosses'),
-      releaseAllLost: database.prepare(
-        'UPDATE tasks SET worker = NULL, epoch = epoch + 1, losses = losses + 1 WHERE worker = :worker',
+      lostBy: database.prepare('SELECT number, losses, crashes, on_trial FROM tasks WHERE worker = :worker'),
+      releaseLost: database.prepare(
+        `UPDATE tasks SET ${RELEASED}, losses = losses + ?, crashes = crashes + 1, retry_at = ? WHERE number = ?`,
       ),
     }))
   }
@@ -54,9 +74,19 @@ export class LeaseRows {
     return rows.toSorted((one, other) => Number(one['number']) - Number(other['number'])).slice(0, limit)
   }
 
+  /** The suspect whose pause was over first: see trial.ts. */
+  suspect(tools: Iterable<string>): SqliteRow | undefined {
+    const { audience } = this.#store
+    const now = this.#store.now()
+    const rows = Array.from(tools, (tool) => this.#statements.suspect.get(audience, tool, now, now, now))
+    return rows
+      .filter((row) => row !== undefined)
+      .toSorted((one, other) => Number(one['retry_at']) - Number(other['retry_at']))[0]
+  }
+
   /** Whether a task is ready; takes no lock. */
   isReady(tools: Iterable<string>): boolean {
-    return withStoreErrors(() => this.ready(tools, 1)).length > 0
+    return withStoreErrors(() => this.ready(tools, 1).length > 0 || this.suspect(tools) !== undefined)
   }
 
   assign({ task, worker, epoch }: SqliteLeaseKey): void {
@@ -85,6 +115,10 @@ export class LeaseRows {
     this.#statements.nextRound.run({ task })
   }
 
+  setOnTrial(task: number, isOnTrial: boolean): void {
+    this.#statements.setOnTrial.run(Number(isOnTrial), task)
+  }
+
   /** Called on progress: losses count only in a row. */
   resetLosses(task: number): void {
     this.#statements.resetLosses.run({ task })
@@ -95,21 +129,33 @@ export class LeaseRows {
     return this.#statements.isExhausted.get({ task, maxLosses: this.#store.settings.maxLosses }) !== undefined
   }
 
-  releaseLost(task: number): void {
-    this.#statements.releaseLost.run({ task })
+  /** Releases a task whose run returned without ending its lease. */
+  releaseAbandoned(task: number): void {
+    this.#statements.releaseAbandoned.run({ task })
   }
 
   releaseAll(worker: string): void {
     this.#statements.releaseAll.run({ worker })
   }
 
-  /** The tasks of this worker that may lose no more workers. */
-  exhaustedOf(worker: string): number[] {
-    const { maxLosses } = this.#store.settings
-    return this.#statements.exhaustedOf.all({ worker, maxLosses }).map(({ number }) => Number(number))
+  /** The tasks of a worker that is dead, and which of them is charged with that. */
+  lostBy(worker: string): LostTask[] {
+    const rows = this.#statements.lostBy.all({ worker })
+    return rows.map(({ number, losses, crashes, on_trial: onTrial }) => ({
+      task: Number(number),
+      losses: Number(losses),
+      crashes: Number(crashes),
+      isCharged: onTrial === 1 || rows.length === 1,
+    }))
   }
 
-  releaseAllLost(worker: string): void {
-    this.#statements.releaseAllLost.run({ worker })
+  /** Whether this task has lost too many workers now. */
+  isExhaustedBy({ losses, isCharged }: LostTask): boolean {
+    return isCharged && losses >= this.#store.settings.maxLosses
+  }
+
+  releaseLost({ task, crashes, isCharged }: LostTask): void {
+    const retryAt = this.#store.now() + retryMs(crashes + 1)
+    this.#statements.releaseLost.run(Number(isCharged), retryAt, task)
   }
 }
