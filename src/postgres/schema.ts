@@ -159,6 +159,14 @@ const MIGRATIONS: readonly Migration[] = [
     );
     CREATE INDEX bus_events_by_expiry ON ${tables}.bus_events (expires_at);
   `,
+  // `losses` are those that a task is charged with. `crashes` counts the processes that it has lost in a row, and `shared`
+  // says that its current one also runs others: see src/tasks/trial.ts.
+  (tables) => `
+    ALTER TABLE ${tables}.tasks
+      ADD COLUMN crashes integer NOT NULL DEFAULT 0,
+      ADD COLUMN on_trial boolean NOT NULL DEFAULT false,
+      ADD COLUMN shared boolean NOT NULL DEFAULT false
+  `,
 ]
 
 /** The names of our schemas, quoted for use in statements, and of the notification channel. */

@@ -31,3 +31,4 @@ export {
 } from './errors.ts'
 export { answeredBefore, journalOf, MAX_AUTOMATIC_REPEATS, nextWireKey } from './journalRows.ts'
 export { type TaskServiceOptions, createTasks } from './service/service.ts'
+export { retryMs, TrialSlot } from './trial.ts'

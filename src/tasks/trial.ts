@@ -63,9 +63,9 @@ export class TrialSlot {
     return this.#current !== undefined
   }
 
-  /** While this is true, other tasks come before suspects. */
-  get isPaused(): boolean {
-    return performance.now() < this.#pausedUntil
+  /** For how long other tasks come before suspects, in milliseconds. */
+  get pauseMs(): number {
+    return Math.max(0, this.#pausedUntil - performance.now())
   }
 
   /** Runs a suspect; the slot is taken at once. Gives false if it was not run: the worker stopped, or a write failed. */

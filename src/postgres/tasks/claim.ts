@@ -4,10 +4,13 @@
  * Lock order: other code locks the row of a task and then its job. Here jobs come first, so this code never waits for a
  * task: one that is locked is retried shortly after. A job is dropped if its task no longer exists, has ended or has
  * another job.
+ *
+ * A task whose job became visible although a worker holds it has lost that worker. It comes back as a suspect
+ * (`src/tasks/trial.ts`): alone, and after a pause that is the delay of its next job. Suspects are fetched before others.
  */
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
-import { journalOf, readEntry, readObject, readString } from '../../tasks/internal.ts'
+import { journalOf, readEntry, readObject, readString, retryMs } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
 import type { TaskJob } from './queue.ts'
 import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
@@ -19,25 +22,35 @@ interface ClaimedTasks {
   readonly exhausted: readonly string[]
   /** Whether more tasks may be ready. */
   readonly isFull: boolean
+  /** Whether suspects are left, which have to be claimed without other tasks. */
+  readonly hasSuspects: boolean
 }
 
-interface ClaimOptions {
+export interface ClaimOptions {
   readonly queue: string
   readonly limit: number
   readonly holdMs: number
+  /** Whether this worker already runs tasks. */
+  readonly isRunning: boolean
+  /** For how long other tasks come before suspects, in milliseconds. */
+  readonly pauseMs: number
 }
 
 const BUSY_RETRY_MS = 50
 
-export function claimTasks(store: PostgresTaskStore, { queue, limit, holdMs }: ClaimOptions): Promise<ClaimedTasks> {
-  const { jobs, settings } = store
+/** Suspects come before the backlog; otherwise they would wait until no other task is ready. */
+const SUSPECT_PRIORITY = 1
+
+export function claimTasks(store: PostgresTaskStore, options: ClaimOptions): Promise<ClaimedTasks> {
+  const { jobs } = store
+  const { queue, limit, holdMs } = options
   return transaction(store, async (sql) => {
     const fetched = await jobs.fetch(sql, queue, limit)
-    if (fetched.length === 0) return { leased: [], exhausted: [], isFull: false }
-    const held = await leaseTasks(sql, store, fetched)
+    const isFull = fetched.length === limit
+    if (fetched.length === 0) return { leased: [], exhausted: [], isFull, hasSuspects: false }
+    const held = await leaseTasks(sql, store, fetched, options.isRunning)
     const busy = await findBusy(sql, store, fetched, held)
-    const exhausted = held.filter(({ losses }) => losses > settings.maxLosses)
-    const kept = held.filter(({ losses }) => losses <= settings.maxLosses)
+    const { exhausted, kept, postponed } = decide(held, store.settings.maxLosses, isFull ? options.pauseMs : 0)
     await failExhausted(
       sql,
       store,
@@ -45,32 +58,83 @@ export function claimTasks(store: PostgresTaskStore, { queue, limit, holdMs }: C
     )
     await jobs.remove(sql, queue, idsOf(fetched))
     await jobs.put(sql, queue, busy, BUSY_RETRY_MS)
-    await jobs.put(
-      sql,
-      queue,
-      kept.map(({ task, job }) => ({ id: job, task })),
-      holdMs,
-    )
+    await jobs.put(sql, queue, kept.map(nextJob), holdMs, priorityOf(kept))
+    await postpone(sql, store, postponed, options)
     const leased = await withJournals(sql, store, kept)
-    return { leased, exhausted: exhausted.map(({ id }) => id), isFull: fetched.length === limit }
+    return { leased, exhausted: exhausted.map(({ id }) => id), isFull, hasSuspects: postponed.length > 0 }
   })
 }
 
+interface ClaimDecision {
+  readonly exhausted: readonly LeasedRow[]
+  /** Either one suspect, or tasks that are none. */
+  readonly kept: readonly LeasedRow[]
+  /** Suspects that are not run now. */
+  readonly postponed: readonly LeasedRow[]
+}
+
+/** Decides what happens to each task. With a pause, a suspect is not run now. */
+function decide(held: readonly LeasedRow[], maxLosses: number, pauseMs: number): ClaimDecision {
+  const exhausted = held.filter(({ losses }) => losses > maxLosses)
+  const left = held.filter(({ losses }) => losses <= maxLosses)
+  const others = left.filter(({ crashes }) => crashes === 0)
+  const suspects = left.filter(({ crashes }) => crashes > 0)
+  const suspect = others.length === 0 && pauseMs === 0 ? suspects.find((row) => retryDelayMs(row) === 0) : undefined
+  const kept = suspect === undefined ? others : [suspect]
+  return { exhausted, kept, postponed: suspects.filter((row) => row !== suspect) }
+}
+
+/** The pause before a suspect is run again. One that was not lost just now has had its pause. */
+function retryDelayMs({ was_held: isLostNow, crashes }: LeasedRow): number {
+  return isLostNow ? retryMs(crashes) : 0
+}
+
+function priorityOf(kept: readonly LeasedRow[]): number {
+  return kept.some(({ crashes }) => crashes > 0) ? SUSPECT_PRIORITY : 0
+}
+
+/** Returns suspects to the queue. */
+async function postpone(
+  sql: Sql,
+  { database, jobs }: PostgresTaskStore,
+  suspects: readonly LeasedRow[],
+  { queue, pauseMs }: ClaimOptions,
+): Promise<void> {
+  if (suspects.length === 0) return
+  await sql.rows(`UPDATE ${database.names.tables}.tasks SET held = false WHERE task = ANY($1::bigint[])`, [
+    suspects.map(({ task }) => task),
+  ])
+  for (const [delayMs, some] of Map.groupBy(suspects, (row) => Math.max(retryDelayMs(row), pauseMs))) {
+    await jobs.put(sql, queue, some.map(nextJob), delayMs, SUSPECT_PRIORITY)
+  }
+}
+
+function nextJob({ task, job }: LeasedRow): TaskJob {
+  return { id: job, task }
+}
+
 /** Leases the tasks of these jobs, the oldest first. */
-async function leaseTasks(sql: Sql, { database }: PostgresTaskStore, jobs: readonly TaskJob[]): Promise<LeasedRow[]> {
+async function leaseTasks(
+  sql: Sql,
+  { database }: PostgresTaskStore,
+  jobs: readonly TaskJob[],
+  isRunning: boolean,
+): Promise<LeasedRow[]> {
   const { tables } = database.names
   const rows = await sql.rows<LeasedRow>(
     `WITH ready AS (
-       SELECT t.task, given.next FROM ${tables}.tasks AS t
+       SELECT t.task, t.held AS was_held, given.next FROM ${tables}.tasks AS t
        JOIN unnest($1::bigint[], $2::uuid[], $3::uuid[]) AS given (task, job, next) USING (task, job)
        WHERE t.status = 'working' AND ${NOT_EXPIRED} FOR UPDATE OF t SKIP LOCKED
      )
      UPDATE ${tables}.tasks AS t
-     SET epoch = t.epoch + 1, losses = t.losses + t.held::integer, held = true, job = ready.next
+     SET epoch = t.epoch + 1, held = true, job = ready.next,
+       losses = t.losses + (t.held AND (t.on_trial OR NOT t.shared))::integer, crashes = t.crashes + t.held::integer,
+       on_trial = false, shared = $4 OR (SELECT count(*) FROM ready) > 1
      FROM ready WHERE t.task = ready.task
-     RETURNING t.task, t.epoch, t.job, t.losses, t.id, t.tool, t.args, t.caller, t.call_id, t.begun_at, t.own, t.round,
+     RETURNING t.task, t.epoch, t.job, t.losses, t.crashes, t.shared, ready.was_held, t.id, t.tool, t.args, t.caller, t.call_id, t.begun_at, t.own, t.round,
        (extract(epoch FROM t.expires_at - now()) * 1000)::float8 AS left_ms`,
-    [jobs.map(({ task }) => task), idsOf(jobs), jobs.map(() => randomUUID())],
+    [jobs.map(({ task }) => task), idsOf(jobs), jobs.map(() => randomUUID()), isRunning],
   )
   return rows.toSorted((one, other) => Number(one.task) - Number(other.task))
 }
@@ -131,6 +195,12 @@ interface LeasedRow {
   readonly epoch: string
   readonly job: string
   readonly losses: number
+  /** How many processes the task has lost in a row. */
+  readonly crashes: number
+  /** Whether its worker also runs others. */
+  readonly shared: boolean
+  /** Whether another worker has just lost it. */
+  readonly was_held: boolean
   readonly id: string
   readonly tool: string
   readonly args: string

@@ -31,6 +31,8 @@ export interface PostgresLeaseHost {
   onChange(): void
   /** Any worker can claim the task. */
   onReady(): void
+  /** The task is no longer suspected of crashing its process. */
+  onProgress(lease: PostgresLease): void
 }
 
 export class PostgresLease implements Lease {
@@ -68,7 +70,10 @@ export class PostgresLease implements Lease {
   }
 
   async step(key: string, result: { readonly value?: unknown }): Promise<void> {
-    await this.#write(() => this.#host.writes.step(key, result))
+    const { writes } = this.#host
+    const hadLosses = writes.hasLosses
+    await this.#write(() => writes.step(key, result))
+    if (hadLosses && !writes.hasLosses) this.#host.onProgress(this)
   }
 
   async claim(key: string): Promise<'fresh' | 'running'> {
@@ -102,6 +107,15 @@ export class PostgresLease implements Lease {
   async giveBack(): Promise<void> {
     await this.#end(() => this.#host.writes.giveBack())
     this.#host.onReady()
+  }
+
+  async setOnTrial(isOnTrial: boolean): Promise<void> {
+    await this.#write(() => this.#host.writes.setOnTrial(isOnTrial))
+  }
+
+  /** If this fails, the task may be charged with the crash of another. */
+  async markShared(): Promise<void> {
+    await this.#host.writes.markShared().catch(() => {})
   }
 
   /** Asks the database whether the lease is still held. If it cannot be reached, nothing changes. */

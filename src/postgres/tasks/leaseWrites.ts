@@ -21,6 +21,10 @@ export interface PostgresLeaseKey {
   readonly job: string
   /** How many workers the task has lost since its last progress. */
   readonly losses: number
+  /** How many processes it has lost in a row. */
+  readonly crashes: number
+  /** Whether its worker also runs others. */
+  readonly shared: boolean
 }
 
 // A condition for WHERE: the lease is held. $1 is the task and $2 the epoch.
@@ -34,15 +38,22 @@ export class LeaseWrites {
   readonly #tables: string
   readonly #held: string
   #hasLosses: boolean
+  #isShared: boolean
 
   constructor(store: PostgresTaskStore, lease: PostgresLeaseKey) {
     this.#store = store
     this.#lease = lease
-    this.#hasLosses = lease.losses > 0
+    this.#hasLosses = lease.losses > 0 || lease.crashes > 0
+    this.#isShared = lease.shared
     this.#tables = store.database.names.tables
     this.#tasks = `${this.#tables}.tasks AS t`
     // FOR SHARE: steps of one run may be committed concurrently.
     this.#held = `held AS (SELECT t.task FROM ${this.#tasks} WHERE ${HELD} FOR SHARE)`
+  }
+
+  /** Whether the task has lost workers since its last progress. */
+  get hasLosses(): boolean {
+    return this.#hasLosses
   }
 
   /** The first result stays: a write whose response was lost may be repeated. */
@@ -61,7 +72,7 @@ export class LeaseWrites {
     const [row] = await this.#rows<{ is_new: boolean }>(
       `WITH held AS (SELECT t.task FROM ${this.#tasks} WHERE ${HELD} FOR NO KEY UPDATE),
        written AS (${insert} RETURNING task),
-       progress AS (UPDATE ${this.#tasks} SET losses = 0 FROM written WHERE t.task = $1)
+       progress AS (UPDATE ${this.#tasks} SET losses = 0, crashes = 0, on_trial = false FROM written WHERE t.task = $1)
        SELECT EXISTS (SELECT FROM written) AS is_new FROM held`,
       values,
     )
@@ -118,7 +129,7 @@ export class LeaseWrites {
     const waiting = prepared.length > 0 && `, ${RELEASED}, status = 'input_required'`
     return transaction(this.#store, async (sql) => {
       const rows = await sql.rows(
-        `UPDATE ${this.#tasks} SET own = $3, round = t.round + 1, losses = 0 ${waiting || ', held = false'}
+        `UPDATE ${this.#tasks} SET own = $3, round = t.round + 1, losses = 0, crashes = 0, on_trial = false ${waiting || ', held = false'}
          WHERE ${HELD} RETURNING 1`,
         [task, epoch, state],
       )
@@ -149,10 +160,25 @@ export class LeaseWrites {
   giveBack(): Promise<boolean> {
     const { task, epoch, queue, job } = this.#lease
     return transaction(this.#store, async (sql) => {
-      const rows = await sql.rows(`UPDATE ${this.#tasks} SET held = false WHERE ${HELD} RETURNING 1`, [task, epoch])
+      const rows = await sql.rows(
+        `UPDATE ${this.#tasks} SET held = false, on_trial = false WHERE ${HELD} RETURNING 1`,
+        [task, epoch],
+      )
       if (rows.length > 0) await this.#store.jobs.postpone(sql, queue, job, 0)
       return rows.length > 0
     })
+  }
+
+  async setOnTrial(isOnTrial: boolean): Promise<boolean> {
+    const rows = await this.#rows(`UPDATE ${this.#tasks} SET on_trial = $3 WHERE ${HELD} RETURNING 1`, [isOnTrial])
+    return rows.length > 0
+  }
+
+  /** Records once that the worker runs others, too, so that this task alone is not charged when it dies. */
+  async markShared(): Promise<void> {
+    if (this.#isShared) return
+    await this.#rows(`UPDATE ${this.#tasks} SET shared = true WHERE ${HELD}`, [])
+    this.#isShared = true
   }
 
   /** The job is the lease: a worker that claims the task replaces it by another job. */

@@ -65,16 +65,16 @@ export class JobQueues {
     return queue
   }
 
-  /** Adds jobs that become visible after this time. */
-  async put(sql: Sql, queue: string, jobs: readonly TaskJob[], afterMs: number): Promise<void> {
+  /** Adds jobs that become visible after this time. Those with the higher priority are fetched first. */
+  async put(sql: Sql, queue: string, jobs: readonly TaskJob[], afterMs: number, priority = 0): Promise<void> {
     const startAfter = intervalText(afterMs)
-    const rows = jobs.map(({ id, task }) => ({ id, data: { task }, startAfter }))
+    const rows = jobs.map(({ id, task }) => ({ id, data: { task }, startAfter, priority }))
     if (rows.length === 0) return
     const ids = await this.#boss.insert(queue, rows, { db: sql, returnId: true })
     if (ids?.length !== rows.length) throw this.#queueMissing()
   }
 
-  /** Fetches jobs, the oldest first. In the same transaction they have to be removed, or it is rolled back. */
+  /** Fetches jobs by priority, the oldest first. In the same transaction they have to be removed, or it is rolled back. */
   async fetch(sql: Sql, queue: string, batchSize: number): Promise<TaskJob[]> {
     const jobs = await this.#boss.fetch<{ task: string }>(queue, { batchSize, db: sql })
     return jobs.map(({ id, data }) => ({ id, task: data.task }))

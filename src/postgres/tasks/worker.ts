@@ -3,11 +3,11 @@
  *
  * It claims on an event of the notifier, when a run has ended, and periodically, because no event announces an expired
  * lease. A run may return without having ended its lease; the lease then expires, so that a task that fails at once is
- * not run again at once.
+ * not run again at once. Tasks that have lost their process are run on trial, one at a time: see `src/tasks/trial.ts`.
  */
 import { CODES } from '../../protocol/index.ts'
-import { UNREADABLE, type Working, type WorkOptions } from '../../tasks/internal.ts'
-import { type LeasedTask, claimTasks } from './claim.ts'
+import { TrialSlot, UNREADABLE, type Working, type WorkOptions } from '../../tasks/internal.ts'
+import { type ClaimOptions, type LeasedTask, claimTasks } from './claim.ts'
 import { PostgresLease } from './lease.ts'
 import { LeaseWrites } from './leaseWrites.ts'
 import { type EngineEvent, taskKey } from './events.ts'
@@ -34,6 +34,9 @@ export class PostgresWorker implements Working {
   readonly #pauses = new Map<string, NodeJS.Timeout>()
   readonly #leases = new Map<string, PostgresLease>()
   readonly #runs = new Set<Promise<void>>()
+  readonly #trials = new TrialSlot(() => this.poll())
+  /** Queues with suspects, which are fetched one at a time. */
+  readonly #suspectQueues = new Set<string>()
   readonly #pollTimer: NodeJS.Timeout
   #claiming: Promise<void> | undefined
   /** Slots reserved for tasks that this worker will claim. */
@@ -81,6 +84,7 @@ export class PostgresWorker implements Working {
 
   /** Claims from every queue. */
   poll(): void {
+    if (this.#isStopped) return
     for (const tool of this.#tools) {
       this.#store.jobs.queueOf(tool).then(
         (queue) => this.#pollQueue(queue),
@@ -116,7 +120,7 @@ export class PostgresWorker implements Working {
   }
 
   get #freeSlots(): number {
-    return this.#isStopped ? 0 : this.#options.concurrency - this.#runs.size
+    return this.#isStopped || this.#trials.isTaken ? 0 : this.#options.concurrency - this.#runs.size
   }
 
   #claimDue(): void {
@@ -143,16 +147,32 @@ export class PostgresWorker implements Working {
   async #claimAll(): Promise<void> {
     const holdMs = this.#store.settings.leaseMs * HOLD_SHARE
     for (let queue = this.#nextDue(); queue !== undefined; queue = this.#nextDue()) {
-      const limit = BATCHES.find((size) => size <= this.#freeSlots)
-      if (limit === undefined) return
+      const size = BATCHES.find((size) => size <= this.#freeSlots)
+      if (size === undefined) return
       this.#due.delete(queue)
-      const requestedAt = performance.now()
-      const { leased, exhausted, isFull } = await claimTasks(this.#store, { queue, limit, holdMs })
-      if (isFull) this.#due.add(queue)
-      else if (leased.length === 0) this.#pause(queue)
-      for (const id of exhausted) this.#notify({ kind: 'changed', task: taskKey(this.#store, id) })
-      for (const row of leased) this.#start(row, queue, requestedAt)
+      const limit = this.#suspectQueues.delete(queue) ? 1 : size
+      await this.#claimFrom(queue, {
+        queue,
+        limit,
+        holdMs,
+        isRunning: this.#leases.size > 0,
+        pauseMs: this.#trials.pauseMs,
+      })
     }
+  }
+
+  async #claimFrom(queue: string, options: ClaimOptions): Promise<void> {
+    const requestedAt = performance.now()
+    const { leased, exhausted, isFull, hasSuspects } = await claimTasks(this.#store, options)
+    if (isFull || hasSuspects) this.#due.add(queue)
+    else if (leased.length === 0) this.#pause(queue)
+    if (hasSuspects && options.pauseMs === 0) this.#suspectQueues.add(queue)
+    for (const id of exhausted) this.#notify({ kind: 'changed', task: taskKey(this.#store, id) })
+    // Before the new runs begin: one of them may crash the process at once.
+    if (leased.length > 0) await Promise.all(Array.from(this.#leases.values(), (lease) => lease.markShared()))
+    for (const row of leased) this.#start(row, queue, requestedAt)
+    // This worker claims nothing else for a while.
+    if (this.#trials.isTaken) this.#notify({ kind: 'created', queue })
   }
 
   #start(row: LeasedTask, queue: string, requestedAt: number): void {
@@ -160,7 +180,7 @@ export class PostgresWorker implements Working {
     if (lease === undefined) return
     const task = taskKey(this.#store, row.id)
     this.#leases.set(task, lease)
-    const run = (this.#isStopped ? lease.giveBack() : this.#options.run(lease))
+    const run = this.#runOnce(lease, row.crashes)
       // A lease that could not be given back expires.
       .catch(() => {})
       .then(() => {
@@ -171,6 +191,15 @@ export class PostgresWorker implements Working {
         this.#claimDue()
       })
     this.#runs.add(run)
+  }
+
+  async #runOnce(lease: PostgresLease, crashes: number): Promise<void> {
+    const run = () => this.#options.run(lease)
+    const isStopped = () => this.#isStopped
+    if (crashes > 0) {
+      const isAlone = () => this.#leases.size <= 1
+      if (!(await this.#trials.try({ lease, crashes, isAlone, isStopped, run }))) await lease.giveBack()
+    } else await (isStopped() ? lease.giveBack() : run())
   }
 
   /** Undefined when the rows are damaged; the task then fails. */
@@ -186,6 +215,7 @@ export class PostgresWorker implements Working {
         requestedAt,
         onChange: () => this.#notify({ kind: 'changed', task }),
         onReady: () => this.#notify({ kind: 'ready', task, queue }),
+        onProgress: (lease) => this.#trials.free(lease),
       })
     } catch (error) {
       const message = error instanceof Error ? error.message : ''

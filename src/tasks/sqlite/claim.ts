@@ -29,7 +29,7 @@ export function claimReady(tables: Tables, { worker, slots, trials }: ClaimOptio
   const all = [...slots]
   const suspect = () => claimSuspect(tables, worker, all)
   const others = () => all.flatMap((some) => claimFor(some, tables, worker))
-  const [first, second] = trials.isPaused ? [others, suspect] : [suspect, others]
+  const [first, second] = trials.pauseMs > 0 ? [others, suspect] : [suspect, others]
   const claimed = first()
   return claimed.length > 0 ? claimed : second()
 }
