@@ -7,7 +7,9 @@
  *   that has lost its lease can write nothing more (`LEASE_LOST`), whether it knows of the loss or not;
  * - a worker that dies or freezes loses its leases within `leaseMs`, whatever its clock says. A run that returns without
  *   having ended its lease loses it as well, after a pause;
- * - a task that loses more than `maxLosses` workers in a row without progress (a new step, a question) fails;
+ * - tasks of a lost worker come back apart from each other, on trial (`trial.ts`). A loss is charged to the task that was
+ *   on trial, or to the only one of its worker. A task that is charged with more than `maxLosses` in a row without
+ *   progress (a new step, a question) fails;
  * - a task ends once: of several concurrent ends exactly one takes effect, and nothing changes a task afterwards;
  * - a task of another owner looks like one that does not exist, and finding that out takes the same work;
  * - a write of a lease whose response was lost may be repeated: a step that is already stored is no error, and a claim
@@ -164,7 +166,10 @@ export interface EngineOptions {
   leaseMs?: number
   /** How long an ended task without a TTL of its own is kept, in milliseconds. @default 604800000, a week */
   keepMs?: number
-  /** How often in a row, without progress, a task may lose its worker before it fails. @default 20 */
+  /**
+   * How many lost workers in a row, without progress, a task may be charged with before it fails. Tasks that lose a worker
+   * together are not charged: they come back one at a time, on trial. @default 20
+   */
   maxLosses?: number
   /** The largest step result, answer, argument or result, in bytes of JSON. @default 4194304 */
   maxEntryBytes?: number

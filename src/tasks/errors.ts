@@ -29,7 +29,7 @@ export function leaseLost(reason: LossReason): TaskError {
   return new TaskError('LEASE_LOST', LOSSES[reason])
 }
 
-/** The failure of a task that has lost more than `maxLosses` workers. */
+/** The failure of a task that is charged with the loss of more than `maxLosses` workers. */
 export const LOST_TOO_OFTEN =
   'The task has lost its worker too often without progress and has failed; its tool may crash the process.'
 

@@ -22,7 +22,9 @@ export class SqliteWorker {
   readonly #log: FailureLog
   readonly #slots = new Set<WorkerSlots>()
   readonly #leases = new Set<SqliteLease>()
-  readonly #trials = new TrialSlot(() => this.claim())
+  readonly #trials = new TrialSlot(() => {
+    if (this.#slots.size > 0) this.claim()
+  })
   #isClaiming = false
   #claimsAgain = false
 

@@ -86,7 +86,7 @@ export function declareCrashes(harness: ContractHarness): void {
   })
 
   test.each([1, 2])(
-    'a task that crashes its process each time fails alone, and those beside it complete, with %i processes',
+    'a task that crashes its process each time fails alone, and those beside it complete, processes: %i',
     { timeout: 60_000 },
     async (count) => {
       const options = { leaseMs: LEASE_MS, maxLosses: 2 }
@@ -101,9 +101,11 @@ export function declareCrashes(harness: ContractHarness): void {
     },
   )
 
-  test('tasks that come back from a lost worker do not keep others from being run', { timeout: 30_000 }, async () => {
-    const engine = await harness.engine({ leaseMs: LEASE_MS })
-    const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS })
+  test('tasks that lose their worker together are not charged, and do not keep others from being run', {
+    timeout: 30_000,
+  }, async () => {
+    const engine = await harness.engine({ leaseMs: LEASE_MS, maxLosses: 0 })
+    const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS, maxLosses: 0 })
     for (let index = 0; index < 6; index++) await engine.create(newTask())
     for (let index = 0; index < 6; index++) await worker.event('holds')
     const nextWorker = harness.worker(engine)
