@@ -26,7 +26,7 @@ interface ClaimedTasks {
   readonly hasSuspects: boolean
 }
 
-export interface ClaimOptions {
+export interface PostgresClaimOptions {
   readonly queue: string
   readonly limit: number
   readonly holdMs: number
@@ -41,7 +41,7 @@ const BUSY_RETRY_MS = 50
 /** Suspects come before the backlog; otherwise they would wait until no other task is ready. */
 const SUSPECT_PRIORITY = 1
 
-export function claimTasks(store: PostgresTaskStore, options: ClaimOptions): Promise<ClaimedTasks> {
+export function claimTasks(store: PostgresTaskStore, options: PostgresClaimOptions): Promise<ClaimedTasks> {
   const { jobs } = store
   const { queue, limit, holdMs } = options
   return transaction(store, async (sql) => {
@@ -98,7 +98,7 @@ async function postpone(
   sql: Sql,
   { database, jobs }: PostgresTaskStore,
   suspects: readonly LeasedRow[],
-  { queue, pauseMs }: ClaimOptions,
+  { queue, pauseMs }: PostgresClaimOptions,
 ): Promise<void> {
   if (suspects.length === 0) return
   await sql.rows(`UPDATE ${database.names.tables}.tasks SET held = false WHERE task = ANY($1::bigint[])`, [

@@ -7,7 +7,7 @@
  */
 import { CODES } from '../../protocol/index.ts'
 import { TrialSlot, UNREADABLE, type Working, type WorkOptions } from '../../tasks/internal.ts'
-import { type ClaimOptions, type LeasedTask, claimTasks } from './claim.ts'
+import { type PostgresClaimOptions, type LeasedTask, claimTasks } from './claim.ts'
 import { PostgresLease } from './lease.ts'
 import { LeaseWrites } from './leaseWrites.ts'
 import { type EngineEvent, taskKey } from './events.ts'
@@ -161,7 +161,7 @@ export class PostgresWorker implements Working {
     }
   }
 
-  async #claimFrom(queue: string, options: ClaimOptions): Promise<void> {
+  async #claimFrom(queue: string, options: PostgresClaimOptions): Promise<void> {
     const requestedAt = performance.now()
     const { leased, exhausted, isFull, hasSuspects } = await claimTasks(this.#store, options)
     if (isFull || hasSuspects) this.#due.add(queue)

@@ -16,14 +16,14 @@ export interface ClaimedTask {
   readonly content: LeaseContent
 }
 
-export interface ClaimOptions {
+export interface SqliteClaimOptions {
   readonly worker: string
   readonly slots: Iterable<WorkerSlots>
   readonly trials: TrialSlot
 }
 
 /** Claims one suspect, or the oldest other tasks that are ready, as many as there are free slots. */
-export function claimReady(tables: Tables, { worker, slots, trials }: ClaimOptions): ClaimedTask[] {
+export function claimReady(tables: Tables, { worker, slots, trials }: SqliteClaimOptions): ClaimedTask[] {
   // A worker without a row in `workers` claims nothing: no other worker could reclaim its tasks.
   if (trials.isTaken || !tables.workers.isRegistered(worker)) return []
   const all = [...slots]
