@@ -16,7 +16,7 @@ import type { StreamHandOver } from './legacy/push/handOver.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { Load } from './lifecycle/load.ts'
-import { keyringOf, sayKeys } from './keys.ts'
+import { keyringOf, sayKeys, warnOfUnknownKey } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { RoundRunner } from './calls/rounds.ts'
 import type { ServerIdentity, ServerOptions } from './options.ts'
@@ -74,9 +74,9 @@ export function assemble(options: ServerOptions) {
     maxBytes: MAX_SESSION_BYTES,
   })
 
-  const { advertise = process.env['PANNIER_ADVERTISE'] } = options
   const replicas = new Replicas({
-    advertise: advertise === '' ? undefined : advertise,
+    advertise: options.advertise,
+    addresses: options.peers,
     sealer: vault,
     bus: options.bus,
     ledger: options.ledger,
@@ -166,7 +166,7 @@ export function assemble(options: ServerOptions) {
     clock,
     logger: log,
   })
-  const sessions = new Sessions(sessionSealer, facts, self)
+  const sessions = new Sessions(sessionSealer, facts, self, () => warnOfUnknownKey(log()))
   const legacyHttp = new LegacyHttp({
     calls,
     sessions,
@@ -222,6 +222,7 @@ export function assemble(options: ServerOptions) {
     endpoint,
     legacy,
     self,
+    seekPeers: () => replicas.seek(),
     legacyHttp,
     tasks,
     open: async () => {

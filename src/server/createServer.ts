@@ -132,6 +132,7 @@ export class Server {
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#hosts.add({ drain: () => this.#closeListener(server) })
     this.#watchSignals(options.drainOnTerm)
+    this.#assembly.seekPeers()
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
     return listening
   }

@@ -1,5 +1,5 @@
 import { createKeyring, ephemeralKeyring, type Keyring } from '../state/seal/index.ts'
-import type { LoggerSlot } from './logger.ts'
+import type { Logger, LoggerSlot } from './logger.ts'
 import type { ServerOptions } from './options.ts'
 
 /** The ring that was configured, or one of this process alone. */
@@ -14,5 +14,13 @@ export function sayKeys(keyring: Keyring, logger: LoggerSlot): void {
   logger.current.warn(
     {},
     'No keys are configured, so no other instance can open what this one seals, nor can this one after a restart. Set PANNIER_KEYS (pannier keys new).',
+  )
+}
+
+/** A session-era client whose id this instance cannot open learns only that its session is unknown; the operator, why. */
+export function warnOfUnknownKey(logger: Logger): void {
+  logger.warn(
+    { code: 'STATE_UNKNOWN_KEY' },
+    'A session id was sealed with a key that this instance does not have. Give all instances the same PANNIER_KEYS.',
   )
 }

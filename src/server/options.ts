@@ -91,6 +91,11 @@ export interface ServerOptions extends GuardOptions {
    * session-era client sends to another instance is forwarded there. @default PANNIER_ADVERTISE, else where it listens
    */
   advertise?: string
+  /**
+   * Addresses at which this instance looks for others when it begins to listen, such as that of the load balancer or of a
+   * service in front of them. Instances also learn of each other from what clients bring. @default PANNIER_PEERS, separated by commas
+   */
+  peers?: readonly string[]
   /** Carries what instances tell each other. @default from one to the other, once they have met */
   bus?: EventBus
   /** The log for operators. @default pino with `listen` and `stdio`, none with `fetch` and `nodeHandler` */

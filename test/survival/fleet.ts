@@ -65,6 +65,16 @@ export class Fleet {
     this.#tellBalancer()
   }
 
+  /** Stops the oldest instance and starts another at its address, as a supervisor does. */
+  async restart(): Promise<void> {
+    const old = this.#members.shift()
+    if (old === undefined) return
+    const gone = once(old.child, 'exit')
+    old.child.kill('SIGTERM')
+    await gone
+    await this.#add(new URL(old.url).port)
+  }
+
   /** What happened, by call. */
   traces(): Map<string, Trace> {
     const traces = new Map<string, Trace>()
@@ -87,11 +97,11 @@ export class Fleet {
     rmSync(this.#folder, { recursive: true })
   }
 
-  async #add(): Promise<void> {
+  async #add(port = '0'): Promise<void> {
     const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
     const env = { PATH, NODE_COMPILE_CACHE, PANNIER_KEYS: this.#keys, PANNIER_LOG_LEVEL: 'silent' }
     const child = spawn(process.execPath, ['--conditions=pannier-source', program], {
-      env: { ...env, EFFECTS: this.#effects },
+      env: { ...env, EFFECTS: this.#effects, PORT: port },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     for await (const url of createInterface(child.stdout)) {

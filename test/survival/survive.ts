@@ -5,8 +5,11 @@ import { type Outcome, type Plan, runScenario, type ToolName, tools } from './sc
 /** What happens to the instances meanwhile. */
 export const troubles = {
   none: undefined,
-  restarts: 'SIGTERM',
-  kills: 'SIGKILL',
+  /** Each is replaced by a new one, which is there before the old one goes. */
+  restarts: (fleet: Fleet) => fleet.replace('SIGTERM'),
+  /** Each goes, and then a new one comes at the same address. */
+  'restarts in place': (fleet: Fleet) => fleet.restart(),
+  kills: (fleet: Fleet) => fleet.replace('SIGKILL'),
 } as const
 
 export type Trouble = keyof typeof troubles
@@ -21,15 +24,15 @@ export interface SurviveOptions extends Plan {
 
 export async function survive(options: SurviveOptions): Promise<Outcome[]> {
   const fleet = await Fleet.start(options.instances)
-  const signal = troubles[options.trouble]
+  const makeTrouble = troubles[options.trouble]
   const over = new AbortController()
-  const makeTrouble = async (kind: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+  const goOn = async (make: (fleet: Fleet) => Promise<void>): Promise<void> => {
     while (!over.signal.aborted) {
       await new Promise((resolve) => setTimeout(resolve, options.everyMs))
-      await fleet.replace(kind)
+      await make(fleet)
     }
   }
-  const trouble = signal && makeTrouble(signal)
+  const trouble = makeTrouble && goOn(makeTrouble)
   const outcomes: Outcome[] = []
   try {
     for (const tool of Object.keys(tools) as ToolName[]) {

@@ -8,7 +8,7 @@ import { type Admit, createAdmission, type Documents } from './admission.ts'
 import { MAX_BODY_BYTES } from './body.ts'
 import type { Admission, EndpointRequest, InstanceMessages, HttpReply, RequestHandler, Sink } from './exchange.ts'
 import type { GuardOptions } from './hostGuard.ts'
-import { errorReply, refusal } from './refusal.ts'
+import { errorReply } from './refusal.ts'
 
 export interface HandlerOptions extends GuardOptions {
   /** The largest body taken, in bytes; a framework's own parser has its own limit. @default 4194304 */
@@ -58,7 +58,7 @@ export class Endpoint {
   }
 
   async #receive(request: EndpointRequest, sink: Sink): Promise<HttpReply | undefined> {
-    if (!this.#messages.admits(request.header)) return refusal(421, 'This message is not for this instance.')
+    if (!this.#messages.admits(request.header)) return this.#messages.refusal()
     const chunks: Uint8Array[] = []
     for await (const chunk of request.bytes(this.#messages.maxBytes)) chunks.push(chunk)
     return this.#messages.receive(Buffer.concat(chunks).toString('latin1'), sink)

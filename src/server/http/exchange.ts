@@ -45,6 +45,8 @@ export interface InstanceMessages {
   readonly maxBytes: number
   /** Whether the headers are those of an instance. Of anybody else nothing is read. */
   admits(header: HeaderReader): boolean
+  /** The reply to a message for another process: it says who is here instead. */
+  refusal(): HttpReply
   /** Gives the reply, or undefined when the answer goes by the sink. */
   receive(text: string, sink: Sink): Promise<HttpReply | undefined>
 }

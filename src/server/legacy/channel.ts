@@ -47,7 +47,7 @@ export class LegacyChannel implements Channel {
   }
 
   get cancelled(): boolean {
-    return this.#cancelled
+    return this.#cancelled || this.#isHandedOver
   }
 
   onCancel(listener: () => void): void {
@@ -63,7 +63,10 @@ export class LegacyChannel implements Channel {
   }
 
   notify(method: string, params: Json): void {
-    if (!this.#cancelled && !this.#finished) this.#open().send(notificationMessage(method, params))
+    if (this.#cancelled || this.#finished) return
+    const stream = this.#open()
+    if (method === 'notifications/progress' && !this.#isAhead(stream, params['progress'])) return
+    stream.send(notificationMessage(method, params))
   }
 
   async push(request: InputRequest, carried: CarriedCall): Promise<unknown> {
@@ -116,6 +119,13 @@ export class LegacyChannel implements Channel {
     for (const requestId of this.#options.pushes.end(this.#asked)) {
       this.notify('notifications/cancelled', { requestId, reason: 'The request it belongs to has ended.' })
     }
+  }
+
+  /** Progress only increases; a handler that runs again from the top at another instance reports it again. */
+  #isAhead(stream: LegacyStream, progress: unknown): boolean {
+    if (typeof progress !== 'number' || progress <= (stream.progress ?? Number.NEGATIVE_INFINITY)) return false
+    stream.progress = progress
+    return true
   }
 
   #open(): LegacyStream {

@@ -159,7 +159,7 @@ export class LegacyHttp implements SessionHandler {
   }
 
   /** Takes a stream of an instance that stops, with its call if that goes on; false when this one stops, too. */
-  adopt(handedOver: StreamHandOver): boolean {
+  adopt(handedOver: StreamHandOver): Promise<boolean> {
     return this.#handOvers.adopt(handedOver)
   }
 

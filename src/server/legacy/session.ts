@@ -39,8 +39,11 @@ export class Sessions {
   readonly #sealer: Sealer
   readonly #facts: SessionFacts
   readonly #self: Self
+  readonly #onUnknownKey: () => void
 
-  constructor(sealer: Sealer, facts: SessionFacts, self: Self) {
+  /** `onUnknownKey` is called when a session id was sealed with a key that this instance does not have. */
+  constructor(sealer: Sealer, facts: SessionFacts, self: Self, onUnknownKey: () => void = () => {}) {
+    this.#onUnknownKey = onUnknownKey
     this.#sealer = sealer
     this.#facts = facts
     this.#self = self
@@ -80,6 +83,7 @@ export class Sessions {
         return { id, expiresAt, version, client: client ?? undefined, capabilities, begunBy }
     } catch (error) {
       if (!(error instanceof StateError)) throw error
+      if (error.code === 'STATE_UNKNOWN_KEY') this.#onUnknownKey()
     }
     throw new ServerError('SESSION_UNKNOWN', 'There is no such session (any more); initialize again.')
   }

@@ -50,7 +50,7 @@ export class Forwarder {
   async forward(instance: Instance, request: ClientRequest, sink: Sink): Promise<Forwarded> {
     const delivery = await this.#messenger.send(instance, writeRequest(request))
     if (delivery.kind === 'gone') {
-      this.#peers.lose(instance)
+      this.#peers.lose(instance, delivery.successor)
       return delivery
     }
     this.#peers.meet(instance)

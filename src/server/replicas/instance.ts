@@ -44,6 +44,6 @@ export function readAdvertised(text: string): string {
   const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   if (isPlain && url.hash === '' && url.search === '') return url.href
   throw new TypeError(
-    'advertise is the address of this instance\'s endpoint as other instances reach it, such as "http://10.0.0.7:3000/mcp".',
+    'advertise and peers are addresses of endpoints as other instances reach them, such as "http://10.0.0.7:3000/mcp".',
   )
 }

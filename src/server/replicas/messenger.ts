@@ -19,6 +19,8 @@ export const MESSAGE_TYPE = 'application/vnd.pannier.instance'
  * seal for its receiver, who reads the body only after that.
  */
 export const INSTANCE_HEADER = 'pannier-instance'
+/** On the reply to a message for another process: where others reach the one that is here. */
+export const ADDRESS_HEADER = 'pannier-address'
 
 // Clocks of two instances may differ by half a minute, and a message must still open.
 const TTL_SECONDS = 40
@@ -42,14 +44,21 @@ export interface MessengerOptions {
 /** `gone`: refused, or unanswered twice. */
 export type Delivery =
   | { readonly kind: 'delivered'; readonly response: Response }
-  | { readonly kind: 'gone'; readonly why: string }
+  | { readonly kind: 'gone'; readonly why: string; readonly successor?: Successor }
+
+/** An instance that answers where another was. Nobody has proved that it is one of this server; a message for it will. */
+export interface Successor {
+  readonly id: string
+  /** Where it says that others reach it. */
+  readonly address?: string
+}
 
 export interface Received {
   readonly from: Instance
   readonly message: Json
 }
 
-type SendAttempt = Delivery | { readonly kind: 'silent'; readonly why: string }
+type SendAttempt = Delivery | { readonly kind: 'silent'; readonly why: string; readonly successor?: Successor }
 
 export class Messenger {
   readonly #options: MessengerOptions
@@ -71,7 +80,7 @@ export class Messenger {
       last = await this.#try(to.url, to.id, message, signal)
       if (last.kind !== 'silent') return last
     }
-    return { kind: 'gone', why: last.why }
+    return { ...last, kind: 'gone' }
   }
 
   /** Whether a message with this in its header comes from an instance, for this one. */
@@ -116,7 +125,7 @@ export class Messenger {
       if (response.headers.get(INSTANCE_HEADER) === id) return { kind: 'delivered', response }
       await discard(response)
       const why = `HTTP ${response.status} from something else at its address`
-      return { kind: response.status >= 500 ? 'silent' : 'gone', why }
+      return { kind: response.status >= 500 ? 'silent' : 'gone', why, ...successorIn(response) }
     } catch (error) {
       signal?.throwIfAborted()
       const why = patience.signal.aborted ? 'no reply in time' : reasonOf(error)
@@ -137,6 +146,13 @@ export class Messenger {
 /** Lets go of a reply that nobody reads. It may have broken off meanwhile. */
 export async function discard(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {})
+}
+
+function successorIn({ headers }: Response): { successor?: Successor } {
+  const id = headers.get(INSTANCE_HEADER)
+  const address = headers.get(ADDRESS_HEADER) ?? ''
+  if (id === null || !/^[\w-]{1,64}$/.test(id)) return {}
+  return { successor: { id, ...(URL.canParse(address) && { address }) } }
 }
 
 /** The code, or what fetch says itself, such as "bad port" for one that it does not connect to. */

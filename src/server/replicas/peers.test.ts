@@ -31,12 +31,22 @@ class Network {
     const heard: ServerEvent[] = []
     bus.subscribe((event) => heard.push(event))
     this.handlers.set(self.url!, (body) => {
-      const { from, message } = messenger.open(body)
+      const received = openOrRefuse(messenger, body)
+      if (received === undefined) return new Response(null, { status: 421, headers: { [INSTANCE_HEADER]: self.id } })
+      const { from, message } = received
       const reply = message['kind'] === 'hello' ? peers.greeted(from) : {}
       if (message['kind'] === 'events') for (const event of message['events'] as ServerEvent[]) bus.hear(event)
       return Response.json(reply, { headers: { [INSTANCE_HEADER]: self.id } })
     })
     return { self, messenger, peers, bus, heard, stop: () => this.handlers.delete(self.url!) }
+  }
+}
+
+function openOrRefuse(messenger: Messenger, body: string) {
+  try {
+    return messenger.open(body)
+  } catch {
+    return undefined
   }
 }
 
@@ -78,6 +88,16 @@ test('an instance that is gone is forgotten, and not asked again by each old ses
   a.peers.meet(b.self)
   await a.peers.all()
   expect(network.sent).toBe(sent + 1)
+})
+
+test('a process that was started anew at the address of one that is gone is met', async () => {
+  const network = new Network()
+  const a = network.start('a')
+  const before = network.start('b')
+  before.stop()
+  const after = network.start('b')
+  a.peers.meet(before.self)
+  expect((await a.peers.all()).map(({ id }) => id)).toEqual([after.self.id])
 })
 
 test('many events while one message is under way go together', async () => {

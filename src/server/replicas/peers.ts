@@ -7,7 +7,7 @@ import type { ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
 import { EventQueue } from './eventQueue.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
-import { discard, type Messenger } from './messenger.ts'
+import { discard, type Messenger, type Successor } from './messenger.ts'
 
 const MAX_PEERS = 256
 // An instance that did not answer is not asked again for so long, however many old session ids name it.
@@ -79,8 +79,8 @@ export class Peers {
     this.#spreading ??= this.#spread()
   }
 
-  /** The instance did not answer. */
-  lose({ id }: Instance): void {
+  /** The instance did not answer; another one may have, at its address. */
+  lose({ id, url }: Instance, successor?: Successor): void {
     const now = this.#options.clock()
     this.#known.delete(id)
     for (const [old, until] of this.#lost) {
@@ -88,6 +88,8 @@ export class Peers {
       this.#lost.delete(old)
     }
     this.#lost.set(id, now + LOST_FOR_MS)
+    // A process that was started anew at the same address is another instance of this server, most probably.
+    if (successor !== undefined) this.meet({ id: successor.id, url })
   }
 
   async #spread(): Promise<void> {
@@ -116,7 +118,7 @@ export class Peers {
     const { messenger, logger } = this.#options
     const delivery = await messenger.send(instance, { kind: 'hello' })
     if (delivery.kind === 'gone') {
-      this.lose(instance)
+      this.lose(instance, delivery.successor)
       logger().debug({ url: instance.url, why: delivery.why }, 'An instance that a session id names is not there.')
       return
     }
@@ -136,7 +138,7 @@ export class Peers {
       const events = peer.events.take()
       const delivery = await this.#options.messenger.send(peer.instance, { kind: 'events', events })
       if (delivery.kind === 'gone') {
-        this.lose(peer.instance)
+        this.lose(peer.instance, delivery.successor)
         return
       }
       await discard(delivery.response)

@@ -16,7 +16,15 @@ test('a stop goes on where the instance that is to take a call dies while it rep
   })
   await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve))
   const advertise = 'http://127.0.0.1:1/mcp'
-  const replicas = new Replicas({ advertise, sealer, bus: undefined, ledger: undefined, clock: Date.now, logger })
+  const replicas = new Replicas({
+    advertise,
+    sealer,
+    addresses: undefined,
+    bus: undefined,
+    ledger: undefined,
+    clock: Date.now,
+    logger,
+  })
   replicas.peers.note({ id: 'dying', url: `http://127.0.0.1:${(dying.address() as AddressInfo).port}/mcp` })
   expect(await replicas.handOver({})).toBeUndefined()
   dying.close()

@@ -1,5 +1,5 @@
 /** What an instance needs to work with the others: its own name, whom it knows, and what they send it. */
-import { type HeaderReader, isObject, type Json } from '../../protocol/index.ts'
+import { type HeaderReader, isObject, type Json, unref } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
@@ -8,15 +8,25 @@ import { refusal } from '../http/refusal.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
-import { type Instance, Self } from './instance.ts'
-import { discard, INSTANCE_HEADER, MAX_MESSAGE_BYTES, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
+import { type Instance, readAdvertised, Self } from './instance.ts'
+import {
+  ADDRESS_HEADER,
+  discard,
+  INSTANCE_HEADER,
+  MAX_MESSAGE_BYTES,
+  MESSAGE_TYPE,
+  Messenger,
+  type Received,
+} from './messenger.ts'
 import { type PeerBus, peerBus } from './peerBus.ts'
 import { type PeerLedger, peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
 
 export interface ReplicasOptions {
-  /** Where other instances reach this one. @default where it listens */
+  /** Where other instances reach this one. @default PANNIER_ADVERTISE, else where it listens */
   readonly advertise: string | undefined
+  /** Where to look for other instances. @default PANNIER_PEERS, separated by commas */
+  readonly addresses: readonly string[] | undefined
   readonly sealer: Sealer
   /** What instances tell each other goes by this bus, where one is configured, else from one to the other. */
   readonly bus: EventBus | undefined
@@ -28,6 +38,9 @@ export interface ReplicasOptions {
 
 // One after the other is asked, within the time that a platform gives a process to end.
 const MAX_ADOPTERS = 4
+// An instance that starts may be the first, or reach itself by way of a balancer; the others are there within a minute.
+const SEEK_EVERY_MS = 1000
+const MAX_SEEKS = 60
 
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
@@ -41,17 +54,27 @@ export class Replicas implements InstanceMessages {
   serve: (request: ClientRequest, sink: Sink) => Promise<HttpReply | undefined> = () =>
     Promise.resolve(refusal(400, 'Nothing is forwarded to a server without sessions.'))
   /** Takes what an instance that stops hands over; false when it cannot. */
-  adopt: (handedOver: Json) => boolean = () => false
+  adopt: (handedOver: Json) => boolean | Promise<boolean> = () => false
   readonly #messenger: Messenger
+  readonly #addresses: readonly string[]
   readonly #logger: () => Logger
   readonly #peerBus: PeerBus
   readonly #peerLedger: PeerLedger
 
-  constructor({ advertise, sealer, bus, ledger, clock, logger }: ReplicasOptions) {
+  constructor({
+    advertise = env('PANNIER_ADVERTISE'),
+    addresses,
+    sealer,
+    bus,
+    ledger,
+    clock,
+    logger,
+  }: ReplicasOptions) {
     const self = new Self(advertise)
     const messenger = new Messenger({ self, sealer, clock })
     const peers = new Peers({ self, messenger, clock, logger })
     this.self = self
+    this.#addresses = addresses ?? env('PANNIER_PEERS')?.split(',') ?? []
     this.peers = peers
     this.#messenger = messenger
     this.#logger = logger
@@ -66,10 +89,29 @@ export class Replicas implements InstanceMessages {
     return this.#messenger.admits(header(INSTANCE_HEADER))
   }
 
+  refusal(): HttpReply {
+    const { id, url } = this.self
+    const reply = refusal(421, 'This message was here before, or is not for this instance.')
+    return { ...reply, headers: { [INSTANCE_HEADER]: id, ...(url !== undefined && { [ADDRESS_HEADER]: url }) } }
+  }
+
+  /** Meets whoever is at the configured addresses, each of which may be one of an instance or of a balancer before some. */
+  seek(): void {
+    for (const address of this.#addresses) void this.#seek(readAdvertised(address.trim()), MAX_SEEKS)
+  }
+
+  async #seek(url: string, left: number): Promise<void> {
+    const delivery = await this.#messenger.send({ id: '', url }, {})
+    const found = delivery.kind === 'gone' ? delivery.successor : undefined
+    if (found !== undefined && found.id !== this.self.id)
+      return this.peers.meet({ id: found.id, url: found.address ?? url })
+    if (left > 0) unref(setTimeout(() => void this.#seek(url, left - 1), SEEK_EVERY_MS))
+  }
+
   /** What another instance posted. Gives the reply, or undefined when it goes by the sink. */
   async receive(token: string, sink: Sink): Promise<HttpReply | undefined> {
     const received = this.#open(token)
-    if (received === undefined) return refusal(421, 'This message was here before, or is not for this instance.')
+    if (received === undefined) return this.refusal()
     const { from, message } = received
     sink.setHeaders({ [INSTANCE_HEADER]: this.self.id })
     this.peers.note(from)
@@ -82,7 +124,7 @@ export class Replicas implements InstanceMessages {
       case 'ledger':
         return jsonReply(await this.#peerLedger.serve(message))
       case 'adopt':
-        return jsonReply({ isAdopted: this.adopt(message['stream'] as Json) })
+        return jsonReply({ isAdopted: await this.adopt(message['stream'] as Json) })
       case 'request':
         return this.serve(readRequest(message), sink)
       default:
@@ -117,7 +159,7 @@ export class Replicas implements InstanceMessages {
     const delivery = await this.#messenger.send(peer, { kind: 'adopt', stream })
     if (delivery.kind === 'delivered')
       return ((await delivery.response.json()) as { isAdopted?: unknown }).isAdopted === true
-    this.peers.lose(peer)
+    this.peers.lose(peer, delivery.successor)
     return false
   }
 
@@ -139,4 +181,9 @@ export class Replicas implements InstanceMessages {
 
 function jsonReply(value: Json): HttpReply {
   return { status: 200, body: JSON.stringify(value) }
+}
+
+/** An empty variable is none. */
+function env(name: string): string | undefined {
+  return process.env[name] || undefined
 }

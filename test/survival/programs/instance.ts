@@ -61,5 +61,5 @@ server.tool('cancelled', { description: 'Waits until it is cancelled.', input },
   return 'was not cancelled'
 })
 
-const { url } = await server.listen()
+const { url } = await server.listen({ port: Number(process.env['PORT'] ?? 0) })
 process.stdout.write(`${url}\n`)

@@ -29,7 +29,7 @@ export interface PushWay {
 /** How a call that waits goes to another instance. */
 export interface PushElsewhere {
   /** The stream as it is, for another instance. */
-  contents(): Pick<StreamHandOver, 'position' | 'kept'>
+  contents(): Pick<StreamHandOver, 'position' | 'kept' | 'progress'>
   /** Lets go of the call: another instance answers it. */
   handOver(): void
 }
@@ -145,10 +145,14 @@ export class PushBroker {
     await Promise.all(this.#calls.waiting().map((asking) => this.#handOver(asking)))
   }
 
-  /** Goes on with a call of an instance that stops: its questions are not asked again. */
-  adopt({ call, generation, request, journal, questions }: CallHandOver, stream: string): RevivedCall {
+  /** Goes on with a call of an instance that stops, if no other does: its questions are not asked again. */
+  async adopt(handedOver: CallHandOver, stream: string): Promise<RevivedCall | undefined> {
+    const { call, generation, carried, request, journal, questions } = handedOver
+    // From now on this instance goes on with the call, also for one that finds its state and knows nothing of this.
+    const claimant = carried ? await this.#generations.claim(call, generation) : 'fresh'
+    if (claimant !== 'fresh' && claimant !== 'unknown') return undefined
     for (const { question } of questions) this.#moved.delete(question)
-    this.#calls.adopt(call, generation, questions)
+    this.#calls.adopt(call, carried ? generation + 1 : generation, questions)
     return { ...request, stream, journal: readJournal(call, 0, journal) }
   }
 
@@ -191,6 +195,7 @@ export class PushBroker {
       call: {
         call: carried.id,
         generation: asking.generation,
+        carried: asking.carried,
         request: { id: call.id, method: call.method, params: call.params },
         journal: carried.body(),
         questions: asking.openQuestions(),

@@ -26,6 +26,8 @@ export interface CallHandOver {
   /** The name of the call. */
   readonly call: string
   readonly generation: number
+  /** Whether a state of the call exists from which another instance could go on, too. */
+  readonly carried: boolean
   readonly request: Pick<RevivedCall, 'id' | 'method' | 'params'>
   readonly journal: unknown
   readonly questions: readonly AdoptedQuestion[]
@@ -38,5 +40,7 @@ export interface StreamHandOver {
   /** The number of its last event. */
   readonly position: number
   readonly kept: readonly (readonly [number: number, message: string])[]
+  /** The last progress that its client was told; a run that begins again does not go back behind it. */
+  readonly progress: number | null
   readonly call?: CallHandOver
 }

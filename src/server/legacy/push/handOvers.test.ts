@@ -16,10 +16,10 @@ const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
 const peer = { ...legacyPeer({ version: '2025-11-25', client: undefined, capabilities: {} }), session: 's' }
 const caller = { peer, principal: undefined }
 
-function adopter() {
+function adopter(ledger = memoryLedger()) {
   const self = new Self('http://here/mcp')
   const handOver = async () => undefined
-  const common = { sealer, store: undefined, bus: undefined, ledger: memoryLedger(), ttlSeconds: 60, clock: Date.now }
+  const common = { sealer, store: undefined, bus: undefined, ledger, ttlSeconds: 60, clock: Date.now }
   const streams = new LegacyStreams(sealer, self)
   const revive = vi.fn()
   const parts = {
@@ -37,21 +37,25 @@ function adopter() {
 const name = new LegacyStreams(sealer, new Self('http://before/mcp')).begin(caller, 1).name
 const journal = writeJournal(newJournal('call'))
 const request = { id: 1, method: 'tools/call', params: {} }
-const stream = { name, caller, position: 2, kept: [[1, '"one"'] as const, [2, '"two"'] as const] }
+const stream = { name, caller, position: 2, kept: [[1, '"one"'] as const, [2, '"two"'] as const], progress: null }
 
-test('a call that is handed over twice, because a reply was late, runs once', () => {
+test('a call that is handed over twice, because a reply was late, runs once', async () => {
   const { handOvers, revive } = adopter()
-  const handedOver = { ...stream, call: { call: 'call', generation: 0, request, journal, questions: [] } }
-  expect([handOvers.adopt(handedOver), handOvers.adopt(handedOver), revive.mock.calls.length]).toEqual([true, true, 1])
+  const handedOver = {
+    ...stream,
+    call: { call: 'call', generation: 0, carried: false, request, journal, questions: [] },
+  }
+  const adopted = await Promise.all([handOvers.adopt(handedOver), handOvers.adopt(handedOver)])
+  expect([adopted, revive.mock.calls.length]).toEqual([[true, true], 1])
 })
 
-test('a stream that is handed over twice is kept once', () => {
+test('a stream that is handed over twice is kept once', async () => {
   const { handOvers, streams } = adopter()
-  expect([handOvers.adopt(stream), handOvers.adopt(stream)]).toEqual([true, true])
-  expect(streams.get(name)?.contents()).toEqual({ position: 2, kept: stream.kept })
+  expect(await Promise.all([handOvers.adopt(stream), handOvers.adopt(stream)])).toEqual([true, true])
+  expect(streams.get(name)?.contents()).toEqual({ position: 2, kept: stream.kept, progress: null })
 })
 
-test('a client that waits for the stream here gets what it has not seen', () => {
+test('a client that waits for the stream here gets what it has not seen', async () => {
   const { handOvers, streams } = adopter()
   const texts: string[] = []
   const sink: Sink = {
@@ -63,6 +67,22 @@ test('a client that waits for the stream here gets what it has not seen', () => 
     onDisconnect() {},
   }
   streams.at(streams.positionOf(`${name}:1`, caller), caller).connect(sink, 1)
-  handOvers.adopt({ ...stream, call: { call: 'call', generation: 0, request, journal, questions: [] } })
+  await handOvers.adopt({
+    ...stream,
+    call: { call: 'call', generation: 0, carried: false, request, journal, questions: [] },
+  })
   expect(texts).toEqual([expect.stringContaining('"two"')])
+})
+
+test('a call whose state is out there is claimed with its adoption, and left to the instance that has it already', async () => {
+  const ledger = memoryLedger()
+  const first = adopter(ledger)
+  const second = adopter(ledger)
+  const handedOver = {
+    ...stream,
+    call: { call: 'call', generation: 3, carried: true, request, journal, questions: [] },
+  }
+  expect([await first.handOvers.adopt(handedOver), await second.handOvers.adopt(handedOver)]).toEqual([true, true])
+  expect([first.revive.mock.calls.length, second.revive.mock.calls.length]).toEqual([1, 0])
+  expect(await ledger.claim('push/call/3', 60)).toMatchObject({ state: 'done' })
 })

@@ -44,17 +44,19 @@ export class HandOvers {
   }
 
   /** Takes a stream of an instance that stops, with its call if that goes on; false when this one stops, too. */
-  adopt(handedOver: StreamHandOver): boolean {
+  async adopt(handedOver: StreamHandOver): Promise<boolean> {
     const { streams, pushes, returning, revive } = this.#options
     if (pushes.isDraining) return false
     const { name, caller, call } = handedOver
     if (call !== undefined && pushes.has(call.call)) return true // it was sent twice, because a reply was late
-    const stream = streams.adopt(handedOver)
     if (call === undefined) {
+      streams.adopt(handedOver)
       returning.tookOver(name)
       return true
     }
-    const revived = pushes.adopt(call, name)
+    const revived = await pushes.adopt(call, name)
+    if (revived === undefined) return true // another instance goes on with it
+    const stream = streams.adopt(handedOver)
     this.#announce(call.questions.map(({ question }) => question))
     revive(revived, caller, stream)
     return true

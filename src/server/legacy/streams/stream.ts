@@ -38,6 +38,8 @@ export class LegacyStream {
   #keepAlive: ReturnType<typeof setInterval> | undefined
   #finished = false
   #isUnseen = false
+  /** The last progress that was sent. */
+  progress: number | undefined
   /** Called when the stream is evicted while its call is still running. */
   onEvicted: () => void = () => {}
 
@@ -127,8 +129,9 @@ export class LegacyStream {
   }
 
   /** What a client that comes back may not have seen. */
-  contents(): { position: number; kept: [number, string][] } {
-    return { position: this.#number, kept: this.#kept.map(({ number, message }) => [number, message]) }
+  contents(): { position: number; kept: [number, string][]; progress: number | null } {
+    const kept = this.#kept.map(({ number, message }): [number, string] => [number, message])
+    return { position: this.#number, kept, progress: this.progress ?? null }
   }
 
   /** Goes on with a stream that another instance had. */

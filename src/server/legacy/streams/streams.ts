@@ -65,9 +65,10 @@ export class LegacyStreams {
   }
 
   /** A stream of an instance that stops. Without a call that goes on it is complete. */
-  adopt({ name, caller, position, kept, call }: StreamHandOver): LegacyStream {
+  adopt({ name, caller, position, kept, progress, call }: StreamHandOver): LegacyStream {
     const stream = this.#streams.get(name) ?? this.#add(name, caller, 0)
     stream.adopt(position, kept)
+    stream.progress = progress ?? undefined
     if (call === undefined) {
       stream.finish()
       this.expireSoon(stream)
