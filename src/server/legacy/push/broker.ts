@@ -46,7 +46,8 @@ export interface PushBrokerOptions extends PushStatesOptions, WaitingCallsOption
 }
 
 const NONE: ReadonlySet<string> = new Set()
-const STOPPING = 'This instance is being stopped, and cannot wait for the answer. Repeat the call.'
+const STOPPING =
+  'This instance is being stopped, and knows no other that could wait for the answer. Look whether the call had effects, and repeat it.'
 
 export class PushBroker {
   readonly #options: PushBrokerOptions
