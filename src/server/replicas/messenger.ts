@@ -158,5 +158,5 @@ function successorIn({ headers }: Response): { successor?: Successor } {
 /** The code, or what fetch says itself, such as "bad port" for one that it does not connect to. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause as { code?: unknown; message?: unknown } | undefined) : undefined
-  return String(cause?.code ?? cause?.message ?? 'unknown')
+  return [cause?.code, cause?.message].find((reason) => typeof reason === 'string') ?? 'unknown'
 }

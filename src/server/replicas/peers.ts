@@ -37,7 +37,7 @@ export class Peers {
   readonly #lost = new Map<string, number>()
   /** Events that wait until it is known whom they go to. */
   readonly #unsent = new EventQueue()
-  #spreading: Promise<void> | undefined
+  #isSpreading = false
 
   constructor(options: PeersOptions) {
     this.#options = options
@@ -76,7 +76,7 @@ export class Peers {
   /** Sends an event to every peer, and those that wait for one with it. Peers that are gone are forgotten. */
   publish(event: ServerEvent): void {
     this.#unsent.push(event)
-    this.#spreading ??= this.#spread()
+    if (!this.#isSpreading) void this.#spread()
   }
 
   /** The instance did not answer; another one may have, at its address. */
@@ -93,8 +93,9 @@ export class Peers {
   }
 
   async #spread(): Promise<void> {
+    this.#isSpreading = true
     await this.all()
-    this.#spreading = undefined
+    this.#isSpreading = false
     for (const peer of this.#known.values()) {
       peer.events.pushAll(this.#unsent)
       void this.#sendEvents(peer)
