@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { clientCode, connect } from 'pannier/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Given, type Ran, startPannier } from '../../cli/fixtures/program.ts'
-import { type RudeServer, startBrokenServer } from '../fixtures/servers/brokenHttp.ts'
+import { type BrokenServer, startBrokenServer } from '../fixtures/servers/brokenHttp.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-broken-'))
-let broken: RudeServer
+let broken: BrokenServer
 
 beforeAll(async () => {
   broken = await startBrokenServer()
