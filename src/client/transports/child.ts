@@ -25,7 +25,7 @@ export interface LineFilter {
 }
 
 /** How long to wait for the exit of a process that closed its input. */
-const EXIT_WAIT_MS = 100
+const EXIT_WAIT_MS = 3000
 /** How long the rest of the output may take after the exit. Processes that it started may hold the pipe for ever. */
 const OUTPUT_WAIT_MS = 500
 
