@@ -6,13 +6,13 @@
  * another job.
  *
  * A task whose job became visible although a worker holds it has lost that worker. It comes back as a suspect
- * (`src/tasks/trial.ts`): alone, and after a pause that is the delay of its next job. Suspects are fetched before others.
+ * (`src/tasks/trial.ts`): alone, and after a pause that is the delay of its next job.
  */
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
 import { journalOf, readEntry, readObject, readString, retryMs } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
-import type { TaskJob } from './queue.ts'
+import { BEGUN_PRIORITY, type TaskJob } from './queue.ts'
 import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
 import { failExhausted } from './transitions.ts'
 
@@ -38,9 +38,6 @@ export interface PostgresClaimOptions {
 
 const BUSY_RETRY_MS = 50
 
-/** Suspects come before the backlog; otherwise they would wait until no other task is ready. */
-const SUSPECT_PRIORITY = 1
-
 export function claimTasks(store: PostgresTaskStore, options: PostgresClaimOptions): Promise<ClaimedTasks> {
   const { jobs } = store
   const { queue, limit, holdMs } = options
@@ -57,8 +54,8 @@ export function claimTasks(store: PostgresTaskStore, options: PostgresClaimOptio
       exhausted.map(({ task }) => task),
     )
     await jobs.remove(sql, queue, idsOf(fetched))
-    await jobs.put(sql, queue, busy, BUSY_RETRY_MS)
-    await jobs.put(sql, queue, kept.map(nextJob), holdMs, priorityOf(kept))
+    await jobs.put(sql, queue, busy, BUSY_RETRY_MS, BEGUN_PRIORITY)
+    await jobs.put(sql, queue, kept.map(nextJob), holdMs, BEGUN_PRIORITY)
     await postpone(sql, store, postponed, options)
     const leased = await withJournals(sql, store, kept)
     return { leased, exhausted: exhausted.map(({ id }) => id), isFull, hasSuspects: postponed.length > 0 }
@@ -89,10 +86,6 @@ function retryDelayMs({ was_held: isLostNow, crashes }: LeasedRow): number {
   return isLostNow ? retryMs(crashes) : 0
 }
 
-function priorityOf(kept: readonly LeasedRow[]): number {
-  return kept.some(({ crashes }) => crashes > 0) ? SUSPECT_PRIORITY : 0
-}
-
 /** Returns suspects to the queue. */
 async function postpone(
   sql: Sql,
@@ -105,7 +98,7 @@ async function postpone(
     suspects.map(({ task }) => task),
   ])
   for (const [delayMs, some] of Map.groupBy(suspects, (row) => Math.max(retryDelayMs(row), pauseMs))) {
-    await jobs.put(sql, queue, some.map(nextJob), delayMs, SUSPECT_PRIORITY)
+    await jobs.put(sql, queue, some.map(nextJob), delayMs, BEGUN_PRIORITY)
   }
 }
 

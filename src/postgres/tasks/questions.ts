@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { type TaskAnswers, entryText, MAX_AUTOMATIC_REPEATS, nextWireKey, readString } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
+import { BEGUN_PRIORITY } from './queue.ts'
 import { readTask } from './records.ts'
 import { type PostgresTaskStore, type TaskRef, transaction } from './store.ts'
 import { lockTask, type TaskChange } from './transitions.ts'
@@ -77,7 +78,7 @@ async function updateTask(
      WHERE task = $1`,
     [task, job],
   )
-  if (queue !== undefined && job !== null) await jobs.put(sql, queue, [{ id: job, task }], 0)
+  if (queue !== undefined && job !== null) await jobs.put(sql, queue, [{ id: job, task }], 0, BEGUN_PRIORITY)
 }
 
 /** A question as in the table: every string is JSON text. */

@@ -27,6 +27,12 @@ export interface TaskJob {
 // PostgreSQL's largest integer, 68 years: a job is removed with its task, never before.
 const KEEP_SECONDS = 0x7fff_ffff
 
+/**
+ * The priority of a task that has been run before: its worker was lost or gave it back, or its questions were answered.
+ * With that of a new task it would wait until the tasks that came after it have been run.
+ */
+export const BEGUN_PRIORITY = 1
+
 export class JobQueues {
   readonly #boss: PgBoss
   readonly #audience: string

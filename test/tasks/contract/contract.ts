@@ -4,6 +4,7 @@
  *     engineContract('an engine in SQLite', newStore)
  */
 import { describe } from 'vitest'
+import { declareBacklog } from './backlog.ts'
 import { declareCrashes } from './crashes.ts'
 import { declareEndings } from './endings.ts'
 import { declareJournals } from './journals.ts'
@@ -24,6 +25,7 @@ export function engineContract(name: string, newStore: () => Promise<EngineStore
     declareLists(harness)
     declareLeases(harness)
     declareAbandonedRuns(harness)
+    declareBacklog(harness)
     declareJournals(harness)
     declareQuestions(harness)
     declareEndings(harness)
