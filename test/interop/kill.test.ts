@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 async function start(count: number): Promise<Program[]> {
-  programs.push(...(await Promise.all(Array.from({ length: count }, startProgram))))
+  programs.push(...(await Promise.all(Array.from({ length: count }, () => startProgram()))))
   return programs
 }
 

@@ -1,5 +1,9 @@
-/** The official SDKs' clients in the session era, with nothing of ours around them. */
-import { Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from '@modelcontextprotocol/client'
+/** The official SDKs' clients in the session era, with nothing of ours around them, unless a `fetch` is given. */
+import {
+  Client as ClientV2,
+  type FetchLike,
+  StreamableHTTPClientTransport as TransportV2,
+} from '@modelcontextprotocol/client'
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import {
@@ -32,26 +36,26 @@ const reconnectionOptions = {
   maxRetries: 20,
 }
 
-export const kinds: Readonly<Record<'v1' | 'v2', (url: string) => Promise<Caller>>> = {
-  v1: async (url) => {
+export const kinds: Readonly<Record<'v1' | 'v2', (url: string, fetch?: FetchLike) => Promise<Caller>>> = {
+  v1: async (url, fetch = globalThis.fetch) => {
     const client = new ClientV1(me, { capabilities })
     client.onerror = () => {}
     client.setRequestHandler(ElicitRequestSchema, () => named)
     client.setRequestHandler(CreateMessageRequestSchema, () => written)
     client.setRequestHandler(ListRootsRequestSchema, () => roots)
-    await client.connect(new TransportV1(new URL(url), { reconnectionOptions }))
+    await client.connect(new TransportV1(new URL(url), { reconnectionOptions, fetch }))
     return {
       call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
       close: () => client.close(),
     }
   },
-  v2: async (url) => {
+  v2: async (url, fetch = globalThis.fetch) => {
     const client = new ClientV2(me, { capabilities, versionNegotiation: { mode: 'legacy' } })
     client.onerror = () => {}
     client.setRequestHandler('elicitation/create', () => named)
     client.setRequestHandler('sampling/createMessage', () => written)
     client.setRequestHandler('roots/list', () => roots)
-    await client.connect(new TransportV2(new URL(url), { reconnectionOptions }))
+    await client.connect(new TransportV2(new URL(url), { reconnectionOptions, fetch }))
     return {
       call: (name, args, options) => client.callTool({ name, arguments: args }, options),
       close: () => client.close(),

@@ -10,7 +10,7 @@ import { cancelledId, messageIn } from '../layer/message.ts'
 
 /** How many states are kept at once. The oldest are dropped first; their responses are sent without state. */
 export const MAX_STATES = 1_000
-const MAX_CHARS = 32 * 1024 * 1024
+export const MAX_CHARS = 32 * 1024 * 1024
 
 export class EchoStates {
   readonly #states = new Map<string, string>()
@@ -20,8 +20,11 @@ export class EchoStates {
     return this.#states.size === 0
   }
 
-  /** A message from the server, with its state taken off and kept. `channel` tells servers and sessions apart. */
-  incoming(text: string, channel = ''): string {
+  /**
+   * A message from the server, with its state taken off and kept. `channel` tells servers and sessions apart; `onAsked` is
+   * called with the key of a question that has a state.
+   */
+  incoming(text: string, channel = '', onAsked?: (key: string) => void): string {
     if (this.#states.size === 0 && !/"state"|\\u/.test(text)) return text
     const members = membersOf(text)
     if (members === undefined) return text
@@ -29,25 +32,34 @@ export class EchoStates {
     if (method === '"notifications/cancelled"') this.#drop(`${channel} ${cancelledIn(text)}`)
     const id = jsonOf(text, members, 'id')
     if (method === undefined || id === undefined) return text
-    return this.#take(text, members, `${channel} ${id}`)
+    return this.#take(text, members, `${channel} ${id}`, onAsked)
   }
 
-  /** A message to the server. A response gets the state of its request. `settle` is to be called once it was sent. */
-  outgoing(text: string, channel = ''): { readonly text: string; readonly settle: () => void } {
+  /**
+   * A message to the server. A response gets the state of its request, whose key is given as well. `settle` is to be called
+   * once it was sent.
+   */
+  outgoing(text: string, channel = ''): { readonly text: string; readonly key?: string; readonly settle: () => void } {
     const members = this.#states.size === 0 ? undefined : membersOf(text)
     const isResponse = members !== undefined && jsonOf(text, members, 'method') === undefined
     const key = isResponse ? `${channel} ${jsonOf(text, members, 'id')}` : ''
     const state = this.#states.get(key)
     if (state === undefined) return { text, settle: () => undefined }
-    return { text: withMember(text, 'state', state), settle: () => this.#drop(key) }
+    return { text: withMember(text, 'state', state), key, settle: () => this.#drop(key) }
   }
 
   /** A request without state drops the state of an earlier request that had the same id (ST-6). */
-  #take(text: string, members: readonly JsonMember[], key: string): string {
+  #take(
+    text: string,
+    members: readonly JsonMember[],
+    key: string,
+    onAsked: ((key: string) => void) | undefined,
+  ): string {
     this.#drop(key)
     const state = members.findLast(({ name }) => name === 'state')
     if (state === undefined) return text
     this.#keep(key, text.slice(state.valueFrom, state.to))
+    onAsked?.(key)
     return withoutMember(text, members, 'state')
   }
 

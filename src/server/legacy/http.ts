@@ -73,6 +73,7 @@ export class LegacyHttp implements SessionHandler {
       ...options,
       revive: (call, caller, position) =>
         this.#revive(call, caller, options.streams.takeOver(call.stream, caller, position)),
+      end: (state, caller) => this.#returning.end(state, caller),
     })
     this.#returning = new StreamResumption(options)
     this.#handOvers = new HandOvers({

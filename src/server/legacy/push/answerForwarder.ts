@@ -8,6 +8,7 @@ import type { Logger } from '../../logger.ts'
 import { type ClientRequest, type Forwarder, movedReply } from '../../replicas/forwarder.ts'
 import type { RevivedCall } from './handOver.ts'
 import type { PushBroker } from './broker.ts'
+import type { PushState } from './state.ts'
 import { ASK_EVERY_MS, FOUND_WITHIN_MS } from '../streams/resumption.ts'
 
 export interface AnswerForwarderOptions {
@@ -16,6 +17,8 @@ export interface AnswerForwarderOptions {
   readonly bus: EventBus
   /** Runs a call whose instance is gone. */
   readonly revive: (call: RevivedCall, caller: Caller, position: number) => void
+  /** Tells the client of a call which nobody goes on with. */
+  readonly end: (state: PushState, caller: Caller) => void
   readonly logger: () => Logger
 }
 
@@ -45,7 +48,7 @@ export class AnswerForwarder {
     request: ClientRequest,
     sink: Sink | undefined,
   ): Promise<HttpReply | undefined> {
-    const { pushes, forwarder, revive, logger } = this.#options
+    const { pushes, forwarder, revive, end, logger } = this.#options
     const gone = new Set(request.gone)
     for (let hops = 0; hops < MAX_HOPS; hops++) {
       const taken = await pushes.take(message, caller, gone)
@@ -55,8 +58,12 @@ export class AnswerForwarder {
         case 'revived':
           revive(taken.call, caller, taken.state.position)
           return { status: 202 }
+        case 'ended':
+          end(taken.state, caller)
+          return { status: 202 }
         case 'lost':
           if (sink !== undefined && (await this.#find(pushes.questionOf(message, caller)))) break
+          if (taken.state !== undefined) end(taken.state, caller)
           logger().warn({}, 'An answer came to a question of an instance that is gone, and its call with it.')
           return refusal(410, OWNER_GONE)
         case 'unreachable':

@@ -29,7 +29,9 @@ export type Taken =
   /** The answer belongs to that instance. */
   | { readonly kind: 'elsewhere'; readonly instance: Instance }
   /** The instance that asked is gone, and nobody can go on with the call. */
-  | { readonly kind: 'lost' }
+  | { readonly kind: 'lost'; readonly state?: PushState }
+  /** The call came to its end at an instance that is gone, or here; its client may not know. */
+  | { readonly kind: 'ended'; readonly state: PushState }
   /** The instance that asked has no address that this one knows, and they share no bus. */
   | { readonly kind: 'unreachable' }
 
@@ -137,9 +139,9 @@ export class AnswerTaker {
     const { call, key, request, stream } = state
     const journal = readJournal(call, 0, state.journal)
     const claimed = await this.#options.generations.claimAfter(call, state.generation, gone)
-    if (claimed === 'unknown') return LOST
+    if (claimed === 'unknown') return { kind: 'lost', state }
     if (typeof claimed === 'string' || (typeof claimed === 'object' && claimed.id === this.#options.self.id))
-      return this.#ignore('An answer came to a call that has ended.')
+      return { kind: 'ended', state }
     if (typeof claimed === 'object') return { kind: 'elsewhere', instance: claimed }
     const asking = this.#options.calls.enter(call, claimed + 1)
     const result = bareResult(response)

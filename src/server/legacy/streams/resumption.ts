@@ -5,7 +5,7 @@
  * - When the instance that had it is gone, and the call can go on elsewhere, the client waits here until it does.
  *   Else it is told at once that the call is lost.
  */
-import { CODES, MAX_TIMER_MS, unref } from '../../../protocol/index.ts'
+import { CODES, MAX_TIMER_MS, type RequestId, unref } from '../../../protocol/index.ts'
 import { ExpiringMap } from '../../../state/stores/index.ts'
 import type { Caller } from '../../call.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
@@ -17,6 +17,7 @@ import { type Instance, readInstance, type Self, writeInstance } from '../../rep
 import { errorMessage } from '../../results.ts'
 import type { GetStreams } from './getStreams.ts'
 import type { PushBroker } from '../push/broker.ts'
+import type { PushState } from '../push/state.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
 
 /** The official clients come back again and again to a stream that ended without a result; this makes them stop. */
@@ -113,6 +114,15 @@ export class StreamResumption {
     unref(setTimeout(() => this.#takenOver.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
   }
 
+  /** Nobody goes on with the call of this stream: its client is told, wherever it waits, unless the result is here. */
+  end({ stream: name, position, request }: PushState, caller: Caller): void {
+    const { streams } = this.#options
+    const stream = streams.takeOver(name, caller, position)
+    stream.finish(lostMessage(request.id))
+    streams.expireSoon(stream)
+    this.tookOver(name)
+  }
+
   #announce(stream: string): void {
     this.#options.bus.publish({ kind: 'stream-moved', stream, to: writeInstance(this.#options.self) })
   }
@@ -179,17 +189,17 @@ export class StreamResumption {
     const { streams } = this.#options
     const stream = this.#stopWaiting(place.name) && streams.get(place.name)
     if (stream === undefined) return
-    stream.finish(lostMessage(place))
+    stream.finish(lostMessage(place.request))
     streams.release(stream)
   }
 
   #tellLost(place: StreamPosition, sink: Sink): undefined {
     sink.open(SSE_HEADERS)
-    sink.write(sseEventWithId(`${place.name}:${place.after + 1}`, lostMessage(place)))
+    sink.write(sseEventWithId(`${place.name}:${place.after + 1}`, lostMessage(place.request)))
     sink.end()
   }
 }
 
-function lostMessage({ request }: StreamPosition): string {
+function lostMessage(request: RequestId | undefined): string {
   return errorMessage(request, { code: CODES.INTERNAL_ERROR, message: CALL_LOST, status: 200 })
 }

@@ -80,7 +80,8 @@ export class LegacyStream {
     this.#disconnect()
     this.#sink = sink
     sink.open(SSE_HEADERS)
-    if (this.#primes && after === 0) sink.write(ssePriming(this.#eventId(0)))
+    // Also for one that comes back: the official clients forget where they were when a connection brings no event.
+    if (this.#primes) sink.write(ssePriming(this.#eventId(after)))
     for (const { number, message } of this.#kept) {
       if (number > after) sink.write(sseEventWithId(this.#eventId(number), message))
     }

@@ -32,6 +32,15 @@ function keptBy(stream: LegacyStream): string {
 const message = (letter: string, chars: number) => letter.repeat(chars)
 
 describe('for a client that comes back', () => {
+  test('each connection begins with the place where the client was, so that it can come back from a silent one', () => {
+    const recent = { peer: { ...peer, version: '2025-11-25' as const }, principal: undefined }
+    const stream = new LegacyStreams(sealer, new Self()).begin(recent, 1)
+    stream.send('first')
+    const texts: string[] = []
+    stream.connect(sinkOf(texts), 1)
+    expect(texts).toEqual(['opened', `id: ${stream.name}:1\ndata: \n\n`])
+  })
+
   test('a stream keeps the newest million characters, and the newest message whatever its size', () => {
     const stream = new LegacyStreams(sealer, new Self()).begin(caller, 1)
     for (const letter of ['a', 'b', 'c', 'd']) stream.send(message(letter, 0.3 * MB))

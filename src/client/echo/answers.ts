@@ -1,0 +1,135 @@
+/**
+ * Answers that a process took and died with: only the client knows them then. So the answers of a call are kept, and
+ * posted again when the client comes back to the call's stream after its connection was cut.
+ *
+ * Only answers to the newest questions are. A state that came after an answer was posted has what became of the call
+ * meanwhile; to go on from an older one would do that a second time.
+ */
+import type { FetchLike } from '@modelcontextprotocol/client'
+import { isResponse, messageIn } from '../layer/message.ts'
+import { MAX_CHARS, MAX_STATES } from './states.ts'
+
+interface PostedAnswer {
+  readonly post: (authorization: string | null) => Promise<Response>
+  /** The first time. */
+  readonly posting: Promise<Response>
+  readonly chars: number
+}
+
+/** The streams on which a server asked something and has not sent the result of the call. */
+export class AskingStreams {
+  readonly #streams = new Set<AskingStream>()
+
+  /** The stream of a response: a new one, or the one that the client comes back to. */
+  at(channel: string, lastEventId: string | null): AskingStream {
+    const known = lastEventId === null ? undefined : this.#find((stream) => stream.isAt(channel, lastEventId))
+    return known ?? new AskingStream(channel, this.#streams)
+  }
+
+  /** An answer is being posted. */
+  answered(question: string, answer: PostedAnswer): void {
+    this.#find((stream) => stream.hasAsked(question))?.answered(question, answer)
+    let chars = [...this.#streams].reduce((sum, stream) => sum + stream.chars, 0)
+    for (const oldest of this.#streams) {
+      if (this.#streams.size <= MAX_STATES && chars <= MAX_CHARS) break
+      chars -= oldest.chars
+      this.#streams.delete(oldest)
+    }
+  }
+
+  #find(matches: (stream: AskingStream) => boolean): AskingStream | undefined {
+    for (const stream of this.#streams) if (matches(stream)) return stream
+    return undefined
+  }
+}
+
+class AskingStream {
+  readonly #channel: string
+  readonly #all: Set<AskingStream>
+  #lastEventId: string | undefined
+  /** The questions that came after the last answer was posted. */
+  readonly #questions = new Set<string>()
+  readonly #answers = new Map<string, PostedAnswer>()
+
+  constructor(channel: string, all: Set<AskingStream>) {
+    this.#channel = channel
+    this.#all = all
+  }
+
+  get chars(): number {
+    return [...this.#answers.values()].reduce((sum, { chars }) => sum + chars, 0)
+  }
+
+  isAt(channel: string, lastEventId: string): boolean {
+    return channel === this.#channel && lastEventId === this.#lastEventId
+  }
+
+  hasAsked(question: string): boolean {
+    return this.#questions.has(question)
+  }
+
+  asked(question: string): void {
+    if (this.#answers.size > 0) {
+      this.#questions.clear()
+      this.#answers.clear()
+    }
+    this.#questions.add(question)
+    this.#all.add(this)
+  }
+
+  answered(question: string, answer: PostedAnswer): void {
+    this.#answers.set(question, answer)
+  }
+
+  /** An event came. The result of the call is the last. */
+  received(data: string, id: string | undefined): void {
+    this.#lastEventId = id ?? this.#lastEventId
+    if (!this.#all.has(this)) return
+    const message = messageIn(data)
+    if (message !== undefined && isResponse(message)) this.#all.delete(this)
+  }
+
+  /** In the order in which they were posted. Whoever took one already ignores it. */
+  async postAgain(authorization: string | null): Promise<void> {
+    const answers = [...this.#answers] // those that are given from now on are not lost
+    for (const [question, { post, posting }] of answers) {
+      await posting.catch(() => undefined)
+      if (!this.#answers.has(question)) return
+      const response = await post(authorization).catch(() => undefined)
+      await response?.body?.cancel()
+    }
+  }
+}
+
+// About ten seconds in all: a process that is started anew is there by then.
+const RETRY_AFTER_MS = [100, 200, 400, 800, 1600, 3200, 5000] as const
+const NOBODY_THERE: ReadonlySet<number> = new Set([502, 503, 504])
+
+/** Posts an answer; again when the connection is lost, or when a balancer finds nobody who takes it. */
+export async function postPersistently(fetch: FetchLike, url: string | URL, init: RequestInit): Promise<Response> {
+  for (const retryAfterMs of RETRY_AFTER_MS) {
+    try {
+      const response = await fetch(url, init)
+      if (!NOBODY_THERE.has(response.status)) return response
+      await response.body?.cancel()
+    } catch (error) {
+      // `fetch` fails with a TypeError where the network does. Others are not for us, such as that of an abort.
+      if (!(error instanceof TypeError)) throw error
+    }
+    await pause(retryAfterMs, init.signal)
+  }
+  return fetch(url, init)
+}
+
+function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted) end()
+  })
+}

@@ -1,0 +1,125 @@
+/**
+ * Clients with `echoFetch`, and instances that are killed after they took an answer and before they did anything with it.
+ * Nobody but the client knows that answer then. Real processes, real clients, SIGKILL.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { echoFetch } from 'pannier/client'
+import { afterEach, beforeEach, expect } from 'vitest'
+import { amount } from '../amount.ts'
+import { proves } from '../proves.ts'
+import { type Balancer, startBalancer } from '../survival/balancer.ts'
+import { type Caller, kinds } from '../survival/clients.ts'
+import { type Gate, startGate } from './fixtures/gate.ts'
+import { type Program, startProgram } from './fixtures/instances.ts'
+import type { Incoming } from './fixtures/messageStream.ts'
+import { RawSession } from './fixtures/rawSession.ts'
+
+const KILLS = amount(2, 40)
+/** The instance died with the request itself, within the effect, or after it. */
+const TOLD = /Error POSTing|may or may not have taken effect|The instance that ran this call is gone/
+const CALLS_EACH = amount(3, 30)
+
+let balancer: Balancer
+let gate: Gate
+let folder: string
+let programs: Program[] = []
+const clients: Caller[] = []
+/** Called with each answer that a process has. */
+let onAnswered: (pid: number) => Promise<void>
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'pannier-gate-'))
+  gate = await startGate((_, pid) => onAnswered(pid))
+  balancer = await startBalancer()
+})
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()))
+  await Promise.all(programs.splice(0).map((program) => program.kill()))
+  gate.close()
+  balancer.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function startInstance(): Promise<void> {
+  programs.push(await startProgram('gated', { GATE: gate.url, LEDGER: join(folder, 'ledger') }))
+  balancer.targets = programs.map(({ url }) => url)
+}
+
+async function kill(pid: number): Promise<void> {
+  const victim = programs.find(({ child }) => child.pid === pid)
+  programs = programs.filter((program) => program !== victim)
+  await victim?.kill()
+  balancer.targets = programs.map(({ url }) => url)
+}
+
+/** Calls one after the other; gives how each ended. */
+async function callAll(kind: 'v1' | 'v2', count: number): Promise<Map<string, string>> {
+  const client = await kinds[kind](balancer.url, echoFetch())
+  clients.push(client)
+  const ends = new Map<string, string>()
+  for (let index = 0; index < count; index++) {
+    const call = `${kind}-${clients.indexOf(client)}-${index}`
+    const ended = await client.call('order', { call }, { timeout: 20_000 }).then(JSON.stringify, String)
+    ends.set(call, ended)
+  }
+  return ends
+}
+
+proves(
+  'ST-3',
+  'an answer that died with the instance that took it is posted again, and its call completes',
+  async () => {
+    await Promise.all([startInstance(), startInstance()])
+    let left = KILLS
+    onAnswered = async (pid) => {
+      const isAlive = programs.some(({ child }) => child.pid === pid)
+      // Only as many as there are replacements for: one is always there.
+      if (left === 0 || !isAlive || programs.length < 2) return
+      left--
+      await kill(pid)
+      await startInstance()
+    }
+    const ended = await Promise.all(
+      (['v1', 'v2'] as const).flatMap((kind) => [callAll(kind, CALLS_EACH), callAll(kind, CALLS_EACH)]),
+    )
+    const calls = ended.flatMap((ends) => [...ends])
+    expect(left).toBe(0)
+    expect(calls.filter(([call, end]) => !isSound(end, gate.effects.get(call) ?? 0))).toEqual([])
+  },
+  300_000,
+)
+
+proves(
+  'ST-11',
+  'a call that ended at an instance which died is not begun again; its client is told at once',
+  async () => {
+    await Promise.all([startInstance(), startInstance()])
+    const [one, two] = programs as [Program, Program]
+    onAnswered = () => Promise.resolve()
+    const capabilities = { elicitation: {}, experimental: { 'dev.pannier/state-echo': {} } }
+    const session = await RawSession.begin(one.url, { capabilities })
+    const call = await session.call('order', { call: 'ended' })
+    const answer = (question: Incoming) =>
+      session.answer(question, { action: 'accept', content: { name: 'Ann' } }, { state: question.state })
+    await answer(await call.next())
+    const second = await call.next()
+    call.close()
+    await answer(second)
+    await expect.poll(() => gate.effects.get('ended')).toBe(1)
+    for (let turn = 0; turn < 3; turn++) await session.request('tools/list') // its end is written down by then
+    await one.kill()
+
+    session.url = two.url
+    const resumed = await session.listen(call.lastEventId)
+    expect((await answer(second)).status).toBe(202)
+    expect(await resumed.rest()).toMatchObject([{ error: { message: expect.stringContaining('is gone') } }])
+    expect(gate.effects.get('ended')).toBe(1)
+  },
+)
+
+/** A call completes, once; or its client is told. That its client waited in vain is no end. */
+function isSound(end: string, effects: number): boolean {
+  return end.includes('Ann Ann') ? effects === 1 : effects <= 1 && TOLD.test(end)
+}
