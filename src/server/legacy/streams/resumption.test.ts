@@ -62,17 +62,17 @@ function survivor(carries: boolean) {
     logger,
   })
   const lost = new LegacyStreams(sealer, new Self('http://dead/mcp')).begin(caller, 1)
-  const comeBack = async (): Promise<Connection> => {
+  const resume = async (lastEventId: string) => {
     const connection = new Connection()
     const request: ClientRequest = { method: 'GET', header: () => undefined, principal: undefined, gone: new Set() }
-    await resumption.resume(`${lost.name}:1`, caller, request, connection)
-    return connection
+    return { connection, reply: await resumption.resume(lastEventId, caller, request, connection) }
   }
+  const comeBack = async (): Promise<Connection> => (await resume(`${lost.name}:1`)).connection
   const goOnAt = (to: Instance): void => {
     const moved: ServerEvent = { kind: 'stream-moved', stream: lost.name, to: writeInstance(to) }
     bus.publish(moved)
   }
-  return { comeBack, goOnAt, joined, streams, name: lost.name }
+  return { resume, comeBack, goOnAt, joined, streams, name: lost.name }
 }
 
 const other = new Self('http://other/mcp')
@@ -96,6 +96,20 @@ test.each([
   const second = await comeBack()
   goOnAt(other)
   expect(joined).toEqual([{ to: expect.objectContaining({ id: other.id }), sink: second }])
+})
+
+// The official clients forget where they were when a connection ends that brought no event id.
+test('a client that comes back has an event id before anything else, so that it can come back again', async () => {
+  const { comeBack, name } = survivor(false)
+  expect((await comeBack()).text).toBe(`id: ${name}:1\ndata: \n\n`)
+})
+
+test('a client that was told that its call is lost, and comes back all the same, is sent away for good', async () => {
+  const { comeBack, resume } = survivor(false)
+  const told = await comeBack()
+  await vi.advanceTimersByTimeAsync(3000)
+  const lastEventId = /id: (\S+)\ndata: \{/.exec(told.text)?.[1] ?? ''
+  expect((await resume(lastEventId)).reply).toMatchObject({ status: 405 })
 })
 
 test('a client that waits and goes away leaves no stream and no timer', async () => {

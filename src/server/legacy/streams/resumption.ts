@@ -31,6 +31,9 @@ export const ASK_EVERY_MS = 200
 // One instance after the other may have stopped while a call waited.
 const MAX_MOVES = 8
 
+// The number of the event that says so; no stream gets that far. A client that comes back after it has nothing to wait for.
+const LOST_EVENT = 999_999_999
+
 const CALL_LOST =
   'The instance that ran this call is gone, and the call with it. It may have had effects; look before you repeat it.'
 
@@ -78,6 +81,7 @@ export class StreamResumption {
   ): Promise<HttpReply | undefined> {
     const { streams, forwarder, self, pushes, ttlSeconds } = this.#options
     const place = streams.positionOf(lastEventId, caller)
+    if (place.after === LOST_EVENT) return NO_STREAM
     let instance: Instance | undefined = this.#moved.get(place.name) ?? place.instance
     // A stream that a client waits for is here in name only.
     const isHere = instance.id === self.id || (streams.get(place.name) !== undefined && !this.#waiting.has(place.name))
@@ -189,13 +193,14 @@ export class StreamResumption {
     const { streams } = this.#options
     const stream = this.#stopWaiting(place.name) && streams.get(place.name)
     if (stream === undefined) return
-    stream.finish(lostMessage(place.request))
+    const sink = stream.detach()
     streams.release(stream)
+    if (sink !== undefined) this.#tellLost(place, sink)
   }
 
   #tellLost(place: StreamPosition, sink: Sink): undefined {
     sink.open(SSE_HEADERS)
-    sink.write(sseEventWithId(`${place.name}:${place.after + 1}`, lostMessage(place.request)))
+    sink.write(sseEventWithId(`${place.name}:${LOST_EVENT}`, lostMessage(place.request)))
     sink.end()
   }
 }
