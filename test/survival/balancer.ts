@@ -9,6 +9,8 @@ export interface Balancer {
   readonly url: string
   /** The addresses behind it, which may change at any time. */
   targets: readonly string[]
+  /** Told of each request before it goes to a target. */
+  onPass: (session: string | undefined, body: Buffer, target: string) => void
   close(): void
 }
 
@@ -18,13 +20,14 @@ export async function startBalancer(): Promise<Balancer> {
     const { targets } = balancer
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
-    req.on('end', () => pass(req, res, Buffer.concat(chunks), rotated(targets, turn++)))
+    req.on('end', () => pass(req, res, Buffer.concat(chunks), rotated(targets, turn++), balancer))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const balancer: Balancer = {
     url: `http://127.0.0.1:${port}/mcp`,
     targets: [],
+    onPass: () => {},
     close: () => {
       server.close()
       server.closeAllConnections()
@@ -38,12 +41,18 @@ function rotated<T>(list: readonly T[], by: number): T[] {
   return [...list.slice(at), ...list.slice(0, at)]
 }
 
-function pass(req: IncomingMessage, res: ServerResponse, body: Buffer, targets: readonly string[]): void {
-  const [target, ...others] = targets
+function pass(
+  req: IncomingMessage,
+  res: ServerResponse,
+  body: Buffer,
+  [target, ...others]: readonly string[],
+  balancer: Balancer,
+): void {
   if (target === undefined) {
-    res.writeHead(503).end()
+    res.writeHead(503).end('503 Service Unavailable')
     return
   }
+  balancer.onPass(req.headers['mcp-session-id']?.toString(), body, target)
   const onward = request(target, { method: req.method, headers: req.headers, agent: false })
   onward.on('response', (answer) => {
     res.writeHead(answer.statusCode ?? 502, answer.headers)
@@ -55,9 +64,9 @@ function pass(req: IncomingMessage, res: ServerResponse, body: Buffer, targets: 
     })
   })
   onward.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'ECONNREFUSED') pass(req, res, body, others)
+    if (error.code === 'ECONNREFUSED') pass(req, res, body, others, balancer)
     else if (res.headersSent) res.destroy()
-    else res.writeHead(502).end()
+    else res.writeHead(502).end('502 Bad Gateway')
   })
   res.on('close', () => onward.destroy())
   onward.end(body)

@@ -20,6 +20,8 @@ export interface CallOptions {
 
 export interface Caller {
   call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown>
+  /** What the client could not do, such as sending an answer. */
+  readonly errors: readonly string[]
   close(): Promise<void>
 }
 
@@ -39,24 +41,28 @@ const reconnectionOptions = {
 export const kinds: Readonly<Record<'v1' | 'v2', (url: string, fetch?: FetchLike) => Promise<Caller>>> = {
   v1: async (url, fetch = globalThis.fetch) => {
     const client = new ClientV1(me, { capabilities })
-    client.onerror = () => {}
+    const errors: string[] = []
+    client.onerror = ({ message }) => errors.push(message)
     client.setRequestHandler(ElicitRequestSchema, () => named)
     client.setRequestHandler(CreateMessageRequestSchema, () => written)
     client.setRequestHandler(ListRootsRequestSchema, () => roots)
     await client.connect(new TransportV1(new URL(url), { reconnectionOptions, fetch }))
     return {
+      errors,
       call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
       close: () => client.close(),
     }
   },
   v2: async (url, fetch = globalThis.fetch) => {
     const client = new ClientV2(me, { capabilities, versionNegotiation: { mode: 'legacy' } })
-    client.onerror = () => {}
+    const errors: string[] = []
+    client.onerror = ({ message }) => errors.push(message)
     client.setRequestHandler('elicitation/create', () => named)
     client.setRequestHandler('sampling/createMessage', () => written)
     client.setRequestHandler('roots/list', () => roots)
     await client.connect(new TransportV2(new URL(url), { reconnectionOptions, fetch }))
     return {
+      errors,
       call: (name, args, options) => client.callTool({ name, arguments: args }, options),
       close: () => client.close(),
     }

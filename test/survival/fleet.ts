@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { newKey } from 'pannier/state'
 import { type Balancer, startBalancer } from './balancer.ts'
+import { PassedRequests } from './passedRequests.ts'
+import type { Passed, Trace } from './verdict.ts'
 
 const program = fileURLToPath(new URL('programs/instance.ts', import.meta.url))
 
@@ -16,24 +18,20 @@ interface Member {
   readonly url: string
 }
 
-/** What the instances wrote of one call. */
-export interface Trace {
-  /** The processes that began it, in order. */
-  readonly began: number[]
-  done: number
-  cancelled: number
-}
-
 export class Fleet {
   readonly #balancer: Balancer
   readonly #folder = mkdtempSync(join(tmpdir(), 'pannier-survival-'))
   readonly #keys = newKey()
   readonly #members: Member[] = []
-  /** The processes that were killed. */
-  readonly killed = new Set<number>()
+  /** The newest process at each address. */
+  readonly #processes = new Map<string, number>()
+  readonly #passed = new PassedRequests()
+  /** When each process was killed that was, by `performance.now()`. */
+  readonly killedAt = new Map<number, number>()
 
   private constructor(balancer: Balancer) {
     this.#balancer = balancer
+    balancer.onPass = (session, body, target) => this.#passed.note(session, body, this.#processes.get(target) ?? 0)
     writeFileSync(this.#effects, '')
   }
 
@@ -59,7 +57,7 @@ export class Fleet {
     // A balancer learns of a rolling restart beforehand, and of a crash by itself.
     if (signal === 'SIGTERM') this.#tellBalancer()
     const gone = once(old.child, 'exit')
-    if (signal === 'SIGKILL') this.killed.add(old.child.pid ?? 0)
+    if (signal === 'SIGKILL') this.killedAt.set(old.child.pid ?? 0, performance.now())
     old.child.kill(signal)
     await gone
     this.#tellBalancer()
@@ -73,6 +71,11 @@ export class Fleet {
     old.child.kill('SIGTERM')
     await gone
     await this.#add(new URL(old.url).port)
+  }
+
+  /** The processes that the balancer sent this call to, and its cancellation. */
+  passed(call: string): Passed {
+    return this.#passed.of(call)
   }
 
   /** What happened, by call. */
@@ -106,6 +109,7 @@ export class Fleet {
     })
     for await (const url of createInterface(child.stdout)) {
       this.#members.push({ child, url })
+      this.#processes.set(url, child.pid ?? 0)
       this.#tellBalancer()
       return
     }

@@ -3,13 +3,15 @@
  * balancer, then the same while instances are restarted, and while they are killed. `-- --calls 50` makes fewer.
  */
 import { parseArgs } from 'node:util'
-import { isSound, survive, type Trouble, troubles } from './survive.ts'
+import { survive, type Trouble, troubles } from './survive.ts'
+import { isSound, type ToolName, tools } from './verdict.ts'
 
 const { values } = parseArgs({
   options: {
     calls: { type: 'string', default: '1000' },
     trouble: { type: 'string' },
     instances: { type: 'string', default: '3' },
+    tool: { type: 'string', multiple: true },
   },
 })
 const chosen = (Object.keys(troubles) as Trouble[]).filter(
@@ -21,6 +23,7 @@ const plan = {
   hungAfterMs: 20_000,
   instances: Number(values.instances),
   everyMs: 500,
+  tools: (Object.keys(tools) as ToolName[]).filter((name) => values.tool?.includes(name) ?? true),
 }
 
 let isGood = true

@@ -1,36 +1,7 @@
 /** Many calls of one tool by one kind of client, and what became of each. */
 import { type Caller, kinds } from './clients.ts'
-import type { Fleet, Trace } from './fleet.ts'
-
-/** What a call may end with, by tool. */
-export const tools = {
-  ask_twice: 'Ann Ann',
-  sample: 'words',
-  roots: 'file:///home',
-  progress: 'reported',
-  resumed: 'resumed',
-  cancelled: undefined,
-} as const
-
-export type ToolName = keyof typeof tools
-
-export interface Outcome {
-  readonly tool: ToolName
-  readonly client: 'v1' | 'v2'
-  calls: number
-  /** Ended as they should. */
-  good: number
-  /** Ended with an error that says that their instance is gone, which was killed. */
-  lost: number
-  /** Had no end within the time. */
-  hung: number
-  /** Had their effect more than once. */
-  doubled: number
-  /** Anything else: a wrong result, or an error although their instance was not killed. */
-  wrong: number
-  /** Of what went wrong, a few sentences. */
-  readonly examples: string[]
-}
+import type { Fleet } from './fleet.ts'
+import { type Call, type End, kindOf, type Outcome, type ToolName } from './verdict.ts'
 
 export interface Plan {
   readonly calls: number
@@ -39,7 +10,7 @@ export interface Plan {
   readonly hungAfterMs: number
 }
 
-type End = { readonly kind: 'result'; readonly text: string } | { readonly kind: 'error'; readonly text: string }
+const MAX_EXAMPLES = 3
 
 export async function runScenario(
   fleet: Fleet,
@@ -47,7 +18,7 @@ export async function runScenario(
   client: 'v1' | 'v2',
   { calls, atOnce, hungAfterMs }: Plan,
 ): Promise<Outcome> {
-  const ends = new Map<string, End | 'hung'>()
+  const ends = new Map<string, End>()
   let next = 0
   const work = async (): Promise<void> => {
     let caller: Caller | undefined
@@ -57,7 +28,7 @@ export async function runScenario(
       const end = await endOf(caller, tool, call, hungAfterMs)
       ends.set(call, end)
       // A session whose calls failed is left, as a person would do; not one whose call was cancelled.
-      if (end === 'hung' || (end.kind === 'error' && tool !== 'cancelled')) {
+      if (end.kind === 'hung' || (end.kind === 'error' && tool !== 'cancelled')) {
         await caller.close().catch(() => {})
         caller = undefined
       }
@@ -79,7 +50,7 @@ async function connect(fleet: Fleet, client: 'v1' | 'v2'): Promise<Caller> {
   }
 }
 
-async function endOf(caller: Caller, tool: ToolName, call: string, hungAfterMs: number): Promise<End | 'hung'> {
+async function endOf(caller: Caller, tool: ToolName, call: string, hungAfterMs: number): Promise<End> {
   const abort = new AbortController()
   const isCancelled = tool === 'cancelled'
   const options = {
@@ -87,47 +58,40 @@ async function endOf(caller: Caller, tool: ToolName, call: string, hungAfterMs: 
     signal: abort.signal,
     ...((isCancelled || tool === 'progress') && { onprogress: () => isCancelled && abort.abort('enough') }),
   }
-  const calling = caller.call(tool, { call }, options).then(
-    (result): End => ({ kind: 'result', text: JSON.stringify(result) }),
-    (error: unknown): End => ({ kind: 'error', text: error instanceof Error ? error.message : String(error) }),
+  const reported = caller.errors.length
+  const end = await caller.call(tool, { call }, options).then(
+    (result) => ({ kind: 'result' as const, text: JSON.stringify(result) }),
+    (error: unknown) => {
+      const text = error instanceof Error ? error.message : String(error)
+      return { kind: /timed? ?out/i.test(text) ? ('hung' as const) : ('error' as const), text }
+    },
   )
-  const end = await calling
-  return end.kind === 'error' && /timed? ?out/i.test(end.text) ? 'hung' : end
+  return { ...end, isAborted: abort.signal.aborted, at: performance.now(), reports: caller.errors.slice(reported) }
 }
 
-function judge(fleet: Fleet, tool: ToolName, client: 'v1' | 'v2', ends: ReadonlyMap<string, End | 'hung'>): Outcome {
-  const outcome: Outcome = {
-    tool,
-    client,
-    calls: ends.size,
-    good: 0,
-    lost: 0,
-    hung: 0,
-    doubled: 0,
-    wrong: 0,
-    examples: [],
-  }
+function judge(fleet: Fleet, tool: ToolName, client: 'v1' | 'v2', ends: ReadonlyMap<string, End>): Outcome {
+  const counts = { good: 0, lost: 0, hung: 0, doubled: 0, wrong: 0 }
+  const examples: string[] = []
   const traces = fleet.traces()
-  for (const [call, end] of ends) {
-    const trace = traces.get(call) ?? { began: [], done: 0, cancelled: 0 }
-    const kind = kindOf(tool, end, trace, fleet.killed)
-    outcome[kind]++
-    if (kind !== 'good' && kind !== 'lost' && outcome.examples.length < 3)
-      outcome.examples.push(
-        `${call}: ${end === 'hung' ? 'no end' : end.text} (began ${trace.began.length}, done ${trace.done})`,
-      )
+  for (const [name, end] of ends) {
+    const call: Call = { tool, end, trace: traces.get(name), passed: fleet.passed(name), killedAt: fleet.killedAt }
+    const kind = kindOf(call)
+    counts[kind]++
+    if (kind !== 'good' && kind !== 'lost' && examples.length < MAX_EXAMPLES) examples.push(describe(name, call))
   }
-  return outcome
+  return { tool, client, calls: ends.size, ...counts, examples }
 }
 
-function kindOf(tool: ToolName, end: End | 'hung', trace: Trace, killed: ReadonlySet<number>) {
-  if (trace.done > 1) return 'doubled'
-  const ownerWasKilled = trace.began.some((pid) => killed.has(pid))
-  if (trace.began.length === 0) return 'lost' // its request did not get as far as an instance
-  if (tool === 'cancelled') return trace.cancelled === 1 || ownerWasKilled ? 'good' : 'wrong'
-  if (end === 'hung') return 'hung'
-  if (end.kind === 'result' && end.text.includes(tools[tool] ?? '')) return 'good'
-  return ownerWasKilled ? 'lost' : 'wrong'
+function describe(name: string, { end, trace, passed, killedAt }: Call): string {
+  const list = (processes: readonly number[]): string =>
+    processes.map((pid) => (killedAt.has(pid) ? `${pid} (killed)` : pid)).join(', ') || 'none'
+  const story = [
+    `${name}: ${end.text}`,
+    `sent to ${list(passed.call)}, cancelled at ${list(passed.cancellation)}, began at ${list(trace?.began ?? [])}`,
+    `done ${trace?.done ?? 0}, noticed its cancellation ${trace?.cancelled ?? 0}`,
+    ...[...new Set(end.reports)].slice(0, 4),
+  ]
+  return story.join(' | ')
 }
 
 /** The handlers of cancelled calls notice a moment after their clients have left. */

@@ -1,6 +1,7 @@
 /** The short form of `npm run survive`, which also restarts and kills the instances. */
 import { expect, test } from 'vitest'
-import { isSound, survive } from './survive.ts'
+import { survive } from './survive.ts'
+import { isSound } from './verdict.ts'
 
 const plan = { instances: 3, calls: 8, atOnce: 8, hungAfterMs: 30_000, everyMs: 300 }
 

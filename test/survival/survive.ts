@@ -1,6 +1,7 @@
 /** The calls of all tools by all clients, while the instances are left alone, restarted or killed. */
 import { Fleet } from './fleet.ts'
-import { type Outcome, type Plan, runScenario, type ToolName, tools } from './scenario.ts'
+import { type Plan, runScenario } from './scenario.ts'
+import { type Outcome, type ToolName, tools } from './verdict.ts'
 
 /** What happens to the instances meanwhile. */
 export const troubles = {
@@ -19,6 +20,8 @@ export interface SurviveOptions extends Plan {
   readonly trouble: Trouble
   /** From one restart or kill to the next, in milliseconds. */
   readonly everyMs: number
+  /** @default all */
+  readonly tools?: readonly ToolName[]
   readonly onOutcome?: (outcome: Outcome) => void
 }
 
@@ -35,7 +38,7 @@ export async function survive(options: SurviveOptions): Promise<Outcome[]> {
   const trouble = makeTrouble && goOn(makeTrouble)
   const outcomes: Outcome[] = []
   try {
-    for (const tool of Object.keys(tools) as ToolName[]) {
+    for (const tool of options.tools ?? (Object.keys(tools) as ToolName[])) {
       for (const client of ['v1', 'v2'] as const) {
         const outcome = await runScenario(fleet, tool, client, options)
         options.onOutcome?.(outcome)
@@ -48,9 +51,4 @@ export async function survive(options: SurviveOptions): Promise<Outcome[]> {
     await fleet.stop()
   }
   return outcomes
-}
-
-/** Whether every call ended, none twice, and none with an error that it need not have had. */
-export function isSound({ hung, doubled, wrong }: Outcome): boolean {
-  return hung + doubled + wrong === 0
 }
