@@ -26,10 +26,10 @@ export interface JarHorizon {
   readonly sessionUsedAt: number
 }
 
-/** Stores the entries of a jar, and applies no rules: `createJar` does that. Operations are synchronous. */
+/** Stores the entries of a jar, and applies no rules: `createJar` does that. */
 export interface JarBackend {
-  /** Runs a function in one transaction. */
-  atomically<Result>(run: () => Result): Result
+  /** Runs a function in one transaction. Gives a promise if it has to wait for another process. */
+  atomically<Result>(run: () => Result): Result | Promise<Result>
   /** The session state and the server state of a connection at one moment, with expired entries. */
   read(owner: JarOwner): JarRecord[]
   put(key: JarKey, set: JarSet, time: JarTime): void
@@ -39,10 +39,10 @@ export interface JarBackend {
   count(owner: JarOwner): { ofServer: number; ofPrincipal: number }
   entries(filter: JarFilter): JarEntry[]
   items(filter: JarFilter): (JarEntry & { readonly text: string })[]
-  endContext(principal: string, context: string): void
+  endContext(principal: string, context: string): void | Promise<void>
   sweep(horizon: JarHorizon): void
   /** Called after a removal: nothing of the removed values may stay on the disk. */
-  erase(): void
+  erase(): void | Promise<void>
   close(): void
 }
 

@@ -44,7 +44,7 @@ export function createJar(backend: JarBackend, settings: JarSettings): Jar {
     }
   }
 
-  function writeNow(owner: JarOwner, change: JarChange): JarNews[] {
+  function write(owner: JarOwner, change: JarChange): JarNews[] | Promise<JarNews[]> {
     const plan = planChange(change, limits)
     if (plan.deletes.length + plan.sets.length === 0) return [...plan.news]
     return backend.atomically(() => {
@@ -65,13 +65,13 @@ export function createJar(backend: JarBackend, settings: JarSettings): Jar {
   }
 
   // Expired entries are deleted as well, but not reported: no reader could see them any more.
-  function removeNow(filter: JarFilter): JarEntry[] {
-    const removed = backend.atomically(() => {
+  async function remove(filter: JarFilter): Promise<JarEntry[]> {
+    const removed = await backend.atomically(() => {
       const entries = backend.entries(filter)
       for (const entry of entries) backend.delete(entry, entry.name)
       return onlyLive(entries, clock())
     })
-    backend.erase()
+    await backend.erase()
     return removed
   }
 
@@ -84,12 +84,12 @@ export function createJar(backend: JarBackend, settings: JarSettings): Jar {
 
   return {
     read,
-    write: async (owner, change) => writeNow(owner, change),
+    write: async (owner, change) => write(owner, change),
     endContext: async ({ principal, context }) => backend.endContext(principal, context),
     list: async (filter = {}) => onlyLive(backend.entries(filter), clock()),
     show: async (filter) => showNow(filter),
-    remove: async (filter) => removeNow(filter),
-    clear: async (filter) => removeNow(filter).length,
+    remove,
+    clear: async (filter) => (await remove(filter)).length,
     close: () => backend.close(),
   }
 }

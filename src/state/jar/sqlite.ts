@@ -8,7 +8,9 @@
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import { BUSY_TIMEOUT_MS, inTransaction, openSqliteFile, withStoreErrors } from '../stores/sqliteFile.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { inTransaction, openSqliteFile, withoutWaiting, withStoreErrors } from '../stores/sqliteFile.ts'
+import { lockPauseMs, SqliteWrites } from '../stores/sqliteWrites.ts'
 import { type JarRecord, type JarBackend, parseStored, scopeOf } from './backend.ts'
 import { createJar } from './jar.ts'
 import { type JarOptions, jarSettings } from './options.ts'
@@ -24,7 +26,7 @@ export interface SqliteJarOptions extends JarOptions {
   survivesPowerLoss?: boolean
 }
 
-/** A jar for all processes of a user. Its statements are synchronous, and wait up to 5 s for a lock. */
+/** A jar for all processes of a user. Its statements are synchronous; a write waits up to 5 s for a lock. */
 export function sqliteJar({ path, survivesPowerLoss = false, ...options }: SqliteJarOptions): Jar {
   const settings = jarSettings(options)
   return createJar(sqliteBackend(openJarFile(path, survivesPowerLoss)), settings)
@@ -68,8 +70,11 @@ function openJarFile(path: string, survivesPowerLoss: boolean): DatabaseSync {
 const ENTRY = 'principal, server, context, name, bytes, updated_at, used_at'
 const KEY = 'principal = :principal AND server = :server AND context = :context'
 
+const ERASE_TRIES = 25
+
 function sqliteBackend(database: DatabaseSync): JarBackend {
   const statements = withStoreErrors(() => prepareStatements(database))
+  const writes = new SqliteWrites(database)
 
   function select(selected: string, filter: JarFilter): JarRow[] {
     const columns = ['principal', 'server', 'name'] as const
@@ -80,7 +85,7 @@ function sqliteBackend(database: DatabaseSync): JarBackend {
   }
 
   return {
-    atomically: (run) => withStoreErrors(() => inTransaction(database, run)),
+    atomically: (run) => writes.run(() => inTransaction(database, run)),
 
     read(owner) {
       return withStoreErrors(() => statements.read.all(keyOf(owner))).map(recordOf)
@@ -111,18 +116,19 @@ function sqliteBackend(database: DatabaseSync): JarBackend {
 
     items: (filter) => select(`${ENTRY}, value`, filter).map(itemOf),
 
-    endContext(principal, context) {
+    async endContext(principal, context) {
       const keys = { principal: JSON.stringify(principal), context: JSON.stringify(context) }
-      withStoreErrors(() => statements.endContext.run(keys))
+      await writes.run(() => statements.endContext.run(keys))
     },
 
     sweep({ updatedAt, sessionUsedAt }) {
       statements.sweep.run({ updatedAt, sessionUsedAt })
     },
 
-    // The write-ahead log may contain deleted values until it is truncated. If others use it, that happens later.
-    erase() {
-      withStoreErrors(() => database.exec('PRAGMA wal_checkpoint(TRUNCATE)'))
+    // The write-ahead log may contain deleted values until it is truncated. If others use it all the time, that happens
+    // later.
+    async erase() {
+      for (let tries = 1; tries <= ERASE_TRIES && !truncateLog(database); tries++) await sleep(lockPauseMs(tries))
     },
 
     close() {
@@ -158,14 +164,10 @@ function prepareStatements(database: DatabaseSync) {
   }
 }
 
-/** Runs a statement that fails at once if another process has the lock. */
-function withoutWaiting(database: DatabaseSync, run: () => void): void {
-  database.exec('PRAGMA busy_timeout = 0')
-  try {
-    run()
-  } finally {
-    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  }
+/** Gives whether nobody else used the write-ahead log, so that it could be truncated. */
+function truncateLog(database: DatabaseSync): boolean {
+  const truncate = () => database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+  return withStoreErrors(() => withoutWaiting(database, truncate))?.['busy'] === 0
 }
 
 type JarRow = Record<string, SQLOutputValue>

@@ -13,9 +13,13 @@ export {
 export { sqliteCarryStore } from './sqliteCarryStore.ts'
 export {
   inTransaction,
+  isLocked,
+  LOCK_WAIT_MS,
   openSqliteFile,
   type SqliteFileOptions,
   type SqliteFormat,
+  withoutWaiting,
   withStoreErrors,
 } from './sqliteFile.ts'
 export { sqliteLedger } from './sqliteLedger.ts'
+export { lockPauseMs } from './sqliteWrites.ts'

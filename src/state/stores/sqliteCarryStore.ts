@@ -1,11 +1,13 @@
 import type { CarryStore } from './carryStore.ts'
 import { assertId } from './ledger.ts'
 import { openStateFile, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
+import { SqliteWrites } from './sqliteWrites.ts'
 import { makeSweeper } from './expiry.ts'
 
-/** A carry store for all processes of one machine. Its statements are synchronous, and wait up to 5 s for a lock. */
+/** A carry store for all processes of one machine. Its statements are synchronous; a write waits up to 5 s for a lock. */
 export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions): CarryStore & { close(): void } {
   const database = openStateFile(path)
+  const writes = new SqliteWrites(database)
   const statements = withStoreErrors(() => ({
     put: database.prepare(
       `INSERT INTO tokens (id, expires_at, token) VALUES (:id, :expiresAt, :token)
@@ -20,7 +22,7 @@ export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions):
   return {
     async put(id, token, expiresAt) {
       assertId(id)
-      withStoreErrors(() => {
+      await writes.run(() => {
         sweep()
         statements.put.run({ id, token, expiresAt: Math.ceil(expiresAt * 1000) })
       })
@@ -32,7 +34,7 @@ export function sqliteCarryStore({ path, clock = Date.now }: SqliteFileOptions):
     },
 
     async delete(id) {
-      withStoreErrors(() => statements.delete.run({ id }))
+      await writes.run(() => statements.delete.run({ id }))
     },
 
     close() {

@@ -5,14 +5,20 @@
  * - the file, its write-ahead log and its shared-memory index are readable by their owner only, from their creation on;
  * - a file of another program, of a newer version or with damage is refused, and never written to;
  * - a file of an older version is migrated by one process, while other processes that open it wait;
- * - several processes of one machine may use it at once (write-ahead log, busy timeout of 5 s).
+ * - several processes of one machine may use it at once (write-ahead log);
+ * - once it is open, no statement waits longer than `BUSY_TIMEOUT_MS` for the lock of another process, because it blocks
+ *   the event loop meanwhile. `SqliteWrites` waits longer without that.
  */
 import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { StateError } from '../errors.ts'
 
-export const BUSY_TIMEOUT_MS = 5000
+/** How long a write, or opening a file, waits for the lock of another process. */
+export const LOCK_WAIT_MS = 5000
+
+// Longer than most commits take, so that processes that all write seldom have to try again.
+const BUSY_TIMEOUT_MS = 25
 
 // SQLite's primary result codes.
 const BUSY = new Set([5, 6])
@@ -43,12 +49,13 @@ export function openSqliteFile(path: string, format: SqliteFormat): DatabaseSync
   if (typeof path !== 'string' || path === '') throw new TypeError('A store in a file needs the "path" of that file.')
   return withStoreErrors(() => {
     if (path !== ':memory:') makeFile(path, format)
-    const database = new (sqliteClass())(path, { timeout: BUSY_TIMEOUT_MS })
+    const database = new (sqliteClass())(path, { timeout: LOCK_WAIT_MS })
     try {
       // Check before the first write, so that a file of another program stays unchanged.
       if (!isEmpty(database)) assertOurs(database, format)
       if (path !== ':memory:') makePrivate(path)
       prepareFile(database, format)
+      setBusyTimeout(database, BUSY_TIMEOUT_MS)
       return database
     } catch (error) {
       database.close()
@@ -77,6 +84,25 @@ export function inTransaction<Result>(database: DatabaseSync, run: () => Result)
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
+}
+
+/** Runs statements that fail at once if another process has the lock. */
+export function withoutWaiting<Result>(database: DatabaseSync, run: () => Result): Result {
+  setBusyTimeout(database, 0)
+  try {
+    return run()
+  } finally {
+    setBusyTimeout(database, BUSY_TIMEOUT_MS)
+  }
+}
+
+/** Whether an error says that another process has the lock. */
+export function isLocked(error: unknown): boolean {
+  return BUSY.has(resultCode(error instanceof StateError ? error.cause : error))
+}
+
+function setBusyTimeout(database: DatabaseSync, ms: number): void {
+  database.exec(`PRAGMA busy_timeout = ${ms}`)
 }
 
 // Loaded when a file is opened and not before: other runtimes lack node:sqlite, and Node 22 prints a warning for it.
@@ -121,7 +147,7 @@ function migrate(database: DatabaseSync, format: SqliteFormat): void {
 
 // A change of the journal mode ignores the busy timeout, so it is retried here for as long.
 function retryWhileBusy(run: () => void): void {
-  const deadline = performance.now() + BUSY_TIMEOUT_MS
+  const deadline = performance.now() + LOCK_WAIT_MS
   for (;;) {
     try {
       return run()
@@ -164,10 +190,8 @@ function storeError(cause: unknown): StateError {
     return new StateError('STORE_CORRUPT', `The file was not made by Pannier or is damaged; ${advice}.`, { cause })
   }
   if (BUSY.has(code)) {
-    const advice = 'find the process that keeps a transaction open'
-    return new StateError('STORE_UNAVAILABLE', `The file stayed locked for ${BUSY_TIMEOUT_MS} ms; ${advice}.`, {
-      cause,
-    })
+    const advice = 'it is suspended, or keeps a transaction open: let it go on or end it, and try again'
+    return new StateError('STORE_UNAVAILABLE', `Another process has locked the file; ${advice}.`, { cause })
   }
   if (FULL.has(code)) {
     return new StateError('STORE_FULL', 'The disk of the file is full; make room, and try again.', { cause })

@@ -2,11 +2,13 @@ import { StateError } from '../errors.ts'
 import { jsonText } from '../jsonText.ts'
 import { assertClaim, type Claim, claimMissing, type Ledger } from './ledger.ts'
 import { inTransaction, openStateFile, withStoreErrors, type SqliteFileOptions } from './sqliteFile.ts'
+import { SqliteWrites } from './sqliteWrites.ts'
 import { makeSweeper } from './expiry.ts'
 
-/** A ledger for all processes of one machine. Its statements are synchronous, and wait up to 5 s for a lock. */
+/** A ledger for all processes of one machine. Its statements are synchronous; a claim waits up to 5 s for a lock. */
 export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Ledger & { close(): void } {
   const database = openStateFile(path)
+  const writes = new SqliteWrites(database)
   const statements = withStoreErrors(() => ({
     // A new claim replaces an expired one.
     claim: database.prepare(
@@ -38,16 +40,16 @@ export function sqliteLedger({ path, clock = Date.now }: SqliteFileOptions): Led
   return {
     async claim(id, ttlSeconds) {
       assertClaim(id, ttlSeconds)
-      return withStoreErrors(() => inTransaction(database, () => claimNow(id, ttlSeconds)))
+      return writes.run(() => inTransaction(database, () => claimNow(id, ttlSeconds)))
     },
 
     async settle(id, value) {
       const text = value === undefined ? null : jsonText(value)
-      withStoreErrors(() => inTransaction(database, () => settleNow(id, text)))
+      await writes.run(() => inTransaction(database, () => settleNow(id, text)))
     },
 
     async release(id) {
-      withStoreErrors(() => statements.release.run({ id }))
+      await writes.run(() => statements.release.run({ id }))
     },
 
     close() {
