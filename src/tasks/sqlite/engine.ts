@@ -42,8 +42,8 @@ export function sqliteTasks(options: SqliteTasksOptions): Tasks {
 }
 
 /**
- * A task engine in a file. SQLite calls are synchronous and may wait up to 5 s for the lock of another process. A process
- * that is suspended during a write keeps the lock until it continues or is killed.
+ * A task engine in a file. A write waits up to 5 s for the lock of another process, without blocking the event loop. A
+ * process that is suspended during a write keeps the lock until it continues or is killed.
  */
 export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngineOptions): TaskEngine {
   const settings = engineSettings(options)
@@ -92,7 +92,7 @@ class SqliteEngine implements TimerHandlers {
   readonly #timers: EngineTimers
 
   constructor(given: Omit<SqliteTaskStore, 'writes'>) {
-    const writes = new WriteQueue(given.database, () => this.#notifyWatchers())
+    const writes = new WriteQueue(given.database, { onCommit: () => this.#notifyWatchers() })
     this.#store = { ...given, writes }
     this.#tables = new Tables(this.#store)
     this.#log = new FailureLog(given.logger)
@@ -170,7 +170,7 @@ class SqliteEngine implements TimerHandlers {
     this.#timers.stop()
     this.#worker.close()
     const left = this.#log.tryAsync('remove the worker', () => this.#heartbeat.unregister())
-    this.#store.writes.close()
+    await this.#store.writes.close()
     await left
     this.#log.close()
     this.#store.database.close()

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { engineSettings } from '../engine.ts'
 import { WriteQueue } from './writeQueue.ts'
@@ -30,16 +31,10 @@ function newWorker() {
   opened.push(database)
   const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
   const settings = engineSettings({ leaseMs: LEASE_MS })
-  const tables = new Tables({
-    database,
-    writes: new WriteQueue(database, () => {}),
-    audience: '"a"',
-    settings,
-    now: Date.now,
-    logger,
-  })
+  const writes = new WriteQueue(database, { onCommit() {} })
+  const tables = new Tables({ database, writes, audience: '"a"', settings, now: Date.now, logger })
   const events = { onLost: vi.fn<() => void>(), onReady: vi.fn<() => void>() }
-  return { heartbeat: new Heartbeat(tables, events), events }
+  return { heartbeat: new Heartbeat(tables, events), events, isLocked: () => writes.isLocked }
 }
 
 const known = () => sql('SELECT id FROM workers').map(({ id }) => id)
@@ -61,6 +56,23 @@ test('a worker that is silent for its lease is reclaimed by one that has observe
   await pass(500, observer)
   expect(known()).toEqual([observer.heartbeat.workerId])
   expect(observer.events.onReady).toHaveBeenCalledTimes(1)
+})
+
+test('while another process has locked the file, nobody can send a heartbeat, and nobody is reclaimed', async () => {
+  const [silent, observer] = [newWorker(), newWorker()]
+  await silent.heartbeat.register()
+  await observer.heartbeat.register()
+  await observer.heartbeat.observe()
+  const holder = new DatabaseSync(path)
+  opened.push(holder)
+  holder.exec('BEGIN IMMEDIATE')
+  const beats = Promise.all([silent.heartbeat.beat(), observer.heartbeat.beat()])
+  await vi.waitFor(() => expect(observer.isLocked()).toBe(true))
+  await pass(3 * LEASE_MS, observer)
+  holder.exec('ROLLBACK')
+  await beats
+  await pass(LEASE_MS - 500, observer)
+  expect(known()).toContain(silent.heartbeat.workerId)
 })
 
 test('a worker with a heartbeat is not reclaimed, even by one that has not read it since', async () => {

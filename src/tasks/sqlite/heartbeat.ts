@@ -3,6 +3,7 @@
  *
  * - A worker increments a counter three times per `leaseMs`. Clocks are not compared: a worker is dead when another one
  *   has seen the same counter value for `leaseMs` by its own monotonic clock.
+ * - The clock stands still while another process has locked the file: then no worker can write its heartbeat.
  * - Reclaiming removes the row of a dead worker and releases its tasks in one transaction, provided that the counter has
  *   not changed since. A process of this machine that has exited is reclaimed at once.
  * - A worker that finds its own row removed has lost its leases, and registers again under a new id.
@@ -88,6 +89,7 @@ export class Heartbeat {
   /** Releases the tasks of dead workers. */
   async reclaim(): Promise<void> {
     this.#advanceClock()
+    if (this.#tables.store.writes.isLocked) return
     const dead = [...this.#others.values()].filter(
       ({ process, leaseMs, since }) => this.#clockMs - since >= leaseMs || hasExited(process),
     )
@@ -113,7 +115,7 @@ export class Heartbeat {
 
   #advanceClock(): void {
     const now = performance.now()
-    this.#clockMs += Math.min(now - this.#readAt, MAX_CLOCK_STEP_MS)
+    if (!this.#tables.store.writes.isLocked) this.#clockMs += Math.min(now - this.#readAt, MAX_CLOCK_STEP_MS)
     this.#readAt = now
   }
 

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test, vi } from 'vitest'
 import { leaseLost } from '../errors.ts'
 import { WriteQueue } from './writeQueue.ts'
@@ -16,7 +17,7 @@ function newFile() {
   database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT PRIMARY KEY) STRICT')
   const note = database.prepare('INSERT INTO notes VALUES (?)')
   const onCommitted = vi.fn<() => void>()
-  const commits = new WriteQueue(database, onCommitted)
+  const commits = new WriteQueue(database, { onCommit: onCommitted, lockWaitMs: 100 })
   return {
     commits,
     database,
@@ -89,14 +90,41 @@ test('what does not fit on the disk is refused, and what fits is kept', async ()
   expect(kept()).toEqual(['a', 'b'])
 })
 
-test('when no transaction can begin, every queued write fails, and later ones are tried again', async () => {
+test('writes wait while another process has locked the file, and are then made in order', async () => {
+  const { outside, commits, put, kept } = newFile()
+  outside.exec('BEGIN IMMEDIATE')
+  const order: string[] = []
+  const writes = ['a', 'b'].map((text) => put(text).then(() => order.push(text)))
+  await vi.waitFor(() => expect(commits.isLocked).toBe(true))
+  writes.push(put('c').then(() => order.push('c')))
+  outside.exec('ROLLBACK')
+  await Promise.all(writes)
+  expect(order).toEqual(['a', 'b', 'c'])
+  expect(kept()).toEqual(['a', 'b', 'c'])
+  expect(commits.isLocked).toBe(false)
+})
+
+test('a write that has waited too long for the lock fails, and later ones go on waiting', async () => {
   const { outside, put, kept } = newFile()
   outside.exec('BEGIN IMMEDIATE')
-  const writes = await Promise.allSettled([put('a'), put('b')])
-  for (const write of writes) expect(write).toMatchObject({ reason: { code: 'STORE_UNAVAILABLE' } })
+  const first = put('a')
+  await sleep(50)
+  const second = put('b')
+  await expect(first).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   outside.exec('ROLLBACK')
-  await put('c')
-  expect(kept()).toEqual(['c'])
+  await second
+  expect(kept()).toEqual(['b'])
+})
+
+test('closing waits for the lock', async () => {
+  const { commits, outside, put, kept } = newFile()
+  outside.exec('BEGIN IMMEDIATE')
+  const write = put('a')
+  const closed = commits.close()
+  setImmediate(() => outside.exec('ROLLBACK'))
+  await closed
+  await write
+  expect(kept()).toEqual(['a'])
 })
 
 test('a file that became read-only says so', async () => {
@@ -121,8 +149,9 @@ test('more writes than fit into one transaction are all made, in order', async (
 test('closing commits the queued writes and refuses later ones', async () => {
   const { commits, put, kept } = newFile()
   const write = put('a')
-  commits.close()
+  const closed = commits.close()
   expect(kept()).toEqual(['a'])
+  await closed
   await write
   await expect(put('b')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
 })

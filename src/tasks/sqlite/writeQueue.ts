@@ -6,10 +6,20 @@
  * - A promise resolves when its write is on the disk.
  * - A write may refuse by throwing a TaskError before it has changed anything. Any other error rolls the transaction back,
  *   and its writes are repeated one by one, so that one failing write does not affect the others.
+ * - While another process has locked the file, the queue tries again after pauses, in which the event loop is free. A write
+ *   that has waited for `LOCK_WAIT_MS` fails.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { StateError } from '../../state/internal.ts'
-import { inTransaction, withStoreErrors } from '../../state/stores/index.ts'
+import {
+  inTransaction,
+  isLocked,
+  LOCK_WAIT_MS,
+  lockPauseMs,
+  withoutWaiting,
+  withStoreErrors,
+} from '../../state/stores/index.ts'
 import { TaskError } from '../errors.ts'
 
 // With more writes per transaction the first would wait too long for the last.
@@ -18,26 +28,46 @@ const MAX_WRITES = 200
 interface QueuedWrite {
   readonly run: () => unknown
   readonly settle: (outcome: WriteOutcome) => void
+  readonly giveUpAt: number
+  /** Whether a transaction that it shared with others has failed. */
+  isAlone: boolean
 }
 
 type WriteOutcome = { readonly value: unknown } | { readonly error: Error }
+type SettledWrite = readonly [QueuedWrite, WriteOutcome]
+
+export interface WriteQueueOptions {
+  /** Called after each transaction. */
+  onCommit(): void
+  /** @default LOCK_WAIT_MS */
+  lockWaitMs?: number
+}
 
 export class WriteQueue {
   readonly #database: DatabaseSync
   readonly #onCommit: () => void
+  readonly #lockWaitMs: number
   readonly #waiting: QueuedWrite[] = []
   #transactionCount = 0
+  /** How often in a row the file was found locked. */
+  #lockedTries = 0
   #isScheduled = false
   #isClosed = false
 
-  constructor(database: DatabaseSync, onCommit: () => void) {
+  constructor(database: DatabaseSync, { onCommit, lockWaitMs = LOCK_WAIT_MS }: WriteQueueOptions) {
     this.#database = database
     this.#onCommit = onCommit
+    this.#lockWaitMs = lockWaitMs
   }
 
   /** The number of transactions begun so far, which identifies the current one. */
   get transactionCount(): number {
     return this.#transactionCount
+  }
+
+  /** Whether the last write found the file locked by another process. */
+  get isLocked(): boolean {
+    return this.#lockedTries > 0
   }
 
   /** Runs a function in a write transaction, possibly with others. It may run twice. */
@@ -48,35 +78,46 @@ export class WriteQueue {
         if ('value' in outcome) resolve(outcome.value as T)
         else reject(outcome.error)
       }
-      this.#waiting.push({ run, settle })
+      this.#waiting.push({ run, settle, giveUpAt: performance.now() + this.#lockWaitMs, isAlone: false })
       this.#schedule()
     })
   }
 
-  /** Commits the queued writes at once and refuses new ones. */
-  close(): void {
-    while (this.#waiting.length > 0) this.#commit()
+  /** Commits the queued writes, at once if the file is not locked, and refuses new ones afterwards. */
+  async close(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      this.#commit()
+      if (this.isLocked) await sleep(this.#pauseMs)
+    }
     this.#isClosed = true
+  }
+
+  get #pauseMs(): number {
+    return lockPauseMs(this.#lockedTries)
   }
 
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => {
-      if (this.#waiting.length > 0) this.#commit()
-      this.#isScheduled = false
-      if (this.#waiting.length > 0) this.#schedule()
-    })
+    if (this.isLocked) setTimeout(() => this.#turn(), this.#pauseMs)
+    else setImmediate(() => this.#turn())
+  }
+
+  #turn(): void {
+    if (this.#waiting.length > 0) this.#commit()
+    this.#isScheduled = false
+    if (this.#waiting.length > 0) this.#schedule()
   }
 
   #commit(): void {
     const settled = this.#commitTogether()
-    this.#onCommit()
+    if (!this.isLocked) this.#onCommit()
     for (const [write, outcome] of settled) write.settle(outcome)
   }
 
-  #commitTogether(): (readonly [QueuedWrite, WriteOutcome])[] {
-    const done: [QueuedWrite, WriteOutcome][] = []
+  /** Commits the first writes of the queue, and gives those that are settled. */
+  #commitTogether(): SettledWrite[] {
+    const done: SettledWrite[] = []
     const begun: QueuedWrite[] = []
     try {
       this.#transaction(() => {
@@ -86,31 +127,52 @@ export class WriteQueue {
       })
       return done
     } catch (error) {
-      if (begun.length > 1) return begun.map((write) => [write, this.#commitAlone(write)])
-      // If no transaction could begin, the other writes would fail as well, each after waiting for the lock.
+      if (this.isLocked) {
+        this.#waiting.unshift(...begun)
+        return this.#overdue(error)
+      }
+      if (begun.length > 1) return this.#queueAlone(begun)
+      // If no transaction could begin, the other writes would fail as well.
       const failed = begun.length === 1 ? begun : this.#waiting.splice(0)
       return failed.map((write) => [write, failedWrite(error)])
     }
   }
 
   #next(begun: QueuedWrite[]): QueuedWrite | undefined {
-    if (begun.length >= MAX_WRITES) return undefined
-    const write = this.#waiting.shift()
-    if (write !== undefined) begun.push(write)
-    return write
+    const [next] = this.#waiting
+    if (next === undefined || begun.length >= MAX_WRITES) return undefined
+    if (begun.length > 0 && (next.isAlone || begun[0]?.isAlone)) return undefined
+    this.#waiting.shift()
+    begun.push(next)
+    return next
   }
 
-  #commitAlone({ run }: QueuedWrite): WriteOutcome {
-    try {
-      return this.#transaction(() => runWrite(run))
-    } catch (error) {
-      return failedWrite(error)
-    }
+  #queueAlone(writes: readonly QueuedWrite[]): SettledWrite[] {
+    for (const write of writes) write.isAlone = true
+    this.#waiting.unshift(...writes)
+    return []
   }
 
-  #transaction<Result>(run: () => Result): Result {
+  /** Those that have waited for the lock for too long. */
+  #overdue(error: unknown): SettledWrite[] {
+    const now = performance.now()
+    const first = this.#waiting.findIndex(({ giveUpAt }) => giveUpAt > now)
+    const overdue = this.#waiting.splice(0, first === -1 ? this.#waiting.length : first)
+    return overdue.map((write) => [write, failedWrite(error)])
+  }
+
+  #transaction(run: () => void): void {
     this.#transactionCount++
-    return withStoreErrors(() => inTransaction(this.#database, run))
+    const transaction = () => withStoreErrors(() => inTransaction(this.#database, run))
+    try {
+      // Only the first try may wait a little for the lock, because that blocks the event loop.
+      if (this.isLocked) withoutWaiting(this.#database, transaction)
+      else transaction()
+      this.#lockedTries = 0
+    } catch (error) {
+      this.#lockedTries = isLocked(error) ? this.#lockedTries + 1 : 0
+      throw error
+    }
   }
 }
 
