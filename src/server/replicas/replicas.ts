@@ -41,6 +41,7 @@ const MAX_ADOPTERS = 4
 // An instance that starts may be the first, or reach itself by way of a balancer; the others are there within a minute.
 const SEEK_EVERY_MS = 1000
 const MAX_SEEKS = 60
+const ADDRESS_CHECKS = 3
 
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
@@ -132,14 +133,39 @@ export class Replicas implements InstanceMessages {
     }
   }
 
-  /** Sends itself a message by its own address, because a wrong one makes this instance look gone to all others. */
+  /**
+   * Sends itself messages by its own address. A wrong one would make this instance look gone to all others, who would go
+   * on with its calls beside it. So then it has none, until the address leads to it.
+   */
   async checkAddress(): Promise<void> {
-    const delivery = await this.#messenger.send(this.self, { kind: 'hello' })
-    if (delivery.kind === 'delivered') return discard(delivery.response)
+    const { url } = this.self
+    const why = await this.#strayed(url)
+    if (why === undefined) return
+    this.self.url = undefined
     this.#logger().warn(
-      { advertise: this.self.url, why: delivery.why },
-      'This instance does not reach itself at the address that it advertises. If others do not either, they take it for gone; it must not be the address of a load balancer.',
+      { advertise: url, why },
+      'This instance does not reach itself at the address that it advertises, so it tells nobody. It must not be the address of a load balancer.',
     )
+    this.#checkAgain(url, MAX_SEEKS)
+  }
+
+  #checkAgain(url: string | undefined, left: number): void {
+    const check = async (): Promise<void> => {
+      if ((await this.#strayed(url)) !== undefined) return this.#checkAgain(url, left - 1)
+      this.self.url = url
+      this.#logger().info({ advertise: url }, 'This instance reaches itself at the address that it advertises now.')
+    }
+    if (left > 0) unref(setTimeout(() => void check(), SEEK_EVERY_MS))
+  }
+
+  /** Why messages to this address do not come here. Behind that of a balancer only some of them would. */
+  async #strayed(url: string | undefined): Promise<string | undefined> {
+    for (let sent = 0; sent < ADDRESS_CHECKS; sent++) {
+      const delivery = await this.#messenger.send({ id: this.self.id, url }, { kind: 'hello' })
+      if (delivery.kind === 'gone') return delivery.why
+      await discard(delivery.response)
+    }
+    return undefined
   }
 
   /** Gives something to another instance; gives that instance, or undefined when there is none to take it. */

@@ -78,13 +78,17 @@ export class AnswerTaker {
     if (adopted !== undefined) return adopted
     const instance = movedTo(question) ?? asked.instance
     if (instance.id === self.id) return this.#ignore('An answer came to a question that nobody waits for.')
-    if (!gone.has(instance.id)) {
-      if (instance.url !== undefined) return { kind: 'elsewhere', instance }
-      if (this.#relay === undefined) return { kind: 'unreachable' }
-      if (await this.#relay.offer(question, response, caller)) return SETTLED
-    }
+    if (instance.url !== undefined && !gone.has(instance.id)) return { kind: 'elsewhere', instance }
+    // An instance whose address leads nowhere may still be there.
+    if (await this.#relay?.offer(question, response, caller)) return SETTLED
+    if (!this.mayRevive(instance)) return { kind: 'unreachable' }
     const state = echo ?? (await states.readStored(question, caller))
     return state === undefined ? LOST : this.#goOn(state, response, new Set([...gone, instance.id]))
+  }
+
+  /** Whether it can be known that this instance is gone, so that another may go on with its calls. */
+  mayRevive({ url }: Instance): boolean {
+    return url !== undefined || this.#relay !== undefined
   }
 
   /** An answer to a question of this process; undefined when the question is not open. */

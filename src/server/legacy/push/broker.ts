@@ -77,9 +77,9 @@ export class PushBroker {
     })
   }
 
-  /** Whether another instance can go on with a call of this client when the one that asked is gone. */
-  carries(caller: Caller): boolean {
-    return this.#states.carries(caller)
+  /** Whether another instance can go on with a call of this client when this one, which has it, is gone. */
+  mayRevive(instance: Instance, caller: Caller): boolean {
+    return this.#states.carries(caller) && this.#answers.mayRevive(instance)
   }
 
   /** Sends a question and waits for its answer. `stream` is where the result will go. */

@@ -42,7 +42,7 @@ class Connection implements Sink {
 }
 
 /** An instance to which clients come for a stream of one that was killed. */
-function survivor(carries: boolean) {
+function survivor(mayRevive: boolean) {
   const bus = localBus()
   const self = new Self('http://here/mcp')
   const joined: { to: Instance; sink: Sink }[] = []
@@ -50,7 +50,7 @@ function survivor(carries: boolean) {
   const resumption = new StreamResumption({
     streams,
     getStreams: {} as GetStreams,
-    pushes: { carries: () => carries } as unknown as PushBroker,
+    pushes: { mayRevive: () => mayRevive } as unknown as PushBroker,
     forwarder: {
       forward: async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
       join: async (to: Instance, _: ClientRequest, sink: Sink) => joined.push({ to, sink }) > 0,

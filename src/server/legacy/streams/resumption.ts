@@ -34,6 +34,8 @@ const MAX_MOVES = 8
 // The number of the event that says so; no stream gets that far. A client that comes back after it has nothing to wait for.
 const LOST_EVENT = 999_999_999
 
+const CALL_UNREACHABLE =
+  'The instance that ran this call cannot be reached from here, and neither can its result. The call may have effects; look before you repeat it.'
 const CALL_LOST =
   'The instance that ran this call is gone, and the call with it. It may have had effects; look before you repeat it.'
 
@@ -92,7 +94,8 @@ export class StreamResumption {
       instance = forwarded.kind === 'moved' ? forwarded.to : undefined
     }
     if (place.kind === 'standalone') return this.#connect(place, caller, sink)
-    return this.#wait(place, caller, request, sink, pushes.carries(caller) ? ttlSeconds * 1000 : FOUND_WITHIN_MS)
+    const forMs = pushes.mayRevive(place.instance, caller) ? ttlSeconds * 1000 : FOUND_WITHIN_MS
+    return this.#wait(place, caller, request, sink, forMs)
   }
 
   /** A client that came to another instance, for a stream of this one. */
@@ -199,12 +202,14 @@ export class StreamResumption {
   }
 
   #tellLost(place: StreamPosition, sink: Sink): undefined {
+    const { name, request, instance } = place
+    const why = instance.url === undefined ? CALL_UNREACHABLE : CALL_LOST
     sink.open(SSE_HEADERS)
-    sink.write(sseEventWithId(`${place.name}:${LOST_EVENT}`, lostMessage(place.request)))
+    sink.write(sseEventWithId(`${name}:${LOST_EVENT}`, lostMessage(request, why)))
     sink.end()
   }
 }
 
-function lostMessage(request: RequestId | undefined): string {
-  return errorMessage(request, { code: CODES.INTERNAL_ERROR, message: CALL_LOST, status: 200 })
+function lostMessage(request: RequestId | undefined, message = CALL_LOST): string {
+  return errorMessage(request, { code: CODES.INTERNAL_ERROR, message, status: 200 })
 }
