@@ -36,6 +36,10 @@ export class RoundLifecycle {
     return this.#ended
   }
 
+  get closed(): boolean {
+    return this.#closed
+  }
+
   assertOpen(what: string): void {
     if (this.#closed) throw new ScopeClosed(what)
     if (this.#ended) throw roundEnded

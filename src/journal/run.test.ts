@@ -40,7 +40,8 @@ function runOver(journal: Journal, responses: Record<string, unknown> = {}, opti
     maxAsks: 3,
     unwindMs: 1000,
     onStuck: () => {},
-    onUnawaited: () => {},
+    onLate: () => {},
+    onLost: () => {},
     ...options,
   })
 }
@@ -161,17 +162,6 @@ describe('a round', () => {
     const error = await run.ask('late', about('Still there?')).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ScopeClosed)
     expect((error as Error).message).toContain('only while it handles a request of that client')
-  })
-
-  test('an ask that the handler forgot to await is reported', async () => {
-    const forgotten: string[] = []
-    const run = runOver(newJournal('call'), {}, { onUnawaited: (keys) => forgotten.push(...keys) })
-    const outcome = await run.play(async () => {
-      void run.ask('sure', about('Sure?'))
-      await Promise.resolve()
-      return 'deleted'
-    })
-    expect([outcome.kind, forgotten]).toEqual(['complete', ['sure']])
   })
 
   test('an ask that nobody awaits does no harm', async () => {

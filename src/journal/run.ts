@@ -5,8 +5,10 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { type AskOptions, Asks, type Question } from './asks.ts'
+import { JournalError } from './errors.ts'
+import { type GivenListener, GivenPromises } from './givenPromises.ts'
 import type { Journal } from './journal.ts'
-import { ignoreRejection, RoundLifecycle, type RoundListener } from './roundLifecycle.ts'
+import { ignoreRejection, isRoundEnded, RoundLifecycle, type RoundListener } from './roundLifecycle.ts'
 import type { Stored } from './storable.ts'
 import { type OnceOptions, type SingleUse, type StepOptions, Steps } from './steps.ts'
 
@@ -21,8 +23,10 @@ export interface RunOptions extends AskOptions, StepOptions {
   readonly unwindMs: number
   /** Called when a handler did not unwind within `unwindMs`. */
   readonly onStuck: () => void
-  /** Called when a handler returned a result while it had unanswered questions, with their keys. */
-  readonly onUnawaited: (keys: readonly string[]) => void
+  /** Called when the context was used after the request had been answered, the first time. */
+  readonly onLate: (what: string) => void
+  /** Called with the error of something that the handler did not wait for. */
+  readonly onLost: (what: string, error: unknown) => void
   /** Whether this call can become a task. If not, or if it is one already, `detach` does nothing. @default false */
   readonly detachable?: boolean
 }
@@ -43,13 +47,15 @@ interface Playing {
   readonly resolve: (outcome: Outcome<never>) => void
 }
 
-export class Run implements RoundListener {
+export class Run implements RoundListener, GivenListener {
   readonly #options: RunOptions
   readonly #lifecycle: RoundLifecycle
   #playing: Playing | undefined
   #asksMade: Asks | undefined
   #stepsMade: Steps | undefined
+  #given: GivenPromises | undefined
   #detached = false
+  #isLate = false
 
   constructor(options: RunOptions) {
     this.#options = options
@@ -105,9 +111,24 @@ export class Run implements RoundListener {
     return this.#steps.isReplaying
   }
 
-  /** Throws when the request of this run has been answered. */
-  assertOpen(what: string): void {
-    this.#lifecycle.assertOpen(what)
+  /** The promise as the handler gets it. The run fails when the handler returns without having waited for it. */
+  give<T>(what: string, promise: Promise<T>): Promise<T> {
+    this.isOpen(what)
+    this.#given ??= new GivenPromises(this)
+    return this.#given.give(what, promise)
+  }
+
+  /** Whether the client can still be sent something. What comes after the answer is reported once. */
+  isOpen(what: string): boolean {
+    if (this.#lifecycle.closed && !this.#isLate) {
+      this.#isLate = true
+      this.#options.onLate(what)
+    }
+    return !this.#lifecycle.closed && !this.#lifecycle.ended
+  }
+
+  lost(what: string, error: unknown): void {
+    if (!isRoundEnded(error) && !(error instanceof JournalError)) this.#options.onLost(what, error)
   }
 
   /** Runs the handler for one round. Never rejects. */
@@ -125,15 +146,11 @@ export class Run implements RoundListener {
 
   #decide(outcome: Outcome<unknown>): void {
     if (this.#lifecycle.ended) return
-    if (outcome.kind === 'complete') this.#reportUnawaited()
     this.#lifecycle.close()
-    this.#playing?.resolve(outcome as Outcome<never>)
-  }
-
-  /** A handler that returns with unanswered questions has forgotten an `await`; nobody was asked. */
-  #reportUnawaited(): void {
-    if (this.#asksMade === undefined || this.#asksMade.waiting.size === 0) return
-    this.#options.onUnawaited([...this.#asksMade.waiting.keys()])
+    const unawaited = this.#given?.returned() ?? []
+    const isForgotten = outcome.kind === 'complete' && unawaited.length > 0
+    if (isForgotten) this.#options.watch?.unawaited?.(unawaited)
+    this.#playing?.resolve(isForgotten ? { kind: 'failed', error: forgotten(unawaited) } : (outcome as Outcome<never>))
   }
 
   roundEnded(): void {
@@ -148,6 +165,14 @@ export class Run implements RoundListener {
     this.#lifecycle.close()
     resolve(this.#detached ? { kind: 'detached' } : { kind: 'asked', requests })
   }
+}
+
+function forgotten(unawaited: readonly string[]): JournalError {
+  return new JournalError(
+    'AWAIT_MISSING',
+    `The handler returned before ${unawaited.join(' and ')} had ended. Put "await" before each, so that nothing is done ` +
+      'without an answer or a result.',
+  )
 }
 
 /** Calls the handler. Its result is a promise also when it throws synchronously or returns a plain value. */

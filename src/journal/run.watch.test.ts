@@ -31,7 +31,8 @@ test('who watches a run sees the steps that run and not those that are replayed,
       later: setImmediate,
       unwindMs: 100,
       onStuck: () => {},
-      onUnawaited: () => {},
+      onLate: () => {},
+      onLost: () => {},
     })
     return run.play(async () => {
       expect(await run.step('a', () => 1)).toBe(1)

@@ -26,6 +26,8 @@ export interface Watch {
   step<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T>
   /** Called when the round has ended. After that the handler only unwinds. */
   ended(): void
+  /** Called when the handler returned before these had ended: `the question "sure"`. */
+  unawaited?(what: readonly string[]): void
 }
 
 export interface StepOptions {

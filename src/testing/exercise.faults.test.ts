@@ -53,6 +53,19 @@ describe('a fault is found', () => {
     expect(codes).toEqual(['EFFECT_REPEATED'])
   })
 
+  test('an ask without await', async () => {
+    const report = await exercise(
+      always(async (_, ctx) => {
+        void ask(ctx, 'first')
+        return 'Sent.'
+      }),
+      call,
+      answers,
+    )
+    expect(report.findings).toMatchObject([{ code: 'AWAIT_MISSING', round: 1 }])
+    expect(report.findings[0]?.sentence).toContain('before the question "first" had ended')
+  })
+
   test('work in a catch block that takes the end of a round for a failure', async () => {
     const codes = await codesOf(
       always(async (_, ctx) => {

@@ -69,7 +69,10 @@ export async function exercise(
   const changed = withChangedArguments(call, options.changedArguments)
   if (reference.stuck === undefined) await runChecks(check, reference, { changed, hasOther: principals !== undefined })
   else noteStuck(check, reference)
-  for (const [index, round] of reference.rounds.entries()) check.findings.effectsAfterEnd(round, index + 1)
+  for (const [index, round] of reference.rounds.entries()) {
+    check.findings.effectsAfterEnd(round, index + 1)
+    check.findings.unawaited(round, index + 1)
+  }
   return reportOf(nameOf(call), reference, check.findings.list)
 }
 

@@ -36,6 +36,18 @@ export class FindingList {
     }
   }
 
+  unawaited({ unawaited }: SentRound, round: number): void {
+    for (const what of unawaited) {
+      const advice = 'Put "await" before it; the lint rule no-floating-promises finds such places.'
+      this.add(
+        'AWAIT_MISSING',
+        round,
+        what,
+        `The handler returned in round ${round} before ${what} had ended. ${advice}`,
+      )
+    }
+  }
+
   replayed({ unprotected, steps }: SentRound, round: number): void {
     for (const name of unprotected) {
       const what = `The effect "${name}" ran again in round ${round}, which brought no new answer`

@@ -88,8 +88,7 @@ export class Harness {
     const { value, activity } = await watched(() => send(server, call, message, client))
     this.#aheadMs = 0
     await clockTick()
-    const { steps, unprotected, afterEnd, effects } = activity
-    return { message, outcome: value, steps, unprotected, afterEnd, effects }
+    return { message, outcome: value, ...activity }
   }
 
   async #client(server: Server, asOther: boolean): Promise<TestClient> {

@@ -52,6 +52,8 @@ export interface HandlerActivity {
   readonly afterEnd: readonly string[]
   /** Every effect, in order. */
   readonly effects: readonly string[]
+  /** What the handler did not wait for before it returned. */
+  readonly unawaited: readonly string[]
 }
 
 class RecordedActivity implements HandlerActivity {
@@ -59,6 +61,7 @@ class RecordedActivity implements HandlerActivity {
   readonly unprotected: string[] = []
   readonly afterEnd: string[] = []
   readonly effects: string[] = []
+  readonly unawaited: string[] = []
   ended = false
 }
 
@@ -92,5 +95,8 @@ export const watch: Watch = {
   ended() {
     const at = here.getStore()
     if (at !== undefined) at.activity.ended = true
+  },
+  unawaited(what) {
+    here.getStore()?.activity.unawaited.push(...what)
   },
 }

@@ -72,7 +72,7 @@ proves('RA-2 RA-12', 'a question that its handler did not wait for is taken back
   const question = await call.next()
   expect(await call.rest()).toMatchObject([
     { method: 'notifications/cancelled', params: { requestId: question.id } },
-    text('left'),
+    { result: { isError: true, content: [{ text: expect.stringContaining('before the question "name" had ended') }] } },
   ])
   await session.answer(question, { action: 'accept', content: {} })
   instance.server.changed('prompts')

@@ -1,6 +1,7 @@
 import { createServer } from 'pannier/server'
 import { expect, test } from 'vitest'
-import { Declined, JournalError } from '../../src/journal/index.ts'
+import { GivenPromises } from '../../src/journal/givenPromises.ts'
+import { Declined } from '../../src/journal/index.ts'
 import { roundEnded } from '../../src/journal/roundLifecycle.ts'
 import { ServerError } from '../../src/server/errors.ts'
 import { throwUnhandled } from '../unhandledRejections.ts'
@@ -19,18 +20,19 @@ test.each([
 ])('a rejection with %s is thrown', (reason) => {
   let thrown: unknown = 'nothing'
   try {
-    throwUnhandled(reason)
+    throwUnhandled(reason, Promise.resolve())
   } catch (error) {
     thrown = error
   }
   expect(thrown).toBe(reason)
 })
 
-test.each([
-  roundEnded,
-  new Declined('agree', 'decline'),
-  new JournalError('SCOPE_CLOSED', 'The scope is closed.'),
-  new ServerError('PUSH_UNANSWERED', 'The client has gone.'),
-])('a question may reject with %s and nobody to hear it', (reason) => {
-  expect(() => throwUnhandled(reason)).not.toThrow()
+test('a question may reject and nobody hears it: the end of a round, or an error that its context gave', async () => {
+  expect(() => throwUnhandled(roundEnded, Promise.resolve())).not.toThrow()
+  const declined = new Declined('agree', 'decline')
+  expect(() => throwUnhandled(declined, Promise.resolve())).toThrow(declined)
+  const given = new GivenPromises({ lost() {} }).give('the question "agree"', Promise.reject(declined))
+  await expect(given).rejects.toBe(declined)
+  expect(() => throwUnhandled(declined, Promise.resolve())).not.toThrow()
+  expect(() => throwUnhandled('only a text', given)).not.toThrow()
 })

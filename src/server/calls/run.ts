@@ -5,7 +5,7 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isBlank, type Journal, JournalError, Run, type RunOptions } from '../../journal/index.ts'
 import { runLater } from '../../protocol/index.ts'
-import type { Logger } from '../logger.ts'
+import { errorDetails, type Logger } from '../logger.ts'
 
 /** `T` is what the handler returns, `R` what the run gives. */
 export interface HandlerRun<T, R> {
@@ -23,7 +23,7 @@ export interface HandlerRun<T, R> {
   detached(journal: Journal): R | Promise<R>
 }
 
-export interface RunSetup extends Omit<RunOptions, 'journal' | 'later' | 'onStuck' | 'onUnawaited'> {
+export interface RunSetup extends Omit<RunOptions, 'journal' | 'later' | 'onLate' | 'onLost' | 'onStuck'> {
   /** Names the handler in the log. */
   readonly about: object
   readonly logger: () => Logger | undefined
@@ -54,8 +54,10 @@ function newRun(journal: Journal, setup: RunSetup): Run {
     ...setup,
     journal,
     later: runLater,
-    onUnawaited: (keys) =>
-      logger()?.warn({ ...about, keys }, 'A handler returned without awaiting what it asked; nobody was asked.'),
+    onLate: (what) =>
+      logger()?.warn(about, `A handler used its context after its call had ended; ${what} had no effect.`),
+    onLost: (what, error) =>
+      logger()?.error({ ...about, err: errorDetails(error) }, `A handler did not wait for ${what}, which failed.`),
     onStuck: () => logger()?.warn(about, 'A handler did not return after its round had ended; let RoundEnded pass.'),
   })
 }

@@ -1,5 +1,6 @@
 /**
- * What a handler is given beside its arguments. It belongs to one request, and throws when it is used after the answer.
+ * What a handler is given beside its arguments. It belongs to one request. After the answer, questions and steps reject,
+ * and progress and log messages do nothing.
  */
 import type {
   CreateMessageRequestParams,
@@ -10,7 +11,7 @@ import type {
   LoggingLevel,
   Root,
 } from '@modelcontextprotocol/client'
-import type { OnceOptions, Run, Stored } from '../../journal/index.ts'
+import type { OnceOptions, Question, Run, Stored } from '../../journal/index.ts'
 import { declares, type Era, type Json, reaches } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
@@ -36,36 +37,40 @@ export class Asking {
   ask<S extends SchemaLike>(this: Asking, key: string, form: Form<S>): Promise<InferSchema<S>>
   ask<F extends Forms>(this: Asking, forms: F): Promise<FormAnswers<F>>
   ask(this: Asking, first: string | Forms, form?: Form): Promise<unknown> {
-    if (typeof first === 'string') return this.#run.ask(first, askForm(form as Form))
+    if (typeof first === 'string') return this.#asked(first, askForm(form as Form))
     const keys = Object.keys(first)
-    const answers = keys.map((key) => this.#run.ask(key, askForm(first[key] as Form)))
-    return Promise.all(answers).then((values) => Object.fromEntries(keys.map((key, index) => [key, values[index]])))
+    const answers = Promise.all(keys.map((key) => this.#run.ask(key, askForm(first[key] as Form))))
+    const byKey = answers.then((values) => Object.fromEntries(keys.map((key, index) => [key, values[index]])))
+    return this.#run.give(`the questions ${keys.map((key) => `"${key}"`).join(', ')}`, byKey)
   }
 
   /** Asks the person and gives their action: accept with content, decline or cancel. */
   elicit<S extends SchemaLike>(this: Asking, key: string, form: Form<S>): Promise<Elicited<S>> {
-    return this.#run.ask(key, elicitForm(form))
+    return this.#asked(key, elicitForm(form))
   }
 
   /** Sends the person to a web page. Resolves when they agreed to open it; throws Declined if not. */
   visit(this: Asking, key: string, url: string, message: string): Promise<ElicitResult> {
-    return this.#run.ask(key, visitPage(url, message))
+    return this.#asked(key, visitPage(url, message))
   }
 
   /** Lets the client's model write a message. */
   sample(this: Asking, key: string, params: CreateMessageRequestParams): Promise<CreateMessageResult> {
-    return this.#run.ask(key, sampleModel(params))
+    return this.#asked(key, sampleModel(params))
   }
 
   /** The folders the client works in. */
-  async roots(this: Asking, key: string): Promise<Root[]> {
-    const { roots }: ListRootsResult = await this.#run.ask(key, listRoots())
-    return roots
+  roots(this: Asking, key: string): Promise<Root[]> {
+    const answer = this.#run.ask(key, listRoots())
+    return this.#run.give(
+      `the question "${key}"`,
+      answer.then(({ roots }: ListRootsResult) => roots),
+    )
   }
 
   /** Runs `fn` in the first round that reaches it; all later rounds get its stored result. */
   step<T>(this: Asking, key: string, fn: () => T | Promise<T>): Promise<Stored<T>> {
-    return this.#run.step(key, fn)
+    return this.#run.give(`the step "${key}"`, this.#run.step(key, fn))
   }
 
   /** Like `step`, and claims a ledger entry, so that a client that sends a round twice does not run `fn` twice. */
@@ -75,12 +80,16 @@ export class Asking {
     fn: (idempotencyKey: string) => T | Promise<T>,
     options?: OnceOptions,
   ): Promise<Stored<T>> {
-    return this.#run.once(key, fn, options)
+    return this.#run.give(`the step "${key}"`, this.#run.once(key, fn, options))
   }
 
   /** Ends the round here when this instance is draining or overloaded; another one continues the call. */
   checkpoint(): Promise<void> {
-    return this.#run.checkpoint()
+    return this.#run.give('a checkpoint', this.#run.checkpoint())
+  }
+
+  #asked<T>(this: Asking, key: string, question: Question<T>): Promise<T> {
+    return this.#run.give(`the question "${key}"`, this.#run.ask(key, question))
   }
 }
 
@@ -108,8 +117,7 @@ export class Context extends Asking {
 
   /** Sends progress, if the client asked for it. Values that do not increase are dropped. */
   progress(progress: number, total?: number, message?: string): void {
-    this.#run.assertOpen('Progress')
-    if (!(progress > this.#progress)) return
+    if (!this.#run.isOpen('ctx.progress') || !(progress > this.#progress)) return
     const { meta, channel } = this.#call
     if (channel.progress !== undefined) {
       this.#progress = progress
@@ -130,7 +138,7 @@ export class Context extends Asking {
 
   /** Sends a log message, if the client asked for this level. */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
-    this.#run.assertOpen('A log message')
+    if (!this.#run.isOpen('ctx.log')) return
     const { logLevel } = this.#call.peer
     if (logLevel === undefined || !reaches(level, logLevel)) return
     this.#call.channel.notify('notifications/message', { level, data, ...(logger !== undefined && { logger }) })
@@ -140,8 +148,7 @@ export class Context extends Asking {
    * Closes a session-era connection while the call continues; the client reconnects for the rest. No effect elsewhere.
    */
   hangUp(retryMs = 1000): void {
-    this.#run.assertOpen('Hanging up')
-    this.#call.channel.hangUp?.(retryMs)
+    if (this.#run.isOpen('ctx.hangUp')) this.#call.channel.hangUp?.(retryMs)
   }
 
   /** Aborted when the client cancels or disconnects. In a task: when it is cancelled, or its lease is lost. */
@@ -209,9 +216,11 @@ export class DetachableContext extends Context {
    * answers and finished steps. A task cannot detach again, so the returned context has no `detach`. Where the client
    * does not support tasks, the call continues as it is.
    */
-  async detach(): Promise<Context> {
-    await this.#run.detach()
-    return this
+  detach(): Promise<Context> {
+    return this.#run.give(
+      'ctx.detach()',
+      this.#run.detach().then(() => this),
+    )
   }
 }
 

@@ -1,5 +1,4 @@
-import { isRoundEnded, JournalError } from '../../journal/index.ts'
-import { ServerError } from '../errors.ts'
+import { isGivenRejection, isRoundEnded } from '../../journal/index.ts'
 
 const draining = new Set<() => Promise<void>>()
 
@@ -20,23 +19,17 @@ function drainAndExit(): void {
 let quiet = false
 
 /**
- * A handler may leave a chained ask unawaited (`ctx.ask(…).then(…)`). When its round ends, or when the client declines,
- * cancels or disconnects, that promise rejects without a handler, which would end the process. A client must not be
- * able to do that, so these rejections are ignored. Every other unhandled rejection has its usual effect.
+ * A handler may leave a promise of its context unawaited (`ctx.ask(…).then(…)`). When its round ends, or when the client
+ * declines, cancels or disconnects, that promise rejects without a handler, which would end the process. A client must
+ * not be able to do that, so rejections of promises that a context gave are ignored: the call they belong to has failed
+ * because of them, or because its handler did not wait. Every other unhandled rejection has its usual effect.
  */
 export function ignoreRejectedAsks(): void {
   if (quiet) return
   quiet = true
-  process.on('unhandledRejection', (reason) => {
-    if (isOfAsking(reason) || process.listenerCount('unhandledRejection') > 1) return
+  process.on('unhandledRejection', (reason, promise) => {
+    const isOurs = isRoundEnded(reason) || isGivenRejection(reason, promise)
+    if (isOurs || process.listenerCount('unhandledRejection') > 1) return
     throw reason
   })
-}
-
-function isOfAsking(reason: unknown): boolean {
-  return (
-    isRoundEnded(reason) ||
-    reason instanceof JournalError ||
-    (reason instanceof ServerError && reason.code === 'PUSH_UNANSWERED')
-  )
 }

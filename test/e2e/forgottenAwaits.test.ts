@@ -1,0 +1,176 @@
+/** Mistakes of handlers with what their context gives them: seen by the caller or in the log, in both eras. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Declined, type Logger, type Server } from 'pannier/server'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { post } from '../fixtures/modernClient.ts'
+import { type Instance, startHere } from '../interop/fixtures/instances.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
+
+const form = { message: 'Sure?', schema: z.object({ sure: z.boolean() }) }
+const yes = { action: 'accept', content: { sure: true } }
+const lines: { level: string; message: string }[] = []
+const logger = Object.fromEntries(
+  ['debug', 'info', 'warn', 'error'].map((level) => [
+    level,
+    (_: unknown, message: string) => void lines.push({ level, message }),
+  ]),
+) as unknown as Logger
+
+let instance: Instance
+/** What tools without an `await` did. */
+const done: string[] = []
+
+function offerMistakes(server: Server): void {
+  const tool = (name: string, handler: Parameters<typeof server.tool>[2]) =>
+    server.tool(name, { description: 'Has a mistake.' }, handler)
+  tool('late', (_, ctx) => {
+    setTimeout(() => {
+      ctx.progress(1)
+      ctx.log('error', 'too late')
+      ctx.hangUp()
+      done.push('late')
+    })
+    return 'returned'
+  })
+  tool('ask', (_, ctx) => {
+    void ctx.ask('sure', form)
+    return 'wiped'
+  })
+  tool('ask_then', async (_, ctx) => {
+    void ctx.ask('sure', form).then(() => done.push('wiped'))
+    return 'wiped'
+  })
+  tool('ask_helper', async (_, ctx) => {
+    const confirm = async (): Promise<void> => {
+      await ctx.ask('sure', form)
+      done.push('wiped')
+    }
+    void confirm()
+    return 'wiped'
+  })
+  tool('ask_answered', async (_, ctx) => {
+    void ctx.ask({ sure: form }).then(() => done.push('wiped'))
+    await sleep(20)
+    await ctx.ask('other', form)
+    return 'wiped'
+  })
+  tool('step', async (_, ctx) => {
+    void ctx.step('wipe', () => sleep(1))
+    return 'wiped'
+  })
+  tool('step_ended', async (_, ctx) => {
+    void ctx.step('wipe', () => 'gone')
+    await sleep(5)
+    return 'wiped'
+  })
+  tool('step_fails', async (_, ctx) => {
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- handlers reject with anything
+    void ctx.step('wipe', () => Promise.reject('only a text')).finally(() => {})
+    await sleep(5)
+    return 'wiped'
+  })
+  tool('checkpoint', async (_, ctx) => {
+    void ctx.checkpoint()
+    return 'passed'
+  })
+  tool('all_awaited', async (_, ctx) => {
+    const asking = ctx.ask('sure', form).catch((error: unknown) => {
+      if (error instanceof Declined) return { sure: false }
+      throw error
+    })
+    const [{ sure }] = await Promise.all([asking, ctx.step('a', () => 1).then(() => 2)])
+    return (await ctx.step('b', () => sure)) ? 'yes' : 'no'
+  })
+}
+
+beforeAll(async () => {
+  instance = await startHere({ logger })
+  offerMistakes(instance.server)
+})
+beforeEach(() => {
+  lines.length = 0
+  done.length = 0
+})
+afterAll(() => instance.close())
+
+type Answer = typeof yes | { action: 'decline' }
+
+/** Calls a tool and gives every question this answer. */
+async function callModern(name: string, answer: Answer): Promise<Record<string, unknown>> {
+  const meta = { progressToken: 1 }
+  let { message } = await post(instance.url, { params: { name }, meta })
+  while (message.result.resultType === 'input_required') {
+    const { inputRequests = {}, requestState } = message.result
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]))
+    ;({ message } = await post(instance.url, { params: { name, inputResponses, requestState }, meta }))
+  }
+  return message.result
+}
+
+async function callLegacy(name: string, answer: Answer): Promise<Record<string, unknown>> {
+  const session = await RawSession.begin(instance.url, { capabilities: { elicitation: {} } })
+  const call = await session.call(name)
+  for (;;) {
+    const message = await call.next()
+    if (message.method === 'elicitation/create') await session.answer(message, answer)
+    else if (message.result !== undefined) return message.result
+  }
+}
+
+describe.each([
+  ['2026-07-28', callModern],
+  ['2025-11-25', callLegacy],
+])('at %s', (_, call) => {
+  test('progress, log messages and a hang-up after the answer do nothing, and are warned about once', async () => {
+    expect(await call('late', yes)).toMatchObject({ content: [{ text: 'returned' }] })
+    await expect.poll(() => done).toEqual(['late'])
+    expect(lines.filter(({ level }) => level === 'warn')).toEqual([
+      { level: 'warn', message: expect.stringContaining('after its call had ended; ctx.progress had no effect') },
+    ])
+  })
+
+  test.each(['ask', 'ask_then', 'ask_helper'])(
+    '%s: a call whose handler does not wait for its question fails, and nobody is asked for nothing',
+    async (name) => {
+      const result = await call(name, yes)
+      expect(result).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining('before the question "sure" had ended. Put "await"') }],
+      })
+      await sleep(20)
+      expect(done).toEqual([])
+    },
+  )
+
+  test('a question that was declined while nobody waited for it does not end in success', async () => {
+    expect(await call('ask_answered', { action: 'decline' })).toMatchObject({ isError: true })
+    expect(done).toEqual([])
+  })
+
+  test.each(['step', 'step_ended'])('%s: a call whose handler does not wait for its step fails', async (name) => {
+    expect(await call(name, yes)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('before the step "wipe" had ended') }],
+    })
+  })
+
+  test('a step that fails while nobody waits for it is in the log, and the process goes on', async () => {
+    expect(await call('step_fails', yes)).toMatchObject({ isError: true })
+    expect(lines).toContainEqual({
+      level: 'error',
+      message: expect.stringContaining('did not wait for the step "wipe"'),
+    })
+  })
+
+  test('a checkpoint counts as well', async () => {
+    expect(await call('checkpoint', yes)).toMatchObject({ isError: true })
+  })
+
+  test.each([
+    [yes, 'yes'],
+    [{ action: 'decline' } as const, 'no'],
+  ])('whoever waits in any usual way gets a result: %j', async (answer, text) => {
+    expect(await call('all_awaited', answer)).toMatchObject({ content: [{ text }] })
+  })
+})
