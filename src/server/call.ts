@@ -78,6 +78,11 @@ export interface Channel {
    * request.
    */
   push?(request: InputRequest, carried: CarriedCall): Promise<unknown>
+  /**
+   * Notes that the call waits for what any instance could wait for (session era only). When this process stops
+   * meanwhile, another instance goes on with the call, and here it is cancelled. Gives the function that ends this.
+   */
+  waitAnywhere?(carried: Omit<CarriedCall, 'key'>): () => void
   /** Closes the connection without ending the stream; the client resumes it (session era only). */
   hangUp?(retryMs: number): void
   /** Takes progress where that is not a notification to the client: in a task. */

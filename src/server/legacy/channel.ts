@@ -7,7 +7,7 @@ import type { Json } from '../../protocol/index.ts'
 import type { Call, Caller, CarriedCall, Channel } from '../call.ts'
 import type { LegacyStream } from './streams/stream.ts'
 import type { LegacyStreams } from './streams/streams.ts'
-import type { PushBroker } from './push/broker.ts'
+import type { PushBroker, PushElsewhere } from './push/broker.ts'
 import { notificationMessage } from '../results.ts'
 import type { Sink } from '../http/exchange.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
@@ -76,8 +76,15 @@ export class LegacyChannel implements Channel {
     const stream = this.#open()
     return this.#options.pushes.push(call, request, carried, stream, {
       send: (message) => stream.send(JSON.stringify(message)),
-      elsewhere: { contents: () => stream.contents(), handOver: () => this.#handOver() },
+      elsewhere: this.#elsewhere,
     })
+  }
+
+  waitAnywhere(carried: Omit<CarriedCall, 'key'>): () => void {
+    const call = this.#call
+    if (call?.peer.session === undefined || this.cancelled || this.#finished) return () => {}
+    this.#asked = carried.id
+    return this.#options.pushes.waitAnywhere(call, carried, this.#elsewhere)
   }
 
   hangUp(retryMs: number): void {
@@ -93,6 +100,14 @@ export class LegacyChannel implements Channel {
     this.#stream.finish(this.#cancelled ? undefined : body)
     this.#options.streams.expireSoon(this.#stream)
     return true
+  }
+
+  /** A call that has no stream yet gets one when it goes to another instance: its client finds it there by its name. */
+  get #elsewhere(): PushElsewhere {
+    return {
+      contents: () => ({ name: this.#open().name, ...this.#open().contents() }),
+      handOver: () => this.#handOver(),
+    }
   }
 
   /** Another instance answers: the connection ends, so that the client comes back and finds it. */

@@ -1,6 +1,5 @@
 /** Pushes the questions of a task on the stream of a `tasks/result` request, as revision 2025-11-25 has it. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { randomUUID } from 'node:crypto'
 import { isObject, type Json, ProtocolError, relatedTask } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import { sortAnswers } from './answers.ts'
@@ -15,21 +14,25 @@ export async function answerCarried(engine: TaskEngine, call: Call, task: TaskRe
   await withClientErrors(engine.answer(task.id, ownerOf(call), sortAnswers(task.questions, inputResponses)))
 }
 
+export interface PushOptions {
+  /** The request whose stream the questions go on. */
+  readonly carried: { readonly id: string; readonly body: () => unknown }
+  readonly signal: AbortSignal
+}
+
 /** Resolves when these questions are answered, by this client or through another request. */
 export async function pushQuestions(
   engine: TaskEngine,
   call: Call,
   task: TaskRecord,
-  signal: AbortSignal,
+  { carried, signal }: PushOptions,
 ): Promise<void> {
   const { channel } = call
   if (channel.push === undefined) {
     throw new ProtocolError('MESSAGE_INVALID', 'The server cannot send questions on this connection.')
   }
-  const name = call.revived?.id ?? randomUUID()
   const answered = Array.from(task.questions, async ([key, request]) => {
-    const carried = { key, id: name, body: () => ({}) }
-    const response = await channel.push?.(related(request, task.id), carried)
+    const response = await channel.push?.(related(request, task.id), { ...carried, key })
     const answers = sortAnswers(new Map([[key, request]]), { [key]: response })
     await withClientErrors(engine.answer(task.id, ownerOf(call), answers))
   })

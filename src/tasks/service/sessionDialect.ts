@@ -4,6 +4,7 @@
  * stream of that request and waits for the end, the second returns them at once and takes the answers by
  * `tasks/input_response`.
  */
+import { randomUUID } from 'node:crypto'
 import {
   CODES,
   hasEnded,
@@ -105,11 +106,14 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
   call.channel.onCancel(() => disconnect.abort())
   if (call.channel.cancelled) disconnect.abort()
   const until = ({ status }: TaskRecord): boolean => status !== 'working'
+  const carried = { id: call.revived?.id ?? randomUUID(), body: () => ({}) }
   for (;;) {
-    const task = assertKnown(await waitForTask(engine, { id, owner: ownerOf(call), until, signal: disconnect.signal }))
+    const goOn = call.channel.waitAnywhere?.(carried)
+    const waiting = waitForTask(engine, { id, owner: ownerOf(call), until, signal: disconnect.signal })
+    const task = assertKnown(await waiting.finally(goOn))
     if (hasEnded(task.status)) return options.host.write(ended(task), call.peer)
     if (call.peer.takesInputRequired) return options.host.write(asking(task), call.peer)
-    await pushQuestions(engine, call, task, disconnect.signal)
+    await pushQuestions(engine, call, task, { carried, signal: disconnect.signal })
   }
 }
 

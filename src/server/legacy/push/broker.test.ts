@@ -46,7 +46,7 @@ async function ask(pushes: PushBroker, key: string): Promise<{ question: Json; a
   const question = await new Promise<Json>((resolve) => {
     answer = pushes.push(call, request, carried, stream, {
       send: resolve,
-      elsewhere: { contents: () => ({ position: 0, kept: [], progress: null }), handOver() {} },
+      elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOver() {} },
     })
   })
   return { question, answer }
@@ -72,7 +72,7 @@ describe('two questions of a process that is gone', () => {
     const carried = { id: 'call', key: 'b', body: () => ({}) }
     const unasked = {
       send: (): never => expect.unreachable(),
-      elsewhere: { contents: () => ({ position: 0, kept: [], progress: null }), handOver() {} },
+      elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOver() {} },
     }
     expect(await pushes.push(call, request, carried, stream, unasked)).toEqual({ roots: ['B'] })
   })
@@ -227,7 +227,10 @@ describe('calls that wait', () => {
       request,
       { id, key: 'a', body: () => ({}) },
       { ...stream, ...on },
-      { send() {}, elsewhere: { contents: () => ({ position: 0, kept: [], progress: null }), handOver() {} } },
+      {
+        send() {},
+        elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOver() {} },
+      },
     )
     answer.catch(() => {})
     return answer

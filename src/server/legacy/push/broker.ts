@@ -29,7 +29,7 @@ export interface PushWay {
 /** How a call that waits goes to another instance. */
 export interface PushElsewhere {
   /** The stream as it is, for another instance. */
-  contents(): Pick<StreamHandOver, 'position' | 'kept' | 'progress'>
+  contents(): Pick<StreamHandOver, 'name' | 'position' | 'kept' | 'progress'>
   /** Lets go of the call: another instance answers it. */
   handOver(): void
 }
@@ -97,7 +97,7 @@ export class PushBroker {
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
     asking.carried ||= this.#states.carries(call)
-    if (way.elsewhere !== undefined) this.#prepare(asking, call, carried, stream, way.elsewhere)
+    if (way.elsewhere !== undefined) this.#prepare(asking, call, carried, way.elsewhere)
     const { generation } = asking
     const { ttlSeconds } = this.#options
     const adopted = asking.takeAdopted(key)
@@ -126,6 +126,17 @@ export class PushBroker {
     return answer
   }
 
+  /** The call waits for what any instance could wait for; gives the function to be called when it goes on. */
+  waitAnywhere(call: Call, carried: Omit<CarriedCall, 'key'>, elsewhere: PushElsewhere): () => void {
+    const asking = this.#calls.get(carried.id) ?? this.#calls.enter(carried.id, 0)
+    this.#prepare(asking, call, carried, elsewhere)
+    asking.waitsAnywhere = true
+    if (this.#isDraining) void this.#handOver(asking)
+    return () => {
+      asking.waitsAnywhere = false
+    }
+  }
+
   /** Takes an answer. `gone` are the instances that did not answer. Throws when its state is not what was sent. */
   take(response: ResponseMessage, caller: Caller, gone: ReadonlySet<string> = NONE): Promise<Taken> {
     return this.#answers.take(response, caller, gone)
@@ -140,10 +151,10 @@ export class PushBroker {
     return asking.end()
   }
 
-  /** This process is about to end: every call that waits for an answer goes on at another instance, or is told. */
+  /** This process is about to end: every call that waits goes on at another instance, or is told. */
   async drain(): Promise<void> {
     this.#isDraining = true
-    await Promise.all(this.#calls.waiting().map((asking) => this.#handOver(asking)))
+    await Promise.all(this.#calls.movable().map((asking) => this.#handOver(asking)))
   }
 
   /** Goes on with a call of an instance that stops, if no other does: its questions are not asked again. */
@@ -188,9 +199,8 @@ export class PushBroker {
   }
 
   /** Notes how the call goes to another instance when this process stops. */
-  #prepare(asking: PushedCall, call: Call, carried: CarriedCall, stream: PushStream, way: PushElsewhere): void {
+  #prepare(asking: PushedCall, call: Call, carried: Omit<CarriedCall, 'key'>, way: PushElsewhere): void {
     asking.snapshot = () => ({
-      name: stream.name,
       caller: { peer: call.peer, principal: call.principal },
       ...way.contents(),
       call: {
@@ -207,7 +217,7 @@ export class PushBroker {
 
   async #handOver(asking: PushedCall): Promise<void> {
     while (asking.isArriving && asking.handingOver === undefined) await asking.arrived()
-    const snapshot = asking.isWaiting ? asking.snapshot?.() : undefined
+    const snapshot = asking.canMove ? asking.snapshot?.() : undefined
     if (asking.handingOver !== undefined || snapshot === undefined) return
     // Until it is clear who goes on, answers to its questions wait.
     asking.handingOver = this.#options.handOver(snapshot)
@@ -218,8 +228,8 @@ export class PushBroker {
         snapshot.call.questions.map(({ question }) => question),
         to,
       )
-    // It goes on here with the answer that came meanwhile.
-    else if (asking.isArriving) return
+    // It goes on here, as it is or with the answer that came meanwhile.
+    else if (asking.isArriving || !asking.isWaiting) return
     // A call whose state is out there ends without a word, so that another instance can go on with it.
     if (to !== undefined || asking.carried) this.#calls.leave(asking)
     else asking.end(STOPPING)

@@ -30,6 +30,8 @@ export class PushedCall {
   /** Whether a state of the call exists, with the client or in the store, from which another process could continue. */
   carried: boolean
   ended = false
+  /** Whether the call waits for something other than an answer, for which any instance could wait. */
+  waitsAnywhere = false
   /** Whether another instance goes on with the call, or may. */
   isHandedOver = false
   /** The call as it is, for another instance; absent until it has asked. */
@@ -67,6 +69,11 @@ export class PushedCall {
 
   get isWaiting(): boolean {
     return this.#open.size > 0
+  }
+
+  /** Whether another instance could go on with the call right now. */
+  get canMove(): boolean {
+    return this.isWaiting || this.waitsAnywhere
   }
 
   waitsFor(session: string | undefined): boolean {

@@ -30,9 +30,9 @@ export class WaitingCalls {
     return this.#calls.get(name)
   }
 
-  /** The calls that wait for an answer right now. */
-  waiting(): PushedCall[] {
-    return [...this.#calls.values()].filter(({ isWaiting }) => isWaiting)
+  /** The calls that another instance could go on with right now. */
+  movable(): PushedCall[] {
+    return [...this.#calls.values()].filter(({ canMove }) => canMove)
   }
 
   enter(name: string, generation: number): PushedCall {
