@@ -86,7 +86,9 @@ export function assemble(options: ServerOptions) {
   const { bus, self, peers, forwarder } = replicas
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable)
-  const handOver = (stream: StreamHandOver) => replicas.handOver({ ...stream })
+  // What a stateful server keeps for a session is here, so nobody else can go on with its calls.
+  const handOver = async (stream: StreamHandOver) =>
+    declaration.isStateful ? undefined : replicas.handOver({ ...stream })
 
   const registry = new Registry()
   const telemetry = new Telemetry(registry)

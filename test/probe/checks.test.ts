@@ -1,4 +1,5 @@
 /** The named checks: what each of them finds, against servers that differ in that alone. */
+import type { ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { probe, type CheckName, type ProbeOptions, type Verdict } from 'pannier/probe'
 import { createServer, type Server } from 'pannier/server'
@@ -87,15 +88,50 @@ describe('another replica', () => {
         check: 'replica',
         points: 'UNKNOWN',
         sentence: `The session is accepted by ${friend.url}.`,
-        details: { replica: friend.url, isAccepted: true },
+        details: { replica: friend.url, taken: 'session', isAccepted: true },
       },
       {
         check: 'replica',
         points: 'STATEFUL',
         sentence: expect.stringContaining('Session not found'),
-        details: { replica: stranger.url, isAccepted: false },
+        details: { replica: stranger.url, taken: 'session', isAccepted: false },
       },
     ])
+  })
+
+  test('that takes an answer and drops it is told from one that brings it to the call', async () => {
+    const question = { jsonrpc: '2.0', id: 'q', method: 'roots/list' }
+    const start = (take: (res: ServerResponse) => void) =>
+      startHost(({ verb, message }, res) => {
+        if (verb !== 'POST') return res.writeHead(405).end()
+        if (message.method === 'initialize')
+          return json(res, plainAnswer(message), 200, { 'mcp-session-id': 'the session' })
+        if (message.method === 'tools/call') {
+          calling = { message, res }
+          return res
+            .writeHead(200, { 'content-type': 'text/event-stream' })
+            .write(`data: ${JSON.stringify(question)}\n\n`)
+        }
+        const answer = plainAnswer(message)
+        return answer === undefined || message.id === 'q' ? take(res) : json(res, answer)
+      })
+    let calling: { message: { id?: unknown }; res: ServerResponse } | undefined
+    const done = () => `data: ${JSON.stringify({ jsonrpc: '2.0', id: calling?.message.id, result: {} })}\n\n`
+    const [host, good, deaf] = await Promise.all([
+      start((res) => res.writeHead(202).end()),
+      start((res) => (res.writeHead(202).end(), calling?.res.end(done()))),
+      start((res) => res.writeHead(202).end()),
+    ])
+    const answered = async (replica: string) => {
+      const call = { name: 'asks' }
+      const verdict = await probe(host.url, { replicas: [replica], call, checks: ['replica'], timeoutMs: 300 })
+      return told(verdict, 'replica').slice(1)
+    }
+    expect(await answered(good.url)).toEqual([`An answer that came to ${good.url} reached the call that asked here.`])
+    expect(await answered(deaf.url)).toEqual([
+      `An answer that came to ${deaf.url} did not reach the call that asked here: it took it, and nothing came of it.`,
+    ])
+    expect(good.seen.find(({ message }) => message.id === 'q')?.message.result).toEqual({ roots: [] })
   })
 
   test('is looked for among the addresses of a name, where none is named', async () => {

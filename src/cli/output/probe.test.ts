@@ -79,6 +79,10 @@ test.each<[Partial<Verdict>, RegExp]>([
   [{ state: 'STATEFUL', transport: 'stdio' }, /process of its own/],
   [{ state: 'UNKNOWN' }, /--header/],
   [{ declared: { session: { poolable: false } } }, /cannot stand in for each other/],
+  [
+    { evidence: [{ check: 'replica', points: 'STATEFUL', sentence: 'No.', details: { isAccepted: false } }] },
+    /do not accept what another one gave out/,
+  ],
 ])('%j is told with what to do, in words that no script takes for a verdict', (part, meaning) => {
   expect(meaningOf({ ...verdict, ...part })).toMatch(meaning)
   expect(meaningOf({ ...verdict, ...part })).not.toMatch(/STATE(LESS|FUL)|UNKNOWN/)

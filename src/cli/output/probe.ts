@@ -116,14 +116,19 @@ export function percent(share: number): string {
 export type Probed = { readonly name: string } & ({ readonly verdict: Verdict } | { readonly failure: Failure })
 
 /** What a verdict means for whoever runs the server. It does not contain the name of a verdict: scripts search for those. */
-export function meaningOf({ state, transport, declared }: Verdict): string {
+export function meaningOf({ state, transport, declared, evidence }: Verdict): string {
   // Such a server needs no sessions, but its instances may seal state with different keys.
-  if (state === 'STATELESS' && transport === 'http' && declared?.session?.poolable === false) return NOT_POOLABLE
+  const isSpread = state === 'STATELESS' && transport === 'http'
+  const isRefused = evidence.some(({ check, details }) => check === 'replica' && details?.['isAccepted'] === false)
+  if (isSpread && isRefused) return REPLICA_REFUSES
+  if (isSpread && declared?.session?.poolable === false) return NOT_POOLABLE
   return MEANINGS[state][transport]
 }
 
 const NOT_POOLABLE =
   'it needs no sessions, but declares that its instances cannot stand in for each other (poolable: false)'
+const REPLICA_REFUSES =
+  'it needs no sessions, but its instances do not accept what another one gave out (see replica): give them the same keys and let them reach each other'
 const UNDECIDED = 'until it is decided, take it for one that needs its sessions; --explain shows what it answered'
 
 const MEANINGS = {

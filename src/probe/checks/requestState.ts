@@ -3,14 +3,14 @@
  * or has expired. It needs a tool that asks for input, and that the caller has named as safe to call.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { isObject, type Json } from '../../protocol/index.ts'
+import type { Json } from '../../protocol/index.ts'
 import { type Evidence, evidence } from '../report/evidence.ts'
 import { type ProbeReply, replyText, isResult } from '../wire/reply.ts'
 import type { HttpWire } from '../wire/http.ts'
 import { modernRequest } from '../wire/messages.ts'
+import { ASKABLE, roundIn, type StateRound } from './askingTool.ts'
 import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 
-const CAPABILITIES = { elicitation: { form: {}, url: {} }, roots: {} }
 const FIRST_ID = 20
 
 export const requestState: ProbeCheck = {
@@ -25,7 +25,7 @@ export const requestState: ProbeCheck = {
     if (wire.transport !== 'http' || options.call === undefined) return []
     const { name, arguments: args = {} } = options.call
     const params = { name, arguments: args }
-    const asked = await wire.post(modernRequest(FIRST_ID, 'tools/call', params, CAPABILITIES))
+    const asked = await wire.post(modernRequest(FIRST_ID, 'tools/call', params, ASKABLE))
     const round = isResult(asked) ? roundIn(asked.result) : undefined
     if (round === undefined) {
       const what = isResult(asked) ? 'asks for nothing with a state' : replyText(asked)
@@ -33,11 +33,6 @@ export const requestState: ProbeCheck = {
     }
     return tryAll(wire, context, { ...params, ...round })
   },
-}
-
-interface StateRound {
-  readonly requestState: string
-  readonly inputResponses: Json
 }
 
 /** Sends the state in each way, in an order in which no attempt uses up the state for the next. */
@@ -48,7 +43,7 @@ async function tryAll(
 ): Promise<readonly Evidence[]> {
   let id = FIRST_ID
   const send = (more: Json = {}, credentials?: Readonly<Record<string, string>>): Promise<ProbeReply> => {
-    const request = modernRequest(++id, 'tools/call', { ...params, ...more }, CAPABILITIES)
+    const request = modernRequest(++id, 'tools/call', { ...params, ...more }, ASKABLE)
     return wire.post(request, {}, credentials === undefined ? {} : { credentials })
   }
   const { otherHeaders, expireMs, signal } = options
@@ -83,18 +78,6 @@ function evidenceFor(way: Way, reply: ProbeReply): Evidence {
 /** A server that starts over without an error has not refused: its client would not learn that something is wrong. */
 function isRefused(reply: ProbeReply): boolean {
   return reply.kind === 'error' || reply.kind === 'refused'
-}
-
-/** The state of a tool that asks for input, with answers that decline everything. */
-function roundIn(result: Json): StateRound | undefined {
-  const { resultType, requestState: state, inputRequests } = result
-  if (resultType !== 'input_required' || typeof state !== 'string' || state === '') return undefined
-  const asked = Object.entries(isObject(inputRequests) ? inputRequests : {})
-  return { requestState: state, inputResponses: Object.fromEntries(asked.map(([key, one]) => [key, answerTo(one)])) }
-}
-
-function answerTo(asked: unknown): Json {
-  return isObject(asked) && asked['method'] === 'roots/list' ? { roots: [] } : { action: 'decline' }
 }
 
 /** Changes a character in the middle: in base64, the last one may hold only padding bits. */

@@ -55,7 +55,7 @@ export function report(findings: Findings, decided: Decision, results: CheckResu
     ...serverOf(findings),
     methods: methodsOf(findings),
     ...(declared !== undefined && { declared }),
-    evidence: [...results.evidence, ...declaration(findings, decided)],
+    evidence: [...results.evidence, ...declaration(findings, decided, results.evidence)],
     notAsked: results.notAsked,
   }
 }
@@ -74,11 +74,25 @@ function eraOf({ era, initialize, sseStream }: Findings): Verdict['era'] {
 }
 
 /** Compares what the server declares with what was found. */
-function declaration(findings: Findings, { state, decidedBy }: Decision): readonly Evidence[] {
+function declaration(
+  findings: Findings,
+  { state, decidedBy }: Decision,
+  found: readonly Evidence[],
+): readonly Evidence[] {
   const declared = declaredBy(findings)
   if (declared === undefined) return []
-  const wrong = decidedBy === 'declaration' ? [] : contradictions(declared, state, findings.transport)
+  const wrong = [
+    ...(decidedBy === 'declaration' ? [] : contradictions(declared, state, findings.transport)),
+    ...(found.some(isRefusedAgainstWord) ? [NOT_POOLABLE] : []),
+  ]
   const sentence =
     wrong.length === 0 ? 'What it declares about its sessions agrees with what was found.' : wrong.join(' ')
   return evidence('declared', 'UNKNOWN', sentence, { declared, holds: wrong.length === 0 })
+}
+
+const NOT_POOLABLE =
+  'It declares capabilities.session.poolable true, but a replica does not accept what was given out here.'
+
+function isRefusedAgainstWord({ check, details }: Evidence): boolean {
+  return check === 'replica' && details?.['isAccepted'] === false && details['isDeclared'] === true
 }

@@ -2,7 +2,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { hasEnvelope, MODERN_VERSION, requestHeaders } from '../../protocol/index.ts'
 import { ProbeError } from '../errors.ts'
-import type { Notification, Request } from './messages.ts'
+import type { AnswerMessage, Notification, Request } from './messages.ts'
 import { HIDDEN } from '../secrets.ts'
 
 export type Headers = Readonly<Record<string, string>>
@@ -13,9 +13,8 @@ const USER_AGENT: Headers = { 'user-agent': 'pannier-probe' }
 const NO_COMPRESSION: Headers = { 'accept-encoding': 'identity' }
 
 /** The headers of a message. Those of the stateless revision mirror parts of the body. */
-export function messageHeaders(message: Request | Notification): Headers {
-  const isModern = 'params' in message && hasEnvelope(message.params)
-  return isModern
+export function messageHeaders(message: Request | Notification | AnswerMessage): Headers {
+  return 'method' in message && message.params !== undefined && hasEnvelope(message.params)
     ? { ...POST_HEADERS, ...requestHeaders(message.method, message.params, MODERN_VERSION) }
     : POST_HEADERS
 }

@@ -19,7 +19,7 @@ import {
   instanceText,
   sendHttp,
 } from './httpRequest.ts'
-import type { Notification, Request } from './messages.ts'
+import type { AnswerMessage, Notification, Request } from './messages.ts'
 import { serverRequestIn, type ProbeReply } from './reply.ts'
 import { isStream, type StreamReply, type ListenLimits, listenTo } from './sse.ts'
 import { timeLimit, until } from './timeLimit.ts'
@@ -43,6 +43,8 @@ interface HttpSendOptions {
   readonly credentials?: Headers
   /** Sent even when the probe was aborted. */
   readonly isCleanup?: boolean
+  /** Called with each message of the reply as it comes. */
+  readonly onMessage?: (text: string) => void
 }
 
 interface ProbeHttpRequest {
@@ -85,16 +87,27 @@ export class HttpWire {
     }
   }
 
-  post(message: Request | Notification, headers: Headers = {}, sending: HttpSendOptions = {}): Promise<ProbeReply> {
+  post(
+    message: Request | Notification | AnswerMessage,
+    headers: Headers = {},
+    sending: HttpSendOptions = {},
+  ): Promise<ProbeReply> {
     const { tracer } = this.#options
-    const id = 'id' in message ? message.id : -1
+    const id = 'id' in message && 'method' in message ? message.id : -1
     const request = {
       method: 'POST',
       headers: { ...messageHeaders(message), ...headers },
       body: JSON.stringify(message),
     } as const
     return this.#exchange(request, sending, (response, note) =>
-      readHttpReply(response, { id, shown: (text) => tracer.line(text), onText: note }),
+      readHttpReply(response, {
+        id,
+        shown: (text) => tracer.line(text),
+        onText: (text) => {
+          note(text)
+          sending.onMessage?.(text)
+        },
+      }),
     )
   }
 

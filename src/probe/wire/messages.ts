@@ -1,5 +1,5 @@
 /** The messages that the probe sends. The first two are those of the detection document, byte for byte. */
-import { type Json, META, MODERN_VERSION } from '../../protocol/index.ts'
+import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, type RequestId } from '../../protocol/index.ts'
 
 export interface Request {
   readonly jsonrpc: '2.0'
@@ -11,6 +11,14 @@ export interface Request {
 export interface Notification {
   readonly jsonrpc: '2.0'
   readonly method: string
+  readonly params?: Json
+}
+
+/** The answer to a question of the server. */
+export interface AnswerMessage {
+  readonly jsonrpc: '2.0'
+  readonly id: RequestId
+  readonly result: Json
 }
 
 const clientInfo = { name: 'probe', version: '1.0' }
@@ -27,6 +35,15 @@ export const LIST_TOOLS: Request = { jsonrpc: '2.0', id: 2, method: 'tools/list'
 export const INITIALIZED: Notification = { jsonrpc: '2.0', method: 'notifications/initialized' }
 
 export const PING: Request = { jsonrpc: '2.0', id: 5, method: 'ping', params: {} }
+
+/** Begins a session of the newest revision that has them, in which the server may ask something. */
+export function initializeWith(capabilities: Json): Request {
+  return request(1, 'initialize', { protocolVersion: LEGACY_VERSIONS[0], capabilities, clientInfo })
+}
+
+export function cancelled(requestId: number): Notification {
+  return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }
+}
 
 /** A request of the session era. */
 export function request(id: number, method: string, params: Json = {}): Request {

@@ -12,7 +12,7 @@ import {
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Caller } from '../call.ts'
-import { SESSION_NEEDED } from '../catalog/capabilities.ts'
+import { SESSION_ELSEWHERE, SESSION_NEEDED } from '../catalog/capabilities.ts'
 import { ServerError } from '../errors.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { SessionHandler } from '../http/messageHandler.ts'
@@ -239,8 +239,11 @@ export class LegacyHttp implements SessionHandler {
   #session(header: HeaderReader, principal: Principal | undefined): OpenSession | HttpReply | undefined {
     const token = header('mcp-session-id')
     if (token === undefined) return undefined
+    const { sessions, needsSession, self } = this.#options
     try {
-      return this.#options.sessions.open(token, principal)
+      const session = sessions.open(token, principal)
+      const isElsewhere = needsSession && session.begunBy?.id !== self.id
+      return isElsewhere ? refusal(404, SESSION_ELSEWHERE) : session
     } catch (error) {
       if (error instanceof ServerError) return refusal(404, error.message)
       throw error
