@@ -21,12 +21,17 @@ export interface Question<T> {
   readonly fingerprint: string
   /** Whether an answer is valid only for exactly this request. If not, it is valid for any question with its key. */
   readonly pinned: boolean
+  /** The request as it is sent after a response that did not fit. @default the same request */
+  readonly again?: (issues: string) => InputRequest
   /** Reads a response that already has the right shape. */
   read(key: string, response: Readonly<Record<string, unknown>>): Reading<T> | Promise<Reading<T>>
 }
 
 /** The value that a response stands for, or that the response does not fit the question. */
-export type Reading<T> = { readonly ok: true; readonly value: T } | { readonly ok: false }
+export type Reading<T> =
+  | { readonly ok: true; readonly value: T }
+  /** `issues` says what is wrong with the response, in words for the person. */
+  | { readonly ok: false; readonly issues?: string }
 
 export interface AskOptions {
   /** The input responses that came with this round's request, by key. */
@@ -37,11 +42,24 @@ export interface AskOptions {
   readonly assertAskable: (request: InputRequest) => void
   /** How often one question is asked before the call fails with ASK_EXHAUSTED. */
   readonly maxAsks: number
+  /** Called when a response did not fit its question. */
+  readonly onRefused: (key: string) => void
+  /** Called when the text of a question has changed twice since it was asked. */
+  readonly onChanging: (key: string) => void
 }
 
 interface AskedInRun {
   readonly fingerprint: string
   readonly answer: Promise<unknown>
+}
+
+/** A question that is about to be sent. */
+interface Asking<T> {
+  readonly key: string
+  readonly question: Question<T>
+  /** What is sent: the question, or the question and what was wrong with its last answer. */
+  readonly request: InputRequest
+  readonly changes: number
 }
 
 export class Asks {
@@ -96,55 +114,67 @@ export class Asks {
     this.#lifecycle.assertOpen(`The question "${key}"`)
     this.#lifecycle.assertOutsideSteps(`The question "${key}"`)
     assertKey(key)
-    const response = this.#responseTo(key, question)
+    const { response, changes } = this.#responseTo(key, question)
+    let { request } = question
     if (response !== undefined) {
-      const reading = await question.read(key, response)
+      const reading = await this.#read(key, question, response)
       if (reading.ok) {
-        this.#keep(key, question, response)
+        this.#keep(key, question, response as Readonly<Record<string, unknown>>)
         return reading.value
       }
       this.#journal.answers.delete(key)
+      request = requestAfter(question, reading)
     }
-    this.#options.assertAskable(question.request)
-    return this.#options.push === undefined
-      ? this.#askNextRound(key, question)
-      : this.#askInPlace(key, question, this.#options.push)
+    this.#options.assertAskable(request)
+    const asking = { key, question, request, changes }
+    return this.#options.push === undefined ? this.#askNextRound(asking) : this.#askInPlace(asking, this.#options.push)
   }
 
-  #responseTo<T>(key: string, question: Question<T>): Readonly<Record<string, unknown>> | undefined {
+  async #read<T>(key: string, question: Question<T>, response: unknown): Promise<Reading<T>> {
+    const reading = answersInShape(question.request, response) ? await question.read(key, response) : MISSHAPEN
+    if (!reading.ok) this.#options.onRefused(key)
+    return reading
+  }
+
+  /** The response to this question, if one is here, and how often the question's text has changed. */
+  #responseTo<T>(key: string, question: Question<T>): { response?: unknown; changes: number } {
     const { answers, open } = this.#journal
     const known = answers.get(key)
-    if (known === undefined && question.pinned) return undefined
+    const changes = open.get(key)?.changes ?? 0
+    if (known === undefined && question.pinned) return { changes }
     if (known !== undefined && question.pinned && known.question !== question.fingerprint) {
       answers.delete(key)
       open.delete(key)
-      return undefined
+      if (changes === 1) this.#options.onChanging(key)
+      return { changes: changes + 1 }
     }
-    const response = known?.response ?? own(this.#options.responses, key)
-    return answersInShape(question.request, response) ? response : undefined
+    return { response: known?.response ?? own(this.#options.responses, key), changes }
   }
 
-  #askNextRound<T>(key: string, question: Question<T>): Promise<T> {
+  #askNextRound<T>({ key, question, request, changes }: Asking<T>): Promise<T> {
     this.#lifecycle.assertOpen(`The question "${key}"`)
     const times = this.#timesAsked(key, question) + 1
     if (times > this.#options.maxAsks) throw exhausted(key, this.#options.maxAsks)
-    this.#journal.open.set(key, { question: pin(question), times })
-    this.#waiting.set(key, question.request)
+    this.#journal.open.set(key, { question: pin(question), times, changes })
+    this.#waiting.set(key, request)
     return this.#lifecycle.wait()
   }
 
-  async #askInPlace<T>(key: string, question: Question<T>, push: NonNullable<AskOptions['push']>): Promise<T> {
+  async #askInPlace<T>(asking: Asking<T>, push: NonNullable<AskOptions['push']>): Promise<T> {
+    const { key, question, changes } = asking
     const { maxAsks } = this.#options
+    let { request } = asking
     for (let times = this.#timesAsked(key, question) + 1; times <= maxAsks; times++) {
       // The handler may have returned without awaiting this ask. Then nothing more may be sent to the client.
       this.#lifecycle.assertOpen(`The question "${key}"`)
-      this.#journal.open.set(key, { question: pin(question), times })
-      const response = await push(key, question.request)
-      if (!answersInShape(question.request, response)) continue
-      const reading = await question.read(key, response)
-      if (!reading.ok) continue
-      this.#keep(key, question, response)
-      return reading.value
+      this.#journal.open.set(key, { question: pin(question), times, changes })
+      const response = await push(key, request)
+      const reading = await this.#read(key, question, response)
+      if (reading.ok) {
+        this.#keep(key, question, response as Readonly<Record<string, unknown>>)
+        return reading.value
+      }
+      request = requestAfter(question, reading)
     }
     throw exhausted(key, maxAsks)
   }
@@ -168,6 +198,13 @@ export class Asks {
 function own(responses: Readonly<Record<string, unknown>>, key: string): Record<string, unknown> | undefined {
   const response = Object.hasOwn(responses, key) ? responses[key] : undefined
   return isObject(response) ? response : undefined
+}
+
+const MISSHAPEN: Reading<never> = { ok: false }
+
+function requestAfter({ request, again }: Question<unknown>, reading: Reading<unknown>): InputRequest {
+  const issues = reading.ok ? undefined : reading.issues
+  return issues === undefined ? request : (again?.(issues) ?? request)
 }
 
 function pin(question: Question<unknown>): string | undefined {

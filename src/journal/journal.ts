@@ -17,6 +17,8 @@ interface OpenQuestion {
   readonly question: string | undefined
   /** How often it has been asked so far. */
   readonly times: number
+  /** How often its text has changed since it was asked first. @default 0 */
+  readonly changes?: number
 }
 
 export interface Journal {
@@ -37,7 +39,7 @@ export interface Journal {
 interface JournalBody {
   readonly a?: readonly [key: string, question: string | null, response: unknown][]
   readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
-  readonly o?: readonly [key: string, question: string | null, times: number][]
+  readonly o?: readonly (readonly [key: string, question: string | null, times: number, changes?: number])[]
   readonly x?: unknown
   readonly b?: number
 }
@@ -103,10 +105,15 @@ export function writeJournal(journal: Journal): JournalBody {
       a: Array.from(answers, ([key, { question, response }]) => [key, question ?? null, response]),
     }),
     ...(steps.size > 0 && { s: Array.from(steps, ([key, step]) => ('value' in step ? [key, step.value] : [key])) }),
-    ...(open.size > 0 && { o: Array.from(open, ([key, { question, times }]) => [key, question ?? null, times]) }),
+    ...(open.size > 0 && { o: Array.from(open, ([key, asked]) => writeOpen(key, asked)) }),
     ...(own !== undefined && { x: own }),
     ...(begunAt !== undefined && { b: begunAt }),
   }
+}
+
+function writeOpen(key: string, { question, times, changes = 0 }: OpenQuestion) {
+  const written = [key, question ?? null, times] as const
+  return changes === 0 ? written : ([...written, changes] as const)
 }
 
 /** Reads what `writeJournal` wrote. The body is not validated: it must come from an opened seal or from our own store. */
@@ -118,7 +125,9 @@ export function readJournal(id: string, round: number, body: unknown): Journal {
       journal.answers.set(key, { question: question ?? undefined, response: response as RecordedAnswer['response'] })
     }
     for (const step of s) journal.steps.set(step[0], step.length === 2 ? { value: step[1] } : {})
-    for (const [key, question, times] of o) journal.open.set(key, { question: question ?? undefined, times })
+    for (const [key, question, times, changes = 0] of o) {
+      journal.open.set(key, { question: question ?? undefined, times, changes })
+    }
     return journal
   } catch (cause) {
     throw new JournalError('JOURNAL_UNREADABLE', 'The journal was written by a version that this one cannot read.', {

@@ -41,6 +41,8 @@ function runOver(journal: Journal, responses: Record<string, unknown> = {}, opti
     unwindMs: 1000,
     onStuck: () => {},
     onLate: () => {},
+    onRefused: () => {},
+    onChanging: () => {},
     onLost: () => {},
     ...options,
   })

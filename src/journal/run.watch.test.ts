@@ -32,6 +32,8 @@ test('who watches a run sees the steps that run and not those that are replayed,
       unwindMs: 100,
       onStuck: () => {},
       onLate: () => {},
+      onRefused: () => {},
+      onChanging: () => {},
       onLost: () => {},
     })
     return run.play(async () => {

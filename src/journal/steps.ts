@@ -28,6 +28,8 @@ export interface Watch {
   ended(): void
   /** Called when the handler returned before these had ended: `the question "sure"`. */
   unawaited?(what: readonly string[]): void
+  /** Called when the answer to this question did not fit. */
+  refused?(key: string): void
 }
 
 export interface StepOptions {

@@ -60,7 +60,9 @@ describe('toward 2026-07-28', () => {
     const first = await send(host, call)
     const unfit = { inputResponses: { ok: accept({ ok: 'perhaps' }) } }
     const second = await send(host, { ...call, ...unfit, requestState: stateOf(first) })
-    expect(second.result?.inputRequests).toMatchObject({ ok: { params: { message: 'Deploy to prod?' } } })
+    expect(second.result?.inputRequests).toMatchObject({
+      ok: { params: { message: expect.stringMatching(/^Deploy to prod\?\n\nThe last answer was not accepted: ok: /) } },
+    })
     const third = await send(host, { ...call, ...unfit, requestState: stateOf(second) })
     expect(third.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('asked 2 times') }] })
   })

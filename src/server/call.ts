@@ -53,6 +53,8 @@ export interface CallObserver {
   asked(): void
   /** The result says that the tool failed. */
   toolFailed(): void
+  /** An answer did not fit its question. */
+  answerRefused(): void
 }
 
 /** The client of one request: what it said of itself, in the request's envelope or when its session began. */

@@ -57,6 +57,8 @@ interface ErrorDetails {
 const MAX_CAUSES = 4
 
 export function errorDetails(error: unknown, causes = MAX_CAUSES): ErrorDetails {
+  // A thrown string is the message that the author would have given to an Error.
+  if (typeof error === 'string') return { type: 'string', message: error }
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack, cause } = error
   const code = 'code' in error ? error.code : undefined

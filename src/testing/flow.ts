@@ -34,9 +34,10 @@ export async function runFlow(harness: Harness, options: FlowOptions): Promise<F
     if (options.twice === true) lost.push(await harness.send(await options.instance(round), message))
     const sending = await harness.send(await options.instance(round), message)
     rounds.push(sending)
-    const { outcome } = sending
+    const { outcome, refused } = sending
     if (outcome.kind !== 'asked') return { rounds, lost }
-    const changed = findChanged(asked, outcome.requests, options.answers)
+    assertFit(refused, options.answers)
+    const changed = findChanged(asked, outcome.requests, refused)
     if (changed !== undefined) return { rounds, lost, stuck: { changed } }
     message = {
       inputResponses: answerAll(outcome.requests, options.answers),
@@ -46,18 +47,22 @@ export async function runFlow(harness: Harness, options: FlowOptions): Promise<F
   return { rounds, lost, stuck: 'endless' }
 }
 
-/** The key of a question that came again with another text. Throws if one came again unchanged: its answer did not fit. */
+/** An answer that is a function may fit the next time. */
+function assertFit(refused: readonly string[], answers: Answers): void {
+  const key = refused.find((name) => !isFunctionAnswer(name, answers))
+  if (key !== undefined) throw unfit(key)
+}
+
+/** The key of a question that came again with another text, although its answer fitted. */
 function findChanged(
   asked: Map<string, InputRequest>,
   requests: Readonly<Record<string, InputRequest>>,
-  answers: Answers,
+  refused: readonly string[],
 ): string | undefined {
   for (const [key, request] of Object.entries(requests)) {
     const before = asked.get(key)
-    asked.set(key, request)
-    if (before === undefined) continue
-    if (!isDeepStrictEqual(before, request)) return key
-    if (!isFunctionAnswer(key, answers)) throw unfit(key)
+    if (!refused.includes(key)) asked.set(key, request)
+    if (before !== undefined && !refused.includes(key) && !isDeepStrictEqual(before, request)) return key
   }
   return undefined
 }

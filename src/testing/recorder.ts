@@ -54,6 +54,8 @@ export interface HandlerActivity {
   readonly effects: readonly string[]
   /** What the handler did not wait for before it returned. */
   readonly unawaited: readonly string[]
+  /** The questions whose answers did not fit. */
+  readonly refused: readonly string[]
 }
 
 class RecordedActivity implements HandlerActivity {
@@ -62,6 +64,7 @@ class RecordedActivity implements HandlerActivity {
   readonly afterEnd: string[] = []
   readonly effects: string[] = []
   readonly unawaited: string[] = []
+  readonly refused: string[] = []
   ended = false
 }
 
@@ -98,5 +101,8 @@ export const watch: Watch = {
   },
   unawaited(what) {
     here.getStore()?.activity.unawaited.push(...what)
+  },
+  refused(key) {
+    here.getStore()?.activity.refused.push(key)
   },
 }

@@ -171,6 +171,10 @@ function rescueTool(entry: ToolEntry, error: unknown, call: Call, { exposeErrors
   else logger().error(details, 'A tool failed.')
   const known = error instanceof JournalError || error instanceof ServerError
   if (isRoundEnded(error)) return failure('The tool used the context of another call.')
-  const message = error instanceof Error && (known || exposeErrors) ? error.message : 'The tool failed.'
-  return failure(message || 'The tool failed.')
+  return failure((known || exposeErrors ? messageOf(error) : '') || 'The tool failed.')
+}
+
+function messageOf(error: unknown): string {
+  if (typeof error === 'string') return error
+  return error instanceof Error ? error.message : ''
 }

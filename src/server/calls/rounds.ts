@@ -105,6 +105,7 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
       push: call.peer.takesInputRequired ? undefined : (key, request) => pushOn(call, journal, key, request),
       assertAskable: (request) => assertAskable(call, request),
       shedding: () => load.shedding(),
+      onRefused: () => call.observer?.answerRefused(),
       detachable: this.#invocation.detach !== undefined,
     }
   }

@@ -23,7 +23,12 @@ export interface HandlerRun<T, R> {
   detached(journal: Journal): R | Promise<R>
 }
 
-export interface RunSetup extends Omit<RunOptions, 'journal' | 'later' | 'onLate' | 'onLost' | 'onStuck'> {
+/** Written to the log here. */
+type Reports = 'onChanging' | 'onLate' | 'onLost' | 'onRefused' | 'onStuck'
+
+export interface RunSetup extends Omit<RunOptions, 'journal' | 'later' | Reports> {
+  /** A client's answer did not fit. */
+  readonly onRefused?: () => void
   /** Names the handler in the log. */
   readonly about: object
   readonly logger: () => Logger | undefined
@@ -54,6 +59,17 @@ function newRun(journal: Journal, setup: RunSetup): Run {
     ...setup,
     journal,
     later: runLater,
+    onRefused: (key) => {
+      // Without what was wrong: the messages of a schema may quote the answer.
+      logger()?.info({ ...about, key }, 'An answer did not fit its question, which is asked again.')
+      setup.onRefused?.()
+      setup.watch?.refused?.(key)
+    },
+    onChanging: (key) =>
+      logger()?.warn(
+        { ...about, key },
+        'A question has another text in each round, so that no answer fits it. Take what varies from ctx.step.',
+      ),
     onLate: (what) =>
       logger()?.warn(about, `A handler used its context after its call had ended; ${what} had no effect.`),
     onLost: (what, error) =>

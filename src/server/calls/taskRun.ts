@@ -74,6 +74,7 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
       responses: {}, // the answers are in the journal already
       assertAskable: (request) => assertAskable(call, request),
       shedding: () => (work.draining() ? 'draining' : 'no'),
+      onRefused: () => call.observer?.answerRefused(),
     }
   }
 

@@ -51,6 +51,7 @@ export function elicitForm<S extends SchemaLike>(form: Form<S>): Question<Elicit
     request,
     pinned: form.pin ?? true,
     fingerprint: formFingerprint(request),
+    again: (issues) => withIssues(request, issues),
     read: async (_, response) => {
       const action = response['action']
       if (action !== 'accept') return { ok: true, value: { action: action as 'decline' | 'cancel' } }
@@ -94,6 +95,12 @@ function formRequest(form: Form): InputRequest {
     method: 'elicitation/create',
     params: { message: form.message, requestedSchema: flat(json, form.message) },
   } as InputRequest
+}
+
+/** The form with what was wrong with the last answer, for the person who answers again. */
+function withIssues(request: InputRequest, issues: string): InputRequest {
+  const message = `${(request.params as { message: string }).message}\n\nThe last answer was not accepted: ${issues}`
+  return { ...request, params: { ...request.params, message } } as InputRequest
 }
 
 async function readContent<S extends SchemaLike>(form: Form<S>, content: unknown): Promise<Reading<InferSchema<S>>> {

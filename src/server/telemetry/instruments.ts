@@ -6,6 +6,7 @@ export interface Instruments {
   readonly requests: Counter
   /** Rounds that ended with a question. */
   readonly rounds: Counter
+  readonly refusedAnswers: Counter
 }
 
 const BOUNDARIES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
@@ -21,6 +22,10 @@ export function createInstruments(meter: Meter): Instruments {
     rounds: meter.createCounter('pannier.server.rounds.asked', {
       description: 'Rounds that ended with a question to the client',
       unit: '{round}',
+    }),
+    refusedAnswers: meter.createCounter('pannier.server.answers.refused', {
+      description: 'Answers that did not fit their questions',
+      unit: '{answer}',
     }),
   }
 }

@@ -102,6 +102,10 @@ class RequestSpan implements CallObserver {
     this.#toolFailed = true
   }
 
+  answerRefused(): void {
+    this.#instruments?.refusedAnswers.add(1, this.#call.common, this.#context)
+  }
+
   end(): void {
     if (this.#toolFailed) this.#finish('failed', { 'error.type': 'tool_error' })
     else this.#finish(this.#asked ? 'asked' : 'complete', {})
