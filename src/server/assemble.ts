@@ -164,10 +164,12 @@ export function assemble(options: ServerOptions) {
     store,
     ledger: replicas.ledger,
     handOver,
+    cancel: (session, request) => bus.publish({ kind: 'cancelled', session, request }),
     ttlSeconds,
     clock,
     logger: log,
   })
+  replicas.onCrashed(() => pushes.askAgain())
   const sessions = new Sessions(sessionSealer, facts, self, () => warnOfUnknownKey(log()))
   const legacyHttp = new LegacyHttp({
     calls,
@@ -225,6 +227,7 @@ export function assemble(options: ServerOptions) {
     legacy,
     self,
     seekPeers: () => replicas.seek(),
+    leavePeers: () => replicas.leave(),
     legacyHttp,
     tasks,
     open: async () => {

@@ -211,7 +211,7 @@ export class Server {
   }
 
   async #drain(deadlineMs: number): Promise<void> {
-    const { load, subscriptions, getStreams, legacyHttp, tasks, logger } = this.#assembly
+    const { load, subscriptions, getStreams, legacyHttp, leavePeers, tasks, logger } = this.#assembly
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
     this.#drainDeadlineMs = deadlineMs
     const drained = drainAll(this.#hosts, load, deadlineMs)
@@ -219,6 +219,7 @@ export class Server {
     getStreams.closeAll()
     await Promise.all([drained, legacyHttp.drain(), tasks?.drain(deadlineMs)])
     await legacyHttp.handOverUnseen()
+    await leavePeers()
     await tasks?.close()
     this.#ignoreTerm()
     logger.current.info({ inFlight: load.inFlight }, 'Drained.')

@@ -2,9 +2,9 @@
 import type { Passed } from './verdict.ts'
 
 interface Message {
-  readonly id?: unknown
+  readonly id?: string | number
   readonly method?: string
-  readonly params?: { readonly arguments?: { readonly call?: string }; readonly requestId?: unknown }
+  readonly params?: { readonly arguments?: { readonly call?: string }; readonly requestId?: string | number }
 }
 
 export class PassedRequests {

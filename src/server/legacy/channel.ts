@@ -7,7 +7,8 @@ import type { Json } from '../../protocol/index.ts'
 import type { Call, Caller, CarriedCall, Channel } from '../call.ts'
 import type { LegacyStream } from './streams/stream.ts'
 import type { LegacyStreams } from './streams/streams.ts'
-import type { PushBroker, PushElsewhere } from './push/broker.ts'
+import type { PushBroker } from './push/broker.ts'
+import type { PushElsewhere } from './push/pushWay.ts'
 import { notificationMessage } from '../results.ts'
 import type { Sink } from '../http/exchange.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
@@ -97,7 +98,8 @@ export class LegacyChannel implements Channel {
     this.#endQuestions()
     this.#finished = true
     if (this.#stream === undefined) return this.#cancelled && this.#endEmpty()
-    this.#stream.finish(this.#cancelled ? undefined : body)
+    if (this.#cancelled) this.#stream.abandon()
+    else this.#stream.finish(body)
     this.#options.streams.expireSoon(this.#stream)
     return true
   }

@@ -20,6 +20,8 @@ export type ServerEvent =
   | { readonly kind: 'stream-wanted'; readonly stream: string }
   /** That instance goes on with the stream. */
   | { readonly kind: 'stream-moved'; readonly stream: string; readonly to: readonly [id: string, url: string | null] }
+  /** That instance is gone, and did not say so before. */
+  | { readonly kind: 'instance-lost'; readonly instance: readonly [id: string, url: string | null] }
   /** An answer for the instance that asked; sealed. */
   | { readonly kind: 'answered'; readonly question: string; readonly answer: string }
   | { readonly kind: 'answer-taken'; readonly question: string }

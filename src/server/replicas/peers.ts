@@ -1,13 +1,15 @@
 /**
  * The other instances of this server that this one has heard of. Nobody keeps a list of them: each sealed session id
- * names the instance that began the session, and two instances that meet tell each other whom else they know.
+ * names the instance that began the session, two instances that meet tell each other whom else they know, and an address
+ * at which an instance was is looked at again, because the next one often comes there.
  */
 import type { Json } from '../../protocol/index.ts'
 import type { ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
-import { EventQueue } from './eventQueue.ts'
+import type { EventQueue } from './eventQueue.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
 import { discard, type Messenger, type Successor } from './messenger.ts'
+import { RecentEvents } from './recentEvents.ts'
 
 const MAX_PEERS = 256
 // An instance that did not answer is not asked again for so long, however many old session ids name it.
@@ -23,11 +25,14 @@ export interface PeersOptions {
 
 interface KnownPeer {
   readonly instance: Instance
+  /** Whether it was heard of from itself. */
+  wasThere: boolean
   /** Resolves when the instance has told whom it knows, or is lost. */
   greeting: Promise<void>
   /** Events wait while one message is under way. */
   readonly events: EventQueue
-  isSending: boolean
+  /** Resolves when no event waits; absent when none does. */
+  sending: Promise<void> | undefined
 }
 
 export class Peers {
@@ -35,17 +40,24 @@ export class Peers {
   readonly #known = new Map<string, KnownPeer>()
   /** Until when an instance counts as lost. */
   readonly #lost = new Map<string, number>()
-  /** Events that wait until it is known whom they go to. */
-  readonly #unsent = new EventQueue()
-  #isSpreading = false
+  readonly #recent: RecentEvents
+  /** Called when an instance is met for the first time. */
+  onMet: () => void = () => {}
+  /** Called with the address of an instance that is gone, at which another may come. */
+  onVacated: (url: string) => void = () => {}
+  /** Called when an instance is gone without having said so: what it was doing is lost. */
+  onCrashed: () => void = () => {}
+  /** Whether there ever was another instance. */
+  everMet = false
 
   constructor(options: PeersOptions) {
     this.#options = options
+    this.#recent = new RecentEvents(options.clock)
   }
 
   /** Notes an instance that a sealed token names. Costs one look-up when it is known. */
   meet(instance: Instance): void {
-    if (this.#known.has(instance.id) || this.#isLost(instance.id)) return
+    if (this.#known.has(instance.id) || this.isLost(instance.id)) return
     const peer = this.#add(instance)
     if (peer !== undefined) peer.greeting = this.#greet(peer)
   }
@@ -53,7 +65,8 @@ export class Peers {
   /** Notes an instance that has sent something, so it is there. */
   note(instance: Instance): void {
     this.#lost.delete(instance.id)
-    if (!this.#known.has(instance.id)) this.#add(instance)
+    const peer = this.#known.get(instance.id) ?? this.#add(instance)
+    if (peer !== undefined) peer.wasThere = true
   }
 
   /** An instance said hello; gives the reply to it. */
@@ -63,6 +76,11 @@ export class Peers {
     return { peers: others.map(({ instance }) => writeInstance(instance)) }
   }
 
+  /** Those that are known right now. */
+  known(): readonly Instance[] {
+    return Array.from(this.#known.values(), ({ instance }) => instance)
+  }
+
   /** All that are known, once those that are just being met have told whom they know. */
   async all(): Promise<readonly Instance[]> {
     let met = -1
@@ -70,80 +88,102 @@ export class Peers {
       met = this.#known.size
       await Promise.all(Array.from(this.#known.values(), ({ greeting }) => greeting))
     }
-    return Array.from(this.#known.values(), ({ instance }) => instance)
+    return this.known()
   }
 
-  /** Sends an event to every peer, and those that wait for one with it. Peers that are gone are forgotten. */
+  /** Looks whether an instance that is known is still there; it also tells whom it knows. */
+  async check(id: string): Promise<boolean> {
+    const peer = this.#known.get(id)
+    if (peer !== undefined) await this.#greet(peer)
+    return this.#known.has(id)
+  }
+
+  /**
+   * Sends an event to every peer, and those that wait for one with it. Peers that are met within the next seconds get it,
+   * too: an instance that has just started knows nobody yet.
+   */
   publish(event: ServerEvent): void {
-    this.#unsent.push(event)
-    if (!this.#isSpreading) void this.#spread()
+    this.#recent.push(event)
+    for (const peer of this.#known.values()) {
+      peer.events.push(event)
+      this.#sendEvents(peer)
+    }
+  }
+
+  /** Resolves when every peer has got what was published, or is lost. */
+  async flush(): Promise<void> {
+    await Promise.all(Array.from(this.#known.values(), async ({ sending }) => sending))
   }
 
   /** The instance did not answer; another one may have, at its address. */
-  lose({ id, url }: Instance, successor?: Successor): void {
+  lose(instance: Instance, successor?: Successor): void {
+    const { id, url } = instance
+    const wasThere = this.#known.get(id)?.wasThere
+    this.left(instance)
+    // A process that was started anew at the same address is another instance of this server, most probably.
+    if (successor !== undefined) this.meet({ id: successor.id, url })
+    if (wasThere) this.onCrashed()
+  }
+
+  /** The instance is about to end, and has nothing that belongs to others. */
+  left({ id, url }: Instance): void {
     const now = this.#options.clock()
+    const wasThere = this.#known.get(id)?.wasThere
     this.#known.delete(id)
     for (const [old, until] of this.#lost) {
       if (until > now && this.#lost.size < MAX_LOST) break
       this.#lost.delete(old)
     }
     this.#lost.set(id, now + LOST_FOR_MS)
-    // A process that was started anew at the same address is another instance of this server, most probably.
-    if (successor !== undefined) this.meet({ id: successor.id, url })
+    if (wasThere && url !== undefined) this.onVacated(url)
   }
 
-  async #spread(): Promise<void> {
-    this.#isSpreading = true
-    await this.all()
-    this.#isSpreading = false
-    for (const peer of this.#known.values()) {
-      peer.events.pushAll(this.#unsent)
-      void this.#sendEvents(peer)
-    }
-    this.#unsent.clear()
-  }
-
-  #isLost(id: string): boolean {
+  isLost(id: string): boolean {
     return (this.#lost.get(id) ?? 0) > this.#options.clock()
   }
 
   #add(instance: Instance): KnownPeer | undefined {
     const isSelf = instance.id === this.#options.self.id
     if (isSelf || instance.url === undefined || this.#known.size >= MAX_PEERS) return undefined
-    const peer: KnownPeer = { instance, greeting: Promise.resolve(), events: new EventQueue(), isSending: false }
+    const events = this.#recent.queue()
+    const greeting = Promise.resolve()
+    const peer: KnownPeer = { instance, wasThere: false, greeting, events, sending: undefined }
     this.#known.set(instance.id, peer)
+    this.everMet = true
+    this.#sendEvents(peer)
+    this.onMet()
     return peer
   }
 
-  async #greet({ instance }: KnownPeer): Promise<void> {
+  async #greet(peer: KnownPeer): Promise<void> {
     const { messenger, logger } = this.#options
+    const { instance } = peer
     const delivery = await messenger.send(instance, { kind: 'hello' })
     if (delivery.kind === 'gone') {
       this.lose(instance, delivery.successor)
-      logger().debug({ url: instance.url, why: delivery.why }, 'An instance that a session id names is not there.')
+      logger().debug({ url: instance.url, why: delivery.why }, 'An instance is not there any more.')
       return
     }
+    peer.wasThere = true
     const reply: unknown = await delivery.response.json().catch(() => undefined)
     const entries = (reply as { peers?: unknown } | undefined)?.peers
     for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
-      const peer = readInstance(entry)
-      if (peer !== undefined) this.meet(peer)
+      const other = readInstance(entry)
+      if (other !== undefined) this.meet(other)
     }
   }
 
   /** One message at a time; what is published meanwhile goes with the next. */
-  async #sendEvents(peer: KnownPeer): Promise<void> {
-    if (peer.isSending) return
-    peer.isSending = true
-    while (!peer.events.isEmpty) {
-      const events = peer.events.take()
-      const delivery = await this.#options.messenger.send(peer.instance, { kind: 'events', events })
-      if (delivery.kind === 'gone') {
-        this.lose(peer.instance, delivery.successor)
-        return
-      }
+  #sendEvents(peer: KnownPeer): void {
+    if (peer.events.isEmpty) return
+    peer.sending ??= this.#sendAll(peer).finally(() => (peer.sending = undefined))
+  }
+
+  async #sendAll({ instance, events }: KnownPeer): Promise<void> {
+    while (!events.isEmpty) {
+      const delivery = await this.#options.messenger.send(instance, { kind: 'events', events: events.take() })
+      if (delivery.kind === 'gone') return this.lose(instance, delivery.successor)
       await discard(delivery.response)
     }
-    peer.isSending = false
   }
 }

@@ -1,5 +1,5 @@
 /** What an instance needs to work with the others: its own name, whom it knows, and what they send it. */
-import { type HeaderReader, isObject, type Json, unref } from '../../protocol/index.ts'
+import { type HeaderReader, isObject, type Json } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
@@ -7,7 +7,9 @@ import type { InstanceMessages, HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { errorDetails, type Logger } from '../logger.ts'
+import { AddressCheck } from './addressCheck.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
+import { Heartbeat } from './heartbeat.ts'
 import { type Instance, readAdvertised, Self } from './instance.ts'
 import {
   ADDRESS_HEADER,
@@ -21,6 +23,7 @@ import {
 import { type PeerBus, peerBus } from './peerBus.ts'
 import { type PeerLedger, peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
+import { Seeker } from './seeker.ts'
 
 export interface ReplicasOptions {
   /** Where other instances reach this one. @default PANNIER_ADVERTISE, else where it listens */
@@ -37,11 +40,11 @@ export interface ReplicasOptions {
 }
 
 // One after the other is asked, within the time that a platform gives a process to end.
-const MAX_ADOPTERS = 4
-// An instance that starts may be the first, or reach itself by way of a balancer; the others are there within a minute.
-const SEEK_EVERY_MS = 1000
-const MAX_SEEKS = 60
-const ADDRESS_CHECKS = 3
+const HANDED_OVER_WITHIN_MS = 10_000
+// How long an instance that stops waits for one that it could hand something to, when there was one before.
+const MET_WITHIN_MS = 3000
+const LOOK_AGAIN_MS = 100
+const LEFT_WITHIN_MS = 3000
 
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
@@ -61,6 +64,9 @@ export class Replicas implements InstanceMessages {
   readonly #logger: () => Logger
   readonly #peerBus: PeerBus
   readonly #peerLedger: PeerLedger
+  readonly #seeker: Seeker
+  readonly #heartbeat: Heartbeat
+  readonly #addressCheck: AddressCheck
 
   constructor({
     advertise = env('PANNIER_ADVERTISE'),
@@ -81,6 +87,12 @@ export class Replicas implements InstanceMessages {
     this.#logger = logger
     this.forwarder = new Forwarder(messenger, peers)
     this.#peerBus = peerBus(peers)
+    this.#seeker = new Seeker({ self, peers, messenger })
+    this.#heartbeat = new Heartbeat({ self, peers })
+    this.#addressCheck = new AddressCheck({ self, messenger, logger })
+    peers.onMet = () => this.#heartbeat.start()
+    peers.onVacated = (url) => this.#seeker.seek(url)
+    this.#peerBus.subscribe((event) => this.#heartbeat.hear(event))
     this.#peerLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
     this.bus = bus ?? this.#peerBus
     this.ledger = ledger ?? this.#peerLedger
@@ -98,15 +110,12 @@ export class Replicas implements InstanceMessages {
 
   /** Meets whoever is at the configured addresses, each of which may be one of an instance or of a balancer before some. */
   seek(): void {
-    for (const address of this.#addresses) void this.#seek(readAdvertised(address.trim()), MAX_SEEKS)
+    for (const address of this.#addresses) this.#seeker.seek(readAdvertised(address.trim()))
   }
 
-  async #seek(url: string, left: number): Promise<void> {
-    const delivery = await this.#messenger.send({ id: '', url }, {})
-    const found = delivery.kind === 'gone' ? delivery.successor : undefined
-    if (found !== undefined && found.id !== this.self.id)
-      return this.peers.meet({ id: found.id, url: found.address ?? url })
-    if (left > 0) unref(setTimeout(() => void this.#seek(url, left - 1), SEEK_EVERY_MS))
+  /** Calls this when an instance is gone without having said so: what it was doing is lost. */
+  onCrashed(listener: () => void): void {
+    this.peers.onCrashed = listener
   }
 
   /** What another instance posted. Gives the reply, or undefined when it goes by the sink. */
@@ -122,6 +131,9 @@ export class Replicas implements InstanceMessages {
       case 'events':
         this.#hear(message['events'])
         return { status: 202 }
+      case 'bye':
+        this.peers.left(from)
+        return { status: 202 }
       case 'ledger':
         return jsonReply(await this.#peerLedger.serve(message))
       case 'adopt':
@@ -133,59 +145,54 @@ export class Replicas implements InstanceMessages {
     }
   }
 
-  /**
-   * Sends itself messages by its own address. A wrong one would make this instance look gone to all others, who would go
-   * on with its calls beside it. So then it has none, until the address leads to it.
-   */
-  async checkAddress(): Promise<void> {
-    const { url } = this.self
-    const why = await this.#strayed(url)
-    if (why === undefined) return
-    this.self.url = undefined
-    this.#logger().warn(
-      { advertise: url, why },
-      'This instance does not reach itself at the address that it advertises, so it tells nobody. It must not be the address of a load balancer.',
-    )
-    this.#checkAgain(url, MAX_SEEKS)
-  }
-
-  #checkAgain(url: string | undefined, left: number): void {
-    const check = async (): Promise<void> => {
-      if ((await this.#strayed(url)) !== undefined) return this.#checkAgain(url, left - 1)
-      this.self.url = url
-      this.#logger().info({ advertise: url }, 'This instance reaches itself at the address that it advertises now.')
-    }
-    if (left > 0) unref(setTimeout(() => void check(), SEEK_EVERY_MS))
-  }
-
-  /** Why messages to this address do not come here. Behind that of a balancer only some of them would. */
-  async #strayed(url: string | undefined): Promise<string | undefined> {
-    for (let sent = 0; sent < ADDRESS_CHECKS; sent++) {
-      const delivery = await this.#messenger.send({ id: this.self.id, url }, { kind: 'hello' })
-      if (delivery.kind === 'gone') return delivery.why
-      await discard(delivery.response)
-    }
-    return undefined
+  checkAddress(): Promise<void> {
+    return this.#addressCheck.check()
   }
 
   /** Gives something to another instance; gives that instance, or undefined when there is none to take it. */
   async handOver(stream: Json): Promise<Instance | undefined> {
-    const peers = [...(await this.peers.all())].sort(() => Math.random() - 0.5)
-    for (const peer of peers.slice(0, MAX_ADOPTERS)) {
-      try {
-        if (await this.#offer(peer, stream)) return peer
-      } catch (error) {
-        this.#logger().warn({ url: peer.url, err: errorDetails(error) }, 'A call could not be handed over.')
-      }
+    const refused = new Set<string>()
+    const began = performance.now()
+    for (;;) {
+      // Looked at anew each time: where one was gone, the next one at its address may have been found.
+      const peers = (await this.peers.all()).filter(({ id }) => !refused.has(id))
+      const peer = peers[Math.floor(Math.random() * peers.length)]
+      const waitedMs = performance.now() - began
+      if (waitedMs > (peer === undefined ? MET_WITHIN_MS : HANDED_OVER_WITHIN_MS)) return undefined
+      if (peer === undefined && !this.peers.everMet) return undefined
+      if (peer === undefined) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+      else if (await this.#offer(peer, stream)) return peer
+      else refused.add(peer.id)
     }
-    return undefined
+  }
+
+  /** The last thing before this process ends: what it published arrives, and nobody waits for it any more. */
+  async leave(): Promise<void> {
+    this.#heartbeat.stop()
+    this.#seeker.stop()
+    const left = this.#sayBye()
+    await Promise.race([left, new Promise((resolve) => setTimeout(resolve, LEFT_WITHIN_MS))])
+  }
+
+  async #sayBye(): Promise<void> {
+    await this.peers.flush()
+    await Promise.all(
+      this.peers.known().map(async (peer) => {
+        const delivery = await this.#messenger.send(peer, { kind: 'bye' })
+        if (delivery.kind === 'delivered') await discard(delivery.response)
+      }),
+    )
   }
 
   async #offer(peer: Instance, stream: Json): Promise<boolean> {
-    const delivery = await this.#messenger.send(peer, { kind: 'adopt', stream })
-    if (delivery.kind === 'delivered')
-      return ((await delivery.response.json()) as { isAdopted?: unknown }).isAdopted === true
-    this.peers.lose(peer, delivery.successor)
+    try {
+      const delivery = await this.#messenger.send(peer, { kind: 'adopt', stream })
+      if (delivery.kind === 'delivered')
+        return ((await delivery.response.json()) as { isAdopted?: unknown }).isAdopted === true
+      this.peers.lose(peer, delivery.successor)
+    } catch (error) {
+      this.#logger().warn({ url: peer.url, err: errorDetails(error) }, 'A call could not be handed over.')
+    }
     return false
   }
 

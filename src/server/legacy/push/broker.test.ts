@@ -29,6 +29,7 @@ function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
     ledger: memoryLedger(),
     ttlSeconds: 60,
     handOver: async () => undefined,
+    cancel() {},
   }
   return new PushBroker({ ...defaults, clock: () => Date.now(), logger: () => silent, ...options })
 }

@@ -4,7 +4,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { readJournal, ScopeClosed } from '../../../journal/index.ts'
-import type { Json, ResponseMessage } from '../../../protocol/index.ts'
+import type { RequestId, ResponseMessage } from '../../../protocol/index.ts'
 import { ExpiringMap, type Ledger } from '../../../state/stores/index.ts'
 import type { Call, Caller, CarriedCall } from '../../call.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
@@ -15,24 +15,10 @@ import { AnswerTaker, type Taken } from './answerTaker.ts'
 import { Generations } from './generations.ts'
 import type { CallHandOver, RevivedCall, StreamHandOver } from './handOver.ts'
 import type { PushedCall } from './pushedCall.ts'
+import { type PushedQuestion, type PushElsewhere, type PushWay, withdrawal } from './pushWay.ts'
 import { PushStates, type PushStatesOptions, type PushStream } from './state.ts'
 import { QuestionIds } from './questionIds.ts'
 import { WaitingCalls, type WaitingCallsOptions } from './waitingCalls.ts'
-
-/** The way of a question to the client. */
-export interface PushWay {
-  send(message: Json): void
-  /** Absent where no other instance reaches the client. */
-  readonly elsewhere?: PushElsewhere
-}
-
-/** How a call that waits goes to another instance. */
-export interface PushElsewhere {
-  /** The stream as it is, for another instance. */
-  contents(): Pick<StreamHandOver, 'name' | 'position' | 'kept' | 'progress'>
-  /** Lets go of the call: another instance answers it. */
-  handOver(): void
-}
 
 export interface PushBrokerOptions extends PushStatesOptions, WaitingCallsOptions {
   /** This process. */
@@ -43,6 +29,8 @@ export interface PushBrokerOptions extends PushStatesOptions, WaitingCallsOption
   readonly ledger: Ledger
   /** Gives a call to another instance; gives that instance, or undefined when there is none to take it. */
   readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
+  /** Cancels a request that is under way at another instance. */
+  readonly cancel: (session: string, request: RequestId) => void
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -98,32 +86,53 @@ export class PushBroker {
     this.#calls.makeRoomFor(asking, call)
     asking.carried ||= this.#states.carries(call)
     if (way.elsewhere !== undefined) this.#prepare(asking, call, carried, way.elsewhere)
+    const answer = await this.#ask(asking, { call, request, carried, stream, way })
+    if (this.#isDraining) void this.#handOver(asking)
+    return answer.promise
+  }
+
+  /** Sends the question, unless another instance has done so before. */
+  async #ask(asking: PushedCall, asked: PushedQuestion): Promise<{ readonly promise: Promise<unknown> }> {
+    const { call, carried, stream, way } = asked
+    const { key } = carried
     const { generation } = asking
     const { ttlSeconds } = this.#options
+    const askAgain = way.elsewhere && (() => void this.#askAgain(asking, asked))
+    const withdraw = (requestId: string): void => way.send(withdrawal(requestId))
+    const waiting = { caller: call, key, generation, stream, ttlSeconds, askAgain, withdraw }
     const adopted = asking.takeAdopted(key)
     if (adopted !== undefined) {
       this.#calls.noteAsked(adopted.question, asking)
-      const answer = asking.wait(adopted.question, {
-        id: adopted.id,
-        caller: call,
-        key,
-        generation,
-        stream,
-        ttlSeconds,
-      })
-      if (this.#isDraining) void this.#handOver(asking)
-      return answer
+      return { promise: asking.wait(adopted.question, { ...waiting, id: adopted.id }) }
     }
-    const question = newId()
-    const id = this.#ids.write(question, call)
-    const message = await this.#states.write({ id, question }, request, call, { ...carried, generation }, stream)
+    const { question, id, message } = await this.#write(asking, asked)
+    if (asking.handingOver !== undefined) await asking.handingOver // where it may go on, and ask this
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call) // again, because other calls may have come meanwhile
     this.#calls.noteAsked(question, asking)
-    const answer = asking.wait(question, { id, caller: call, key, generation, stream, ttlSeconds })
+    const promise = asking.wait(question, { ...waiting, id })
     way.send(message)
-    if (this.#isDraining) void this.#handOver(asking)
-    return answer
+    return { promise }
+  }
+
+  async #askAgain(asking: PushedCall, asked: PushedQuestion): Promise<void> {
+    const { question, id, message } = await this.#write(asking, asked)
+    // It may have been answered meanwhile.
+    if (asking.handingOver !== undefined || !asking.waitAlso(asked.carried.key, question, id)) return
+    this.#calls.noteAsked(question, asking)
+    asked.way.send(message)
+  }
+
+  async #write({ generation }: PushedCall, { call, request, carried, stream }: PushedQuestion) {
+    const question = newId()
+    const id = this.#ids.write(question, call)
+    const message = await this.#states.write({ id, question }, request, call, { ...carried, generation }, stream)
+    return { question, id, message }
+  }
+
+  /** An instance is gone without a word, perhaps with an answer that it was about to forward here. */
+  askAgain(): void {
+    for (const asking of this.#calls.movable()) asking.askAgain()
   }
 
   /** The call waits for what any instance could wait for; gives the function to be called when it goes on. */
@@ -223,9 +232,12 @@ export class PushBroker {
     asking.handingOver = this.#options.handOver(snapshot)
     const to = await asking.handingOver
     asking.handingOver = undefined
+    const { call, caller } = snapshot
+    // It ended here meanwhile, or was cancelled, which the other one does not know.
+    if (to !== undefined && asking.ended) this.#options.cancel(caller.peer.session ?? '', call.request.id)
     if (to !== undefined)
       this.noteMoved(
-        snapshot.call.questions.map(({ question }) => question),
+        call.questions.map(({ question }) => question),
         to,
       )
     // It goes on here, as it is or with the answer that came meanwhile.

@@ -26,7 +26,7 @@ function adopter(ledger = memoryLedger()) {
     self,
     bus: localBus(),
     streams,
-    pushes: new PushBroker({ ...common, self, handOver, logger }),
+    pushes: new PushBroker({ ...common, self, handOver, cancel() {}, logger }),
     returning: { tookOver() {} } as unknown as StreamResumption,
     handOver,
     revive,

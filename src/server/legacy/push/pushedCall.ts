@@ -14,14 +14,21 @@ interface Waiting {
   readonly key: string
   /** The call's generation when it asked. */
   readonly generation: number
+  /** Sends the question once more, under another id, because its answer may be lost; absent where that cannot be. */
+  readonly askAgain: (() => void) | undefined
+  /** Tells the client that it need not answer the question with this id. */
+  readonly withdraw: (id: string) => void
   readonly resolve: (response: unknown) => void
   readonly reject: (error: Error) => void
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-export interface AnswerWaitOptions extends Pick<Waiting, 'id' | 'caller' | 'key' | 'generation' | 'stream'> {
+export interface AnswerWaitOptions extends Omit<Waiting, 'resolve' | 'reject' | 'timer'> {
   readonly ttlSeconds: number
 }
+
+// Each time the person who is asked may see the question anew.
+const MAX_REPEATS = 3
 
 export class PushedCall {
   readonly name: string
@@ -116,6 +123,23 @@ export class PushedCall {
     })
   }
 
+  /** Asks every open question once more. */
+  askAgain(): void {
+    for (const key of new Set(Array.from(this.#open.values(), (waiting) => waiting.key))) {
+      const asked = this.#asking(key)
+      if (asked.length <= MAX_REPEATS) asked[0]?.[1].askAgain?.()
+    }
+  }
+
+  /** A question was sent once more under this id: from now on an answer to either is one to both. */
+  waitAlso(key: string, question: string, id: string): boolean {
+    const last = this.#asking(key).at(-1)?.[1]
+    if (last === undefined) return false
+    last.withdraw(last.id)
+    this.#open.set(question, { ...last, id })
+    return true
+  }
+
   /** Notes an answer until it is taken, because the call cannot go to another instance meanwhile. */
   arrive<T>(taking: Promise<T>): Promise<T> {
     const arriving = taking.finally(() => this.#arriving.delete(arriving))
@@ -152,7 +176,9 @@ export class PushedCall {
   }
 
   settle(question: string, response: ResponseMessage): void {
+    const newest = this.#asking(this.#open.get(question)?.key).at(-1)
     const waiting = this.#close(question)
+    if (newest !== undefined && newest[0] !== question) newest[1].withdraw(newest[1].id)
     if (response.error === undefined) waiting?.resolve(bareResult(response))
     else waiting?.reject(couldNot())
   }
@@ -190,9 +216,9 @@ export class PushedCall {
   /** Gives the ids of the questions that were still open. */
   end(why = 'The request has ended.'): readonly string[] {
     this.ended = true
-    const open = [...this.#open]
-    for (const [question] of open) this.#close(question)?.reject(unanswered(why))
-    return open.map(([, { id }]) => id)
+    const newest = new Map(Array.from(this.#open.values(), ({ key, id }) => [key, id]))
+    for (const question of this.#open.keys()) this.#close(question)?.reject(unanswered(why))
+    return [...newest.values()]
   }
 
   /**
@@ -217,40 +243,16 @@ export class PushedCall {
     const waiting = this.#open.get(question)
     if (waiting === undefined) return undefined
     clearTimeout(waiting.timer)
-    this.#open.delete(question)
-    this.#onClosed(question)
+    for (const [same] of this.#asking(waiting.key)) {
+      this.#open.delete(same)
+      this.#onClosed(same)
+    }
     return waiting
   }
-}
 
-export interface WaitingLimits {
-  readonly perProcess: number
-  readonly perSession: number
-  /** The parameters of all waiting calls together. */
-  readonly chars: number
-}
-
-/**
- * Makes room for one more waiting call: ends the oldest ones whose clients have disconnected, and throws if there are
- * none. In this era a lost connection does not end a call, so without a limit waiting calls would fill the memory.
- */
-export function evictAbandoned(
-  calls: Iterable<PushedCall>,
-  newcomer: PushedCall,
-  session: string | undefined,
-  limits: WaitingLimits,
-): void {
-  const all = [...calls]
-  for (;;) {
-    const waiting = all.filter(({ isWaiting }) => isWaiting)
-    const ofSession = waiting.filter((call) => call.waitsFor(session))
-    const chars = waiting.reduce((sum, call) => sum + call.chars, newcomer.chars)
-    const isFull = waiting.length >= limits.perProcess || (chars > limits.chars && waiting.length > 0)
-    const crowd = ofSession.length >= limits.perSession ? ofSession : isFull ? waiting : undefined
-    if (crowd === undefined) return
-    const oldest = crowd.find(({ abandoned }) => abandoned)
-    if (oldest === undefined) throw unanswered('Too many calls wait for an answer; answer or cancel one first.')
-    oldest.end('Too many calls wait for an answer, and the client of this one has disconnected.')
+  /** The open questions with this key: one, and those that were sent once more for it. */
+  #asking(key: string | undefined): [question: string, waiting: Waiting][] {
+    return [...this.#open].filter(([, waiting]) => waiting.key === key)
   }
 }
 
@@ -258,6 +260,6 @@ function couldNot(): ServerError {
   return unanswered('The client could not answer.')
 }
 
-function unanswered(why: string): ServerError {
+export function unanswered(why: string): ServerError {
   return new ServerError('PUSH_UNANSWERED', why)
 }

@@ -1,6 +1,7 @@
 import type { Call } from '../../call.ts'
 import type { AdoptedQuestion } from './handOver.ts'
-import { evictAbandoned, PushedCall } from './pushedCall.ts'
+import { PushedCall } from './pushedCall.ts'
+import { evictAbandoned } from './waitingLimits.ts'
 
 export interface WaitingCallsOptions {
   /** How many calls may wait for an answer at once. @default 1000 */

@@ -108,6 +108,12 @@ export class LegacyStream {
     this.#disconnect()
   }
 
+  /** Ends without a response: its client has given up the request, and waits for nothing. */
+  abandon(): void {
+    this.finish()
+    this.#isUnseen = false
+  }
+
   /** Drops the kept messages; later ones are kept again. */
   forgetKept(): void {
     this.#kept.length = 0

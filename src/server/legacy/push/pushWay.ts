@@ -1,0 +1,35 @@
+import type { InputRequest } from '@modelcontextprotocol/client'
+import type { Json } from '../../../protocol/index.ts'
+import type { Call, CarriedCall } from '../../call.ts'
+import type { StreamHandOver } from './handOver.ts'
+import type { PushStream } from './state.ts'
+
+/** The way of a question to the client. */
+export interface PushWay {
+  send(message: Json): void
+  /** Absent where no other instance reaches the client. */
+  readonly elsewhere?: PushElsewhere
+}
+
+/** How a call that waits goes to another instance. */
+export interface PushElsewhere {
+  /** The stream as it is, for another instance. */
+  contents(): Pick<StreamHandOver, 'name' | 'position' | 'kept' | 'progress'>
+  /** Lets go of the call: another instance answers it. */
+  handOver(): void
+}
+
+/** A question of a call, and how it goes to the client. */
+export interface PushedQuestion {
+  readonly call: Call
+  readonly request: InputRequest
+  readonly carried: CarriedCall
+  readonly stream: PushStream
+  readonly way: PushWay
+}
+
+/** The client need not answer the question with this id. */
+export function withdrawal(requestId: string): Json {
+  const reason = 'It is asked once more, or was answered.'
+  return { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } }
+}

@@ -1,0 +1,40 @@
+import type { ServerEvent } from '../lifecycle/eventBus.ts'
+import { EventQueue } from './eventQueue.ts'
+
+const RECENT_MS = 5000
+
+/** The events of the last seconds, for instances that are met only now. */
+export class RecentEvents {
+  readonly #clock: () => number
+  /** Two generations: the newer is filled, and each is dropped whole. */
+  #newer = new EventQueue()
+  #older = new EventQueue()
+  #since: number
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+    this.#since = clock()
+  }
+
+  push(event: ServerEvent): void {
+    this.#turn()
+    this.#newer.push(event)
+  }
+
+  /** A queue that holds them. */
+  queue(): EventQueue {
+    this.#turn()
+    const queue = new EventQueue()
+    queue.pushAll(this.#older)
+    queue.pushAll(this.#newer)
+    return queue
+  }
+
+  #turn(): void {
+    const age = this.#clock() - this.#since
+    if (age <= RECENT_MS) return
+    this.#older = age > 2 * RECENT_MS ? new EventQueue() : this.#newer
+    this.#newer = new EventQueue()
+    this.#since = this.#clock()
+  }
+}

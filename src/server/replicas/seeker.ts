@@ -1,0 +1,58 @@
+/** Looks at addresses until an instance of this server is found there. */
+import { unref } from '../../protocol/index.ts'
+import type { Self } from './instance.ts'
+import type { Messenger } from './messenger.ts'
+import type { Peers } from './peers.ts'
+
+// A process that is started anew is there within seconds, mostly; those of a whole deployment within a minute.
+const FIRST_MS = 100
+const MOST_MS = 1000
+const MAX_LOOKS = 64
+const MAX_ADDRESSES = 64
+
+export interface SeekerOptions {
+  readonly self: Self
+  readonly peers: Pick<Peers, 'meet' | 'isLost' | 'known'>
+  readonly messenger: Pick<Messenger, 'send'>
+}
+
+export class Seeker {
+  readonly #options: SeekerOptions
+  readonly #sought = new Set<string>()
+
+  constructor(options: SeekerOptions) {
+    this.#options = options
+  }
+
+  /** The address may be one of an instance, or of a balancer before some. */
+  seek(url: string): void {
+    if (this.#sought.has(url) || this.#sought.size >= MAX_ADDRESSES) return
+    this.#sought.add(url)
+    void this.#look(url, 1)
+  }
+
+  stop(): void {
+    this.#sought.clear()
+  }
+
+  async #look(url: string, looks: number): Promise<void> {
+    if (!this.#sought.has(url)) return
+    if (looks > MAX_LOOKS || (await this.#isFound(url))) {
+      this.#sought.delete(url)
+      return
+    }
+    const waitMs = Math.min(FIRST_MS * 1.5 ** (looks - 1), MOST_MS)
+    unref(setTimeout(() => void this.#look(url, looks + 1), waitMs))
+  }
+
+  /** Whoever gets a message for nobody says who it is. */
+  async #isFound(url: string): Promise<boolean> {
+    const { self, peers, messenger } = this.#options
+    if (peers.known().some((peer) => peer.url === url)) return true
+    const delivery = await messenger.send({ id: '', url }, {})
+    const found = delivery.kind === 'gone' ? delivery.successor : undefined
+    if (found === undefined || found.id === self.id || peers.isLost(found.id)) return false
+    peers.meet({ id: found.id, url: found.address ?? url })
+    return true
+  }
+}
