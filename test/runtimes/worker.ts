@@ -46,6 +46,12 @@ function parcels(): FetchHandler {
     ])
     return `${paper.choice}, ${ribbon.choice}: ${price}`
   })
+  server.tool('label', { description: 'Writes a label.' }, async (_, ctx) => {
+    // Made while the request is served, when a Worker may not generate code.
+    const schema = { type: 'object', properties: { zip: { type: 'string', maxLength: 5 } }, required: ['zip'] }
+    const { zip } = await ctx.ask('zip', { message: 'Which postal code?', schema })
+    return `To ${String(zip)}`
+  })
   return server.fetch
 }
 

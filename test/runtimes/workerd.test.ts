@@ -73,6 +73,16 @@ describe.each(DATES)('in a Worker with the compatibility date %s', (date) => {
     expect(text).toBe('The arguments do not fit: kilos must be <= 30')
   })
 
+  test('answers are checked by a JSON Schema that is made while the call runs', async () => {
+    const caller = new Caller(fetch, { url: url('/parcels') })
+    const { text } = await caller.call('label', {}, { zip: accept({ zip: '10115' }) })
+    expect(text).toBe('To 10115')
+    const asked = await caller.round('label', {})
+    const { requestState } = asked.result
+    const again = await caller.round('label', {}, { requestState, inputResponses: { zip: accept({ zip: '101150' }) } })
+    expect(again.result.inputRequests?.['zip']?.params?.message).toContain('Which postal code?')
+  })
+
   test('progress is streamed, and the result ends the stream', async () => {
     const caller = new Caller(fetch, { url: url(), meta: { progressToken: 'p' } })
     const { notifications, result } = await caller.round('cook', { minutes: 3, msPerMinute: 10 })
