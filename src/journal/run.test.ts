@@ -4,6 +4,7 @@ import { Declined, JournalError, ScopeClosed } from './errors.ts'
 import { isBlank, type Journal, newJournal, readJournal, writeJournal } from './journal.ts'
 import type { Question } from './asks.ts'
 import { Run, type RunOptions } from './run.ts'
+import type { SingleUse } from './steps.ts'
 
 /** A question whose answer is one text field. */
 function about(message: string, pinned = true): Question<string> {
@@ -333,6 +334,25 @@ describe('steps', () => {
     const late = runOver(journal, {}, { isStopped: () => true })
     expect((await late.play(() => late.once('pay', () => began.push('paid')))).kind).toBe('failed')
     expect(began).toEqual(['before'])
+  })
+
+  test('a claim that took so long that the run is over does not begin its work, and is withdrawn', async () => {
+    let isStopped = false
+    const calls: string[] = []
+    const ledger: SingleUse = {
+      claim: async () => {
+        isStopped = true
+        return { state: 'fresh' }
+      },
+      settle: async () => void calls.push('settle'),
+      release: async () => void calls.push('release'),
+    }
+    const run = runOver(newJournal('call'), {}, { ledger, isStopped: () => isStopped })
+    const outcome = await run.play(() => run.once('pay', () => calls.push('pay')))
+    expect([calls, outcome]).toEqual([
+      ['release'],
+      { kind: 'failed', error: expect.objectContaining({ code: 'SCOPE_CLOSED' }) },
+    ])
   })
 
   test('a step runs in the first round and is replayed in the next', async () => {

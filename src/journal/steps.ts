@@ -120,17 +120,26 @@ export class Steps {
     const claim = await this.#ledger.claim(id, options.ttlSeconds ?? this.#claimSeconds)
     if (claim.state === 'done') return claim.value as Stored<T>
     if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
+    if (this.#isStopped?.()) {
+      if (claim.state === 'fresh') await this.#withdraw(id)
+      throw stopped(key)
+    }
     let done: T
     try {
       done = await this.#watched('once', key, () => fn(idempotencyKey))
     } catch (error) {
-      await this.#ledger.release(id)
+      await this.#withdraw(id)
       throw error
     }
     // The effect has happened now, so the claim is not released whatever fails after this.
     const value = storable(key, done)
     await this.#ledger.settle(id, value)
     return value
+  }
+
+  /** The caller throws why. If the ledger cannot be reached, the claim stays, and a repeated round is refused. */
+  async #withdraw(id: string): Promise<void> {
+    await this.#ledger.release(id).catch(() => {})
   }
 
   #watched<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T> {
