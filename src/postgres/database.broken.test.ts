@@ -64,7 +64,7 @@ async function survive(options: PostgresOptions, front: Front): Promise<void> {
   const sql = await database.statements()
   await sql.rows('SELECT 1')
   front.isEnding = true
-  const waiting = Array.from({ length: 6 }, () => database.transaction(1000, (tx) => tx.rows('SELECT 1')))
+  const waiting = Array.from({ length: 6 }, () => database.transaction({ idleMs: 1000 }, (tx) => tx.rows('SELECT 1')))
   const outcomes = await Promise.allSettled([...Array.from({ length: 6 }, () => sql.rows('SELECT 1')), ...waiting])
   expect(outcomes.map(({ status }) => status)).toContain('rejected')
   front.isEnding = false

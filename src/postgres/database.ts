@@ -10,7 +10,14 @@ import { withPostgresErrors } from './errors.ts'
 import { Notifier } from './notifier.ts'
 import { loadPg } from './packages.ts'
 import { migrate, type SchemaNames, schemaNames } from './schema.ts'
-import { autocommit, runTransaction, type PostgresClient, type PostgresPool, type Sql } from './sql.ts'
+import {
+  autocommit,
+  runTransaction,
+  type PostgresClient,
+  type PostgresPool,
+  type Sql,
+  type TransactionLimits,
+} from './sql.ts'
 
 export interface PostgresOptions {
   /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Give this or `pool`. */
@@ -42,6 +49,7 @@ export function databaseOf(connection: PostgresConnection): Database {
 }
 
 const CONNECT_TIMEOUT_MS = 5000
+// For the maintenance of pg-boss. Our own statements have a shorter limit.
 const QUERY_TIMEOUT_MS = 30_000
 const TCP_KEEP_ALIVE_MS = 10_000
 
@@ -73,14 +81,13 @@ export class Database {
     return this.#opening
   }
 
-  /** Runs each statement in a transaction of its own. */
-  async statements(): Promise<Sql> {
-    return autocommit(await this.ready())
+  /** Runs each statement in a transaction of its own. One that takes longer than `statementMs` fails. */
+  async statements(statementMs?: number): Promise<Sql> {
+    return autocommit(await this.ready(), statementMs)
   }
 
-  /** Runs a transaction. It is rolled back when the process pauses for `idleMs` between two statements. */
-  async transaction<Result>(idleMs: number, run: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return runTransaction(await this.ready(), idleMs, run)
+  async transaction<Result>(limits: TransactionLimits, run: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return runTransaction(await this.ready(), limits, run)
   }
 
   /** Closes the connections, unless the pool was passed in. */

@@ -14,7 +14,7 @@ const MIGRATION_IDLE_MS = 60_000
 export async function migrate(pool: PostgresPool, names: SchemaNames, migrations = MIGRATIONS): Promise<void> {
   const newest = migrations.length
   if ((await versionOf(autocommit(pool), names)) === newest) return
-  await runTransaction(pool, MIGRATION_IDLE_MS, async (sql) => {
+  await runTransaction(pool, { idleMs: MIGRATION_IDLE_MS }, async (sql) => {
     await sql.script(`SELECT pg_advisory_xact_lock(hashtextextended('pannier migrates ${names.tables}', 0))`)
     const version = await versionOf(sql, names)
     if (version > newest) throw newerSchema(version, newest)

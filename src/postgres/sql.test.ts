@@ -18,12 +18,12 @@ beforeAll(async () => {
 const numbers = async () => (await pool.query<{ n: number }>('SELECT n FROM numbers')).rows.map(({ n }) => n)
 
 test('a transaction that fails changes nothing, and its connection is used again', async () => {
-  const failing = runTransaction(pool, 1000, async (sql) => {
+  const failing = runTransaction(pool, { idleMs: 1000 }, async (sql) => {
     await sql.rows('UPDATE numbers SET n = 2')
     await sql.rows('INSERT INTO numbers VALUES (2)')
   })
   await expect(failing).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
-  const refusing = runTransaction(pool, 1000, async (sql) => {
+  const refusing = runTransaction(pool, { idleMs: 1000 }, async (sql) => {
     await sql.rows('UPDATE numbers SET n = 2')
     throw new Error('I changed my mind.')
   })
@@ -33,7 +33,7 @@ test('a transaction that fails changes nothing, and its connection is used again
 
 test('a statement of a transaction is planned for a table that grows', async () => {
   await pool.query('ANALYZE numbers')
-  const plan = await runTransaction(pool, 1000, (sql) =>
+  const plan = await runTransaction(pool, { idleMs: 1000 }, (sql) =>
     sql.rows('EXPLAIN SELECT FROM numbers WHERE n = ANY($1)', [[1, 2]]),
   )
   expect(JSON.stringify(plan)).toMatch(/Index/)
@@ -42,7 +42,7 @@ test('a statement of a transaction is planned for a table that grows', async () 
 
 test('a process that is suspended inside a transaction does not block others', async () => {
   const [locked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const heldUp = runTransaction(pool, 200, async (sql) => {
+  const heldUp = runTransaction(pool, { idleMs: 200 }, async (sql) => {
     await sql.rows('UPDATE numbers SET n = n + 1')
     locked.resolve()
     await goOn.promise

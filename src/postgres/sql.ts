@@ -47,25 +47,36 @@ const SCRIPT_TIMEOUT_MS = 600_000
 // Each statement is planned once and uses indexes: otherwise the plan for an empty table would stay when it has grown.
 const PLANNING = 'SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off'
 
+/**
+ * How long a statement may take. After that its connection is closed: it may be dead, and while statements wait on dead
+ * connections, there are none for others.
+ */
+export const STATEMENT_MS = 6000
+
 /** Each statement is a transaction of its own. */
-export function autocommit(pool: PostgresPool): Sql {
-  return statementsOn((query) => withPostgresErrors(() => pool.query(query)))
+export function autocommit(pool: PostgresPool, statementMs = STATEMENT_MS): Sql {
+  return statementsOn((query) => withPostgresErrors(() => pool.query(query)), statementMs)
 }
 
-/**
- * Runs a transaction. A process that is suspended for `idleMs` inside it loses the transaction and its connection, so that
- * others do not wait for its locks.
- */
+export interface TransactionLimits {
+  /** A process that is suspended for so long inside a transaction loses it, so that others do not wait for its locks. */
+  readonly idleMs: number
+  /** How long each statement may take. @default 6000 */
+  readonly statementMs?: number
+}
+
+/** Runs a transaction. */
 export function runTransaction<Result>(
   pool: PostgresPool,
-  idleMs: number,
+  { idleMs, statementMs = STATEMENT_MS }: TransactionLimits,
   run: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
+  const limit = { query_timeout: statementMs }
   const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${Math.ceil(idleMs)}; ${PLANNING}`
   return withClient(pool, async (client) => {
-    await client.query({ text: begin })
-    const result = await run(statementsOn((query) => client.query(query)))
-    await client.query({ text: 'COMMIT' })
+    await client.query({ text: begin, ...limit })
+    const result = await run(statementsOn((query) => client.query(query), statementMs))
+    await client.query({ text: 'COMMIT', ...limit })
     return result
   })
 }
@@ -102,22 +113,24 @@ async function rollBack(client: PostgresClient, error: unknown): Promise<Error |
   }
 }
 
-function statementsOn(send: (query: PostgresQuery) => Promise<PostgresResult>): Sql {
+function statementsOn(send: (query: PostgresQuery) => Promise<PostgresResult>, statementMs: number): Sql {
+  const sendPrepared = (text: string, values: unknown[] = []) =>
+    send({ name: statementName(text), text, values, query_timeout: Math.ceil(statementMs) })
   return {
-    rows: async <Row>(text: string, values: unknown[] = []) => (await send(prepared(text, values))).rows as Row[],
+    rows: async <Row>(text: string, values?: unknown[]) => (await sendPrepared(text, values)).rows as Row[],
     script: async (text) => void (await send({ text, query_timeout: SCRIPT_TIMEOUT_MS })),
-    executeSql: (text, values = []) => send(prepared(text, values)),
+    executeSql: sendPrepared,
   }
 }
 
 const statementNames = new Map<string, string>()
 
 /** The name is a digest of the text, so each connection plans a statement once: planning costs more than most of them do. */
-function prepared(text: string, values: unknown[]): PostgresQuery {
+function statementName(text: string): string {
   let name = statementNames.get(text)
   if (name === undefined) {
     name = `pannier_${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
     statementNames.set(text, name)
   }
-  return { name, text, values }
+  return name
 }

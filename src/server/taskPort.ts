@@ -73,6 +73,8 @@ export interface TaskWork extends NewWork {
   readonly id: string
   readonly caller: TaskCaller
   readonly signal: AbortSignal
+  /** Whether the run is over: its signal is aborted, or would be if its process had not been frozen. */
+  readonly isOver: () => boolean
   /** Stores the result of a step before the handler continues. */
   readonly commit: (key: string, result: { readonly value?: unknown }) => Promise<void>
   /** Claims a single use (`once`) of this task. */

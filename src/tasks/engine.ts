@@ -5,7 +5,8 @@
  * - once a promise of an engine has resolved, its write survives a crash of any process, its own included;
  * - a task that is ready to run is leased to one worker at a time. Every write of a lease names the lease, and a worker
  *   that has lost its lease can write nothing more (`LEASE_LOST`), whether it knows of the loss or not;
- * - a worker that dies or freezes loses its leases within `leaseMs`, whatever its clock says. A run that returns without
+ * - a worker that dies or freezes loses its leases within `leaseMs`, whatever its clock says, and a worker that cannot
+ *   renew its leases knows that they are over before others may claim their tasks (`isOver`). A run that returns without
  *   having ended its lease loses it as well, after a pause;
  * - tasks of a lost worker come back apart from each other, on trial (`trial.ts`). A loss is charged to the task that was
  *   on trial, or to the only one of its worker. A task that is charged with more than `maxLosses` in a row without
@@ -92,6 +93,11 @@ export interface Lease {
   readonly journal: Journal
   /** Aborted when the lease is lost: another worker has it, or the task was cancelled or has expired. */
   readonly signal: AbortSignal
+  /**
+   * Whether the lease is over, also by the clock: after a freeze the timer that aborts the signal comes too late. Nothing
+   * may be begun then.
+   */
+  isOver(): boolean
   /** Commits the result of a step; an empty object stands for undefined. */
   step(key: string, result: { readonly value?: unknown }): Promise<void>
   /** Claims a single use: 'fresh' for the first claim, 'running' if an earlier run claimed it and never settled it. */

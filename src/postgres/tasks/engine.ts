@@ -28,7 +28,7 @@ import { decodeEvent, type EngineEvent, encodeEvent, taskKey } from './events.ts
 import { answerTask } from './questions.ts'
 import { JobQueues } from './queue.ts'
 import { listTasks, readTask } from './records.ts'
-import { addressDigest, ownerDigest, type PostgresTaskStore, taskRef } from './store.ts'
+import { addressDigest, ownerDigest, type PostgresTaskStore, statements, taskRef } from './store.ts'
 import { startSweeping } from './sweep.ts'
 import { cancelTask, type TaskChange } from './transitions.ts'
 import { PostgresWatchers } from './watch.ts'
@@ -79,13 +79,13 @@ class PostgresEngine implements TaskEngine, NotificationListener {
 
   async read(id: string, owner: string): Promise<TaskRecord | undefined> {
     const store = this.#store
-    return readTask(await store.database.statements(), store, taskRef(store, id, owner))
+    return readTask(await statements(store), store, taskRef(store, id, owner))
   }
 
   async list(owner: string, after: string | undefined, limit: number): Promise<Page> {
     const store = this.#store
     const from = after === undefined ? undefined : addressDigest(store, after)
-    return listTasks(await store.database.statements(), store, { owner: ownerDigest(store, owner), after: from, limit })
+    return listTasks(await statements(store), store, { owner: ownerDigest(store, owner), after: from, limit })
   }
 
   async answer(id: string, owner: string, answers: TaskAnswers): Promise<TaskRecord | undefined> {

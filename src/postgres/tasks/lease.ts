@@ -1,9 +1,9 @@
 /**
  * A lease in the process that holds it.
  *
- * It is lost when the database says so, and also when the last renewal is older than the lease lasts, because another
- * worker may have claimed the task by then. A lost lease stays lost. Calls that end it run one after the other, and the
- * first one takes effect.
+ * It is lost when the database says so, and also when the last renewal is too old, by the clock of this process: another
+ * worker may soon claim the task. A lost lease stays lost. A timer notices that, and `isOver` does so earlier if the timer
+ * is late, as after a freeze. Calls that end the lease run one after the other, and the first one takes effect.
  */
 import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
@@ -17,14 +17,13 @@ import {
   type TaskEnd,
 } from '../../tasks/internal.ts'
 import { type LeasedTask, journalOfTask } from './claim.ts'
+import type { LeaseTimes } from './leaseTimes.ts'
 import type { LeaseWrites } from './leaseWrites.ts'
 
 /** The writes, times and callbacks of a lease. */
 export interface PostgresLeaseHost {
   readonly writes: LeaseWrites
-  /** How long the lease lasts from each renewal, and how often it is renewed. */
-  readonly holdMs: number
-  readonly renewMs: number
+  readonly times: LeaseTimes
   /** When the claim was sent, by `performance.now()`. */
   readonly requestedAt: number
   /** The owner can see a change. */
@@ -48,6 +47,8 @@ export class PostgresLease implements Lease {
   #ending: Promise<void> = Promise.resolve()
   #renewal: NodeJS.Timeout | undefined
   #deadline: NodeJS.Timeout | undefined
+  /** When the run is aborted unless the lease is renewed, by `performance.now()`. */
+  #deadlineAt = 0
   #expiry: NodeJS.Timeout | undefined
 
   constructor(row: LeasedTask, host: PostgresLeaseHost) {
@@ -62,11 +63,16 @@ export class PostgresLease implements Lease {
       this.#expiry = setTimeout(() => this.lose('expired'), row.left_ms).unref()
     }
     this.#confirm(host.requestedAt)
-    this.#renewLater()
+    this.#renewAfter(host.times.renewMs)
   }
 
   get signal(): AbortSignal {
     return this.#abort.signal
+  }
+
+  isOver(): boolean {
+    if (performance.now() >= this.#deadlineAt) this.lose('taken')
+    return this.#loss !== undefined
   }
 
   async step(key: string, result: { readonly value?: unknown }): Promise<void> {
@@ -169,24 +175,29 @@ export class PostgresLease implements Lease {
     throw leaseLost(this.#loss ?? 'taken')
   }
 
+  /** The response of an earlier renewal may come after that of a later one. */
   #confirm(requestedAt: number): void {
+    this.#deadlineAt = Math.max(this.#deadlineAt, requestedAt + this.#host.times.runMs)
     clearTimeout(this.#deadline)
     // The time may already be over if the process was frozen.
-    const leftMs = Math.max(0, requestedAt + this.#host.holdMs - performance.now())
+    const leftMs = Math.max(0, this.#deadlineAt - performance.now())
     this.#deadline = setTimeout(() => this.lose('taken'), leftMs).unref()
   }
 
-  #renewLater(): void {
-    this.#renewal = setTimeout(() => void this.#renew(), this.#host.renewMs).unref()
+  #renewAfter(ms: number): void {
+    clearTimeout(this.#renewal)
+    if (this.#loss === undefined) this.#renewal = setTimeout(() => void this.#renew(), ms).unref()
   }
 
-  /** While the database is unavailable, this is repeated until the deadline. */
+  /** While the database is unavailable, this is repeated until the deadline, also when there is no response. */
   async #renew(): Promise<void> {
+    const { holdMs, renewMs, retryMs, attemptMs } = this.#host.times
     const requestedAt = performance.now()
-    const isHeld = await this.#host.writes.renew(this.#host.holdMs).catch(() => undefined)
+    this.#renewAfter(attemptMs)
+    const isHeld = await this.#host.writes.renew(holdMs, attemptMs).catch(() => undefined)
     if (isHeld === false) await this.check()
     if (this.#loss !== undefined) return
     if (isHeld) this.#confirm(requestedAt)
-    this.#renewLater()
+    this.#renewAfter(isHeld ? renewMs : retryMs)
   }
 }

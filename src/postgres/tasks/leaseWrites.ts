@@ -11,7 +11,7 @@ import {
   textOrNull,
 } from '../../tasks/internal.ts'
 import { insertQuestions } from './questions.ts'
-import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
+import { NOT_EXPIRED, type PostgresTaskStore, statements, transaction } from './store.ts'
 import { keptUntil, RELEASED } from './transitions.ts'
 
 export interface PostgresLeaseKey {
@@ -182,9 +182,9 @@ export class LeaseWrites {
   }
 
   /** The job is the lease: a worker that claims the task replaces it by another job. */
-  async renew(holdMs: number): Promise<boolean> {
+  async renew(holdMs: number, timeoutMs: number): Promise<boolean> {
     const { queue, job } = this.#lease
-    return this.#store.jobs.postpone(await this.#store.database.statements(), queue, job, holdMs)
+    return this.#store.jobs.postpone(await this.#store.database.statements(timeoutMs), queue, job, holdMs)
   }
 
   /** Undefined while the lease is held. */
@@ -201,7 +201,7 @@ export class LeaseWrites {
 
   async #rows<Row>(text: string, values: unknown[]): Promise<Row[]> {
     const { task, epoch } = this.#lease
-    return (await this.#store.database.statements()).rows<Row>(text, [task, epoch, ...values])
+    return (await statements(this.#store)).rows<Row>(text, [task, epoch, ...values])
   }
 
   #entry(what: string, value: unknown): string {

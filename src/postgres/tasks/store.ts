@@ -4,7 +4,7 @@ import type { EngineSettings } from '../../tasks/internal.ts'
 import type { Database } from '../database.ts'
 import { digest } from '../digest.ts'
 import type { JobQueues } from './queue.ts'
-import type { Sql } from '../sql.ts'
+import { type Sql, STATEMENT_MS } from '../sql.ts'
 
 export interface PostgresTaskStore {
   readonly database: Database
@@ -40,5 +40,16 @@ const MIN_IDLE_MS = 1000
 
 /** Runs a transaction. If this process freezes inside it, PostgreSQL rolls it back in time for others to reclaim the task. */
 export function transaction<Result>({ database, settings }: PostgresTaskStore, run: (sql: Sql) => Promise<Result>) {
-  return database.transaction(Math.max(settings.leaseMs / 2, MIN_IDLE_MS), run)
+  const idleMs = Math.max(settings.leaseMs / 2, MIN_IDLE_MS)
+  return database.transaction({ idleMs, statementMs: statementMs(settings) }, run)
+}
+
+/** Runs each statement in a transaction of its own. */
+export function statements({ database, settings }: PostgresTaskStore): Promise<Sql> {
+  return database.statements(statementMs(settings))
+}
+
+// Large entries take longer; this is for a megabyte a second.
+function statementMs({ maxEntryBytes }: EngineSettings): number {
+  return Math.max(STATEMENT_MS, maxEntryBytes / 1000)
 }

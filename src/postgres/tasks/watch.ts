@@ -3,7 +3,7 @@
  * tasks from time to time, in one statement.
  */
 import { taskKey } from './events.ts'
-import { NOT_EXPIRED, addressDigest, type PostgresTaskStore } from './store.ts'
+import { NOT_EXPIRED, addressDigest, type PostgresTaskStore, statements } from './store.ts'
 
 interface Watched {
   readonly address: Buffer
@@ -74,7 +74,7 @@ export class PostgresWatchers {
   }
 
   async #poll(some: readonly Watched[]): Promise<void> {
-    const sql = await this.#store.database.statements()
+    const sql = await statements(this.#store)
     const rows = await sql.rows<{ address: Buffer; version: string }>(
       `SELECT t.address, t.version FROM ${this.#store.database.names.tables}.tasks AS t
        WHERE t.address = ANY($1::bytea[]) AND ${NOT_EXPIRED}`,

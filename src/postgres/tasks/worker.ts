@@ -9,15 +9,11 @@ import { CODES } from '../../protocol/index.ts'
 import { TrialSlot, UNREADABLE, type Working, type WorkOptions } from '../../tasks/internal.ts'
 import { type PostgresClaimOptions, type LeasedTask, claimTasks } from './claim.ts'
 import { PostgresLease } from './lease.ts'
+import { type LeaseTimes, leaseTimes, pollInterval } from './leaseTimes.ts'
 import { LeaseWrites } from './leaseWrites.ts'
 import { type EngineEvent, taskKey } from './events.ts'
 import type { PostgresTaskStore } from './store.ts'
 
-// Shares of leaseMs. A worker that dies right after a renewal is noticed after the first two together, so within leaseMs.
-const HOLD_SHARE = 3 / 4
-const POLL_SHARE = 1 / 8
-const RENEW_SHARE = 1 / 4
-const MAX_POLL_MS = 1000
 // With many processes, most find an empty queue after an event. They pause before they claim from it again.
 const EMPTY_PAUSE_MS = 20
 // Few sizes, because each size is a prepared statement of its own on every connection.
@@ -27,6 +23,7 @@ export class PostgresWorker implements Working {
   readonly #store: PostgresTaskStore
   readonly #options: WorkOptions
   readonly #notify: (event: EngineEvent) => void
+  readonly #times: LeaseTimes
   readonly #tools: Set<string>
   /** The queues of the served tools, and those that may have ready tasks. */
   readonly #queues = new Set<string>()
@@ -49,8 +46,8 @@ export class PostgresWorker implements Working {
     this.#options = options
     this.#notify = notify
     this.#tools = new Set(options.tools)
-    const pollMs = Math.min(store.settings.leaseMs * POLL_SHARE, MAX_POLL_MS)
-    this.#pollTimer = setInterval(() => this.poll(), pollMs).unref()
+    this.#times = leaseTimes(store.settings.leaseMs)
+    this.#pollTimer = setInterval(() => this.poll(), pollInterval(store.settings.leaseMs)).unref()
     this.poll()
   }
 
@@ -145,7 +142,7 @@ export class PostgresWorker implements Working {
 
   /** Round robin: a queue that may have more tasks goes to the end of the set. */
   async #claimAll(): Promise<void> {
-    const holdMs = this.#store.settings.leaseMs * HOLD_SHARE
+    const { holdMs } = this.#times
     for (let queue = this.#nextDue(); queue !== undefined; queue = this.#nextDue()) {
       const size = BATCHES.find((size) => size <= this.#freeSlots)
       if (size === undefined) return
@@ -204,14 +201,12 @@ export class PostgresWorker implements Working {
 
   /** Undefined when the rows are damaged; the task then fails. */
   #leaseOf(row: LeasedTask, queue: string, requestedAt: number): PostgresLease | undefined {
-    const { leaseMs } = this.#store.settings
     const task = taskKey(this.#store, row.id)
     const writes = new LeaseWrites(this.#store, { ...row, queue })
     try {
       return new PostgresLease(row, {
         writes,
-        holdMs: leaseMs * HOLD_SHARE,
-        renewMs: leaseMs * RENEW_SHARE,
+        times: this.#times,
         requestedAt,
         onChange: () => this.#notify({ kind: 'changed', task }),
         onReady: () => this.#notify({ kind: 'ready', task, queue }),

@@ -66,7 +66,7 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
       about: { method: call.method, name: work.tool },
       ledger: { claim: async (id) => ({ state: await work.claim(id) }), settle: async () => {}, release: work.unclaim },
       commit: work.commit,
-      isStopped: () => work.signal.aborted,
+      isStopped: work.isOver,
       maxAsks,
       unwindMs,
       watch,

@@ -24,6 +24,7 @@ function newLease(): { lease: Lease; abort: AbortController; ends: string[] } {
     caller: {},
     journal: newJournal('call'),
     signal: abort.signal,
+    isOver: () => abort.signal.aborted,
     note: async () => {},
     end: async ({ status }: { status: string }) => void ends.push(status),
     giveBack: async () => void ends.push('given back'),
@@ -47,6 +48,24 @@ test('the signal of a run aborts when its lease is lost, with the reason', async
   await running
   expect(heard).toEqual(new Error('taken'))
   expect(ends).toEqual([])
+})
+
+test('a run whose lease is over by the clock knows it before its signal is aborted, and one that comes too late is not begun', async () => {
+  const known: boolean[] = []
+  const { lease, abort, ends } = newLease()
+  let isOver = false
+  const late = { ...lease, isOver: () => isOver }
+  const runner = new TaskRunner(
+    hostThat(async (work) => {
+      isOver = true
+      known.push(work.isOver(), work.signal.aborted)
+      abort.abort(new Error('taken'))
+      return { kind: 'completed', result: {} }
+    }),
+  )
+  await runner.run(late)
+  await runner.run(late)
+  expect([known, ends]).toEqual([[true, false], []])
 })
 
 test('giveBackAll aborts every run and gives its task back, and nothing more of it is written', async () => {

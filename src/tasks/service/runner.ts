@@ -25,6 +25,7 @@ export class TaskRunner {
 
   /** Runs a task until its lease has ended. Never rejects. */
   readonly run = async (lease: Lease): Promise<void> => {
+    if (lease.isOver()) return
     const stop = stopController(lease)
     this.#underWay.set(lease, stop)
     try {
@@ -63,6 +64,7 @@ export class TaskRunner {
       args,
       journal,
       signal,
+      isOver: () => lease.isOver() || signal.aborted,
       // `callerOf` in service.ts made the caller; the engine stores it unchanged.
       caller: lease.caller as unknown as TaskCaller,
       commit: (key, result) => retried(() => lease.step(key, result)),

@@ -6,13 +6,19 @@
  * - The clock stands still while another process has locked the file: then no worker can write its heartbeat.
  * - Reclaiming removes the row of a dead worker and releases its tasks in one transaction, provided that the counter has
  *   not changed since. A process of this machine that has exited is reclaimed at once.
+ * - After a silence a worker does not know whether others have reclaimed its tasks. It increments its counter before it
+ *   begins anything: either its row is removed already, or others wait for another `leaseMs`.
  * - A worker that finds its own row removed has lost its leases, and registers again under a new id.
  */
 import { randomUUID } from 'node:crypto'
+import { withStoreErrors } from '../../state/stores/index.ts'
 import { LOST_TOO_OFTEN } from '../errors.ts'
 import { hasExited, identityOf, type ProcessIdentity } from './processIdentity.ts'
 import type { Tables } from './rows/tables.ts'
 import type { WorkerRow } from './rows/workers.ts'
+
+// The share of `leaseMs` after which a worker has been silent for long. In between it has sent two heartbeats.
+const SILENCE_SHARE = 3 / 4
 
 // After this process was suspended, the clock advances by this much only; otherwise all other workers would seem dead.
 const MAX_CLOCK_STEP_MS = 1000
@@ -36,6 +42,8 @@ export class Heartbeat {
   readonly #others = new Map<string, ObservedWorker>()
   #workerId: string | undefined
   #isRegistered = false
+  /** Others reclaim nothing before this time, by `performance.now()`. */
+  #aliveUntil = 0
   #clockMs = 0
   #readAt = performance.now()
 
@@ -56,19 +64,32 @@ export class Heartbeat {
     this.#isRegistered = false
     const { store, workers } = this.#tables
     const { leaseMs } = store.settings
+    const beganAt = performance.now()
     await store.writes.write(() => {
       workers.add({ id, process: this.#identity, leaseMs })
       this.#events.onReady()
     })
     this.#isRegistered = this.#workerId === id
+    this.#heardAt(beganAt)
   }
 
   async beat(): Promise<void> {
     const id = this.#workerId
     if (id === undefined) return
     const { store, workers } = this.#tables
+    const beganAt = performance.now()
     const isRegistered = await store.writes.write(() => workers.beat(id))
-    if (!isRegistered && this.#workerId === id) await this.#registerAgain()
+    if (isRegistered) this.#heardAt(beganAt)
+    else if (this.#workerId === id) await this.#registerAgain()
+  }
+
+  /** Whether this worker has its leases. After a silence this writes at once, because others may be about to reclaim them. */
+  isAlive(): boolean {
+    const id = this.#workerId
+    if (performance.now() < this.#aliveUntil || id === undefined || !this.#isRegistered) return true
+    const isRegistered = this.#beatNow(id)
+    if (!isRegistered) this.#events.onLost()
+    return isRegistered
   }
 
   /** Reads the counters of all workers, and whether this one is still registered. */
@@ -106,6 +127,23 @@ export class Heartbeat {
       leases.releaseAll(id)
       workers.remove(id)
     })
+  }
+
+  #beatNow(id: string): boolean {
+    const { workers } = this.#tables
+    const beganAt = performance.now()
+    try {
+      const isRegistered = withStoreErrors(() => workers.beat(id))
+      if (isRegistered) this.#heardAt(beganAt)
+      return isRegistered
+    } catch {
+      // Nobody can write now, so nobody can reclaim anything either.
+      return workers.isRegistered(id)
+    }
+  }
+
+  #heardAt(time: number): void {
+    this.#aliveUntil = time + this.#tables.store.settings.leaseMs * SILENCE_SHARE
   }
 
   async #registerAgain(): Promise<void> {

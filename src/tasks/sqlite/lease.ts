@@ -28,6 +28,8 @@ export interface SqliteLeaseEvents {
   onReady(): void
   /** The task is no longer suspected of crashing its process. */
   onProgress(lease: SqliteLease): void
+  /** Whether the worker still has its leases; if not, they are lost when this returns. */
+  isAlive(): boolean
 }
 
 export class SqliteLease implements Lease {
@@ -61,7 +63,13 @@ export class SqliteLease implements Lease {
     return this.#abort.signal
   }
 
-  get isOver(): boolean {
+  isOver(): boolean {
+    if (this.#loss === undefined && !this.#events.isAlive()) this.lose('taken')
+    return this.#loss !== undefined
+  }
+
+  /** Whether it is known to this object that the lease is over. */
+  get isEnded(): boolean {
     return this.#loss !== undefined
   }
 

@@ -72,7 +72,7 @@ export class SqliteWorker {
     if (worker === undefined || this.#leases.size === 0) return
     const held = this.#tables.leases.heldBy(worker)
     for (const lease of this.#leases) {
-      if (!lease.isOver && held.get(lease.key.task) !== lease.key.epoch) lease.lose(lease.whyLost())
+      if (!lease.isEnded && held.get(lease.key.task) !== lease.key.epoch) lease.lose(lease.whyLost())
     }
   }
 
@@ -125,12 +125,13 @@ export class SqliteWorker {
     const lease = new SqliteLease(content, this.#tables, {
       onReady: () => this.claim(),
       onProgress: () => this.#trials.free(lease),
+      isAlive: () => this.#heartbeat.isAlive(),
     })
     this.#leases.add(lease)
     const hasRun = await this.#runOnce(slots, lease, content.crashes)
     if (!hasRun) await tryEnd(lease, () => lease.giveBack())
     if (slots.mayHaveMore) this.wake()
-    while (!lease.isOver) {
+    while (!lease.isEnded) {
       await sleep(this.#pauseMs, undefined, { ref: false })
       await tryEnd(lease, () => (hasRun ? lease.abandon() : lease.giveBack()))
     }

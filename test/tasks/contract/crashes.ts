@@ -5,7 +5,9 @@ import { newTask, type ContractHarness } from './harness.ts'
 import { WorkerProcess } from './workerProcess.ts'
 
 // Long enough for a busy machine, short enough for a test.
-const LEASE_MS = 1500
+const LEASE_MS = 1000
+// Each is on trial for half a second.
+const LOST_TOGETHER = 3
 
 /** Workers that are killed or frozen, in processes of their own. */
 export function declareCrashes(harness: ContractHarness): void {
@@ -33,16 +35,17 @@ export function declareCrashes(harness: ContractHarness): void {
     expect(await engine.read(id, 'ann')).toMatchObject({ status: 'completed', result: { by: 'the next worker' } })
   })
 
-  test('a frozen worker loses its tasks within its lease, and writes nothing when it wakes', async () => {
+  test('a frozen worker loses its tasks within its lease, and neither begins nor writes anything when it wakes', async () => {
     const engine = await harness.engine({ leaseMs: LEASE_MS })
     const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS })
-    const { id } = await engine.create(newTask())
+    const { id } = await engine.create(newTask({ args: { freeze: true } }))
     await worker.event('holds')
-    await worker.freeze()
     const frozenAt = performance.now()
     const lease = await harness.worker(engine).nextLease()
     expect(performance.now() - frozenAt).toBeLessThan(3 * LEASE_MS)
     worker.wake()
+    // It knows before any timer of it has fired.
+    expect(await worker.event('woken')).toMatchObject({ isOver: true, isAborted: true })
     const { codes } = await worker.event('lost')
     expect(codes).toEqual(Array.from({ length: 7 }, () => 'LEASE_LOST'))
     expect(lease.signal.aborted).toBe(false)
@@ -89,9 +92,10 @@ export function declareCrashes(harness: ContractHarness): void {
     'a task that crashes its process each time fails alone, and those beside it complete, processes: %i',
     { timeout: 60_000 },
     async (count) => {
-      const options = { leaseMs: LEASE_MS, maxLosses: 2 }
+      const options = { leaseMs: LEASE_MS, maxLosses: 1 }
       const engine = await harness.engine(options)
-      const innocents = Array.from({ length: 6 }, () => newTask({ args: { workMs: 2500, finish: true } }))
+      // They take longer than the first trial.
+      const innocents = Array.from({ length: 6 }, () => newTask({ args: { workMs: 600, finish: true } }))
       const crashing = newTask({ args: { crash: true } })
       for (const task of [...innocents.slice(0, 3), crashing, ...innocents.slice(3)]) await engine.create(task)
       for (let index = 0; index < count; index++) keepRunning(harness, options)
@@ -106,14 +110,14 @@ export function declareCrashes(harness: ContractHarness): void {
   }, async () => {
     const engine = await harness.engine({ leaseMs: LEASE_MS, maxLosses: 0 })
     const worker = new WorkerProcess(harness, { leaseMs: LEASE_MS, maxLosses: 0 })
-    for (let index = 0; index < 6; index++) await engine.create(newTask())
-    for (let index = 0; index < 6; index++) await worker.event('holds')
+    for (let index = 0; index < LOST_TOGETHER; index++) await engine.create(newTask())
+    for (let index = 0; index < LOST_TOGETHER; index++) await worker.event('holds')
     const nextWorker = harness.worker(engine)
     await worker.kill()
     const late = await engine.create(newTask({ args: { finish: true } }))
-    const leases = await Promise.all(Array.from({ length: 7 }, () => nextWorker.nextLease()))
+    const leases = await Promise.all(Array.from({ length: LOST_TOGETHER + 1 }, () => nextWorker.nextLease()))
     expect(leases.map(({ id }) => id)).toContain(late.id)
-    expect(new Set(leases.map(({ id }) => id)).size).toBe(7)
+    expect(new Set(leases.map(({ id }) => id)).size).toBe(LOST_TOGETHER + 1)
   })
 }
 

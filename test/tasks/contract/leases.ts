@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type { TaskEngine } from '../../../src/tasks/engine.ts'
 import { newTask, type ContractHarness } from './harness.ts'
+
+// Long enough for a busy machine: a worker that cannot renew its lease in time loses it.
+const LEASE_MS = 600
 
 const done = { status: 'completed', result: { done: true } } as const
 
@@ -82,6 +86,18 @@ export function declareLeases(harness: ContractHarness): void {
     expect(second.journal.steps).toEqual(new Map([['a', { value: 1 }]]))
     await expect(first.step('b', {})).rejects.toMatchObject({ code: 'LEASE_LOST' })
     expect(await engine.read(created.id, 'ann')).toEqual(created)
+  })
+
+  test('a lease lasts as long as its worker renews it, and no other worker gets its task', async () => {
+    const [engine, other] = [await harness.engine({ leaseMs: LEASE_MS }), await harness.engine({ leaseMs: LEASE_MS })]
+    await Promise.all([create(engine), create(engine)])
+    const worker = harness.worker(engine)
+    const leases = [await worker.nextLease(), await worker.nextLease()]
+    const otherWorker = harness.worker(other)
+    await sleep(2.5 * LEASE_MS)
+    expect(leases.map((lease) => [lease.isOver(), lease.signal.aborted])).toEqual(leases.map(() => [false, false]))
+    expect([worker.untaken, otherWorker.untaken]).toEqual([0, 0])
+    for (const lease of leases) await lease.end(done)
   })
 
   test('a worker that stops claims no more tasks and waits for its runs; others continue', async () => {

@@ -65,6 +65,7 @@ function endingRun(lease: Lease, finish: () => void): Lease {
     caller: lease.caller,
     journal: lease.journal,
     signal: lease.signal,
+    isOver: () => lease.isOver(),
     step: (key, result) => lease.step(key, result),
     claim: (key) => lease.claim(key),
     unclaim: (key) => lease.unclaim(key),

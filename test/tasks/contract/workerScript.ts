@@ -1,7 +1,7 @@
 /**
  * What a worker process does with each task: it commits a step, claims a single use, and keeps the lease until it is
  * lost. Then it tries every kind of write and prints the outcomes. A task with the argument `finish` it ends, one with
- * `workMs` it ends after that time, and one with `crash` kills the process.
+ * `workMs` it ends after that time, one with `crash` kills the process, and one with `freeze` suspends it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Lease, TaskEngine } from '../../../src/tasks/engine.ts'
@@ -12,6 +12,8 @@ export type WorkerEvent =
   | { readonly event: 'ended'; readonly id: string }
   /** It holds a lease and has committed its step. */
   | { readonly event: 'holds'; readonly id: string }
+  /** It was suspended; `isOver` is what its lease said right after that. */
+  | { readonly event: 'woken'; readonly isOver: boolean; readonly isAborted: boolean }
   /** Its lease is lost; `codes` are the errors of its writes afterwards. */
   | { readonly event: 'lost'; readonly id: string; readonly codes: readonly unknown[] }
 
@@ -38,6 +40,10 @@ async function hold(lease: Lease): Promise<void> {
   await lease.step('first', { value: process.pid })
   await lease.claim('claimed')
   print({ event: 'holds', id })
+  if (args['freeze'] === true) {
+    process.kill(process.pid, 'SIGSTOP')
+    print({ event: 'woken', isOver: lease.isOver(), isAborted: signal.aborted })
+  }
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   print({ event: 'lost', id, codes: await tryAll(lease) })
 }
