@@ -38,11 +38,15 @@ async function start(at?: { readonly url: string }, options: Partial<ServerOptio
   return instance
 }
 
-/** A session that makes the two know each other. */
+/** A session whose first call is answered at the other instance, which forwards it: so the two know each other. */
 async function sessionOf(begunAt: { url: string }, usedAt: { url: string }): Promise<RawSession> {
   const session = await RawSession.begin(begunAt.url, { capabilities })
   session.url = usedAt.url
-  await session.request('ping')
+  const call = await session.call('greet')
+  session.url = begunAt.url
+  await session.answer(await call.next(), ann)
+  await call.rest()
+  session.url = usedAt.url
   return session
 }
 
