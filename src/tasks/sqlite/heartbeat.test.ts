@@ -75,6 +75,24 @@ test('while another process has locked the file, nobody can send a heartbeat, an
   expect(known()).toContain(silent.heartbeat.workerId)
 })
 
+test('while another process has locked the file, a worker keeps its leases, and looking does not block', async () => {
+  const worker = newWorker()
+  await worker.heartbeat.register()
+  const holder = new DatabaseSync(path)
+  opened.push(holder)
+  holder.exec('BEGIN IMMEDIATE')
+  const beat = worker.heartbeat.beat()
+  await vi.waitFor(() => expect(worker.isLocked()).toBe(true))
+  clockMs += LEASE_MS - 500
+  const before = Date.now()
+  const looks = Array.from({ length: 100 }, () => worker.heartbeat.isAlive())
+  expect(Date.now() - before).toBeLessThan(1000)
+  expect(new Set(looks)).toEqual(new Set([true]))
+  holder.exec('ROLLBACK')
+  await beat.catch(() => {})
+  expect(worker.heartbeat.isAlive()).toBe(true)
+})
+
 test('a worker with a heartbeat is not reclaimed, even by one that has not read it since', async () => {
   const [beating, observer] = [newWorker(), newWorker()]
   await beating.heartbeat.register()

@@ -11,7 +11,7 @@
  * - A worker that finds its own row removed has lost its leases, and registers again under a new id.
  */
 import { randomUUID } from 'node:crypto'
-import { withStoreErrors } from '../../state/stores/index.ts'
+import { withoutWaiting, withStoreErrors } from '../../state/stores/index.ts'
 import { LOST_TOO_OFTEN } from '../errors.ts'
 import { hasExited, identityOf, type ProcessIdentity } from './processIdentity.ts'
 import type { Tables } from './rows/tables.ts'
@@ -130,10 +130,12 @@ export class Heartbeat {
   }
 
   #beatNow(id: string): boolean {
-    const { workers } = this.#tables
+    const { store, workers } = this.#tables
     const beganAt = performance.now()
+    const beat = (): boolean => withStoreErrors(() => workers.beat(id))
     try {
-      const isRegistered = withStoreErrors(() => workers.beat(id))
+      // This blocks the event loop, so a file that was found locked is not waited for again.
+      const isRegistered = store.writes.isLocked ? withoutWaiting(store.database, beat) : beat()
       if (isRegistered) this.#heardAt(beganAt)
       return isRegistered
     } catch {
