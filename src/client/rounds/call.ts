@@ -45,6 +45,7 @@ export class RoundCall {
   /** The caller has its answer, or wants none any more. */
   isOver = false
   #ended: AbortController | undefined
+  #progress = Number.NEGATIVE_INFINITY
 
   constructor(request: AskingRequest, options: SendOptions | undefined) {
     this.request = request
@@ -102,6 +103,14 @@ export class RoundCall {
   get nextOptions(): SendOptions | undefined {
     if (this.options === undefined) return undefined
     return { ...this.options, resumptionToken: undefined, relatedRequestId: undefined, onRequestStreamEnd: undefined }
+  }
+
+  /** Notes progress; false when it goes back. A later leg reports from the beginning again, but to the same caller. */
+  advance(progress: unknown): boolean {
+    if (typeof progress !== 'number') return true
+    if (progress <= this.#progress) return false
+    this.#progress = progress
+    return true
   }
 
   /** A progress notification of a later leg, with the caller's own token. */

@@ -281,6 +281,21 @@ describe('cancelling', () => {
   })
 })
 
+test('progress does not go back, though a later leg reports from the beginning again', async () => {
+  const { above, wire, last } = layered()
+  await above.send(call(1, { _meta: { progressToken: 1 } }))
+  const progress = (...values: number[]) => {
+    const progressToken: unknown = last().params?.['_meta'].progressToken
+    for (const value of values)
+      wire.say({ method: 'notifications/progress', params: { progressToken, progress: value } })
+  }
+  progress(1, 2)
+  wire.say(inputRequired(1, { inputRequests: { q: form() } }))
+  await settled()
+  progress(1, 2, 3)
+  expect(above.heard.map(({ params }) => params?.['progress'])).toEqual([1, 2, 3])
+})
+
 test('progress of each leg reaches the caller under its own token', async () => {
   const { wire, above, last } = layered()
   await above.send(call(1, { _meta: { progressToken: 1, mine: true } }))

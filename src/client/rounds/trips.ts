@@ -12,11 +12,12 @@ import { ClientError, SEE_CAUSE } from '../errors.ts'
 import type { LayerContext } from '../layer/layer.ts'
 import {
   errorMessage,
+  isRequestId,
   paramsOf,
   requestSignalIn,
   resultMessage,
-  type WireResponse,
   type WireRequest,
+  type WireResponse,
   withParams,
 } from '../layer/message.ts'
 import type { SendOptions, WireMessage } from '../layer/transport.ts'
@@ -69,10 +70,11 @@ export class RoundTrips {
   }
 
   progressed(message: WireMessage, extra: unknown): void {
-    const token = paramsOf(message)['progressToken']
+    const { progressToken: token, progress } = paramsOf(message)
+    const call = isRequestId(token) ? this.#calls.byLeg(token) : undefined
+    const isAhead = call?.advance(progress) ?? true
     if (!isLegId(token)) return this.#context.deliver(message, extra)
-    const call = this.#calls.byLeg(token)
-    if (call !== undefined) this.#context.deliver(call.progress(message), extra)
+    if (call !== undefined && isAhead) this.#context.deliver(call.progress(message), extra)
   }
 
   /** The caller cancels. That cancels the leg under way, or ends the asking. */
