@@ -184,12 +184,14 @@ export function assemble(options: ServerOptions) {
     forwarder,
     ttlSeconds,
     clock,
+    whoHas: (stream) => replicas.whoHas(stream),
     handOver,
     logger: log,
     needsSession: declaration.isStateful,
   })
   if (legacy) {
     replicas.serve = (request, sink) => legacyHttp.serveForwarded(request, sink)
+    replicas.has = (stream) => legacyHttp.has(stream)
     replicas.adopt = (handedOver) => legacyHttp.adopt(handedOver as unknown as StreamHandOver)
   }
   const endpoint: EndpointParts = {

@@ -51,6 +51,8 @@ export interface LegacyHttpOptions {
   /** How long a client may wait for a call to go on, in seconds. */
   readonly ttlSeconds: number
   readonly clock: () => number
+  /** The instance that goes on with the stream of one that is gone, as far as the others can tell. */
+  readonly whoHas: (stream: string) => Promise<Instance | 'nobody' | 'unsure'>
   /** Gives a stream to another instance; gives that instance, or undefined when there is none to take it. */
   readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
   readonly logger: () => Logger
@@ -142,6 +144,11 @@ export class LegacyHttp implements SessionHandler {
     const message = readMessage(request.body)
     if (message.kind === 'response') return this.#answers.take(message, caller, request, undefined)
     return refusal(400, 'Only answers are forwarded.')
+  }
+
+  /** Whether this instance goes on with a stream of another one. */
+  has(stream: string): boolean {
+    return this.#returning.has(stream)
   }
 
   /** This process is about to end: calls that wait for an answer go on at another instance. */

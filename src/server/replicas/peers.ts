@@ -110,6 +110,18 @@ export class Peers {
     }
   }
 
+  /** What every peer replies to a message. One that does not reply is lost. */
+  async askAll(message: Json): Promise<{ readonly instance: Instance; readonly reply: unknown }[]> {
+    const ask = async (instance: Instance) => {
+      const delivery = await this.#options.messenger.send(instance, message)
+      if (delivery.kind === 'gone') this.lose(instance, delivery.successor)
+      const reply: unknown =
+        delivery.kind === 'gone' ? undefined : await delivery.response.json().catch(() => undefined)
+      return { instance, reply }
+    }
+    return Promise.all((await this.all()).map(ask))
+  }
+
   /** Resolves when every peer has got what was published, or is lost. */
   async flush(): Promise<void> {
     await Promise.all(Array.from(this.#known.values(), async ({ sending }) => sending))

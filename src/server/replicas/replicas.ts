@@ -59,6 +59,8 @@ export class Replicas implements InstanceMessages {
     Promise.resolve(refusal(400, 'Nothing is forwarded to a server without sessions.'))
   /** Takes what an instance that stops hands over; false when it cannot. */
   adopt: (handedOver: Json) => boolean | Promise<boolean> = () => false
+  /** Whether this instance goes on with a stream of another one. */
+  has: (stream: string) => boolean = () => false
   readonly #messenger: Messenger
   readonly #addresses: readonly string[]
   readonly #logger: () => Logger
@@ -134,6 +136,8 @@ export class Replicas implements InstanceMessages {
       case 'bye':
         this.peers.left(from)
         return { status: 202 }
+      case 'has':
+        return jsonReply({ has: this.has(String(message['stream'])) })
       case 'ledger':
         return jsonReply(await this.#peerLedger.serve(message))
       case 'adopt':
@@ -164,6 +168,15 @@ export class Replicas implements InstanceMessages {
       else if (await this.#offer(peer, stream)) return peer
       else refused.add(peer.id)
     }
+  }
+
+  /** The instance that goes on with a stream. Nobody can be sure who knows nobody, or knows others by a bus only. */
+  async whoHas(stream: string): Promise<Instance | 'nobody' | 'unsure'> {
+    const asked = await this.peers.askAll({ kind: 'has', stream })
+    const found = asked.find(({ reply }) => isObject(reply) && reply['has'] === true)
+    if (found !== undefined) return found.instance
+    const isSure = this.bus === this.#peerBus && asked.length > 0 && asked.every(({ reply }) => isObject(reply))
+    return isSure ? 'nobody' : 'unsure'
   }
 
   /** The last thing before this process ends: what it published arrives, and nobody waits for it any more. */

@@ -42,7 +42,7 @@ class Connection implements Sink {
 }
 
 /** An instance to which clients come for a stream of one that was killed. */
-function survivor(mayRevive: boolean) {
+function survivor(mayRevive: boolean, whoHas: (stream: string) => Instance | 'nobody' | 'unsure' = () => 'unsure') {
   const bus = localBus()
   const self = new Self('http://here/mcp')
   const joined: { to: Instance; sink: Sink }[] = []
@@ -57,6 +57,7 @@ function survivor(mayRevive: boolean) {
     } as unknown as Forwarder,
     bus,
     self,
+    whoHas: async (stream) => whoHas(stream),
     ttlSeconds: 3600,
     clock: Date.now,
     logger,
@@ -110,6 +111,29 @@ test('a client that was told that its call is lost, and comes back all the same,
   await vi.advanceTimersByTimeAsync(3000)
   const lastEventId = /id: (\S+)\ndata: \{/.exec(told.text)?.[1] ?? ''
   expect((await resume(lastEventId)).reply).toMatchObject({ status: 405 })
+})
+
+test('a client is told within a second that its call is lost when all instances say that they do not have it', async () => {
+  const { comeBack } = survivor(false, () => 'nobody')
+  const connection = await comeBack()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect([connection.ended, connection.text]).toEqual([true, expect.stringContaining('is gone')])
+})
+
+test('a client gets its stream from the instance that says that it has it, also when that is met late', async () => {
+  const replies = ['nobody', 'unsure', 'nobody', other] as const
+  let asked = 0
+  const { comeBack, joined } = survivor(false, () => replies[asked++] ?? 'nobody')
+  const sink = await comeBack()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect([joined, asked]).toEqual([[{ to: expect.objectContaining({ id: other.id }), sink }], 4])
+})
+
+test('a client whose call may be revived waits for that, although no instance has it yet', async () => {
+  const { comeBack } = survivor(true, () => 'nobody')
+  const connection = await comeBack()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(connection.ended).toBe(false)
 })
 
 test('a client that waits and goes away leaves no stream and no timer', async () => {

@@ -28,6 +28,8 @@ const RELEASED: HttpReply = { status: 410 }
 /** How long an instance looks for one that goes on with a call, before it tells the client that the call is lost. */
 export const FOUND_WITHIN_MS = 3000
 export const ASK_EVERY_MS = 200
+/** How often all instances must say that they do not have a call before it is lost: one may have been met just now. */
+const DENIALS = 5
 // One instance after the other may have stopped while a call waited.
 const MAX_MOVES = 8
 
@@ -46,6 +48,8 @@ export interface StreamResumptionOptions {
   readonly forwarder: Forwarder
   readonly bus: EventBus
   readonly self: Self
+  /** The instance that goes on with the stream of one that is gone, as far as the others can tell. */
+  readonly whoHas: (stream: string) => Promise<Instance | 'nobody' | 'unsure'>
   readonly ttlSeconds: number
   readonly clock: () => number
   readonly logger: () => Logger
@@ -70,7 +74,7 @@ export class StreamResumption {
     this.#options = options
     this.#moved = new ExpiringMap(options.clock)
     options.bus.subscribe((event) => {
-      if (event.kind === 'stream-wanted' && this.#takenOver.has(event.stream)) this.#announce(event.stream)
+      if (event.kind === 'stream-wanted' && this.has(event.stream)) this.#announce(event.stream)
       if (event.kind === 'stream-moved') void this.#follow(event.stream, event.to)
     })
   }
@@ -94,8 +98,10 @@ export class StreamResumption {
       instance = forwarded.kind === 'moved' ? forwarded.to : undefined
     }
     if (place.kind === 'standalone') return this.#connect(place, caller, sink)
-    const forMs = pushes.mayRevive(place.instance, caller) ? ttlSeconds * 1000 : FOUND_WITHIN_MS
-    return this.#wait(place, caller, request, sink, forMs)
+    const mayRevive = pushes.mayRevive(place.instance, caller)
+    this.#wait(place, caller, request, sink, mayRevive ? ttlSeconds * 1000 : FOUND_WITHIN_MS)
+    if (!mayRevive) void this.#search(place, request)
+    return undefined
   }
 
   /** A client that came to another instance, for a stream of this one. */
@@ -130,6 +136,11 @@ export class StreamResumption {
     this.tookOver(name)
   }
 
+  /** Whether this instance goes on with a stream of another one. */
+  has(stream: string): boolean {
+    return this.#takenOver.has(stream)
+  }
+
   #announce(stream: string): void {
     this.#options.bus.publish({ kind: 'stream-moved', stream, to: writeInstance(this.#options.self) })
   }
@@ -148,7 +159,7 @@ export class StreamResumption {
   }
 
   /** Until an instance goes on with the call, which may be this one. */
-  #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink, forMs: number): undefined {
+  #wait(place: StreamPosition, caller: Caller, request: ClientRequest, sink: Sink, forMs: number): void {
     const { streams } = this.#options
     const { name, after } = place
     this.#stopWaiting(name)
@@ -176,6 +187,19 @@ export class StreamResumption {
     if (this.#waiting.get(stream)?.request !== request || leftMs <= 0) return
     this.#options.bus.publish({ kind: 'stream-wanted', stream })
     unref(setTimeout(() => this.#askFor(stream, request, leftMs - ASK_EVERY_MS), ASK_EVERY_MS))
+  }
+
+  /** Tells the client sooner than when its time is over, where all others say that they do not have the call. */
+  async #search(place: StreamPosition, request: ClientRequest): Promise<void> {
+    const { name } = place
+    for (let denials = 0; denials < DENIALS; ) {
+      const found = await this.#options.whoHas(name)
+      if (this.#waiting.get(name)?.request !== request) return
+      if (typeof found === 'object') return this.#follow(name, writeInstance(found))
+      if (found === 'nobody') denials++
+      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
+    }
+    if (this.#waiting.get(name)?.request === request) this.#giveUp(place)
   }
 
   /** Another instance goes on with the call: what it sends goes to the client that waits here. */
