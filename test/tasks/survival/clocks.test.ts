@@ -52,7 +52,7 @@ forEachEngine((engine) => {
     'are taken over in time from an instance whose clock is an hour behind or ahead',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = await startApart(scene, engine, 1500)
+      const fleet = await startApart(scene, engine, 1000)
       const customer = new Customer(scene, { urls: fleet.urls, forgives: true })
       // One freezes, and the other takes its job over; then the other freezes.
       const all = [await have(customer, { job: 'first', stepMs: 20, trouble: 'frozen' })]

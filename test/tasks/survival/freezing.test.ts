@@ -29,7 +29,7 @@ forEachEngine((engine) => {
     'are taken over from a frozen instance, which changes nothing any more when it wakes',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 1500 } })
+      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 1000 } })
       const { effects } = fleet
       await Promise.all(['A', 'B', 'C'].map((name) => fleet.start(name)))
       const customer = new Customer(scene, { urls: fleet.urls, forgives: true })

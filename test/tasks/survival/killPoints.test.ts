@@ -128,7 +128,7 @@ forEachEngine((engine) => {
     'go on from what was committed when their instance is killed before or after any commit',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 5000 } })
+      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 3000 } })
       const fates = casesOver(engine).map((fate, n) => new Fate(fate, n, fleet, scene))
       const dead = await inLanes(fates, (fate) => fate.die())
       await fleet.start(HEIR, { orders: fates.map(({ order }) => order) })

@@ -12,7 +12,7 @@ import { expectDone, expectUnchanged } from './fixtures/verdict.ts'
 // Longer than anybody waits for a lock.
 const AWAY_MS = 6000
 
-const jobs: readonly Job[] = Array.from({ length: amount(20, 40) }, (_, n) => {
+const jobs: readonly Job[] = Array.from({ length: amount(12, 40) }, (_, n) => {
   return { job: `job ${n}`, stepMs: 150, retries: n % 4 !== 0 }
 })
 

@@ -12,7 +12,7 @@ import { Scene } from './fixtures/scene.ts'
 import { expectDone, expectUnchanged } from './fixtures/verdict.ts'
 
 const STEP_MS = 150
-const JOBS = amount(60, 200)
+const JOBS = amount(40, 200)
 const CUSTOMERS = amount(20, 40)
 const LEAST_KILLS = amount(2, 4)
 // Starting an instance takes more than all it does before it is killed.
@@ -54,7 +54,7 @@ forEachEngine((engine) => {
     'end once with the right result when instances are killed at random, and no answer is lost',
     async (test) => {
       const scene = new Scene(test)
-      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 3000 } })
+      const fleet = new Fleet(scene, await engine.newStore(scene), { engine: { leaseMs: 2000 } })
       await Promise.all(['A', 'B', 'C'].map((name) => fleet.start(name)))
       const customer = new Customer(scene, { urls: fleet.urls, forgives: true, pollMs: 300 })
       const over = new AbortController()
