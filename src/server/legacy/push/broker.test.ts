@@ -168,6 +168,77 @@ test('a call on a connection that no other instance has waits for its answer als
   expect([await answer, handOver.mock.calls]).toEqual([{ roots: ['A'] }, []])
 })
 
+// A handler that blocks the process would keep the reply back, and its instance would be taken for gone.
+test('whoever brings an answer gets the reply before the handler goes on', async () => {
+  const pushes = process()
+  const { question, answer } = await ask(pushes, 'a')
+  const order: string[] = []
+  const goesOn = answer.then(() => order.push('handler'))
+  await pushes.take(answerTo(question, 'A'), caller).then(() => order.push('reply'))
+  await goesOn
+  expect(order).toEqual(['reply', 'handler'])
+})
+
+test('a question that comes up while its call goes to another instance is not asked here', async () => {
+  let taken: (to: Self) => void = () => {}
+  const pushes = process({ handOver: () => new Promise((resolve) => (taken = resolve)) })
+  const first = await ask(pushes, 'a')
+  first.answer.catch(() => {})
+  const drained = pushes.drain()
+  const sent = vi.fn()
+  const carried = { id: 'call', key: 'b', body: () => writeJournal(newJournal('call')) }
+  const second = pushes.push(call, request, carried, stream, { send: sent })
+  await new Promise((resolve) => setImmediate(resolve))
+  taken(new Self('http://next/mcp'))
+  await drained
+  await expect(second).rejects.toThrow()
+  expect(sent).not.toHaveBeenCalled()
+})
+
+describe('a question that is asked again', () => {
+  /** Asks, and gives the messages that are sent from then on. */
+  async function askAndListen(pushes: PushBroker) {
+    const sent: Json[] = []
+    const carried = { id: 'call', key: 'a', body: () => writeJournal(newJournal('call')) }
+    const elsewhere = { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOver() {} }
+    const way = { send: (message: Json) => void sent.push(message), elsewhere }
+    const answer = pushes.push(call, request, carried, stream, way)
+    await expect.poll(() => sent.length).toBe(1)
+    return { sent, answer }
+  }
+
+  test.each([
+    ['first', 0],
+    ['second', 2],
+  ])('is answered once, by the answer to the %s of them, and the other is withdrawn', async (_, index) => {
+    const pushes = process()
+    const { sent, answer } = await askAndListen(pushes)
+    pushes.askAgain()
+    await expect.poll(() => sent.length).toBe(3)
+    expect(sent[1]).toMatchObject({ method: 'notifications/cancelled', params: { requestId: sent[0]?.['id'] } })
+    expect(await pushes.take(answerTo(sent[index]!, 'A'), caller)).toEqual(settled)
+    expect(await answer).toEqual({ roots: ['A'] })
+    expect(await pushes.take(answerTo(sent[2 - index]!, 'B'), caller)).toEqual(settled)
+    const withdrawn = sent.filter(({ method }) => method === 'notifications/cancelled')
+    expect(withdrawn.map(({ params }) => (params as Json)['requestId'])).toEqual(
+      index === 0 ? [sent[0]?.['id'], sent[2]?.['id']] : [sent[0]?.['id']],
+    )
+    expect(pushes.end('call')).toEqual([])
+  })
+
+  test('is asked four times at most, and withdrawn with its call', async () => {
+    const pushes = process()
+    const { sent, answer } = await askAndListen(pushes)
+    answer.catch(() => {})
+    for (let times = 0; times < 6; times++) {
+      pushes.askAgain()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(sent.filter(({ method }) => method === 'roots/list')).toHaveLength(4)
+    expect(pushes.end('call')).toEqual([sent.at(-1)?.['id']])
+  })
+})
+
 describe('an answer that comes while the process stops', () => {
   /** A ledger that answers when it is told to. */
   function slowLedger() {
