@@ -54,7 +54,7 @@ interface AskedInRun {
 }
 
 /** A question that is about to be sent. */
-interface Asking<T> {
+interface NextQuestion<T> {
   readonly key: string
   readonly question: Question<T>
   /** What is sent: the question, or the question and what was wrong with its last answer. */
@@ -151,7 +151,7 @@ export class Asks {
     return { response: known?.response ?? own(this.#options.responses, key), changes }
   }
 
-  #askNextRound<T>({ key, question, request, changes }: Asking<T>): Promise<T> {
+  #askNextRound<T>({ key, question, request, changes }: NextQuestion<T>): Promise<T> {
     this.#lifecycle.assertOpen(`The question "${key}"`)
     const times = this.#timesAsked(key, question) + 1
     if (times > this.#options.maxAsks) throw exhausted(key, this.#options.maxAsks)
@@ -160,7 +160,7 @@ export class Asks {
     return this.#lifecycle.wait()
   }
 
-  async #askInPlace<T>(asking: Asking<T>, push: NonNullable<AskOptions['push']>): Promise<T> {
+  async #askInPlace<T>(asking: NextQuestion<T>, push: NonNullable<AskOptions['push']>): Promise<T> {
     const { key, question, changes } = asking
     const { maxAsks } = this.#options
     let { request } = asking

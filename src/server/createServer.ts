@@ -1,7 +1,7 @@
 /** The public server: registers what it offers, and starts the hosts that serve it. */
 import { unref } from '../protocol/index.ts'
 import { assemble, type Assembly } from './assemble.ts'
-import { closeServer, listen, type Listening, type ListenOptions } from './http/listen.ts'
+import { closeServer, listen, LISTEN_OPTIONS, type Listening, type ListenOptions } from './http/listen.ts'
 import type {
   CompletionHandler,
   CompletionTarget,
@@ -15,19 +15,20 @@ import type {
   ToolOptions,
 } from './catalog/definitions.ts'
 import { drainAll, type DrainableHost } from './lifecycle/drain.ts'
-import { promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
+import { completionEntry, promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
 import { errorDetails } from './logger.ts'
 import { type FetchHandler, fetchHandler } from './http/fetch.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
-import type { HandlerOptions } from './http/endpoint.ts'
+import { HANDLER_OPTIONS, type HandlerOptions } from './http/endpoint.ts'
 import { type NodeHandler, nodeHandler } from './http/node.ts'
-import type { ServerOptions } from './options.ts'
+import { assertOptionNames } from './optionNames.ts'
+import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
 import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
 import { reachableHost } from './replicas/advertise.ts'
 import { readAdvertised } from './replicas/instance.ts'
-import { type StdioOptions, serveStdio } from './stdio/host.ts'
+import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
 
 // While draining, idle connections are closed at this interval, in milliseconds.
 const IDLE_MS = 250
@@ -47,21 +48,22 @@ export class Server {
   #drainDeadlineMs = 0
 
   constructor(options: ServerOptions) {
+    assertOptionNames(options, SERVER_OPTIONS, 'createServer')
     this.#assembly = assemble(options)
     const { allowedHosts, allowedOrigins } = options
     this.#checks = { allowedHosts, allowedOrigins }
   }
 
   /** Adds a tool that models can call. */
-  tool<I extends SchemaLike = Record<string, never>, O extends SchemaLike = SchemaLike>(
+  tool<I extends SchemaLike = Record<string, never>, O extends SchemaLike = never>(
     name: string,
     options: ToolOptions<I, O> & { startsAs: 'call' },
-    handler: DetachingToolHandler<I>,
+    handler: DetachingToolHandler<I, NoInfer<O>>,
   ): this
-  tool<I extends SchemaLike = Record<string, never>, O extends SchemaLike = SchemaLike>(
+  tool<I extends SchemaLike = Record<string, never>, O extends SchemaLike = never>(
     name: string,
     options: ToolOptions<I, O>,
-    handler: ToolHandler<I>,
+    handler: ToolHandler<I, NoInfer<O>>,
   ): this
   tool(name: string, options: ToolOptions<SchemaLike>, handler: DetachingToolHandler): this {
     const { registry, tasks } = this.#assembly
@@ -100,7 +102,7 @@ export class Server {
 
   /** Adds suggestions for an argument while a person types it. */
   completion(target: CompletionTarget, handler: CompletionHandler): this {
-    this.#assembly.registry.addCompletion(target, { handler })
+    this.#assembly.registry.addCompletion(target, completionEntry(handler))
     return this
   }
 
@@ -121,6 +123,7 @@ export class Server {
 
   /** Starts an HTTP server. On SIGTERM it drains. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
+    assertOptionNames(options, LISTEN_OPTIONS, 'listen')
     const { logger, keyring, self } = this.#assembly
     await logger.defaultToPino(2)
     this.#assembly.sayKeys()
@@ -145,6 +148,8 @@ export class Server {
 
   /** A `fetch` with its own Host and Origin checks. */
   fetchHandler(options: HandlerOptions = {}): FetchHandler {
+    assertOptionNames(options, HANDLER_OPTIONS, 'fetchHandler')
+    this.#assembly.sayKeys()
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
     ignoreRejectedAsks()
@@ -153,6 +158,8 @@ export class Server {
 
   /** A handler for `node:http`, Express or Fastify. */
   nodeHandler(options: HandlerOptions = {}): NodeHandler {
+    assertOptionNames(options, HANDLER_OPTIONS, 'nodeHandler')
+    this.#assembly.sayKeys()
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
     ignoreRejectedAsks()
@@ -161,6 +168,7 @@ export class Server {
 
   /** Serves standard input and output until the input ends. */
   async stdio(options: StdioOptions = {}): Promise<void> {
+    assertOptionNames(options, STDIO_OPTIONS, 'stdio')
     const { logger } = this.#assembly
     await logger.defaultToPino(2)
     this.#watchSignals(options.drainOnTerm)

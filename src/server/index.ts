@@ -6,7 +6,7 @@ export type { Authenticate, Authenticator, Principal, ReadyAuthenticator } from 
 export { bearer, type BearerAuthenticator, type BearerOptions } from './auth/bearer.ts'
 export type { CarryMode, Difference } from './calls/carrier.ts'
 export { bearerChallenge, type Challenge } from './auth/bearer.ts'
-export { failure, structured, text } from './catalog/content.ts'
+export { failure, type FailureResult, structured, type StructuredResult, text } from './catalog/content.ts'
 export type { Context } from './handler/context.ts'
 export type { DetachableContext } from './handler/context.ts'
 export { createServer, type DrainOptions, type Server } from './createServer.ts'

@@ -8,13 +8,18 @@ export function keyringOf({ keys = process.env['PANNIER_KEYS'] }: ServerOptions)
   return typeof keys === 'string' ? createKeyring(keys) : keys
 }
 
-/** Warns where other instances cannot open what this one seals. */
+const NO_KEYS =
+  'No keys are configured, so no other instance can open what this one seals, nor can this one after a restart. Set PANNIER_KEYS (pannier keys new).'
+
+let isWarned = false
+
+/** Warns where other instances cannot open what this one seals: in the log, or once as a warning of the process. */
 export function sayKeys(keyring: Keyring, logger: LoggerSlot): void {
   if (!keyring.ephemeral) return
-  logger.current.warn(
-    {},
-    'No keys are configured, so no other instance can open what this one seals, nor can this one after a restart. Set PANNIER_KEYS (pannier keys new).',
-  )
+  logger.current.warn({}, NO_KEYS)
+  if (logger.isSet || isWarned) return
+  isWarned = true
+  process.emitWarning?.(NO_KEYS, { type: 'PannierWarning', code: 'PANNIER_NO_KEYS' })
 }
 
 /** A session-era client whose id this instance cannot open learns only that its session is unknown; the operator, why. */

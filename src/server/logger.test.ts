@@ -170,7 +170,7 @@ test('any logger with the four levels will do, and none is written to without on
     (...line: unknown[]) =>
       lines.push([level, ...line])
   const logger = { debug: collect('debug'), info: collect('info'), warn: collect('warn'), error: collect('error') }
-  await new Caller(makeServer({ logger }).fetch).send('no/such/method')
+  await new Caller(makeServer({ logger, keys: newKey() }).fetch).send('no/such/method')
   expect(lines).toEqual([['debug', { method: 'no/such/method', code: 'METHOD_UNKNOWN' }, 'A request was refused.']])
   await new Caller(makeServer({}).fetch).round('fails')
   expect(lines).toHaveLength(1)

@@ -18,6 +18,10 @@ export class LoggerSlot {
     this.#logger = logger
   }
 
+  get isSet(): boolean {
+    return this.#logger !== undefined
+  }
+
   get current(): Logger {
     return this.#logger ?? silent
   }

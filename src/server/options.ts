@@ -6,8 +6,9 @@ import type { Architecture } from './catalog/capabilities.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import type { CarryMode, Difference } from './calls/carrier.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
-import type { GuardOptions } from './http/hostGuard.ts'
+import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
+import type { OptionNames } from './optionNames.ts'
 import type { Tasks } from './taskPort.ts'
 
 /** Name, version and what else clients may show of this server. */
@@ -104,4 +105,41 @@ export interface ServerOptions extends GuardOptions {
   watch?: Watch
   /** Milliseconds since 1970. @default Date.now */
   clock?: () => number
+}
+
+export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
+  ...GUARD_OPTIONS,
+  name: true,
+  version: true,
+  title: true,
+  websiteUrl: true,
+  icons: true,
+  instructions: true,
+  keys: true,
+  audience: true,
+  ttlSeconds: true,
+  maxCallSeconds: true,
+  maxStateBytes: true,
+  carry: true,
+  store: true,
+  onDifference: true,
+  ledger: true,
+  tasks: true,
+  principal: true,
+  sessionTtlSeconds: true,
+  legacy: true,
+  architecture: true,
+  caching: true,
+  pageSize: true,
+  maxAsks: true,
+  maxRounds: true,
+  maxInFlight: true,
+  unwindMs: true,
+  exposeErrors: true,
+  advertise: true,
+  peers: true,
+  bus: true,
+  logger: true,
+  watch: true,
+  clock: true,
 }

@@ -43,10 +43,41 @@ function fromStandard(schema: StandardSchemaV1, direction: Direction, what: stri
           : 'Use a version of the library that implements Standard JSON Schema, or give plain JSON Schema.'),
     )
   }
-  const json = standard.jsonSchema[direction]({ target: 'draft-2020-12' })
+  const json = describedBy(schema, direction, what)
   if (!isObject(json)) throw new TypeError(`${what} does not describe a JSON object.`)
   const { validate } = standard
   return { json, check: (value) => toChecked(validate(value)) }
+}
+
+function describedBy(schema: StandardSchemaV1, direction: Direction, what: string): unknown {
+  try {
+    return jsonOf(schema, direction)
+  } catch (cause) {
+    const field = fieldsOf(schema).find(([, property]) => !isDescribable(property, direction))?.[0]
+    const where = field === undefined ? what : `${what} has a field "${field}" that`
+    throw new TypeError(`${where} cannot be described as JSON Schema: ${(cause as Error).message}.`, { cause })
+  }
+}
+
+function jsonOf(schema: StandardSchemaV1, direction: Direction): unknown {
+  const { jsonSchema } = schema['~standard'] as Partial<StandardJSONSchemaV1.Props>
+  return jsonSchema?.[direction]({ target: 'draft-2020-12' })
+}
+
+/** The fields of an object schema, for libraries that show them as `shape` (zod) or `entries` (valibot). */
+function fieldsOf(schema: StandardSchemaV1): [string, unknown][] {
+  const { shape, entries } = schema as { shape?: unknown; entries?: unknown }
+  const fields = isObject(shape) ? shape : entries
+  return isObject(fields) ? Object.entries(fields) : []
+}
+
+function isDescribable(field: unknown, direction: Direction): boolean {
+  try {
+    jsonOf(field as StandardSchemaV1, direction)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function toChecked(result: ReturnType<StandardSchemaV1.Props['validate']>): Checked | Promise<Checked> {

@@ -62,7 +62,7 @@ describe('a fault is found', () => {
       call,
       answers,
     )
-    expect(report.findings).toMatchObject([{ code: 'AWAIT_MISSING', round: 1 }])
+    expect(report.findings).toMatchObject([{ code: 'NOT_AWAITED', round: 1 }])
     expect(report.findings[0]?.sentence).toContain('before the question "first" had ended')
   })
 

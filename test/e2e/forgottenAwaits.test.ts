@@ -1,6 +1,6 @@
 /** Mistakes of handlers with what their context gives them: seen by the caller or in the log, in both eras. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Declined, type Server } from 'pannier/server'
+import { Declined, type Server, type ToolHandler } from 'pannier/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Instance, startHere } from '../interop/fixtures/instances.ts'
@@ -16,8 +16,7 @@ let instance: Instance
 const done: string[] = []
 
 function offerMistakes(server: Server): void {
-  const tool = (name: string, handler: Parameters<typeof server.tool>[2]) =>
-    server.tool(name, { description: 'Has a mistake.' }, handler)
+  const tool = (name: string, handler: ToolHandler) => server.tool(name, { description: 'Has a mistake.' }, handler)
   tool('late', (_, ctx) => {
     setTimeout(() => {
       ctx.progress(1)

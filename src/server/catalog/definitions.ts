@@ -10,6 +10,7 @@ import type {
 import type { Context, DetachableContext } from '../handler/context.ts'
 import type { InputRequired } from '../handler/questions.ts'
 import type { InferSchema, SchemaLike } from '../schema.ts'
+import type { FailureResult, StructuredResult } from './content.ts'
 
 type Awaitable<T> = T | Promise<T>
 
@@ -41,16 +42,23 @@ export interface ToolOptions<I extends SchemaLike, O extends SchemaLike = Schema
 /** A string is a text result. */
 export type ToolReturn = CallToolResult | InputRequired | string
 
-export type ToolHandler<I extends SchemaLike = SchemaLike> = (
+/** What a tool with this output schema returns; anything if it has none, or if the schema is not known. */
+export type ToolReturnOf<O extends SchemaLike> = [O] extends [never]
+  ? ToolReturn
+  : SchemaLike extends O
+    ? ToolReturn
+    : StructuredResult<InferSchema<O>> | FailureResult | InputRequired
+
+export type ToolHandler<I extends SchemaLike = SchemaLike, O extends SchemaLike = never> = (
   args: InferSchema<I>,
   ctx: Context,
-) => Awaitable<ToolReturn>
+) => Awaitable<ToolReturnOf<O>>
 
 /** The handler of a tool with `startsAs: 'call'`. */
-export type DetachingToolHandler<I extends SchemaLike = SchemaLike> = (
+export type DetachingToolHandler<I extends SchemaLike = SchemaLike, O extends SchemaLike = never> = (
   args: InferSchema<I>,
   ctx: DetachableContext,
-) => Awaitable<ToolReturn>
+) => Awaitable<ToolReturnOf<O>>
 
 export interface PromptOptions<I extends SchemaLike> extends Described {
   description: string

@@ -11,7 +11,9 @@ import type {
   TaskOptions,
   ToolOptions,
 } from './definitions.ts'
+import { assertOptionNames, type OptionNames } from '../optionNames.ts'
 import { compileSchema, type Schema, type SchemaLike } from '../schema.ts'
+import { assertSendable } from './promptArguments.ts'
 import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
 
 export interface ToolEntry {
@@ -51,12 +53,34 @@ export interface CompletionEntry {
   readonly handler: CompletionHandler
 }
 
+const DESCRIBED = { title: true, description: true, icons: true, _meta: true } as const
+const TOOL_OPTIONS: OptionNames<ToolOptions<SchemaLike>> = {
+  ...DESCRIBED,
+  input: true,
+  output: true,
+  annotations: true,
+  task: true,
+  startsAs: true,
+}
+const PROMPT_OPTIONS: OptionNames<PromptOptions<SchemaLike>> = { ...DESCRIBED, input: true }
+const RESOURCE_OPTIONS: OptionNames<ResourceOptions> = {
+  ...DESCRIBED,
+  name: true,
+  mimeType: true,
+  size: true,
+  annotations: true,
+  ttlMs: true,
+  cacheScope: true,
+}
+
 const NO_ARGUMENTS: Json = Object.freeze({ type: 'object', properties: {} })
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/
 
 export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handler: DetachingToolHandler): ToolEntry {
   const what = `tool "${name}"`
   assertName(name, what)
+  assertOptionNames(options, TOOL_OPTIONS, `The ${what}`)
+  assertHandler(handler, what)
   const { input, output, title, description, annotations, icons, _meta } = options
   if (!description) throw new TypeError(`The ${what} needs a description: it is all a model knows of it.`)
   const args = input === undefined ? undefined : compileSchema(input, 'input', `The input of ${what}`)
@@ -89,14 +113,19 @@ export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handle
 export function promptEntry(name: string, options: PromptOptions<SchemaLike>, handler: PromptHandler): PromptEntry {
   const what = `prompt "${name}"`
   assertName(name, what)
+  assertOptionNames(options, PROMPT_OPTIONS, `The ${what}`)
+  assertHandler(handler, what)
   const { input, title, description, icons, _meta } = options
   const args = input === undefined ? undefined : compileSchema(input, 'input', `The input of ${what}`)
+  if (input !== undefined && args !== undefined) assertSendable(input, args.json, what)
   const listed = defined({ name, title, description, arguments: args && promptArguments(args.json), icons, _meta })
   return { name, listed, input: args, handler }
 }
 
 export function resourceEntry(uri: string, options: ResourceOptions, handler: ResourceHandler): ResourceEntry {
   if (!URL.canParse(uri)) throw new TypeError(`"${uri}" is not an absolute address, so it cannot name a resource.`)
+  assertOptionNames(options, RESOURCE_OPTIONS, `The resource "${uri}"`)
+  assertHandler(handler, `resource "${uri}"`)
   return { uri, listed: { uri, ...listedResource(options) }, options, handler }
 }
 
@@ -105,6 +134,8 @@ export function templateEntry(
   options: ResourceOptions,
   handler: ResourceTemplateHandler,
 ): TemplateEntry {
+  assertOptionNames(options, RESOURCE_OPTIONS, `The resource template "${source}"`)
+  assertHandler(handler, `resource template "${source}"`)
   const listed = { uriTemplate: source, ...listedResource(options) }
   return { template: parseUriTemplate(source), listed, options, handler }
 }
@@ -148,6 +179,16 @@ function assertOneOf(value: string | undefined, values: readonly string[], what:
 
 function assertName(name: string, what: string): void {
   if (!NAME.test(name)) throw new TypeError(`The ${what} needs a name of 1 to 128 letters, digits, "_", "-" or ".".`)
+}
+
+export function completionEntry(handler: CompletionHandler): CompletionEntry {
+  assertHandler(handler, 'completion')
+  return { handler }
+}
+
+function assertHandler(handler: unknown, what: string): void {
+  if (typeof handler !== 'function')
+    throw new TypeError(`The ${what} needs a handler: a function as its last argument.`)
 }
 
 function defined(fields: Record<string, unknown>): Json {

@@ -36,6 +36,7 @@ export class Registry {
   }
 
   addCompletion(target: CompletionTarget, entry: CompletionEntry): void {
+    this.#assertCompletable(target)
     addOnce(this.completions, completionKey(target), entry, 'completion')
   }
 
@@ -46,9 +47,36 @@ export class Registry {
     return removed
   }
 
+  /** A completion for what is not there would never be asked for. */
+  #assertCompletable(target: CompletionTarget): void {
+    if ('prompt' in target) {
+      const { prompt, argument } = target
+      const entry = this.prompts.get(prompt)
+      if (entry === undefined) throw new TypeError(`There is no prompt "${prompt}" to complete; add the prompt first.`)
+      const names = argumentsOf(entry)
+      if (names.includes(argument)) return
+      throw new TypeError(`The prompt "${prompt}" has no argument "${argument}" to complete. ${hasOnly(names)}`)
+    }
+    const { template, variable } = target
+    const entry = this.templates.get(template)
+    if (entry === undefined)
+      throw new TypeError(`There is no resource template "${template}" to complete; add the template first.`)
+    const { variables } = entry.template
+    if (variables.includes(variable)) return
+    throw new TypeError(`The resource template "${template}" has no variable "${variable}". ${hasOnly(variables)}`)
+  }
+
   get hasResources(): boolean {
     return this.resources.size > 0 || this.templates.size > 0
   }
+}
+
+function argumentsOf({ listed }: PromptEntry): string[] {
+  return ((listed['arguments'] as { name: string }[] | undefined) ?? []).map(({ name }) => name)
+}
+
+function hasOnly(names: readonly string[]): string {
+  return names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`
 }
 
 export function completionKey(target: CompletionTarget): string {

@@ -12,6 +12,7 @@ import { Declined, type Question, type Reading } from '../../journal/index.ts'
 import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Call } from '../call.ts'
+import { assertOptionNames, type OptionNames } from '../optionNames.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from '../schema.ts'
 
 /** A form for the person at the client. */
@@ -27,6 +28,8 @@ export interface Form<S extends SchemaLike = SchemaLike> {
    */
   pin?: boolean
 }
+
+const FORM_OPTIONS: OptionNames<Form> = { message: true, schema: true, pin: true }
 
 /** The person's action on a form, with the content checked. */
 export type Elicited<S extends SchemaLike> =
@@ -90,6 +93,7 @@ function formRequest(form: Form): InputRequest {
   if (typeof form?.message !== 'string' || !form.schema || typeof form.schema === 'string') {
     throw new TypeError('A form needs a message and a schema: { message: "Sure?", schema: z.object({ … }) }.')
   }
+  assertOptionNames(form, FORM_OPTIONS, `The form "${form.message}"`)
   const { json } = compileSchema(form.schema, 'input', `The form "${form.message}"`)
   return {
     method: 'elicitation/create',

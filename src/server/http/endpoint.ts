@@ -7,13 +7,16 @@ import type { Logger } from '../logger.ts'
 import { type Admit, createAdmission, type Documents } from './admission.ts'
 import { MAX_BODY_BYTES } from './body.ts'
 import type { Admission, EndpointRequest, InstanceMessages, HttpReply, RequestHandler, Sink } from './exchange.ts'
-import type { GuardOptions } from './hostGuard.ts'
+import type { OptionNames } from '../optionNames.ts'
+import { GUARD_OPTIONS, type GuardOptions } from './hostGuard.ts'
 import { errorReply } from './refusal.ts'
 
 export interface HandlerOptions extends GuardOptions {
   /** The largest body taken, in bytes; a framework's own parser has its own limit. @default 4194304 */
   maxBodyBytes?: number
 }
+
+export const HANDLER_OPTIONS: OptionNames<HandlerOptions> = { ...GUARD_OPTIONS, maxBodyBytes: true }
 
 /** What all endpoints of one server have in common. */
 export interface EndpointParts {

@@ -6,6 +6,7 @@
  *   the attacker's name. So without a list only local pages may call, and only under a local name.
  * - A request without an Origin does not come from a page's script.
  */
+import type { OptionNames } from '../optionNames.ts'
 import type { HeaderReader } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
 
@@ -17,6 +18,8 @@ export interface GuardOptions {
    */
   allowedOrigins?: readonly string[] | undefined
 }
+
+export const GUARD_OPTIONS: OptionNames<GuardOptions> = { allowedHosts: true, allowedOrigins: true }
 
 /** Gives the reason why a request is refused, or undefined. `loopback`: whether it came over a loopback address. */
 export type HostGuard = (header: HeaderReader, loopback: boolean) => string | undefined

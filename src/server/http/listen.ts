@@ -6,8 +6,9 @@ import {
 } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import { isLocalHost } from '../localHost.ts'
+import type { OptionNames } from '../optionNames.ts'
 import type { EndpointParts } from './endpoint.ts'
-import type { GuardOptions } from './hostGuard.ts'
+import { GUARD_OPTIONS, type GuardOptions } from './hostGuard.ts'
 import { nodeHandler, pathOf, send } from './node.ts'
 import { refusal } from './refusal.ts'
 
@@ -29,6 +30,17 @@ export interface ListenOptions extends GuardOptions {
   requestTimeoutMs?: number
   /** Whether SIGTERM drains the server and then ends the process. @default true */
   drainOnTerm?: boolean
+}
+
+export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
+  ...GUARD_OPTIONS,
+  port: true,
+  host: true,
+  path: true,
+  advertise: true,
+  maxBodyBytes: true,
+  requestTimeoutMs: true,
+  drainOnTerm: true,
 }
 
 export interface Listening {

@@ -16,7 +16,7 @@ export interface HeartbeatOptions {
   readonly everyMs?: number
 }
 
-export class Heartbeat {
+export class PeerHeartbeat {
   readonly #options: HeartbeatOptions
   #isOver = false
   #timer: ReturnType<typeof setTimeout> | undefined

@@ -9,7 +9,7 @@ import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { AddressCheck } from './addressCheck.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
-import { Heartbeat } from './heartbeat.ts'
+import { PeerHeartbeat } from './heartbeat.ts'
 import { type Instance, readAdvertised, Self } from './instance.ts'
 import {
   ADDRESS_HEADER,
@@ -67,7 +67,7 @@ export class Replicas implements InstanceMessages {
   readonly #peerBus: PeerBus
   readonly #peerLedger: PeerLedger
   readonly #seeker: Seeker
-  readonly #heartbeat: Heartbeat
+  readonly #heartbeat: PeerHeartbeat
   readonly #addressCheck: AddressCheck
 
   constructor({
@@ -90,7 +90,7 @@ export class Replicas implements InstanceMessages {
     this.forwarder = new Forwarder(messenger, peers)
     this.#peerBus = peerBus(peers)
     this.#seeker = new Seeker({ self, peers, messenger })
-    this.#heartbeat = new Heartbeat({ self, peers })
+    this.#heartbeat = new PeerHeartbeat({ self, peers })
     this.#addressCheck = new AddressCheck({ self, messenger, logger })
     peers.onMet = () => this.#heartbeat.start()
     peers.onVacated = (url) => this.#seeker.seek(url)

@@ -18,6 +18,7 @@ import type { Call, CallHandler, Channel, Peer } from '../call.ts'
 import { newId } from '../binding.ts'
 import type { DrainableHost } from '../lifecycle/drain.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import type { OptionNames } from '../optionNames.ts'
 import { readLines } from './lines.ts'
 import { modernCall } from '../modern/request.ts'
 import type { PushBroker } from '../legacy/push/broker.ts'
@@ -37,6 +38,13 @@ export interface StdioOptions {
   maxLineBytes?: number
   /** Whether SIGTERM drains the server and then ends the process. @default true */
   drainOnTerm?: boolean
+}
+
+export const STDIO_OPTIONS: OptionNames<StdioOptions> = {
+  input: true,
+  output: true,
+  maxLineBytes: true,
+  drainOnTerm: true,
 }
 
 export interface StdioParts {

@@ -1,12 +1,5 @@
 /** A call with pushed questions: those that wait for an answer, and answers to questions of an earlier process. */
-import {
-  type Json,
-  MAX_TIMER_MS,
-  type RequestId,
-  type ResponseMessage,
-  runLater,
-  unref,
-} from '../../../protocol/index.ts'
+import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../../protocol/index.ts'
 import { ServerError } from '../../errors.ts'
 import type { Caller } from '../../call.ts'
 import type { Instance } from '../../replicas/instance.ts'
@@ -186,11 +179,8 @@ export class PushedCall {
     const newest = this.#asking(this.#open.get(question)?.key).at(-1)
     const waiting = this.#close(question)
     if (newest !== undefined && newest[0] !== question) newest[1].withdraw(newest[1].id)
-    // Whoever brought the answer gets the reply first: a handler may block this process, which then looks gone.
-    runLater(() => {
-      if (response.error === undefined) waiting?.resolve(bareResult(response))
-      else waiting?.reject(couldNot())
-    })
+    if (response.error === undefined) waiting?.resolve(bareResult(response))
+    else waiting?.reject(couldNot())
   }
 
   /** Notes that this question of an earlier process is answered. */

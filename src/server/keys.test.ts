@@ -1,0 +1,27 @@
+import { once } from 'node:events'
+import { expect, test, vi } from 'vitest'
+import type { Logger } from './logger.ts'
+import type { Server } from './createServer.ts'
+
+const hosts: [string, (server: Server) => unknown][] = [
+  ['nodeHandler', (server) => server.nodeHandler()],
+  ['fetchHandler', (server) => server.fetchHandler()],
+]
+
+test.each(hosts)('%s without keys warns in the log', async (_, start) => {
+  const { createServer } = await import('./createServer.ts')
+  const warn = vi.fn<Logger['warn']>()
+  start(createServer({ name: 'keyless', version: '1.0.0', logger: { debug() {}, info() {}, warn, error() {} } }))
+  expect(warn).toHaveBeenCalledExactlyOnceWith({}, expect.stringContaining('Set PANNIER_KEYS'))
+})
+
+test('where there is no logger, the process warns, once', async () => {
+  vi.resetModules()
+  const { createServer } = await import('./createServer.ts')
+  const warned = once(process, 'warning')
+  const emit = vi.spyOn(process, 'emitWarning')
+  for (const [, start] of hosts) start(createServer({ name: 'keyless', version: '1.0.0' }))
+  expect((await warned)[0]).toMatchObject({ code: 'PANNIER_NO_KEYS', message: expect.stringContaining('PANNIER_KEYS') })
+  expect(emit).toHaveBeenCalledOnce()
+  emit.mockRestore()
+})
