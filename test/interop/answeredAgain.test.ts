@@ -6,16 +6,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { echoFetch } from 'pannier/client'
-import { afterEach, beforeEach, expect } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { amount } from '../amount.ts'
 import { proves } from '../proves.ts'
 import { type Balancer, startBalancer } from '../survival/balancer.ts'
 import { type Caller, kinds } from '../survival/clients.ts'
 import { type Gate, startGate } from './fixtures/gate.ts'
 import { type Program, startProgram } from './fixtures/instances.ts'
-import type { Incoming } from './fixtures/messageStream.ts'
+import type { Incoming, MessageStream } from './fixtures/messageStream.ts'
 import { RawSession } from './fixtures/rawSession.ts'
 
+const ECHOING = { elicitation: {}, experimental: { 'dev.pannier/state-echo': {} } }
+const ANN = { action: 'accept', content: { name: 'Ann' } }
 const KILLS = amount(2, 40)
 /** The instance died with the request itself, within the effect, or after it. */
 const TOLD = /Error POSTing|may or may not have taken effect|The instance that ran this call is gone/
@@ -101,8 +103,7 @@ proves(
     const capabilities = { elicitation: {}, experimental: { 'dev.pannier/state-echo': {} } }
     const session = await RawSession.begin(one.url, { capabilities })
     const call = await session.call('order', { call: 'ended' })
-    const answer = (question: Incoming) =>
-      session.answer(question, { action: 'accept', content: { name: 'Ann' } }, { state: question.state })
+    const answer = (question: Incoming) => session.answer(question, ANN, { state: question.state })
     await answer(await call.next())
     const second = await call.next()
     call.close()
@@ -116,6 +117,31 @@ proves(
     expect((await answer(second)).status).toBe(202)
     expect(await resumed.rest()).toMatchObject([{ error: { message: expect.stringContaining('is gone') } }])
     expect(gate.effects.get('ended')).toBe(1)
+  },
+)
+
+test.each(['before', 'after'] as const)(
+  'instances that never met find each other by their ledger: a client at one, which came %s its answer to the other',
+  async (when) => {
+    await Promise.all([startInstance(), startInstance(), startInstance()])
+    const [one, two, three] = programs as [Program, Program, Program]
+    onAnswered = () => Promise.resolve()
+    const session = await RawSession.begin(one.url, { capabilities: ECHOING })
+    const call = await session.call('order', { call: 'strangers' })
+    const first = await call.next()
+    await one.kill()
+
+    const listen = (): Promise<MessageStream> => {
+      session.url = two.url
+      return session.listen(call.lastEventId)
+    }
+    const early = when === 'before' ? await listen() : undefined
+    session.url = three.url
+    await session.answer(first, ANN, { state: first.state })
+    const resumed = early ?? (await listen())
+    const second = await resumed.next()
+    await session.answer(second, ANN, { state: second.state })
+    expect(await resumed.next()).toMatchObject({ result: { content: [{ text: 'Ann Ann' }] } })
   },
 )
 

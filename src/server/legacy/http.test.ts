@@ -11,6 +11,7 @@ import { Sessions } from './session.ts'
 import { SessionFacts } from './sessionFacts.ts'
 import type { Sink } from '../http/exchange.ts'
 import { GetStreams } from './streams/getStreams.ts'
+import { Participants } from './streams/participants.ts'
 
 const self = new Self()
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
@@ -45,6 +46,7 @@ function broken() {
     clock: Date.now,
     sessions: new Sessions(sealer, facts, self),
     getStreams: new GetStreams(streams, facts, bus),
+    participants: new Participants({ claims: undefined, peers: { meet() {} }, self }),
     bus,
     facts,
     streams,

@@ -28,6 +28,7 @@ import { AnswerForwarder } from './push/answerForwarder.ts'
 import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './streams/getStreams.ts'
 import { LiveCalls } from './liveCalls.ts'
+import type { Participants } from './streams/participants.ts'
 import { NO_STREAM, StreamResumption } from './streams/resumption.ts'
 import type { RevivedCall, StreamHandOver } from './push/handOver.ts'
 import { HandOvers } from './push/handOvers.ts'
@@ -44,6 +45,7 @@ export interface LegacyHttpOptions {
   readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
+  readonly participants: Participants
   readonly pushes: PushBroker
   readonly self: Self
   readonly peers: Peers

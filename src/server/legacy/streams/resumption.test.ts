@@ -8,6 +8,7 @@ import type { PushBroker } from '../push/broker.ts'
 import { legacyPeer } from '../session.ts'
 import type { GetStreams } from './getStreams.ts'
 import { StreamResumption } from './resumption.ts'
+import { Participants } from './participants.ts'
 import { LegacyStreams } from './streams.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
@@ -55,6 +56,7 @@ function survivor(mayRevive: boolean, whoHas: (stream: string) => Instance | 'no
       forward: async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
       join: async (to: Instance, _: ClientRequest, sink: Sink) => joined.push({ to, sink }) > 0,
     } as unknown as Forwarder,
+    participants: new Participants({ claims: undefined, peers: { meet() {} }, self }),
     bus,
     self,
     whoHas: async (stream) => whoHas(stream),

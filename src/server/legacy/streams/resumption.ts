@@ -18,6 +18,7 @@ import { errorMessage } from '../../results.ts'
 import type { GetStreams } from './getStreams.ts'
 import type { PushBroker } from '../push/broker.ts'
 import type { PushState } from '../push/state.ts'
+import type { Participants } from './participants.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
 
 /** The official clients come back again and again to a stream that ended without a result; this makes them stop. */
@@ -46,6 +47,7 @@ export interface StreamResumptionOptions {
   readonly getStreams: GetStreams
   readonly pushes: PushBroker
   readonly forwarder: Forwarder
+  readonly participants: Participants
   readonly bus: EventBus
   readonly self: Self
   /** The instance that goes on with the stream of one that is gone, as far as the others can tell. */
@@ -124,6 +126,7 @@ export class StreamResumption {
     this.#takenOver.add(stream)
     this.#stopWaiting(stream)
     this.#announce(stream)
+    void this.#options.participants.join(stream).then(() => this.#announce(stream))
     unref(setTimeout(() => this.#takenOver.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
   }
 
@@ -173,6 +176,7 @@ export class StreamResumption {
       streams.drop(stream) // or the client would come back to a stream that nobody sends on
     })
     this.#askFor(name, request, FOUND_WITHIN_MS)
+    void this.#options.participants.join(name)
   }
 
   #stopWaiting(name: string): ClientRequest | undefined {
