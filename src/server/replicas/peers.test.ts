@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createKeyring, createSealer, newKey } from '../../state/index.ts'
 import type { ServerEvent } from '../lifecycle/eventBus.ts'
+import { PeerHeartbeat } from './heartbeat.ts'
 import { Self } from './instance.ts'
 import { INSTANCE_HEADER, MAX_MESSAGE_BYTES, Messenger } from './messenger.ts'
 import { peerBus } from './peerBus.ts'
 import { Peers } from './peers.ts'
+import { Seeker } from './seeker.ts'
 
 const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
 const keyring = createKeyring(newKey())
@@ -139,4 +141,112 @@ test('events that nobody can take yet are dropped, oldest first', async () => {
   a.bus.publish(changed)
   await expect.poll(() => b.heard.at(-1), { timeout: 10_000 }).toEqual(changed)
   expect(b.heard.length).toBeLessThan(180)
+})
+
+test('an event reaches an instance that is met a moment later', async () => {
+  const network = new Network()
+  const [a, b] = [network.start('a'), network.start('b')]
+  a.bus.publish(changed)
+  b.peers.meet(a.self) // only now does a hear of b
+  await expect.poll(() => b.heard).toEqual([changed])
+})
+
+test('an event of a while ago does not reach an instance that is met now', async () => {
+  let now = 0
+  const network = new Network()
+  const a = network.start('a', () => now)
+  const b = network.start('b', () => now)
+  a.bus.publish(changed)
+  now += 11_000
+  b.peers.meet(a.self)
+  await b.peers.all()
+  a.bus.publish({ kind: 'updated', uri: 'x:' })
+  await expect.poll(() => b.heard).toEqual([{ kind: 'updated', uri: 'x:' }])
+})
+
+describe('an instance that is gone', () => {
+  function watched(network: Network) {
+    const here = network.start('here')
+    const crashed = vi.fn()
+    const vacated = vi.fn()
+    here.peers.onCrashed = crashed
+    here.peers.onVacated = vacated
+    return { ...here, crashed, vacated }
+  }
+
+  test('has crashed when it was there and did not say goodbye; its address is looked at again', async () => {
+    const network = new Network()
+    const { peers, crashed, vacated } = watched(network)
+    const b = network.start('b')
+    peers.meet(b.self)
+    await peers.all()
+    b.stop()
+    expect([await peers.check(b.self.id), crashed.mock.calls.length, vacated.mock.calls]).toEqual([
+      false,
+      1,
+      [[b.self.url]],
+    ])
+  })
+
+  test('has not crashed when it said goodbye, nor when it was never there', async () => {
+    const network = new Network()
+    const { peers, crashed, vacated } = watched(network)
+    const [b, c] = [network.start('b'), network.start('c')]
+    c.stop()
+    peers.meet(b.self)
+    peers.meet(c.self)
+    await peers.all()
+    peers.left(b.self)
+    b.stop()
+    expect([await peers.all(), crashed.mock.calls, vacated.mock.calls]).toEqual([[], [], [[b.self.url]]])
+  })
+
+  test('is noticed by the one that looks after it, and the others look for themselves', async () => {
+    const network = new Network()
+    const all = ['a', 'b', 'c', 'd'].map((name) => network.start(name))
+    for (const { peers } of all) for (const { self } of all) peers.meet(self)
+    await Promise.all(all.map(({ peers }) => peers.all()))
+    const crashed = vi.fn()
+    const beats = all.map(({ self, peers, bus }) => {
+      peers.onCrashed = crashed
+      const heartbeat = new PeerHeartbeat({ self, peers, everyMs: 20 })
+      bus.subscribe((event) => heartbeat.hear(event))
+      heartbeat.start()
+      return heartbeat
+    })
+    onTestFinished(() => beats.forEach((beat) => beat.stop()))
+    beats[3]!.stop()
+    all[3]!.stop()
+    await expect.poll(() => crashed.mock.calls.length).toBe(3)
+  })
+})
+
+describe('the address of an instance that is gone', () => {
+  test('is looked at until another one is there', async () => {
+    const network = new Network()
+    const { self, peers, messenger } = network.start('here')
+    const seeker = new Seeker({ self, peers, messenger })
+    onTestFinished(() => seeker.stop())
+    seeker.seek('http://b/mcp')
+    await expect.poll(() => network.sent).toBeGreaterThan(1)
+    const b = network.start('b')
+    await expect.poll(() => peers.known().map(({ id }) => id)).toEqual([b.self.id])
+    const { sent } = network
+    seeker.seek('http://b/mcp') // it is known
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(network.sent).toBe(sent)
+  })
+
+  test('is not taken for that of the one that still answers there while it ends', async () => {
+    const network = new Network()
+    const { self, peers, messenger } = network.start('here')
+    const b = network.start('b')
+    peers.note(b.self)
+    peers.left(b.self)
+    const seeker = new Seeker({ self, peers, messenger })
+    onTestFinished(() => seeker.stop())
+    seeker.seek('http://b/mcp')
+    await expect.poll(() => network.sent).toBeGreaterThan(1)
+    expect(peers.known()).toEqual([])
+  })
 })

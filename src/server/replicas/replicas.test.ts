@@ -1,31 +1,65 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Json } from '../../protocol/index.ts'
 import { createKeyring, createSealer, newKey } from '../../state/index.ts'
-import { INSTANCE_HEADER } from './messenger.ts'
+import { Self } from './instance.ts'
+import { INSTANCE_HEADER, Messenger } from './messenger.ts'
 import { Replicas } from './replicas.ts'
 
 const sealer = createSealer({ keyring: createKeyring(newKey()), audience: 'test' })
 const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
 
+const options = { sealer, addresses: undefined, bus: undefined, ledger: undefined, clock: Date.now, logger }
+
+/** What an instance posts to another. */
+async function posted(to: Replicas, message: Json): Promise<string> {
+  let text = ''
+  const post: typeof fetch = async (_, init) => {
+    text = init?.body as string
+    return new Response(null, { headers: { [INSTANCE_HEADER]: to.self.id } })
+  }
+  await new Messenger({ self: new Self('http://a/mcp'), sealer, clock: Date.now, fetch: post }).send(to.self, message)
+  return text
+}
+
+test.each([
+  ['takes over what an instance that waits hands to it', false, 1],
+  ['takes nothing over from one that has gone on to another meanwhile', true, 0],
+])('an instance that was frozen %s', async (_, disconnected, times) => {
+  const replicas = new Replicas({ ...options, advertise: 'http://b/mcp' })
+  const adopt = vi.fn(() => true)
+  replicas.adopt = adopt
+  const sink = { disconnected: false, setHeaders() {}, open() {}, write() {}, end() {}, onDisconnect() {} }
+  const received = replicas.receive(await posted(replicas, { kind: 'adopt', stream: {} }), sink)
+  sink.disconnected = disconnected // a process that wakes reads the message first, and then that its sender is gone
+  await received
+  expect(adopt).toHaveBeenCalledTimes(times)
+})
+
 test('a stop goes on where the instance that is to take a call dies while it replies', async () => {
-  const dying = createServer((_, res) => {
+  const replicas = new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' })
+  const start = async (listener: RequestListener): Promise<string> => {
+    const server = createServer(listener)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+  }
+  const next = await start((_, res) => {
+    res.writeHead(200, { [INSTANCE_HEADER]: 'next', connection: 'close' }).end('{"isAdopted":true}')
+  })
+  const dying = await start((_, res) => {
+    replicas.peers.note({ id: 'next', url: next })
     res.writeHead(200, { [INSTANCE_HEADER]: 'dying', 'content-length': '100' })
     res.write('{')
     setTimeout(() => res.destroy(), 10)
   })
-  await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve))
-  const advertise = 'http://127.0.0.1:1/mcp'
-  const replicas = new Replicas({
-    advertise,
-    sealer,
-    addresses: undefined,
-    bus: undefined,
-    ledger: undefined,
-    clock: Date.now,
-    logger,
-  })
-  replicas.peers.note({ id: 'dying', url: `http://127.0.0.1:${(dying.address() as AddressInfo).port}/mcp` })
-  expect(await replicas.handOver({})).toBeUndefined()
-  dying.close()
+  replicas.peers.note({ id: 'dying', url: dying })
+  expect(await replicas.handOver({})).toMatchObject({ id: 'next' })
+})
+
+test('an instance that never knew another has nobody to hand anything to, and does not wait for one', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  expect(await new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' }).handOver({})).toBeUndefined()
 })

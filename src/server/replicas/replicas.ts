@@ -45,6 +45,7 @@ const HANDED_OVER_WITHIN_MS = 10_000
 const MET_WITHIN_MS = 3000
 const LOOK_AGAIN_MS = 100
 const LEFT_WITHIN_MS = 3000
+const LOOK_TWICE_MS = 20
 
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
@@ -141,7 +142,7 @@ export class Replicas implements InstanceMessages {
       case 'ledger':
         return jsonReply(await this.#peerLedger.serve(message))
       case 'adopt':
-        return jsonReply({ isAdopted: await this.adopt(message['stream'] as Json) })
+        return jsonReply({ isAdopted: await this.#adopt(message['stream'] as Json, sink) })
       case 'request':
         return this.serve(readRequest(message), sink)
       default:
@@ -195,6 +196,15 @@ export class Replicas implements InstanceMessages {
         if (delivery.kind === 'delivered') await discard(delivery.response)
       }),
     )
+  }
+
+  /**
+   * Whoever had no reply in time has gone on to another instance. A process that was frozen reads the message first, and a
+   * moment later that its sender has left.
+   */
+  async #adopt(stream: Json, sink: Sink): Promise<boolean> {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_TWICE_MS))
+    return !sink.disconnected && this.adopt(stream)
   }
 
   async #offer(peer: Instance, stream: Json): Promise<boolean> {
