@@ -13,7 +13,6 @@ import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
 import { LegacyHttp } from './legacy/http.ts'
 import type { StreamHandOver } from './legacy/push/handOver.ts'
-import { Participants } from './legacy/streams/participants.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { Load } from './lifecycle/load.ts'
@@ -24,7 +23,6 @@ import type { ServerIdentity, ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
 import { PushBroker } from './legacy/push/broker.ts'
-import { Generations } from './legacy/push/generations.ts'
 import { readResource } from './calls/readResource.ts'
 import { Registry } from './catalog/registry.ts'
 import { Replicas } from './replicas/replicas.ts'
@@ -173,10 +171,9 @@ export function assemble(options: ServerOptions) {
   })
   replicas.onCrashed(() => pushes.askAgain())
   const sessions = new Sessions(sessionSealer, facts, self, () => warnOfUnknownKey(log()))
-  const claims = options.ledger && new Generations({ self, ledger: options.ledger, ttlSeconds, logger: log })
   const legacyHttp = new LegacyHttp({
     calls,
-    participants: new Participants({ claims, peers, self }),
+    ledger: options.ledger,
     sessions,
     facts,
     bus,

@@ -11,7 +11,6 @@ import { Sessions } from './session.ts'
 import { SessionFacts } from './sessionFacts.ts'
 import type { Sink } from '../http/exchange.ts'
 import { GetStreams } from './streams/getStreams.ts'
-import { Participants } from './streams/participants.ts'
 
 const self = new Self()
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
@@ -46,7 +45,8 @@ function broken() {
     clock: Date.now,
     sessions: new Sessions(sealer, facts, self),
     getStreams: new GetStreams(streams, facts, bus),
-    participants: new Participants({ claims: undefined, peers: { meet() {} }, self }),
+    ledger: undefined,
+    peers: { meet() {} },
     bus,
     facts,
     streams,

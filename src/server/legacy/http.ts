@@ -10,6 +10,7 @@ import {
   type RequestMessage,
   readMessage,
 } from '../../protocol/index.ts'
+import type { Ledger } from '../../state/stores/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Caller } from '../call.ts'
 import { SESSION_ELSEWHERE, SESSION_NEEDED } from '../catalog/capabilities.ts'
@@ -28,7 +29,6 @@ import { AnswerForwarder } from './push/answerForwarder.ts'
 import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './streams/getStreams.ts'
 import { LiveCalls } from './liveCalls.ts'
-import type { Participants } from './streams/participants.ts'
 import { NO_STREAM, StreamResumption } from './streams/resumption.ts'
 import type { RevivedCall, StreamHandOver } from './push/handOver.ts'
 import { HandOvers } from './push/handOvers.ts'
@@ -45,7 +45,8 @@ export interface LegacyHttpOptions {
   readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
-  readonly participants: Participants
+  /** Common to all instances, where one is configured. */
+  readonly ledger: Ledger | undefined
   readonly pushes: PushBroker
   readonly self: Self
   readonly peers: Peers

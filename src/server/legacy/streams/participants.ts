@@ -4,14 +4,14 @@
  * it, and meets these.
  */
 import { digestOf } from '../../../state/internal.ts'
-import type { Generations } from '../push/generations.ts'
+import type { Ledger } from '../../../state/stores/index.ts'
+import { Generations, type GenerationsOptions } from '../push/generations.ts'
 import type { Peers } from '../../replicas/peers.ts'
 
-export interface ParticipantsOptions {
-  /** Where a ledger is configured. Without one, instances that do not know each other have nothing in common. */
-  readonly claims: Pick<Generations, 'claim'> | undefined
+export interface ParticipantsOptions extends Omit<GenerationsOptions, 'ledger'> {
+  /** Where one is configured. Without it, instances that do not know each other have nothing in common. */
+  readonly ledger: Ledger | undefined
   readonly peers: Pick<Peers, 'meet'>
-  readonly self: { readonly id: string }
 }
 
 // A client whose stream is cut so often is beyond help.
@@ -19,18 +19,21 @@ const MAX_PARTICIPANTS = 100
 
 export class Participants {
   readonly #options: ParticipantsOptions
+  readonly #claims: Generations | undefined
 
   constructor(options: ParticipantsOptions) {
+    const { ledger } = options
     this.#options = options
+    this.#claims = ledger && new Generations({ ...options, ledger })
   }
 
   /** Resolves when all that came before are being met. */
   async join(stream: string): Promise<void> {
-    const { claims, peers, self } = this.#options
-    if (claims === undefined) return
+    const { peers, self } = this.#options
+    if (this.#claims === undefined) return
     const name = `stream/${digestOf(stream)}`
     for (let place = 0; place < MAX_PARTICIPANTS; place++) {
-      const claimant = await claims.claim(name, place)
+      const claimant = await this.#claims.claim(name, place)
       // Whoever came after this instance has met it.
       if (typeof claimant === 'string' || claimant.id === self.id) return
       peers.meet(claimant)

@@ -8,7 +8,6 @@ import type { PushBroker } from '../push/broker.ts'
 import { legacyPeer } from '../session.ts'
 import type { GetStreams } from './getStreams.ts'
 import { StreamResumption } from './resumption.ts'
-import { Participants } from './participants.ts'
 import { LegacyStreams } from './streams.ts'
 
 const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
@@ -56,7 +55,8 @@ function survivor(mayRevive: boolean, whoHas: (stream: string) => Instance | 'no
       forward: async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
       join: async (to: Instance, _: ClientRequest, sink: Sink) => joined.push({ to, sink }) > 0,
     } as unknown as Forwarder,
-    participants: new Participants({ claims: undefined, peers: { meet() {} }, self }),
+    ledger: undefined,
+    peers: { meet() {} },
     bus,
     self,
     whoHas: async (stream) => whoHas(stream),

@@ -18,7 +18,7 @@ import { errorMessage } from '../../results.ts'
 import type { GetStreams } from './getStreams.ts'
 import type { PushBroker } from '../push/broker.ts'
 import type { PushState } from '../push/state.ts'
-import type { Participants } from './participants.ts'
+import { Participants, type ParticipantsOptions } from './participants.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
 
 /** The official clients come back again and again to a stream that ended without a result; this makes them stop. */
@@ -42,12 +42,11 @@ const CALL_UNREACHABLE =
 const CALL_LOST =
   'The instance that ran this call is gone, and the call with it. It may have had effects; look before you repeat it.'
 
-export interface StreamResumptionOptions {
+export interface StreamResumptionOptions extends ParticipantsOptions {
   readonly streams: LegacyStreams
   readonly getStreams: GetStreams
   readonly pushes: PushBroker
   readonly forwarder: Forwarder
-  readonly participants: Participants
   readonly bus: EventBus
   readonly self: Self
   /** The instance that goes on with the stream of one that is gone, as far as the others can tell. */
@@ -65,6 +64,7 @@ interface WaitingClient {
 
 export class StreamResumption {
   readonly #options: StreamResumptionOptions
+  readonly #participants: Participants
   /** Clients that wait here for a stream that no instance has yet, by its name. */
   readonly #waiting = new Map<string, WaitingClient>()
   /** The streams of other instances that this one goes on with. */
@@ -74,6 +74,7 @@ export class StreamResumption {
 
   constructor(options: StreamResumptionOptions) {
     this.#options = options
+    this.#participants = new Participants(options)
     this.#moved = new ExpiringMap(options.clock)
     options.bus.subscribe((event) => {
       if (event.kind === 'stream-wanted' && this.has(event.stream)) this.#announce(event.stream)
@@ -126,7 +127,7 @@ export class StreamResumption {
     this.#takenOver.add(stream)
     this.#stopWaiting(stream)
     this.#announce(stream)
-    void this.#options.participants.join(stream).then(() => this.#announce(stream))
+    void this.#participants.join(stream).then(() => this.#announce(stream))
     unref(setTimeout(() => this.#takenOver.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
   }
 
@@ -176,7 +177,7 @@ export class StreamResumption {
       streams.drop(stream) // or the client would come back to a stream that nobody sends on
     })
     this.#askFor(name, request, FOUND_WITHIN_MS)
-    void this.#options.participants.join(name)
+    void this.#participants.join(name)
   }
 
   #stopWaiting(name: string): ClientRequest | undefined {
