@@ -148,7 +148,7 @@ function clientFor({ isProcess }: OpenTransport, options: TimedOptions, beforeCl
   const probe = isProcess && { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, connectTimeoutMs) } }
   const ours: ClientOptions = {
     versionNegotiation: { mode: 'auto', ...probe },
-    jsonSchemaValidator: limitedValidator(new AjvJsonSchemaValidator()),
+    jsonSchemaValidator: limitedValidator(() => new AjvJsonSchemaValidator()),
   }
   const client = new SdkClient({ name, version }, { ...ours, ...options.client }, beforeClose)
   client.onerror = (error) => onNotice?.({ kind: 'error', error: withoutPage(error) })

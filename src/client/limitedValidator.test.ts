@@ -2,7 +2,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/
 import { expect, test } from 'vitest'
 import { limitedValidator } from './limitedValidator.ts'
 
-const validator = limitedValidator(new AjvJsonSchemaValidator(), 200)
+const validator = limitedValidator(() => new AjvJsonSchemaValidator(), 200)
 const word = (pattern: string) => ({ type: 'object', properties: { word: { type: 'string', pattern } } }) as const
 
 test.each([
@@ -26,6 +26,35 @@ test('references that branch at each level end, too', () => {
   let value: object = {}
   for (let depth = 0; depth < 60; depth++) value = { in: value }
   expect(() => validator.getValidator(schema as never)(value)).toThrow(/took more than/)
+})
+
+const many = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item)
+
+// Each takes many seconds without a limit.
+test.each([
+  ['many conditions for each item', { items: { allOf: many(100, { minLength: 1 }) } }, many(300_000, 'ab')],
+  ['long lists of values', { items: { enum: many(3_000, ['x']) } }, many(30_000, ['y'])],
+])('a schema of plain keywords has the limit, too: %s', (_, schema, value) => {
+  expect(() => validator.getValidator(schema as never)(value)).toThrow(/took more than 200 ms/)
+})
+
+test('the schemas of a list have one limit together, and the others of the list can be used', () => {
+  const wide = {
+    unevaluatedProperties: false,
+    allOf: many(400, 0).map((_, at) => ({ properties: { [`p${at}`]: {} } })),
+  }
+  const checks = many(20, wide).flatMap((same) => {
+    const schema = structuredClone(same)
+    try {
+      return [validator.getValidator(schema as never)]
+    } catch {
+      return []
+    }
+  })
+  const last = validator.getValidator(word('^a+$'))
+  expect(checks.length).toBeGreaterThan(15)
+  expect(last({ word: 'aaa' })).toMatchObject({ valid: true })
+  expect(last({ word: 'b' })).toMatchObject({ valid: false })
 })
 
 test('what is wrong with a schema is said as ever', () => {
