@@ -1,7 +1,7 @@
 /** The public server: registers what it offers, and starts the hosts that serve it. */
 import { unref } from '../protocol/index.ts'
 import { assemble, type Assembly } from './assemble.ts'
-import { closeServer, listen, LISTEN_OPTIONS, type Listening, type ListenOptions } from './http/listen.ts'
+import { listen, LISTEN_OPTIONS, type Listening, type ListenOptions } from './http/listen.ts'
 import type {
   CompletionHandler,
   CompletionTarget,
@@ -17,6 +17,7 @@ import type {
 import { drainAll, type DrainableHost } from './lifecycle/drain.ts'
 import { completionEntry, promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
 import { errorDetails } from './logger.ts'
+import type { Connections } from './http/connections.ts'
 import { type FetchHandler, fetchHandler } from './http/fetch.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
 import { HANDLER_OPTIONS, type HandlerOptions } from './http/endpoint.ts'
@@ -30,12 +31,11 @@ import { reachableHost } from './replicas/advertise.ts'
 import { readAdvertised } from './replicas/instance.ts'
 import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
 
-// While draining, idle connections are closed at this interval, in milliseconds.
-const IDLE_MS = 250
-
 export interface DrainOptions {
   /** How long calls in flight may take to finish or hand over, in milliseconds. @default 25000 */
   deadlineMs?: number
+  /** How long a connection is kept that no client uses, in milliseconds; more on a busy machine. @default 1000 */
+  idleMs?: number
 }
 
 export class Server {
@@ -45,7 +45,7 @@ export class Server {
   #fetch: FetchHandler | undefined
   #drained: Promise<void> | undefined
   #ignoreTerm: () => void = () => {}
-  #drainDeadlineMs = 0
+  #drainOptions: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
   constructor(options: ServerOptions) {
     assertOptionNames(options, SERVER_OPTIONS, 'createServer')
@@ -129,11 +129,14 @@ export class Server {
     this.#assembly.sayKeys()
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('http')
-    const { server, address, ...listening } = await listen(this.#assembly.endpoint, { ...this.#checks, ...options })
+    const { connections, address, ...listening } = await listen(this.#assembly.endpoint, {
+      ...this.#checks,
+      ...options,
+    })
     if (options.advertise !== undefined) self.url = readAdvertised(options.advertise)
     if (self.url !== undefined) void this.#assembly.checkAddress()
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
-    this.#hosts.add({ drain: () => this.#closeListener(server) })
+    this.#hosts.add({ drain: () => this.#closeListener(connections) })
     this.#watchSignals(options.drainOnTerm)
     this.#assembly.seekPeers()
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
@@ -186,8 +189,8 @@ export class Server {
   /**
    * Ends subscriptions, lets calls in flight finish or hand over at their next checkpoint, and closes the listeners.
    */
-  drain({ deadlineMs = 25_000 }: DrainOptions = {}): Promise<void> {
-    this.#drained ??= this.#drain(deadlineMs)
+  drain({ deadlineMs = 25_000, idleMs = 1000 }: DrainOptions = {}): Promise<void> {
+    this.#drained ??= this.#drain({ deadlineMs, idleMs: Math.min(idleMs, deadlineMs) })
     return this.#drained
   }
 
@@ -211,17 +214,19 @@ export class Server {
    * Calls of sessions can be cancelled and answered only by way of the listener, so it stays while there are any; but not
    * for ever, because a balancer that knows nothing of the drain would go on sending calls.
    */
-  async #closeListener(server: Parameters<typeof closeServer>[0]): Promise<void> {
+  async #closeListener(connections: Connections): Promise<void> {
     const { legacyHttp } = this.#assembly
-    const patience = new Promise((resolve) => unref(setTimeout(resolve, this.#drainDeadlineMs / 2)))
+    connections.announceClose()
+    const patience = new Promise((resolve) => unref(setTimeout(resolve, this.#drainOptions.deadlineMs / 2)))
     await Promise.race([legacyHttp.idle(), patience])
-    await closeServer(server, IDLE_MS)
+    await connections.close(this.#drainOptions.idleMs)
   }
 
-  async #drain(deadlineMs: number): Promise<void> {
+  async #drain(options: Required<DrainOptions>): Promise<void> {
     const { load, subscriptions, getStreams, legacyHttp, leavePeers, tasks, logger } = this.#assembly
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
-    this.#drainDeadlineMs = deadlineMs
+    this.#drainOptions = options
+    const { deadlineMs } = options
     const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
     getStreams.closeAll()

@@ -12,10 +12,7 @@ const ledger = join(folder, 'steps')
 const STEPS = 5
 const CALLERS = 12
 
-/**
- * A plain load balancer: round robin, and the next one where the connection fails. That hides no lost call: a job writes
- * its next step down as soon as it is begun, so one that was cut off and sent again has a step twice.
- */
+/** A plain load balancer: round robin, and the next one where nothing listens. A call that is cut off fails. */
 function balancer(instances: readonly Instance[]) {
   let turn = 0
   return async (message: RequestMessage): Promise<AnswerMessage> => {
@@ -24,7 +21,7 @@ function balancer(instances: readonly Instance[]) {
         return await post(instances[turn++ % instances.length]!.url, message)
       } catch (error) {
         const { code } = (error as Error).cause as NodeJS.ErrnoException
-        if (!['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(code ?? '')) throw error
+        if (code !== 'ECONNREFUSED') throw error
       }
     }
     throw new Error('No instance listens.')

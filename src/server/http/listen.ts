@@ -1,12 +1,9 @@
-/** The endpoint on its own `node:http` server, and how that server closes. */
-import {
-  createServer as createHttpServer,
-  type Server as HttpServer,
-  type ServerOptions as HttpServerOptions,
-} from 'node:http'
-import { type AddressInfo, Server as NetServer } from 'node:net'
+/** The endpoint on its own `node:http` server. */
+import { createServer as createHttpServer, type ServerOptions as HttpServerOptions } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { isLocalHost } from '../localHost.ts'
 import type { OptionNames } from '../optionNames.ts'
+import { Connections } from './connections.ts'
 import type { EndpointParts } from './endpoint.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './hostGuard.ts'
 import { nodeHandler, pathOf, send } from './node.ts'
@@ -54,17 +51,18 @@ export interface Listening {
 export async function listen(
   parts: EndpointParts,
   options: ListenOptions,
-): Promise<Listening & { server: HttpServer; address: string }> {
+): Promise<Listening & { connections: Connections; address: string }> {
   const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
   // A server on all addresses is reached over loopback as well, so there the address of each connection decides.
   const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)
   const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
-    if (!server.listening) res.setHeader('connection', 'close')
+    if (connections.closing) res.setHeader('connection', 'close')
     if (req.url === path) return handler(req, res) // the usual case, found by one comparison
     const asked = pathOf(req)
     if (asked === path || parts.documents.has(asked)) return handler(req, res)
     send(res, refusal(404, `The endpoint is at ${path}.`))
   })
+  const connections = new Connections(server)
   server.maxHeadersCount = 0 // no limit: Node drops headers above it, and an Origin that was dropped would not be checked
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -75,11 +73,11 @@ export async function listen(
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
   return {
-    server,
+    connections,
     address: address.address,
     port: address.port,
     url: `http://${name}:${address.port}${path}`,
-    close: () => closeServer(server),
+    close: () => connections.close(0),
   }
 }
 
@@ -96,21 +94,4 @@ function httpOptions(requestTimeoutMs: number): HttpServerOptions {
     connectionsCheckingInterval: Math.min(requestTimeoutMs / 4, 5000),
     keepAliveTimeout: 65_000,
   }
-}
-
-const SWEEP_MS = 50
-
-/**
- * Accepts no new connections; resolves when the last one is closed. An open connection may bring another request, whose
- * answer says `connection: close`. Connections that are idle are closed every `idleMs`; at 0 at once, even if the
- * client has just sent its next request.
- */
-export async function closeServer(server: HttpServer, idleMs = 0): Promise<void> {
-  if (!server.listening) return
-  // Not the close of `node:http`, which always closes idle connections at once.
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()))
-  if (idleMs === 0) server.closeIdleConnections()
-  const sweep = setInterval(() => server.closeIdleConnections(), idleMs || SWEEP_MS)
-  await closed
-  clearInterval(sweep)
 }

@@ -7,8 +7,10 @@ export interface DrainableHost {
   drain(): Promise<void>
 }
 
-/** How long finished answers may take to be sent, in milliseconds. */
-const LEAVING_MS = 1000
+/** After the last call, so long may answers take to be sent and idle connections to be closed; in milliseconds. */
+const LEAVING_MS = 5000
+/** The same when the deadline has passed. */
+const LATE_LEAVING_MS = 1000
 
 /** Waits until calls in flight finish or hand over and their answers are sent, at most until the deadline. */
 export async function drainAll(hosts: Iterable<DrainableHost>, load: Load, deadlineMs: number): Promise<void> {
@@ -18,7 +20,8 @@ export async function drainAll(hosts: Iterable<DrainableHost>, load: Load, deadl
   const drained = Promise.all(Array.from(hosts, (host) => host.drain()))
   do {
     await idle
-    await Promise.race([drained, new Promise((resolve) => unref(setTimeout(resolve, LEAVING_MS)))])
+    const leavingMs = Math.min(LEAVING_MS, Math.max(LATE_LEAVING_MS, left()))
+    await Promise.race([drained, new Promise((resolve) => unref(setTimeout(resolve, leavingMs)))])
     // A connection that was still open may have brought another call meanwhile.
     idle = load.drain(left())
   } while (load.inFlight > 0 && left() > 0)
