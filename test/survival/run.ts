@@ -1,8 +1,10 @@
 /**
  * `npm run survive`: 1,000 calls of each kind by the official session-era clients over three instances behind a plain
  * balancer, then the same while instances are restarted, and while they are killed. `-- --calls 50` makes fewer.
+ * `-- --trouble drain` is the last part alone: 20,000 requests of each kind of connection while instances are stopped.
  */
 import { parseArgs } from 'node:util'
+import { reportDrain } from './drainReport.ts'
 import { survive, type Trouble, troubles } from './survive.ts'
 import { isSound, type ToolName, tools } from './verdict.ts'
 
@@ -10,6 +12,7 @@ const { values } = parseArgs({
   options: {
     calls: { type: 'string', default: '1000' },
     trouble: { type: 'string' },
+    requests: { type: 'string', default: '20000' },
     instances: { type: 'string', default: '3' },
     tool: { type: 'string', multiple: true },
   },
@@ -42,6 +45,8 @@ for (const trouble of chosen) {
     },
   })
 }
+if (values.trouble === undefined || values.trouble === 'drain')
+  isGood = (await reportDrain(Number(values.requests))) && isGood
 console.log(
   isGood ? '\nNo call hung, none happened twice, and none failed but those whose instance was killed.' : '\nNot sound.',
 )
