@@ -46,7 +46,7 @@ async function serve(server: Server, press = new Press()): Promise<{ client: Tas
 
 async function listening(server: Server): Promise<{ url: string; close: () => Promise<void> }> {
   const { url } = await server.listen({ port: 0, drainOnTerm: false })
-  return { url, close: () => server.drain({ deadlineMs: 1000 }) }
+  return { url, close: () => server.drain({ deadlineMs: 1000, idleMs: 0 }) }
 }
 
 beforeAll(() => void vi.stubEnv('PANNIER_LOG_LEVEL', 'silent'))

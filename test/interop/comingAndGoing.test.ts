@@ -32,7 +32,7 @@ async function start(at?: { readonly url: string }, options: Partial<ServerOptio
   })
   const port = at === undefined ? 0 : Number(new URL(at.url).port)
   const { url } = await server.listen({ port, drainOnTerm: false })
-  const stop = (): Promise<void> => server.drain({ deadlineMs: 5000 })
+  const stop = (): Promise<void> => server.drain({ deadlineMs: 5000, idleMs: 100 })
   const instance: Instance = { url, stop, aborted: 0 }
   closers.push(stop)
   return instance

@@ -33,7 +33,7 @@ beforeEach(async () => {
   at = await server.listen()
 })
 
-afterEach(() => server.drain())
+afterEach(() => server.drain({ idleMs: 0 }))
 
 describe('a call', () => {
   test('whose client asked for nothing is answered without a stream', async () => {
