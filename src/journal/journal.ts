@@ -31,8 +31,8 @@ export interface Journal {
   readonly open: Map<string, OpenQuestion>
   /** The state that a handler in explicit style gave to `inputRequired`. */
   own: unknown
-  /** When the first round ended, in seconds since 1970; undefined before. */
-  readonly begunAt: number | undefined
+  /** When the first round ended or asked in place, in seconds since 1970; undefined before. */
+  begunAt: number | undefined
 }
 
 /** A journal as it is written in JSON: answers, steps, open questions, own state and `begunAt`, each if not empty. */
@@ -52,7 +52,7 @@ export function newJournal(id: string | (() => string)): Journal {
 /** A journal whose Maps and id are made when they are first used: most calls use none of them. */
 class LazyJournal implements Journal {
   readonly round = 0
-  readonly begunAt = undefined
+  begunAt: number | undefined = undefined
   own: unknown = undefined
   #id: string | (() => string)
   #answers: Journal['answers'] | undefined

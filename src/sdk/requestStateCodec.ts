@@ -11,7 +11,14 @@ import type { ServerContext } from '@modelcontextprotocol/server'
 import { type Journal, readJournal, writeJournal } from '../journal/index.ts'
 import { decodeHeader } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
-import { type Binding, createKeyring, createSealer, type Keyring, type Sealer } from '../state/seal/index.ts'
+import {
+  type Binding,
+  createKeyring,
+  createSealer,
+  DEFAULT_TTL_SECONDS,
+  type Keyring,
+  type Sealer,
+} from '../state/seal/index.ts'
 
 export interface RequestStateCodecOptions {
   /** The first key seals, every key opens. `ephemeralKeyring()` is enough for one process. @default $PANNIER_KEYS */
@@ -81,8 +88,12 @@ type Body =
 export class StateSeal {
   readonly #sealer: Sealer
   readonly #principal: RequestStateCodecOptions['principal']
+  /** How long a state lives, and by which clock. */
+  readonly lifetime: { readonly ttlSeconds: number; readonly clock: () => number }
 
   constructor({ keys = process.env['PANNIER_KEYS'] ?? '', principal, ...options }: RequestStateCodecOptions) {
+    const { ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
+    this.lifetime = { ttlSeconds, clock }
     this.#sealer = createSealer({ ...options, keyring: typeof keys === 'string' ? createKeyring(keys) : keys })
     this.#principal = principal
   }

@@ -10,7 +10,7 @@ import type {
 import { type Journal, newJournal, type Run } from '../journal/index.ts'
 import { CODES, type Json, META } from '../protocol/index.ts'
 import { type Logger, text } from '../server/index.ts'
-import { needsState, runHandler } from '../server/internal.ts'
+import { assertRoundLeft, type CallLifetime, needsState, runHandler } from '../server/internal.ts'
 import { digestOf, StateError } from '../state/internal.ts'
 import type { Ledger } from '../state/stores/index.ts'
 import { JournaledCall, type StateSeal } from './requestStateCodec.ts'
@@ -19,6 +19,8 @@ export interface ToolRoundOptions {
   readonly seal: StateSeal
   readonly ledger: Ledger
   readonly maxAsks: number
+  readonly maxRounds: number
+  readonly lifetime: CallLifetime
   readonly answerTimeoutMs: number
   readonly unwindMs: number
   readonly draining: () => boolean
@@ -46,6 +48,7 @@ export function runToolRound(
     setup: () => ({
       about: { tool },
       ledger,
+      claimSeconds: options.lifetime.claimSeconds,
       maxAsks,
       unwindMs,
       logger: () => logger,
@@ -59,11 +62,14 @@ export function runToolRound(
     failed: (error) => {
       throw error
     },
-    asked: (requests, journal) => ({
-      resultType: 'input_required',
-      ...(requests.size > 0 && { inputRequests: Object.fromEntries(requests) as Record<string, InputRequest> }),
-      ...(needsState(requests, journal) && { requestState: sealed(call, journal, options) }),
-    }),
+    asked: (requests, journal) => {
+      assertRoundLeft(journal, options.maxRounds)
+      return {
+        resultType: 'input_required',
+        ...(requests.size > 0 && { inputRequests: Object.fromEntries(requests) as Record<string, InputRequest> }),
+        ...(needsState(requests, journal) && { requestState: sealed(call, journal, options) }),
+      }
+    },
     detached: () => {
       throw new TypeError('A tool of the SDK has no tasks to detach to.')
     },
@@ -78,6 +84,7 @@ function openJournal(call: ToolCall, options: ToolRoundOptions): Journal {
     // If the server has no `verify` hook, the state is still the raw string, and is opened here.
     const carried = typeof state === 'string' ? options.seal.open(state, call.ctx) : state
     assertSameCall(carried, call, options)
+    options.lifetime.assertAlive(carried.journal)
     return carried.journal
   } catch (cause) {
     if (cause instanceof StateError)
@@ -95,6 +102,7 @@ function assertSameCall(carried: unknown, call: ToolCall, options: ToolRoundOpti
 }
 
 function sealed(call: ToolCall, journal: Journal, options: ToolRoundOptions): string {
+  options.lifetime.begin(journal)
   return options.seal.sealCall(new JournaledCall(call.tool, argumentsDigest(call, options), journal), call.ctx)
 }
 

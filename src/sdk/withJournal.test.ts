@@ -1,5 +1,6 @@
 /** Tools of an official SDK server that ask, step and use once, called by the official client in both eras. */
 import { withJournal } from 'pannier/sdk'
+import { type Ledger, memoryLedger } from 'pannier/state'
 import { afterEach, describe, expect, test } from 'vitest'
 import { proves } from '../../test/proves.ts'
 import { connect, send } from '../../test/sdk/fixtures/clients.ts'
@@ -53,6 +54,46 @@ describe('toward 2026-07-28', () => {
       data: { requiredCapabilities: { elicitation: { form: {} } } },
     })
     await client.close()
+  })
+
+  test('a call that is older than maxCallSeconds ends, so that it cannot outlive its claims, however often it is renewed', async () => {
+    let now = Date.now()
+    const claimed: number[] = []
+    const kept = memoryLedger()
+    const ledger: Ledger = {
+      claim: (id, ttlSeconds) => {
+        claimed.push(ttlSeconds)
+        return kept.claim(id, ttlSeconds)
+      },
+      settle: (id, value) => kept.settle(id, value),
+      release: (id) => kept.release(id),
+    }
+    const host = await start({ clock: () => now, maxCallSeconds: 100, ledger })
+    const first = await send(host, call)
+    now += 50_000
+    const unfit = { inputResponses: { ok: accept({ ok: 'perhaps' }) } }
+    const second = await send(host, { ...call, ...unfit, requestState: stateOf(first) })
+    now += 40_000
+    const fit = { inputResponses: { ok: accept({ ok: true }) } }
+    const third = await send(host, { ...call, ...fit, requestState: stateOf(second) })
+    const last = { ...call, inputResponses: { day: accept({ day: 'tue' }) }, requestState: stateOf(third) }
+    now += 20_000
+    expect((await send(host, last)).result).toMatchObject({ isError: true })
+    expect(claimed).toEqual([])
+    now -= 20_000
+    expect((await send(host, last)).result).toMatchObject({ content: [{ text: 'prod on tue, number' }] })
+    expect(claimed).toEqual([200])
+  })
+
+  test('a call that asks in more than maxRounds rounds fails', async () => {
+    const host = await start({ maxRounds: 2 })
+    const first = await send(host, call)
+    const fit = { inputResponses: { ok: accept({ ok: true }) } }
+    const second = await send(host, { ...call, ...fit, requestState: stateOf(first) })
+    expect(second.result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('after 2 rounds') }],
+    })
   })
 
   test('an answer that does not fit its form is asked for again, a bounded number of times', async () => {

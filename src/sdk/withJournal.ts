@@ -10,6 +10,7 @@
  */
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { Asking, type Logger } from '../server/index.ts'
+import { CallLifetime } from '../server/internal.ts'
 import { type Ledger, memoryLedger } from '../state/stores/index.ts'
 import { type RequestStateCodec, sealOf } from './requestStateCodec.ts'
 import { runToolRound, type ToolRoundOptions } from './toolRound.ts'
@@ -24,6 +25,13 @@ export interface WithJournalOptions {
   ledger?: Ledger
   /** How often one question is asked before the call fails. @default 5 */
   maxAsks?: number
+  /** How many rounds one call may take before it fails. @default 256 */
+  maxRounds?: number
+  /**
+   * How long one call may live over all its rounds, in seconds. The ledger keeps claims twice as long. @default 86400, or
+   * four times `ttlSeconds` of the codec if that is more
+   */
+  maxCallSeconds?: number
   /** How long a session-era client may take to answer, in milliseconds. @default 600000 */
   answerTimeoutMs?: number
   /** Whether `checkpoint()` should hand calls to another instance. @default never */
@@ -63,9 +71,10 @@ export function withJournal(options: WithJournalOptions): Journaled {
 
 function withDefaults(options: WithJournalOptions): ToolRoundOptions {
   const { ledger = ledgerOfProcess(), maxAsks = 5, answerTimeoutMs = 600_000, unwindMs = 5000, logger } = options
-  const { draining = () => false, boundArguments = (args: unknown) => args } = options
+  const { maxRounds = 256, maxCallSeconds, draining = () => false, boundArguments = (args: unknown) => args } = options
   const seal = sealOf(options.state)
-  return { seal, ledger, maxAsks, answerTimeoutMs, unwindMs, draining, boundArguments, logger }
+  const lifetime = new CallLifetime({ ...seal.lifetime, maxCallSeconds })
+  return { seal, ledger, lifetime, maxAsks, maxRounds, answerTimeoutMs, unwindMs, draining, boundArguments, logger }
 }
 
 let shared: Ledger | undefined

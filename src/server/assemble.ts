@@ -6,6 +6,7 @@ import { type Architecture, SessionDeclaration } from './catalog/capabilities.ts
 import { toAuthenticate } from './auth/authenticator.ts'
 import { callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
 import { Carrier } from './calls/carrier.ts'
+import { CallLifetime } from './calls/lifetime.ts'
 import { complete } from './calls/complete.ts'
 import { getPrompt } from './calls/getPrompt.ts'
 import type { EndpointParts } from './http/endpoint.ts'
@@ -50,7 +51,7 @@ export function assemble(options: ServerOptions) {
     ttlSeconds = DEFAULT_TTL_SECONDS,
     exposeErrors = true,
   } = options
-  const { maxCallSeconds = Math.max(DAY_SECONDS, 4 * ttlSeconds) } = options
+  const lifetime = new CallLifetime({ ttlSeconds, maxCallSeconds: options.maxCallSeconds, clock })
   const identity = identityOf(options)
   const architecture = architectureOf(options)
   const caching = {
@@ -101,7 +102,7 @@ export function assemble(options: ServerOptions) {
     vault,
     store,
     ttlSeconds,
-    maxCallSeconds,
+    lifetime,
     clock,
     onDifference: options.onDifference,
     logger: log,
@@ -113,7 +114,7 @@ export function assemble(options: ServerOptions) {
     watch: options.watch,
     logger: log,
   }
-  const rounds = new RoundRunner({ ...limits, carrier, ledger, load, results, claimSeconds: 2 * maxCallSeconds })
+  const rounds = new RoundRunner({ ...limits, carrier, ledger, load, results, lifetime })
   const calling: CallToolOptions = {
     registry,
     rounds,

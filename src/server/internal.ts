@@ -1,2 +1,3 @@
 /** What other folders of this package need, and its users do not. Nothing is promised about these names. */
-export { needsState, runHandler } from './calls/run.ts'
+export { CallLifetime } from './calls/lifetime.ts'
+export { assertRoundLeft, needsState, runHandler } from './calls/run.ts'

@@ -234,6 +234,26 @@ test('an expired state is refused', async () => {
   for (const instance of instances) instance.close()
 })
 
+test('a call that is older than maxCallSeconds is not revived, however fresh its last question is', async () => {
+  let now = Date.now()
+  const options = { clock: () => now, ttlSeconds: 60, maxCallSeconds: 100 }
+  const first = await startHere(options)
+  const session = await begin(first.url)
+  const call = await session.call('update_work_item', item)
+  const asked = await call.next()
+  now += 55_000
+  await session.answer({ id: asked.id! }, accept({ resolution: 'Duplicate' }), { state: asked.state })
+  const second = await call.next()
+  first.close()
+  const other = await startHere(options)
+  now += 50_000
+  session.url = other.url
+  const resumed = await session.listen(call.lastEventId)
+  await session.answer({ id: second.id! }, accept({ duplicateOfId: 4301 }), { state: second.state })
+  expect(await resumed.rest()).toMatchObject([{ error: { code: -32602 } }])
+  other.close()
+})
+
 function flipped(token: string): string {
   const middle = Math.floor(token.length / 2)
   return `${token.slice(0, middle)}${token[middle] === 'A' ? 'B' : 'A'}${token.slice(middle + 1)}`

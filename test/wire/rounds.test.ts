@@ -279,6 +279,19 @@ describe('a state', () => {
     await refused(requestState)
   })
 
+  test('a call ends at maxCallSeconds, however fresh its state is', async () => {
+    const { url } = await start({ ttlSeconds: 60, maxCallSeconds: 100 })
+    const again = (state: string, answer: Record<string, unknown>) =>
+      call(url, 'deploy', { service: 'web' }, retry(state, answer))
+    const first = (await call(url, 'deploy', { service: 'web' })).message.result.requestState
+    now += 55_000
+    const second = (await again(first, { ok: 'perhaps' })).message.result.requestState
+    now += 40_000
+    expect((await again(second, { ok: true })).message.result.content[0].text).toBe('web deployed')
+    now += 10_000
+    expect((await again(second, { ok: true })).message.error.code).toBe(-32602)
+  })
+
   test('keys rotate without a lost call', async () => {
     const { spread, promote, retire } = rotationSteps(keys)
     const requestState = await askedOf()

@@ -17,6 +17,7 @@ import type { Call } from '../call.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { bindingOf, newId, sealedWithin } from '../binding.ts'
 import { ServerError } from '../errors.ts'
+import type { CallLifetime } from './lifetime.ts'
 
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client'
 
@@ -41,8 +42,7 @@ export interface CarrierOptions {
   readonly vault: Sealer
   readonly store: CarryStore | undefined
   readonly ttlSeconds: number
-  /** How long one call may live over all its rounds. */
-  readonly maxCallSeconds: number
+  readonly lifetime: CallLifetime
   readonly clock: () => number
   readonly onDifference: ((difference: Difference) => void) | undefined
   readonly logger: () => Logger
@@ -73,13 +73,9 @@ export class Carrier {
 
   async #checked(opening: Journal | Promise<Journal>, row: string | undefined): Promise<Journal> {
     const journal = await opening
-    const { clock, maxCallSeconds } = this.#options
     if (row !== undefined && row !== rowName(journal))
       throw new StateError('STATE_TAMPERED', 'State failed verification.')
-    // Each round renews the state, so without this a call could outlive its claims in the ledger.
-    if (clock() / 1000 > (journal.begunAt ?? 0) + maxCallSeconds) {
-      throw new StateError('STATE_EXPIRED', 'The call is older than maxCallSeconds; repeat it from its first round.')
-    }
+    this.#options.lifetime.assertAlive(journal)
     return journal
   }
 
@@ -106,10 +102,10 @@ export class Carrier {
   /** Stores the journal as the mode says, and gives the `requestState` for the client. */
   async save(call: Call, subject: Subject, journal: Journal): Promise<string> {
     const binding = callBinding(call, subject)
-    const begunAt = journal.begunAt ?? Math.floor(this.#options.clock() / 1000)
-    const { id, round, ...rest } = nextRound(journal)
-    const next = { id, round, body: writeJournal({ ...rest, id, round, begunAt }) }
-    const { mode, sealer } = this.#options
+    const { mode, sealer, lifetime } = this.#options
+    lifetime.begin(journal)
+    const { id, round } = nextRound(journal)
+    const next = { id, round, body: writeJournal(journal) }
     if (mode === 'store') return this.#saveInStore(binding, next)
     const sealed = sealedWithin(() => sealer.seal('request', binding, next))
     if (sealed === undefined) return this.#saveInStore(binding, next)

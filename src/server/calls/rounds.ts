@@ -14,6 +14,7 @@ import type { Load } from '../lifecycle/load.ts'
 import type { Logger } from '../logger.ts'
 import type { Results } from '../results.ts'
 import type { Carrier, Subject } from './carrier.ts'
+import type { CallLifetime } from './lifetime.ts'
 import { assertRoundLeft, type HandlerRun, needsState, runHandler, type RunSetup } from './run.ts'
 
 const MAX_ROUNDS_IN_PLACE = 64
@@ -25,7 +26,7 @@ export interface RoundRunnerOptions {
   readonly results: Results
   readonly maxAsks: number
   readonly maxRounds: number
-  readonly claimSeconds: number
+  readonly lifetime: CallLifetime
   readonly unwindMs: number
   readonly watch: Watch | undefined
   readonly logger: () => Logger
@@ -86,15 +87,18 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
 
   open(): Journal | Promise<Journal> {
     assertResponses(this.#call.params['inputResponses'])
-    return this.#call.revived ?? this.#options.carrier.open(this.#call, this.#invocation.subject)
+    const { revived } = this.#call
+    if (revived === undefined) return this.#options.carrier.open(this.#call, this.#invocation.subject)
+    this.#options.lifetime.assertAlive(revived)
+    return revived
   }
 
   setup(journal: Journal): RunSetup {
     const call = this.#call
-    const { ledger, load, maxAsks, unwindMs, watch, logger, claimSeconds } = this.#options
+    const { ledger, load, maxAsks, unwindMs, watch, logger, lifetime } = this.#options
     return {
       about: { method: call.method, name: this.#invocation.subject.name },
-      claimSeconds,
+      claimSeconds: lifetime.claimSeconds,
       isStopped: () => call.channel.cancelled,
       ledger,
       maxAsks,
@@ -102,7 +106,7 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
       watch,
       logger,
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
-      push: call.peer.takesInputRequired ? undefined : (key, request) => pushOn(call, journal, key, request),
+      push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
       assertAskable: (request) => assertAskable(call, request),
       shedding: () => load.shedding(),
       onRefused: () => call.observer?.answerRefused(),
@@ -148,8 +152,31 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
     for (const request of asked.inputRequests.values()) assertAskable(this.#call, request)
     journal.own = asked.requestState
     if (this.#call.peer.takesInputRequired) return this.asked(asked.inputRequests, journal)
-    const next = await answeredInPlace(this.#call, journal, asked.inputRequests)
+    const next = await this.#answeredInPlace(journal, asked.inputRequests)
     return runHandler(new CallRound(next, this.#invocation, this.#options, this.#ctx?.state))
+  }
+
+  /**
+   * Session-era clients that take no `input_required` results are asked in place, on the stream of the request itself.
+   */
+  #push(journal: Journal, key: string, request: InputRequest): Promise<unknown> {
+    const { channel } = this.#call
+    if (channel.push === undefined)
+      throw new ProtocolError('MESSAGE_INVALID', 'This connection cannot carry a question to the client.')
+    this.#options.lifetime.begin(journal)
+    return channel.push(request, { key, id: journal.id, body: () => writeJournal(journal) })
+  }
+
+  /** The next round of a handler in explicit style, for a client that is asked in place. */
+  async #answeredInPlace(journal: Journal, requests: ReadonlyMap<string, InputRequest>): Promise<Call> {
+    assertRoundLeft(journal, MAX_ROUNDS_IN_PLACE)
+    const answers = Array.from(
+      requests,
+      async ([key, request]) => [key, await this.#push(journal, key, request)] as const,
+    )
+    const inputResponses = Object.fromEntries(await Promise.all(answers))
+    const call = this.#call
+    return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
   }
 
   #completed(result: Json): string {
@@ -159,31 +186,6 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
   get #stateMeta(): Json | undefined {
     return this.#ctx && Context.stateMeta(this.#ctx)
   }
-}
-
-/**
- * Session-era clients that take no `input_required` results are asked in place, on the stream of the request itself.
- */
-function pushOn(call: Call, journal: Journal, key: string, request: InputRequest): Promise<unknown> {
-  const { channel } = call
-  if (channel.push === undefined)
-    throw new ProtocolError('MESSAGE_INVALID', 'This connection cannot carry a question to the client.')
-  return channel.push(request, { key, id: journal.id, body: () => writeJournal(journal) })
-}
-
-/** The next round of a handler in explicit style, for a client that is asked in place. */
-async function answeredInPlace(
-  call: Call,
-  journal: Journal,
-  requests: ReadonlyMap<string, InputRequest>,
-): Promise<Call> {
-  assertRoundLeft(journal, MAX_ROUNDS_IN_PLACE)
-  const answers = Array.from(
-    requests,
-    async ([key, request]) => [key, await pushOn(call, journal, key, request)] as const,
-  )
-  const inputResponses = Object.fromEntries(await Promise.all(answers))
-  return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
 }
 
 function assertResponses(responses: unknown): asserts responses is Json | undefined {
