@@ -254,6 +254,25 @@ test('a call that is older than maxCallSeconds is not revived, however fresh its
   other.close()
 })
 
+test('an instance that is being stopped and knows no other leaves its calls to whoever gets their answers', async () => {
+  const [stopping, other] = await Promise.all([startHere(), startHere()])
+  const session = await begin(stopping.url)
+  const busy = await session.open('tools/call', { name: 'hold', _meta: { progressToken: 1 } })
+  await busy.next() // so that it takes a while to stop
+  const call = await session.call('greet')
+  const question = await call.next()
+  const stopped = stopping.server.drain({ deadlineMs: 20_000 })
+  await expect(call.rest()).resolves.toEqual([]) // the stream ends without a word
+  session.url = other.url
+  const resumed = await session.listen(call.lastEventId)
+  const { status } = await session.answer(question, accept({ name: 'Ann' }), { state: question.state })
+  expect(status).toBe(202)
+  expect(await resumed.rest()).toMatchObject([text('Hello Ann')])
+  await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } })
+  await stopped
+  other.close()
+})
+
 function flipped(token: string): string {
   const middle = Math.floor(token.length / 2)
   return `${token.slice(0, middle)}${token[middle] === 'A' ? 'B' : 'A'}${token.slice(middle + 1)}`

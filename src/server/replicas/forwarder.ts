@@ -5,6 +5,7 @@
 import type { HeaderReader, Json } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
+import { refusal } from '../http/refusal.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
 import { type Instance, readInstance, writeInstance } from './instance.ts'
 import { discard, type Messenger } from './messenger.ts'
@@ -36,6 +37,14 @@ export function movedReply(to: Instance): HttpReply {
   return { status: 421, headers: { [MOVED_HEADER]: JSON.stringify(writeInstance(to)) } }
 }
 
+const LEFT_HEADER = 'pannier-left'
+
+/** This instance is being stopped, and has left the call to whoever can go on with it. */
+export function leftReply(): HttpReply {
+  const reply = refusal(503, 'This instance is being stopped. Send the answer again, to another one.')
+  return { ...reply, headers: { [LEFT_HEADER]: 'true' } }
+}
+
 const PASSED = ['mcp-session-id', 'mcp-protocol-version', 'last-event-id', 'accept'] as const
 
 export class Forwarder {
@@ -60,6 +69,10 @@ export class Forwarder {
     if (to !== undefined) {
       await discard(response)
       return { kind: 'moved', to }
+    }
+    if (response.headers.has(LEFT_HEADER)) {
+      await discard(response)
+      return { kind: 'gone', why: 'it is being stopped' }
     }
     if (response.headers.get('content-type') === SSE_HEADERS['content-type']) {
       sink.open(SSE_HEADERS)

@@ -5,7 +5,7 @@ import type { HttpReply, Sink } from '../../http/exchange.ts'
 import { refusal } from '../../http/refusal.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
 import type { Logger } from '../../logger.ts'
-import { type ClientRequest, type Forwarder, movedReply } from '../../replicas/forwarder.ts'
+import { type ClientRequest, type Forwarder, leftReply, movedReply } from '../../replicas/forwarder.ts'
 import type { RevivedCall } from './handOver.ts'
 import type { PushBroker } from './broker.ts'
 import type { PushState } from './state.ts'
@@ -58,6 +58,8 @@ export class AnswerForwarder {
         case 'revived':
           revive(taken.call, caller, taken.state.position)
           return { status: 202 }
+        case 'left':
+          return leftReply()
         case 'ended':
           end(taken.state, caller)
           return { status: 202 }

@@ -28,6 +28,8 @@ export type Taken =
   | { readonly kind: 'revived'; readonly call: RevivedCall; readonly state: PushState }
   /** The answer belongs to that instance. */
   | { readonly kind: 'elsewhere'; readonly instance: Instance }
+  /** This instance is being stopped, and has left the call to whoever can go on with it. */
+  | { readonly kind: 'left' }
   /** The instance that asked is gone, and nobody can go on with the call. */
   | { readonly kind: 'lost'; readonly state?: PushState }
   /** The call came to its end at an instance that is gone, or here; its client may not know. */
@@ -77,7 +79,10 @@ export class AnswerTaker {
     const adopted = await this.#takeAdopted(question, response)
     if (adopted !== undefined) return adopted
     const instance = movedTo(question) ?? asked.instance
-    if (instance.id === self.id) return this.#ignore('An answer came to a question that nobody waits for.')
+    if (instance.id === self.id) {
+      if (this.#options.calls.isLeft(question)) return { kind: 'left' }
+      return this.#ignore('An answer came to a question that nobody waits for.')
+    }
     if (instance.url !== undefined && !gone.has(instance.id)) return { kind: 'elsewhere', instance }
     // An instance whose address leads nowhere may still be there.
     if (await this.#relay?.offer(question, response, caller)) return SETTLED

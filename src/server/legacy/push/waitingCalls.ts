@@ -18,6 +18,8 @@ export class WaitingCalls {
   readonly #onClosed: (question: string) => void
   readonly #calls = new Map<string, PushedCall>()
   readonly #askedBy = new Map<string, PushedCall>()
+  /** Questions of calls that were left to others, which happens when this process stops. */
+  readonly #left = new Set<string>()
   /** Questions that another instance asked, whose calls go on here. */
   readonly #adopted = new Map<string, { readonly asking: PushedCall; readonly key: string }>()
 
@@ -52,7 +54,15 @@ export class WaitingCalls {
 
   /** Lets go of a call that goes on elsewhere; its questions stay open for the instance that has it. */
   leave(asking: PushedCall): void {
-    for (const question of asking.handOver()) this.#askedBy.delete(question)
+    for (const question of asking.handOver()) {
+      this.#askedBy.delete(question)
+      this.#left.add(question)
+    }
+  }
+
+  /** Whether the call that asked this was left to others. */
+  isLeft(question: string): boolean {
+    return this.#left.has(question)
   }
 
   noteAsked(question: string, asking: PushedCall): void {
