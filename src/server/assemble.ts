@@ -2,7 +2,7 @@
 import { DAY_SECONDS } from '../protocol/index.ts'
 import { createSealer, DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
-import { type Architecture, SessionDeclaration } from './catalog/capabilities.ts'
+import { SessionDeclaration } from './catalog/capabilities.ts'
 import { toAuthenticate } from './auth/authenticator.ts'
 import { callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
 import { Carrier } from './calls/carrier.ts'
@@ -20,7 +20,7 @@ import { Load } from './lifecycle/load.ts'
 import { keyringOf, sayKeys, warnOfUnknownKey } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { RoundRunner } from './calls/rounds.ts'
-import type { ServerIdentity, ServerOptions } from './options.ts'
+import { architectureOf, identityOf, type ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
 import { PushBroker } from './legacy/push/broker.ts'
@@ -245,22 +245,6 @@ export function assemble(options: ServerOptions) {
 
 function taskTools({ tools }: Registry): string[] {
   return [...tools.values()].filter(({ task }) => task !== undefined).map(({ name }) => name)
-}
-
-function identityOf({ name, version, title, websiteUrl, icons }: ServerOptions): ServerIdentity {
-  if (!name || !version) throw new TypeError('createServer needs a name and a version.')
-  return {
-    name,
-    version,
-    ...(title !== undefined && { title }),
-    ...(websiteUrl !== undefined && { websiteUrl }),
-    ...(icons !== undefined && { icons }),
-  }
-}
-
-function architectureOf({ architecture = 'stateless', legacy = true }: ServerOptions): Architecture {
-  if (architecture === 'stateless' || legacy) return architecture
-  throw new TypeError('A stateful server serves the session era, so it cannot have legacy: false.')
 }
 
 function documentsOf({ principal }: ServerOptions): ReadonlyMap<string, string> {

@@ -143,3 +143,19 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   watch: true,
   clock: true,
 }
+
+export function identityOf({ name, version, title, websiteUrl, icons }: ServerOptions): ServerIdentity {
+  if (!name || !version) throw new TypeError('createServer needs a name and a version.')
+  return {
+    name,
+    version,
+    ...(title !== undefined && { title }),
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    ...(icons !== undefined && { icons }),
+  }
+}
+
+export function architectureOf({ architecture = 'stateless', legacy = true }: ServerOptions): Architecture {
+  if (architecture === 'stateless' || legacy) return architecture
+  throw new TypeError('A stateful server serves the session era, so it cannot have legacy: false.')
+}
