@@ -2,7 +2,7 @@
 // #region imports
 import { createHash } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
-import { AuthError, bearer, createServer, type Server } from 'pannier/server'
+import { AuthError, bearer, createServer, type Principal, type Server } from 'pannier/server'
 import { z } from 'zod'
 // #endregion imports
 
@@ -33,6 +33,14 @@ server.tool('rename', { description: 'Renames the account.' }, async (_, ctx) =>
 })
 // #endregion principal
 
+// #region rules
+server.tool('close_account', { description: 'Closes the account.', scopes: ['write'] }, () => 'Closed.')
+
+const isStaff = (principal?: Principal) => principal?.id.startsWith('staff-') ?? false
+server.tool('all_accounts', { description: 'Lists all accounts.', allow: isStaff }, () => 'user-1, user-2')
+server.resource('accounts://report', { name: 'report', scopes: ['write'], allow: isStaff }, () => 'All is well.')
+// #endregion rules
+
 // #region bearer
 export function protectedServer(jwks: string | JSONWebKeySet): Server {
   return createServer({
@@ -44,7 +52,7 @@ export function protectedServer(jwks: string | JSONWebKeySet): Server {
       jwks, // the address of the issuer's keys, such as https://login.example.com/keys, or the keys themselves
       scopes: ['mcp'],
     }),
-  }).tool('whoami', { description: 'Says who calls.' }, (_, ctx) => `${String(ctx.principal?.claims?.['sub'])}`)
+  }).tool('whoami', { description: 'Says who calls.' }, (_, ctx) => `${ctx.principal?.subject}`)
 }
 // #endregion bearer
 

@@ -3,8 +3,9 @@ import { DAY_SECONDS } from '../protocol/index.ts'
 import { createSealer, DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
-import { toAuthenticate } from './auth/authenticator.ts'
-import { callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
+import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
+import { assertMayCall, callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
+import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
 import { CallLifetime } from './calls/lifetime.ts'
 import { complete } from './calls/complete.ts'
@@ -92,10 +93,11 @@ export function assemble(options: ServerOptions) {
     declaration.isStateful ? undefined : replicas.handOver({ ...stream })
 
   const registry = new Registry()
+  const access = new AccessControl(registry, scopeChallengeOf(options.principal))
   const telemetry = new Telemetry(registry)
   const results = new Results(identity)
   const lists = new Lists(registry, identity, caching, options.pageSize ?? 1000)
-  const subscriptions = new Subscriptions(bus, results, () => tasks)
+  const subscriptions = new Subscriptions(bus, results, access, () => tasks)
   const carrier = new Carrier({
     mode: options.carry ?? 'client',
     sealer,
@@ -117,6 +119,7 @@ export function assemble(options: ServerOptions) {
   const rounds = new RoundRunner({ ...limits, carrier, ledger, load, results, lifetime })
   const calling: CallToolOptions = {
     registry,
+    access,
     rounds,
     results,
     exposeErrors,
@@ -129,6 +132,7 @@ export function assemble(options: ServerOptions) {
     logger: log,
     write: (result, peer) => results.complete(result, peer),
     play: taskPlayer(calling, limits),
+    assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,
   })
 
@@ -149,15 +153,15 @@ export function assemble(options: ServerOptions) {
     tasks,
     handlers: {
       callTool: callTool(calling),
-      getPrompt: getPrompt(registry, rounds),
-      readResource: readResource(registry, rounds),
-      complete: complete(registry, results),
+      getPrompt: getPrompt(registry, rounds, access),
+      readResource: readResource(registry, rounds, access),
+      complete: complete(registry, results, access),
     },
-    sessionMethods: sessionMethods({ registry, results, facts, identity, declaration, instructions, tasks }),
+    sessionMethods: sessionMethods({ registry, access, results, facts, identity, declaration, instructions, tasks }),
   })
 
   const streams = new LegacyStreams(sessionSealer, self)
-  const getStreams = new GetStreams(streams, facts, bus)
+  const getStreams = new GetStreams(streams, facts, bus, access)
   const pushes = new PushBroker({
     self,
     bus: options.bus,
@@ -203,7 +207,7 @@ export function assemble(options: ServerOptions) {
       logger: log,
     }),
     authenticate: toAuthenticate(options.principal),
-    documents: documentsOf(options),
+    documents: documentsOf(options.principal),
     messages: replicas,
     logger: log,
   }
@@ -217,6 +221,7 @@ export function assemble(options: ServerOptions) {
 
   return {
     registry,
+    access,
     bus,
     load,
     logger,
@@ -245,9 +250,4 @@ export function assemble(options: ServerOptions) {
 
 function taskTools({ tools }: Registry): string[] {
   return [...tools.values()].filter(({ task }) => task !== undefined).map(({ name }) => name)
-}
-
-function documentsOf({ principal }: ServerOptions): ReadonlyMap<string, string> {
-  const metadata = typeof principal === 'object' ? principal.metadata : undefined
-  return new Map(metadata === undefined ? [] : [[metadata.path, JSON.stringify(metadata.document)]])
 }

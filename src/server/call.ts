@@ -18,6 +18,8 @@ export interface CallAnswer {
   readonly body: string
   /** The HTTP status, for hosts that have one. */
   readonly status: number
+  /** More headers, for hosts that have them. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The code of one method. Gives the text of a result, or throws. */

@@ -1,5 +1,6 @@
 export { Declined, JournalError, ScopeClosed, type Watch } from '../journal/index.ts'
 export { ProtocolError } from '../protocol/index.ts'
+export type { AccessOptions } from './catalog/access.ts'
 export type { Architecture } from './catalog/capabilities.ts'
 export { Asking } from './handler/context.ts'
 export type { Authenticate, Authenticator, Principal, ReadyAuthenticator } from './auth/authenticator.ts'

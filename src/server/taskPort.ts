@@ -25,6 +25,8 @@ export interface TaskHost {
   readonly knowsCallers: boolean
   /** The text of a result, with the fields that every result of the peer's era has. */
   write(result: Json, peer: Peer): string
+  /** Throws when this caller may not call the tool. */
+  assertMayCall(call: Call, tool: string): void
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
   play(work: TaskWork): Promise<RunOutcome>
 }

@@ -54,6 +54,7 @@ export function toWireError(error: unknown): WireError {
 
 /** Whether an error is the answer to the request rather than a fault of this server. */
 export function isExpected(error: unknown): boolean {
+  if (error instanceof AuthError) return error.status !== 503
   return error instanceof ProtocolError || error instanceof TaskFailed || isBadState(error) || error instanceof Declined
 }
 

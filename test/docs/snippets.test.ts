@@ -466,6 +466,15 @@ describe('docs/snippets/authentication.ts', () => {
     expect(text).toBe('The account of user-1 is now called Home.')
   })
 
+  test('rules hide what a caller may not call', async () => {
+    const user = new Caller(accounts.fetch, { headers: { 'x-api-key': 'a-long-random-key' } })
+    const { result } = await user.send('tools/list')
+    expect(result['tools']).toMatchObject([{ name: 'rename' }, { name: 'close_account' }])
+    expect(textOf(await user.round('close_account'))).toBe('Closed.')
+    expect((await user.round('all_accounts')).error.code).toBe(-32602)
+    expect((await user.send('resources/list')).result['resources']).toEqual([])
+  })
+
   test('bearer tells who calls by a token, and strangers where to get one', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256')
     const server = protectedServer({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k1' }] })

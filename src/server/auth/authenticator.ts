@@ -3,6 +3,10 @@ import type { HeaderReader } from '../../protocol/index.ts'
 /** Who calls. States and sessions are bound to `id`, so it must be stable and unique. */
 export interface Principal {
   readonly id: string
+  /** Who that is at the issuer: the `sub` of a token. */
+  readonly subject?: string
+  /** Who vouches for the subject: the `iss` of a token. */
+  readonly issuer?: string
   readonly scopes?: readonly string[]
   readonly claims?: Readonly<Record<string, unknown>>
 }
@@ -15,10 +19,14 @@ export type Authenticate = (request: {
   readonly header: HeaderReader
 }) => Principal | undefined | Promise<Principal | undefined>
 
+export type ScopeChallenge = (needed: readonly string[], description: string) => string
+
 export interface ReadyAuthenticator {
   readonly authenticate: Authenticate
   /** The protected-resource metadata document (RFC 9728) and the path it is served at. */
   readonly metadata?: { readonly path: string; readonly document: object }
+  /** The WWW-Authenticate header for a caller who lacks scopes that a call needs. Without it, no challenge is sent. */
+  readonly scopeChallenge?: ScopeChallenge
 }
 
 export type Authenticator = Authenticate | ReadyAuthenticator
@@ -34,7 +42,17 @@ export function toAuthenticate(authenticator: Authenticator | undefined): Authen
 }
 
 /** Without this check, all callers of a hook that forgets the id would be anonymous, or the same caller. */
-function assertNamed(principal: Principal | null): void {
+export function assertNamed(principal: Principal | null): void {
   if (typeof principal?.id === 'string' && principal.id !== '') return
   throw new TypeError('A principal needs an id: a string that is not empty. Give undefined for an anonymous caller.')
+}
+
+/** What is served beside the endpoint, by its path. */
+export function documentsOf(authenticator: Authenticator | undefined): ReadonlyMap<string, string> {
+  const metadata = typeof authenticator === 'object' ? authenticator.metadata : undefined
+  return new Map(metadata === undefined ? [] : [[metadata.path, JSON.stringify(metadata.document)]])
+}
+
+export function scopeChallengeOf(authenticator: Authenticator | undefined): ScopeChallenge | undefined {
+  return typeof authenticator === 'object' ? authenticator.scopeChallenge : undefined
 }

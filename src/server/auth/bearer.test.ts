@@ -63,6 +63,8 @@ describe('a caller with a good token', () => {
     expect(status).toBe(200)
     expect(principal).toMatchObject({
       id: `["${ISSUER}","ann"]`,
+      subject: 'ann',
+      issuer: ISSUER,
       scopes: ['read', 'write'],
       claims: { sub: 'ann', team: 'blue' },
     })

@@ -7,6 +7,7 @@ import { AuthError } from '../errors.ts'
 import type { Principal, ReadyAuthenticator } from './authenticator.ts'
 import { tokenVerifier, type TokenVerifierOptions } from './jwt.ts'
 import { isWebAddress, type ProtectedResource, protectedResource } from './protectedResource.ts'
+import { assertScopes, scopesOf } from './scopes.ts'
 
 export interface BearerOptions extends TokenVerifierOptions {
   /** The scopes every caller needs. @default none */
@@ -36,7 +37,7 @@ export function bearer(options: BearerOptions): BearerAuthenticator {
     metadata: options.metadata ?? {},
   })
   const challenge = (more: Challenge = {}): string =>
-    bearerChallenge({ ...more, scopes, resourceMetadata: metadata.url })
+    bearerChallenge({ scopes, ...more, resourceMetadata: metadata.url })
 
   const authenticate = async ({ header }: { readonly header: HeaderReader }): Promise<Principal> => {
     const token = tokenOf(header('authorization'))
@@ -54,7 +55,10 @@ export function bearer(options: BearerOptions): BearerAuthenticator {
         return verdict satisfies never
     }
   }
-  return { authenticate, metadata }
+  // Every scope that the call needs, so that one new token is enough.
+  const scopeChallenge = (needed: readonly string[], description: string): string =>
+    challenge({ error: 'insufficient_scope', description, scopes: [...new Set([...scopes, ...needed])] })
+  return { authenticate, metadata, scopeChallenge }
 }
 
 const MISSING = 'Send an access token for this server in the Authorization header, as Bearer.'
@@ -86,14 +90,13 @@ function tokenOf(authorization = ''): string | undefined {
 
 /** Two issuers may use the same subject, so the id has both. JSON keeps two different pairs from giving the same id. */
 function principalOf(issuer: string, { subject, claims }: { subject: string; claims: Record<string, unknown> }) {
-  return { id: JSON.stringify([issuer, subject]), scopes: scopesOf(claims), claims } satisfies Principal
-}
-
-/** `scope` is a string of words (RFC 9068); some issuers write `scp`, as a string or an array. */
-function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
-  const granted = scope ?? scp
-  if (typeof granted === 'string') return granted.split(' ').filter(Boolean)
-  return Array.isArray(granted) ? granted.filter((item) => typeof item === 'string') : []
+  return {
+    id: JSON.stringify([issuer, subject]),
+    subject,
+    issuer,
+    scopes: scopesOf(claims),
+    claims,
+  } satisfies Principal
 }
 
 function resourceOf({ resource, audience }: BearerOptions): string | URL {
@@ -121,12 +124,6 @@ export function bearerChallenge({ error, description, scopes = [], resourceMetad
     scopes.length > 0 && `scope="${scopes.join(' ')}"`,
   ].filter(Boolean)
   return parts.length === 0 ? 'Bearer' : `Bearer ${parts.join(', ')}`
-}
-
-/** RFC 6749, section 3.3: the characters of a scope. A quote in one would end the header's value early. */
-function assertScopes(scopes: readonly string[]): void {
-  const bad = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
-  if (bad !== undefined) throw new TypeError(`"${bad}" is not a scope: one word without quotes or backslashes.`)
 }
 
 function quotable(text: string): string {

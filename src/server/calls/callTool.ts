@@ -18,6 +18,7 @@ import { errorDetails, type Logger } from '../logger.ts'
 import { ServerError } from '../errors.ts'
 import type { InputRequired } from '../handler/questions.ts'
 import type { RoundRunner, Invocation } from './rounds.ts'
+import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { taskModeOf, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
@@ -27,6 +28,7 @@ import { isExpected, toWireError } from '../wireErrors.ts'
 
 export interface CallToolOptions {
   readonly registry: Registry
+  readonly access: AccessControl
   readonly rounds: RoundRunner
   readonly results: Results
   readonly exposeErrors: boolean
@@ -38,11 +40,12 @@ export interface CallToolOptions {
 
 /** tools/call: find the tool, check headers and arguments, run a round of its handler or make a task of the call. */
 export function callTool(options: CallToolOptions) {
-  const { registry, rounds, results } = options
+  const { registry, rounds, results, access } = options
   return async (call: Call): Promise<string> => {
     const { name, args } = readToolCall(call.params)
     const entry = registry.tools.get(name)
     if (entry === undefined) throw unknownTool(name)
+    if (entry.access !== undefined) access.assertAllowed(entry.access, call, () => unknownTool(name))
     if (call.header !== undefined) assertParamHeaders(mirroredBy(call, entry, call.header), args, call.header)
     const checking = checkArguments(entry, args)
     const checked = checking instanceof Promise ? await checking : checking
@@ -88,6 +91,12 @@ export function taskPlayer(options: CallToolOptions, limits: TaskRunOptions) {
     else span.end()
     return stretch
   }
+}
+
+/** For tasks: whoever answers one needs the same rights as whoever calls its tool. */
+export function assertMayCall({ registry, access }: Pick<CallToolOptions, 'registry' | 'access'>) {
+  return (call: Call, tool: string): void =>
+    access.assertAllowed(registry.tools.get(tool)?.access, call, () => unknownTool(tool))
 }
 
 type Finished = Exclude<ToolReturn, InputRequired>

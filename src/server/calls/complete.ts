@@ -1,15 +1,18 @@
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { CompletionTarget } from '../catalog/definitions.ts'
+import type { AccessRule } from '../catalog/access.ts'
+import type { AccessControl } from '../catalog/accessControl.ts'
 import { completionKey, type Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
+import { unknownPrompt } from './getPrompt.ts'
 
 const MAX_COMPLETIONS = 100
 
 /** completion/complete: suggestions for an argument of a prompt or a variable of a template. */
-export function complete(registry: Registry, results: Results) {
+export function complete(registry: Registry, results: Results, access: AccessControl) {
   return async (call: Call): Promise<string> => {
-    const { target, typed, chosen } = readCompletion(call.params, registry)
+    const { target, typed, chosen } = readCompletion(call, registry, access)
     const entry = registry.completions.get(completionKey(target))
     const values = entry === undefined ? [] : await entry.handler(typed, chosen)
     const completion = {
@@ -21,8 +24,8 @@ export function complete(registry: Registry, results: Results) {
   }
 }
 
-function readCompletion(params: Json, registry: Registry) {
-  const { ref, argument, context } = params
+function readCompletion(call: Call, registry: Registry, access: AccessControl) {
+  const { ref, argument, context } = call.params
   if (!isObject(ref)) throw new ProtocolError('PARAMS_INVALID', '"params.ref" must be an object.')
   if (!isObject(argument) || typeof argument['name'] !== 'string' || typeof argument['value'] !== 'string') {
     throw new ProtocolError('PARAMS_INVALID', '"params.argument" needs a "name" and a "value".')
@@ -31,23 +34,35 @@ function readCompletion(params: Json, registry: Registry) {
   const chosen = Object.fromEntries(
     Object.entries(given).filter((pair): pair is [string, string] => typeof pair[1] === 'string'),
   )
-  return { target: readTarget(ref, argument['name'], registry), typed: argument['value'], chosen }
+  const { target, rule, unknown } = readTarget(ref, argument['name'], registry)
+  access.assertAllowed(rule, call, unknown)
+  return { target, typed: argument['value'], chosen }
 }
 
-function readTarget(ref: Json, argument: string, registry: Registry): CompletionTarget {
+interface CompletionRef {
+  readonly target: CompletionTarget
+  readonly rule: AccessRule | undefined
+  readonly unknown: () => ProtocolError
+}
+
+function readTarget(ref: Json, argument: string, registry: Registry): CompletionRef {
   const { type, name, uri } = ref
   if (type === 'ref/prompt' && typeof name === 'string') {
-    if (!registry.prompts.has(name)) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name}".`)
-    return { prompt: name, argument }
+    const unknown = (): ProtocolError => unknownPrompt(name)
+    return { target: { prompt: name, argument }, rule: known(registry.prompts.get(name), unknown).access, unknown }
   }
   if (type === 'ref/resource' && typeof uri === 'string') {
-    if (!registry.templates.has(uri) && !registry.resources.has(uri)) {
-      throw new ProtocolError('PARAMS_INVALID', 'There is no such resource template.')
-    }
-    return { template: uri, variable: argument }
+    const entry = registry.templates.get(uri) ?? registry.resources.get(uri)
+    const unknown = (): ProtocolError => new ProtocolError('PARAMS_INVALID', 'There is no such resource template.')
+    return { target: { template: uri, variable: argument }, rule: known(entry, unknown).access, unknown }
   }
   throw new ProtocolError(
     'PARAMS_INVALID',
     '"params.ref" must be a ref/prompt with a "name" or a ref/resource with a "uri".',
   )
+}
+
+function known<T>(entry: T | undefined, unknown: () => ProtocolError): T {
+  if (entry === undefined) throw unknown()
+  return entry
 }

@@ -4,14 +4,16 @@ import type { Call } from '../call.ts'
 import type { PromptReturn } from '../catalog/definitions.ts'
 import type { InputRequired } from '../handler/questions.ts'
 import type { RoundRunner } from './rounds.ts'
+import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 
 /** prompts/get: find the prompt, check its arguments, run a round of its handler. */
-export function getPrompt(registry: Registry, rounds: RoundRunner) {
+export function getPrompt(registry: Registry, rounds: RoundRunner, access: AccessControl) {
   return async (call: Call): Promise<string> => {
     const { name, arguments: args = {} } = call.params
     const entry = typeof name === 'string' ? registry.prompts.get(name) : undefined
-    if (entry === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${String(name)}".`)
+    if (entry === undefined) throw unknownPrompt(name)
+    if (entry.access !== undefined) access.assertAllowed(entry.access, call, () => unknownPrompt(name))
     if (!isObject(args)) throw new ProtocolError('PARAMS_INVALID', '"params.arguments" must be an object of strings.')
     const checked = entry.input === undefined ? { ok: true as const, value: args } : await entry.input.check(args)
     if (!checked.ok) throw new ProtocolError('PARAMS_INVALID', `The arguments do not fit: ${checked.issues}`)
@@ -21,6 +23,10 @@ export function getPrompt(registry: Registry, rounds: RoundRunner) {
       finish: (value) => (typeof value === 'string' ? userMessage(value) : value),
     })
   }
+}
+
+export function unknownPrompt(name: unknown): ProtocolError {
+  return new ProtocolError('PARAMS_INVALID', `There is no prompt "${String(name)}".`)
 }
 
 function userMessage(text: string): GetPromptResult {

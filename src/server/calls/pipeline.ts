@@ -3,6 +3,7 @@ import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from 
 import { StateError } from '../../state/internal.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { Call, CallAnswer, CallHandler, CallMethod } from '../call.ts'
+import { AuthError } from '../errors.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Lists, Listing } from '../catalog/lists.ts'
 import type { Load } from '../lifecycle/load.ts'
@@ -71,6 +72,7 @@ export class Pipeline implements CallHandler {
     if (!isExpected(error)) logger.error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
     else if (error instanceof StateError) logger.warn({ method: call.method, code }, 'A state was refused.')
     else logger.debug({ method: call.method, code }, 'A request was refused.')
+    if (error instanceof AuthError) return { ...refusedCaller(error), body: errorMessage(call.id, wire) }
     // The session era answers errors with 200, except a mismatch of the stateless era's headers.
     const isPlain = call.peer.era === 'legacy' && code !== 'HEADER_MISMATCH'
     return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
@@ -122,7 +124,7 @@ export class Pipeline implements CallHandler {
   }
 
   #list(listing: Listing): CallMethod {
-    return ({ params, peer }) => this.#options.lists.page(listing, params['cursor'], peer.era)
+    return ({ params, peer, principal }) => this.#options.lists.page(listing, params['cursor'], peer.era, principal)
   }
 
   #discovered(): Json {
@@ -138,6 +140,11 @@ export class Pipeline implements CallHandler {
       _meta: { [META.server]: declaration.serverInfo(identity) },
     }
   }
+}
+
+/** Of both eras: it is the status that tells a client to get another token. */
+function refusedCaller({ status, challenge }: AuthError): Pick<CallAnswer, 'status' | 'headers'> {
+  return { status, ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }) }
 }
 
 function unknownMethod({ method }: Call): ProtocolError {

@@ -4,36 +4,32 @@ import type { Context } from '../handler/context.ts'
 import type { ResourceOptions, ResourceReturn } from '../catalog/definitions.ts'
 import type { InputRequired } from '../handler/questions.ts'
 import type { RoundRunner } from './rounds.ts'
-import type { Registry } from '../catalog/registry.ts'
-
-interface Found {
-  readonly options: ResourceOptions
-  readonly read: (ctx: Context) => ResourceReturn | Promise<ResourceReturn>
-}
+import type { AccessControl } from '../catalog/accessControl.ts'
+import type { FoundResource, Registry } from '../catalog/registry.ts'
 
 /** resources/read: find the resource by URI or template, run a round of its handler. */
-export function readResource(registry: Registry, rounds: RoundRunner) {
+export function readResource(registry: Registry, rounds: RoundRunner, access: AccessControl) {
   return async (call: Call): Promise<string> => {
     const { uri } = call.params
     if (typeof uri !== 'string') throw new ProtocolError('PARAMS_INVALID', '"params.uri" must be a string.')
-    const found = find(registry, uri)
-    if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
+    const found = registry.findResource(uri)
+    if (found === undefined) throw unknownResource(uri)
+    const { access: rule, options } = found.entry
+    if (rule !== undefined) access.assertAllowed(rule, call, () => unknownResource(uri))
     return rounds.play<Exclude<ResourceReturn, InputRequired>>(call, {
       subject: { name: uri, args: undefined },
-      invoke: (ctx) => found.read(ctx),
-      finish: (value) => ({ ...contents(uri, value, found.options), ...cachingOf(call, found.options) }),
+      invoke: (ctx) => read(found, uri, ctx),
+      finish: (value) => ({ ...contents(uri, value, options), ...cachingOf(call, options) }),
     })
   }
 }
 
-function find(registry: Registry, uri: string): Found | undefined {
-  const exact = registry.resources.get(uri)
-  if (exact !== undefined) return { options: exact.options, read: (ctx) => exact.handler(uri, ctx) }
-  for (const { template, options, handler } of registry.templates.values()) {
-    const variables = template.match(uri)
-    if (variables !== undefined) return { options, read: (ctx) => handler(uri, variables, ctx) }
-  }
-  return undefined
+function unknownResource(uri: string): ProtocolError {
+  return new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
+}
+
+function read({ entry, variables }: FoundResource, uri: string, ctx: Context) {
+  return variables === undefined ? entry.handler(uri, ctx) : entry.handler(uri, variables, ctx)
 }
 
 function contents(uri: string, value: Exclude<ResourceReturn, InputRequired>, { mimeType }: ResourceOptions): Json {

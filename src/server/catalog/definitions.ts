@@ -10,11 +10,12 @@ import type {
 import type { Context, DetachableContext } from '../handler/context.ts'
 import type { InputRequired } from '../handler/questions.ts'
 import type { InferSchema, SchemaLike } from '../schema.ts'
+import type { AccessOptions } from './access.ts'
 import type { FailureResult, StructuredResult } from './content.ts'
 
 type Awaitable<T> = T | Promise<T>
 
-interface Described {
+interface Described extends AccessOptions {
   /** A name to show to people. */
   title?: string
   description?: string

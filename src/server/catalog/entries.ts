@@ -13,10 +13,17 @@ import type {
 } from './definitions.ts'
 import { assertOptionNames, type OptionNames } from '../optionNames.ts'
 import { compileSchema, type Schema, type SchemaLike } from '../schema.ts'
+import { ACCESS_OPTIONS, accessRule, type AccessRule } from './access.ts'
 import { assertSendable } from './promptArguments.ts'
 import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
 
-export interface ToolEntry {
+/** What all entries have. */
+export interface Guarded {
+  /** Undefined when everyone may see and use it. */
+  readonly access: AccessRule | undefined
+}
+
+export interface ToolEntry extends Guarded {
   readonly name: string
   /** As `tools/list` shows it. */
   readonly listed: Json
@@ -28,21 +35,21 @@ export interface ToolEntry {
   readonly handler: DetachingToolHandler
 }
 
-export interface PromptEntry {
+export interface PromptEntry extends Guarded {
   readonly name: string
   readonly listed: Json
   readonly input: Schema | undefined
   readonly handler: PromptHandler
 }
 
-export interface ResourceEntry {
+export interface ResourceEntry extends Guarded {
   readonly uri: string
   readonly listed: Json
   readonly options: ResourceOptions
   readonly handler: ResourceHandler
 }
 
-export interface TemplateEntry {
+export interface TemplateEntry extends Guarded {
   readonly template: UriTemplate
   readonly listed: Json
   readonly options: ResourceOptions
@@ -53,7 +60,7 @@ export interface CompletionEntry {
   readonly handler: CompletionHandler
 }
 
-const DESCRIBED = { title: true, description: true, icons: true, _meta: true } as const
+const DESCRIBED = { title: true, description: true, icons: true, _meta: true, ...ACCESS_OPTIONS } as const
 const TOOL_OPTIONS: OptionNames<ToolOptions<SchemaLike>> = {
   ...DESCRIBED,
   input: true,
@@ -102,6 +109,7 @@ export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handle
   return {
     name,
     listed,
+    access: accessRule(options, what),
     input: args,
     output: result,
     mirrored: findParamHeaders(inputSchema),
@@ -119,14 +127,15 @@ export function promptEntry(name: string, options: PromptOptions<SchemaLike>, ha
   const args = input === undefined ? undefined : compileSchema(input, 'input', `The input of ${what}`)
   if (input !== undefined && args !== undefined) assertSendable(input, args.json, what)
   const listed = defined({ name, title, description, arguments: args && promptArguments(args.json), icons, _meta })
-  return { name, listed, input: args, handler }
+  return { name, listed, access: accessRule(options, what), input: args, handler }
 }
 
 export function resourceEntry(uri: string, options: ResourceOptions, handler: ResourceHandler): ResourceEntry {
   if (!URL.canParse(uri)) throw new TypeError(`"${uri}" is not an absolute address, so it cannot name a resource.`)
   assertOptionNames(options, RESOURCE_OPTIONS, `The resource "${uri}"`)
   assertHandler(handler, `resource "${uri}"`)
-  return { uri, listed: { uri, ...listedResource(options) }, options, handler }
+  const access = resourceRule(options, `resource "${uri}"`)
+  return { uri, listed: { uri, ...listedResource(options) }, access, options, handler }
 }
 
 export function templateEntry(
@@ -137,7 +146,16 @@ export function templateEntry(
   assertOptionNames(options, RESOURCE_OPTIONS, `The resource template "${source}"`)
   assertHandler(handler, `resource template "${source}"`)
   const listed = { uriTemplate: source, ...listedResource(options) }
-  return { template: parseUriTemplate(source), listed, options, handler }
+  const access = resourceRule(options, `resource template "${source}"`)
+  return { template: parseUriTemplate(source), listed, access, options, handler }
+}
+
+function resourceRule(options: ResourceOptions, what: string): AccessRule | undefined {
+  const rule = accessRule(options, what)
+  if (rule === undefined || options.cacheScope !== 'public') return rule
+  throw new TypeError(
+    `The ${what} is not for everyone, so it cannot have cacheScope: 'public'; a shared cache would give it to all.`,
+  )
 }
 
 function listedResource({

@@ -1,12 +1,18 @@
-/** List results, serialized once and cached as text until the registry changes. */
+/**
+ * List results, serialized once and cached as text until the registry changes. Where entries are not for everyone, each
+ * distinct set of entries that a caller may see is serialized once.
+ */
 import { type Json, META, ProtocolError } from '../../protocol/index.ts'
+import type { Principal } from '../auth/authenticator.ts'
+import { isAllowed } from './access.ts'
 import type { TaskOptions } from './definitions.ts'
+import type { Guarded } from './entries.ts'
 import type { Caching, ServerIdentity } from '../options.ts'
 import type { ListName, Registry } from './registry.ts'
 
 export type Listing = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 
-interface Listed {
+interface Listed extends Guarded {
   readonly listed: Json
   readonly task?: TaskOptions | undefined
 }
@@ -16,12 +22,23 @@ interface Written {
   readonly legacy: string
 }
 
+interface KnownList {
+  readonly entries: readonly Listed[]
+  /** Those that are not for everyone. */
+  readonly guarded: readonly Listed[]
+  /** By the set of entries that a caller sees. */
+  readonly written: Map<string, readonly Written[]>
+}
+
+// A server has few kinds of callers. Should it have more, the oldest set is written again when it is needed.
+const MAX_SETS = 64
+
 export class Lists {
   readonly #registry: Registry
   readonly #identity: ServerIdentity
   readonly #caching: Required<Caching>
   readonly #pageSize: number
-  readonly #written = new Map<Listing, readonly Written[]>()
+  readonly #known = new Map<Listing, KnownList>()
 
   constructor(registry: Registry, identity: ServerIdentity, caching: Required<Caching>, pageSize: number) {
     this.#registry = registry
@@ -31,31 +48,49 @@ export class Lists {
   }
 
   forget(list: ListName): void {
-    this.#written.delete(list)
-    if (list === 'resources') this.#written.delete('resourceTemplates')
+    this.#known.delete(list)
+    if (list === 'resources') this.#known.delete('resourceTemplates')
   }
 
-  /** One page of a list, as the text of its result. */
-  page(listing: Listing, cursor: unknown, era: 'modern' | 'legacy'): string {
-    const page = this.#pages(listing)[pageOf(cursor)]
+  /** One page of what the principal may see, as the text of its result. */
+  page(listing: Listing, cursor: unknown, era: 'modern' | 'legacy', principal: Principal | undefined): string {
+    const page = this.#pages(listing, principal)[pageOf(cursor)]
     if (page === undefined)
       throw new ProtocolError('PARAMS_INVALID', 'The cursor is not valid for this list; list again without it.')
     return page[era]
   }
 
-  #pages(listing: Listing): readonly Written[] {
-    const known = this.#written.get(listing)
+  #pages(listing: Listing, principal: Principal | undefined): readonly Written[] {
+    const list = this.#known.get(listing) ?? this.#collect(listing)
+    const set = setOf(list, principal)
+    const known = list.written.get(set)
     if (known !== undefined) return known
-    const pages = chunked(this.#entries(listing), this.#pageSize).map((entries, index, all) => {
+    const visible =
+      list.guarded.length === 0 ? list.entries : list.entries.filter(({ access }) => isAllowed(access, principal))
+    const cacheScope = list.guarded.length === 0 ? this.#caching.cacheScope : 'private'
+    const pages = chunked(visible, this.#pageSize).map((entries, index, all) => {
       const nextCursor = index + 1 < all.length ? cursorOf(index + 1) : undefined
-      return this.#write(listing, entries, nextCursor === undefined ? {} : { nextCursor })
+      return this.#write(listing, entries, { ...(nextCursor !== undefined && { nextCursor }) }, cacheScope)
     })
-    this.#written.set(listing, pages)
+    for (const oldest of list.written.keys()) {
+      if (list.written.size < MAX_SETS) break
+      list.written.delete(oldest)
+    }
+    list.written.set(set, pages)
     return pages
   }
 
-  #write(listing: Listing, entries: readonly Listed[], more: Json): Written {
-    const { ttlMs, cacheScope } = this.#caching
+  #collect(listing: Listing): KnownList {
+    const found: ReadonlyMap<string, Listed> =
+      listing === 'resourceTemplates' ? this.#registry.templates : this.#registry[listing]
+    const entries = [...found.values()]
+    const list = { entries, guarded: entries.filter(({ access }) => access !== undefined), written: new Map() }
+    this.#known.set(listing, list)
+    return list
+  }
+
+  #write(listing: Listing, entries: readonly Listed[], more: Json, cacheScope: 'public' | 'private'): Written {
+    const { ttlMs } = this.#caching
     const modern = {
       resultType: 'complete',
       [listing]: entries.map(({ listed }) => listed),
@@ -67,12 +102,12 @@ export class Lists {
     const legacy = { resultType: 'complete', [listing]: entries.map(legacyListed), ...more }
     return { modern: JSON.stringify(modern), legacy: JSON.stringify(legacy) }
   }
+}
 
-  #entries(listing: Listing): readonly Listed[] {
-    const entries: ReadonlyMap<string, Listed> =
-      listing === 'resourceTemplates' ? this.#registry.templates : this.#registry[listing]
-    return [...entries.values()]
-  }
+/** Names the set of entries that a caller sees: for each that is not for everyone, whether this one sees it. */
+function setOf({ guarded }: KnownList, principal: Principal | undefined): string {
+  if (guarded.length === 0) return ''
+  return guarded.map(({ access }) => (isAllowed(access, principal) ? '1' : '0')).join('')
 }
 
 /** Revision 2025-11-25 lists with each tool whether it runs as a task; 2026-07-28 does not. */

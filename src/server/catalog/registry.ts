@@ -5,12 +5,17 @@ import type { CompletionEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEn
 /** The lists that have change notifications. */
 export type ListName = 'tools' | 'prompts' | 'resources'
 
+export type FoundResource =
+  | { readonly entry: ResourceEntry; readonly variables: undefined }
+  | { readonly entry: TemplateEntry; readonly variables: Record<string, string> }
+
 export class Registry {
   readonly tools = new Map<string, ToolEntry>()
   readonly prompts = new Map<string, PromptEntry>()
   readonly resources = new Map<string, ResourceEntry>()
   readonly templates = new Map<string, TemplateEntry>()
   readonly completions = new Map<string, CompletionEntry>()
+  #guardsResources = false
 
   /** Called after each change, so that cached lists can be dropped. */
   onChange: (list: ListName) => void = () => {}
@@ -27,11 +32,13 @@ export class Registry {
 
   addResource(entry: ResourceEntry): void {
     addOnce(this.resources, entry.uri, entry, 'resource')
+    this.#guardsResources ||= entry.access !== undefined
     this.onChange('resources')
   }
 
   addTemplate(entry: TemplateEntry): void {
     addOnce(this.templates, entry.template.source, entry, 'resource template')
+    this.#guardsResources ||= entry.access !== undefined
     this.onChange('resources')
   }
 
@@ -64,6 +71,22 @@ export class Registry {
     const { variables } = entry.template
     if (variables.includes(variable)) return
     throw new TypeError(`The resource template "${template}" has no variable "${variable}". ${hasOnly(variables)}`)
+  }
+
+  /** The resource with this URI, else the first template that fits it. */
+  findResource(uri: string): FoundResource | undefined {
+    const exact = this.resources.get(uri)
+    if (exact !== undefined) return { entry: exact, variables: undefined }
+    for (const entry of this.templates.values()) {
+      const variables = entry.template.match(uri)
+      if (variables !== undefined) return { entry, variables }
+    }
+    return undefined
+  }
+
+  /** Whether a resource or template has, or had, a rule. */
+  get guardsResources(): boolean {
+    return this.#guardsResources
   }
 
   get hasResources(): boolean {

@@ -189,7 +189,10 @@ export class LegacyHttp implements SessionHandler {
     const handshake = readHandshake(message.params)
     const reply = await this.#request(message, header, { peer: legacyPeer(handshake), principal }, sink)
     if (reply === undefined) return undefined
-    return { ...reply, headers: { 'mcp-session-id': this.#options.sessions.begin(handshake, principal) } }
+    return {
+      ...reply,
+      headers: { ...reply.headers, 'mcp-session-id': this.#options.sessions.begin(handshake, principal) },
+    }
   }
 
   async #request(
@@ -200,8 +203,8 @@ export class LegacyHttp implements SessionHandler {
   ): Promise<HttpReply | undefined> {
     const { streams, pushes } = this.#options
     const channel = new LegacyChannel({ streams, pushes, caller, target: sink })
-    const { body, status } = await this.#answer(message, caller, channel, { header })
-    return channel.finish(body) ? undefined : { status, body }
+    const answer = await this.#answer(message, caller, channel, { header })
+    return channel.finish(answer.body) ? undefined : answer
   }
 
   async #answer(

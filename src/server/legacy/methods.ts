@@ -7,13 +7,14 @@ import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
 import { readHandshake } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
-import { MAX_WATCHED_URI_CHARS } from '../modern/subscriptions.ts'
+import { MAX_WATCHED_URI_CHARS, type WatchGuard } from '../modern/subscriptions.ts'
 import type { TaskService } from '../taskPort.ts'
 
 export interface SessionMethodsOptions {
   readonly registry: Registry
   readonly results: Results
   readonly facts: SessionFacts
+  readonly access: WatchGuard
   readonly identity: ServerIdentity
   readonly declaration: SessionDeclaration
   readonly instructions: string | undefined
@@ -27,6 +28,7 @@ export function sessionMethods({
   registry,
   results,
   facts,
+  access,
   identity,
   declaration,
   instructions,
@@ -59,6 +61,7 @@ export function sessionMethods({
       'resources/subscribe',
       (call) => {
         const uri = watchedUri(call, registry)
+        access.assertWatchable(call, uri)
         if (call.peer.session !== undefined && !facts.watch(call.peer.session, uri)) throw tooManyWatched()
         return EMPTY
       },

@@ -47,8 +47,8 @@ export class ModernHttp implements EraHandler {
     }
     if (message.method === 'initialize' && !this.#servesLegacy) assertNoHandshake(message)
     const channel = new ModernChannel(sink, acceptsStream(header))
-    const { body, status } = await this.#calls.answer(modernCall({ message, header, principal, channel }))
-    return channel.finish(body) ? undefined : { status, body }
+    const answer = await this.#calls.answer(modernCall({ message, header, principal, channel }))
+    return channel.finish(answer.body) ? undefined : answer
   }
 }
 

@@ -1,5 +1,6 @@
 /** `subscriptions/listen`: a stream of the change notifications that its client asked for. */
 import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
+import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Results } from '../results.ts'
@@ -22,21 +23,37 @@ const MAX_URIS = 1000
 /** The longest URI or id to watch. It is held in memory as long as the subscription. */
 export const MAX_WATCHED_URI_CHARS = 2048
 
+/** Which resources a caller may watch. */
+export interface WatchGuard {
+  /** Throws where another token of the caller would help. */
+  assertWatchable(call: Call, uri: string): void
+  canRead(principal: Principal | undefined, uri: string): boolean
+}
+
 export class Subscriptions {
   readonly #bus: EventBus
   readonly #results: Results
+  readonly #guard: WatchGuard
   readonly #tasks: () => TaskService | undefined
   readonly #closers = new Set<() => void>()
 
-  constructor(bus: EventBus, results: Results, tasks: () => TaskService | undefined = () => undefined) {
+  constructor(
+    bus: EventBus,
+    results: Results,
+    guard: WatchGuard,
+    tasks: () => TaskService | undefined = () => undefined,
+  ) {
     this.#bus = bus
     this.#results = results
+    this.#guard = guard
     this.#tasks = tasks
   }
 
   /** Sends notifications until the client cancels or the server drains; then gives the result. */
   async listen(call: Call): Promise<string> {
     const asked = readFilter(call.params['notifications'])
+    for (const uri of asked.resourceSubscriptions ?? []) this.#guard.assertWatchable(call, uri)
+    const mayRead = (uri: string): boolean => this.#guard.canRead(call.principal, uri)
     const mark = { _meta: { [META.subscription]: call.id } }
     const ended = (): string => this.#results.complete({ _meta: mark._meta }, call.peer)
     const tasks = await this.#tasksFor(call, asked, (task) =>
@@ -48,7 +65,7 @@ export class Subscriptions {
     tasks?.begin()
     return new Promise((resolve) => {
       const stop = this.#bus.subscribe((event) => {
-        const news = notificationFor(event, filter)
+        const news = notificationFor(event, filter, mayRead)
         if (news !== undefined) call.channel.notify(news.method, { ...news.params, ...mark })
       })
       const close = (): void => {
@@ -76,12 +93,16 @@ export class Subscriptions {
   }
 }
 
-/** The notification of an event, if the filter has it. */
-export function notificationFor(event: ServerEvent, filter: Filter): { method: string; params: Json } | undefined {
+/** The notification of an event, if the filter has it and the client may read what it is about. */
+export function notificationFor(
+  event: ServerEvent,
+  filter: Filter,
+  mayRead: (uri: string) => boolean,
+): { method: string; params: Json } | undefined {
   if (event.kind === 'changed' && filter[LIST_FIELD[event.list]]) {
     return { method: `notifications/${event.list}/list_changed`, params: {} }
   }
-  if (event.kind === 'updated' && filter.resourceSubscriptions?.includes(event.uri)) {
+  if (event.kind === 'updated' && filter.resourceSubscriptions?.includes(event.uri) && mayRead(event.uri)) {
     return { method: 'notifications/resources/updated', params: { uri: event.uri } }
   }
   return undefined

@@ -11,7 +11,8 @@ import { serveStdio } from './host.ts'
 /** What a server without a pipeline of its own writes for these lines. */
 async function served(calls: CallHandler, lines: string): Promise<unknown> {
   const bus = localBus()
-  const parts = { calls, pushes: {} as PushBroker, facts: new SessionFacts(bus, Date.now), bus, legacy: true }
+  const access = { assertWatchable() {}, canRead: () => true }
+  const parts = { calls, pushes: {} as PushBroker, facts: new SessionFacts(bus, Date.now), bus, access, legacy: true }
   const [input, output] = [new PassThrough(), new PassThrough()]
   input.end(lines)
   await serveStdio(parts, { input, output }, new Set())

@@ -13,6 +13,7 @@ import {
   type RequestMessage,
   readMessage,
 } from '../../protocol/index.ts'
+import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { MAX_BODY_BYTES, parseBytes } from '../http/body.ts'
 import type { Call, CallHandler, Channel, Peer } from '../call.ts'
 import { newId } from '../binding.ts'
@@ -26,7 +27,7 @@ import { errorMessage, notificationMessage } from '../results.ts'
 import { legacyPeer, readHandshake, unknownPeer } from '../legacy/session.ts'
 import type { SessionFacts } from '../legacy/sessionFacts.ts'
 import { StdioChannel } from './channel.ts'
-import { notificationFor } from '../modern/subscriptions.ts'
+import { notificationFor, type WatchGuard } from '../modern/subscriptions.ts'
 import { toWireError } from '../wireErrors.ts'
 
 export interface StdioOptions {
@@ -36,6 +37,8 @@ export interface StdioOptions {
   output?: Writable
   /** The longest line that is accepted, in bytes. @default 4194304 */
   maxLineBytes?: number
+  /** Who calls on this connection. @default an anonymous caller */
+  principal?: Principal
   /** Whether SIGTERM drains the server and then ends the process. @default true */
   drainOnTerm?: boolean
 }
@@ -44,6 +47,7 @@ export const STDIO_OPTIONS: OptionNames<StdioOptions> = {
   input: true,
   output: true,
   maxLineBytes: true,
+  principal: true,
   drainOnTerm: true,
 }
 
@@ -52,13 +56,14 @@ export interface StdioParts {
   readonly pushes: PushBroker
   readonly facts: SessionFacts
   readonly bus: EventBus
+  readonly access: WatchGuard
   readonly legacy: boolean
 }
 
 /** Serves the connection until its input ends; resolves when the last answer is written. */
 export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts: Set<DrainableHost>): Promise<void> {
   const { input = process.stdin, output = process.stdout, maxLineBytes = MAX_BODY_BYTES } = options
-  const connection = new Connection(parts, output)
+  const connection = new Connection(parts, output, options.principal)
   hosts.add(connection)
   // A client that closed our output has disconnected, even if our input is still open.
   const unread = new Promise<void>((resolve) => output.on('error', () => resolve()))
@@ -71,6 +76,7 @@ export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts
 class Connection implements DrainableHost {
   readonly #parts: StdioParts
   readonly #output: Writable
+  readonly #principal: Principal | undefined
   readonly #live = new Map<RequestId, StdioChannel>()
   readonly #stopNews: () => void
   /** Each connection has its own: log level, watched resources and questions are not shared. */
@@ -79,7 +85,9 @@ class Connection implements DrainableHost {
   #unsent: string[] = []
   #peer: Peer | undefined
 
-  constructor(parts: StdioParts, output: Writable) {
+  constructor(parts: StdioParts, output: Writable, principal: Principal | undefined) {
+    if (principal !== undefined) assertNamed(principal)
+    this.#principal = principal
     this.#parts = parts
     this.#output = output
     this.#stopNews = parts.bus.subscribe((event) => this.#tellSession(event))
@@ -159,7 +167,7 @@ class Connection implements DrainableHost {
   #callOf(message: RequestMessage, channel: Channel): Call {
     const { legacy, facts } = this.#parts
     if (!legacy || hasEnvelope(message.params) || message.method === 'server/discover') {
-      return modernCall({ message, header: undefined, principal: undefined, channel })
+      return modernCall({ message, header: undefined, principal: this.#principal, channel })
     }
     if (message.method === 'initialize')
       this.#peer = { ...legacyPeer(readHandshake(message.params)), session: this.#session }
@@ -171,7 +179,7 @@ class Connection implements DrainableHost {
       params,
       meta: metaOf(params),
       peer,
-      principal: undefined,
+      principal: this.#principal,
       channel,
       header: undefined,
     }
@@ -182,7 +190,7 @@ class Connection implements DrainableHost {
     const { pushes } = this.#parts
     try {
       // All calls of this connection began in this process, so no call has to be revived.
-      await pushes.take(message, { peer: this.#peer, principal: undefined })
+      await pushes.take(message, { peer: this.#peer, principal: this.#principal })
     } catch {
       // An invalid answer is a response, which cannot be answered with an error; the question stays open.
     }
@@ -197,7 +205,8 @@ class Connection implements DrainableHost {
       resourcesListChanged: true,
       resourceSubscriptions,
     } as const
-    const news = notificationFor(event, filter)
+    const mayRead = (uri: string): boolean => this.#parts.access.canRead(this.#principal, uri)
+    const news = notificationFor(event, filter, mayRead)
     if (news !== undefined) this.send(notificationMessage(news.method, news.params))
   }
 }

@@ -28,6 +28,7 @@ export function modernTaskMethods(options: DialectOptions): ReadonlyMap<string, 
           throw new ProtocolError('PARAMS_INVALID', '"params.inputResponses" must be an object.')
         }
         const task = await ownTask(options, call, id)
+        host.assertMayCall(call, task.tool)
         const answers = sortAnswers(task.questions, inputResponses)
         assertKnown(await withClientErrors((await engine()).answer(id, ownerOf(call), answers)))
         return host.write({}, call.peer)

@@ -10,6 +10,7 @@ const host: TaskHost = {
   audience: 'service',
   logger: () => silent,
   knowsCallers: false,
+  assertMayCall() {},
   write: (result) => JSON.stringify(result),
   play: async () => ({ kind: 'completed', result: {} }),
 }

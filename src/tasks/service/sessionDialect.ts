@@ -101,7 +101,9 @@ function statusMessageOf(task: TaskRecord, rounds: boolean): string | undefined 
 async function taskResult(options: DialectOptions, call: Call): Promise<string> {
   const id = taskIdIn(call.params)
   const engine = await options.engine()
-  await answerCarried(engine, call, await ownTask(options, call, id))
+  const found = await ownTask(options, call, id)
+  if (call.revived !== undefined) options.host.assertMayCall(call, found.tool) // it brings an answer
+  await answerCarried(engine, call, found)
   const disconnect = new AbortController()
   call.channel.onCancel(() => disconnect.abort())
   if (call.channel.cancelled) disconnect.abort()
@@ -113,6 +115,7 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
     const task = assertKnown(await waiting.finally(goOn))
     if (hasEnded(task.status)) return options.host.write(ended(task), call.peer)
     if (call.peer.takesInputRequired) return options.host.write(asking(task), call.peer)
+    options.host.assertMayCall(call, task.tool)
     await pushQuestions(engine, call, task, { carried, signal: disconnect.signal })
   }
 }
@@ -140,6 +143,7 @@ async function inputResponse(options: DialectOptions, call: Call): Promise<strin
   }
   const task = await ownTask(options, call, id)
   if (task.status !== 'input_required') throw new ProtocolError('PARAMS_INVALID', 'The task has no open questions.')
+  options.host.assertMayCall(call, task.tool)
   const answers = sortAnswers(task.questions, inputResponses)
   await withClientErrors((await options.engine()).answer(id, ownerOf(call), answers))
   return JSON.stringify({ _meta: relatedTask(id) })

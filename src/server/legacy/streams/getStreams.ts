@@ -1,22 +1,30 @@
 /** GET streams of sessions: change notifications only, never a question (RA-11). */
 import type { EventBus, ServerEvent } from '../../lifecycle/eventBus.ts'
 import type { LegacyStream } from './stream.ts'
+import type { Principal } from '../../auth/authenticator.ts'
 import type { Caller } from '../../call.ts'
 import type { LegacyStreams, StreamPosition } from './streams.ts'
 import { notificationMessage } from '../../results.ts'
 import type { SessionFacts } from '../sessionFacts.ts'
 import type { Sink } from '../../http/exchange.ts'
-import { notificationFor } from '../../modern/subscriptions.ts'
+import { notificationFor, type WatchGuard } from '../../modern/subscriptions.ts'
+
+interface Open {
+  readonly stream: LegacyStream
+  readonly principal: Principal | undefined
+}
 
 export class GetStreams {
   readonly #streams: LegacyStreams
   readonly #facts: SessionFacts
   /** The newest stream of each session. A message is sent on one stream only. */
-  readonly #bySession = new Map<string, LegacyStream>()
+  readonly #bySession = new Map<string, Open>()
+  readonly #guard: WatchGuard
 
-  constructor(streams: LegacyStreams, facts: SessionFacts, bus: EventBus) {
+  constructor(streams: LegacyStreams, facts: SessionFacts, bus: EventBus, guard: WatchGuard) {
     this.#streams = streams
     this.#facts = facts
+    this.#guard = guard
     bus.subscribe((event) => this.#spread(event))
   }
 
@@ -30,7 +38,7 @@ export class GetStreams {
   }
 
   close(session: string): void {
-    this.#bySession.get(session)?.finish()
+    this.#bySession.get(session)?.stream.finish()
     this.#bySession.delete(session)
   }
 
@@ -38,12 +46,12 @@ export class GetStreams {
     for (const session of this.#bySession.keys()) this.close(session)
   }
 
-  #connect({ peer: { session } }: Caller, stream: LegacyStream, sink: Sink, after: number): void {
+  #connect({ peer: { session }, principal }: Caller, stream: LegacyStream, sink: Sink, after: number): void {
     if (session === undefined) return
-    this.#bySession.set(session, stream)
+    this.#bySession.set(session, { stream, principal })
     stream.connect(sink, after)
     const forget = (): void => {
-      if (this.#bySession.get(session) === stream) this.#bySession.delete(session)
+      if (this.#bySession.get(session)?.stream === stream) this.#bySession.delete(session)
     }
     stream.onEvicted = forget
     sink.onDisconnect(() => this.#streams.expireSoon(stream, forget))
@@ -52,8 +60,9 @@ export class GetStreams {
   #spread(event: ServerEvent): void {
     if (event.kind === 'session-ended') this.close(event.session)
     if (event.kind !== 'changed' && event.kind !== 'updated') return
-    for (const [session, stream] of this.#bySession) {
-      const news = notificationFor(event, this.#filterOf(session))
+    for (const [session, { stream, principal }] of this.#bySession) {
+      const mayRead = (uri: string): boolean => this.#guard.canRead(principal, uri)
+      const news = notificationFor(event, this.#filterOf(session), mayRead)
       if (news !== undefined) stream.send(notificationMessage(news.method, news.params))
     }
   }

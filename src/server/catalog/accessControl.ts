@@ -1,0 +1,51 @@
+/**
+ * Refuses whoever may not use an entry: a call reads as if the entry did not exist, unless a token with more scopes would
+ * help.
+ */
+import type { ProtocolError } from '../../protocol/index.ts'
+import type { Principal, ScopeChallenge } from '../auth/authenticator.ts'
+import type { Call } from '../call.ts'
+import { AuthError } from '../errors.ts'
+import { type AccessRule, isAllowed, obeysRule } from './access.ts'
+import type { Registry } from './registry.ts'
+
+export class AccessControl {
+  readonly #registry: Registry
+  readonly #challenge: ScopeChallenge | undefined
+
+  /** `challenge`: absent where callers bring no tokens with scopes. */
+  constructor(registry: Registry, challenge: ScopeChallenge | undefined) {
+    this.#registry = registry
+    this.#challenge = challenge
+  }
+
+  /** `unknown` gives the error for an entry that does not exist. */
+  assertAllowed(rule: AccessRule | undefined, call: Call, unknown: () => ProtocolError): void {
+    if (rule === undefined || isAllowed(rule, call.principal)) return
+    throw this.#scopeError(rule, call) ?? unknown()
+  }
+
+  /** Whether a caller is notified of a resource. One that is not registered may be anything, so it is not hidden. */
+  canRead(principal: Principal | undefined, uri: string): boolean {
+    return !this.#registry.guardsResources || isAllowed(this.#registry.findResource(uri)?.entry.access, principal)
+  }
+
+  /**
+   * For subscriptions: throws only where another token would help. Else the client is never notified, as for a resource
+   * that does not exist.
+   */
+  assertWatchable(call: Call, uri: string): void {
+    if (this.canRead(call.principal, uri)) return
+    const rule = this.#registry.findResource(uri)?.entry.access
+    const error = rule && this.#scopeError(rule, call)
+    if (error !== undefined) throw error
+  }
+
+  /** Only where bearer tokens are used, and a token with more scopes would be enough. */
+  #scopeError(rule: AccessRule, { principal, header }: Call): AuthError | undefined {
+    if (this.#challenge === undefined || header === undefined || principal === undefined) return undefined
+    if (!obeysRule(rule, principal)) return undefined
+    const sentence = `This needs an access token with the scopes: ${rule.scopes.join(' ')}.`
+    return new AuthError('AUTH_SCOPE', sentence, { challenge: this.#challenge(rule.scopes, sentence) })
+  }
+}
