@@ -1,94 +1,35 @@
-/** The program `pannier`: puts the commands together, and ends with exit code 2 on invalid input. */
-import { Command, CommanderError } from 'commander'
-import { ClientError, plainText } from '../client/index.ts'
+/** Runs the program `pannier`, and ends with exit code 2 on invalid input. */
+import { CommanderError } from 'commander'
+import { ClientError } from '../client/index.ts'
 import { StateError } from '../state/internal.ts'
-import { callCommand } from './commands/call.ts'
-import { splitCommand } from './options/operands.ts'
 import { EXIT, InputError } from './exit.ts'
-import { jarCommand } from './commands/jar.ts'
-import { keysCommand } from './commands/keys.ts'
-import { probeCommand } from './commands/probe.ts'
-import { promptCommand } from './commands/prompt.ts'
-import { promptsCommand, resourcesCommand, toolsCommand } from './commands/lists.ts'
-import { readCommand } from './commands/read.ts'
-import { resumeCommand } from './commands/resume.ts'
-import { taskCommand } from './commands/task.ts'
-import { usageText, hideLongWords } from './usageText.ts'
-import { readVersion } from './version.ts'
+import { splitCommand } from './options/operands.ts'
+import { redirectConsole, writeNote } from './output/screen.ts'
+import { createProgram } from './program.ts'
 
-const EXAMPLES = `
-Examples:
-  pannier tools https://example.com/mcp
-  pannier call https://example.com/mcp add --arg a=1 --arg b=2
-  pannier call .vscode/mcp.json#files search --arg query=todo
-  pannier call deploy --suspend deploy.json -- node server.js
-  pannier resume deploy.json --answers answers.json
-  pannier task watch https://example.com/mcp "$(pannier call https://example.com/mcp report --detach)"
-  pannier probe .vscode/mcp.json`
-
-const { own, command: server } = splitCommand(process.argv.slice(2))
-
-const program = new Command('pannier')
-  .description(
-    'Stateless MCP servers in which a tool can wait for a person, a model or long work; and a client for any.',
-  )
-  .version(readVersion())
-  .helpCommand(false)
-  .usage('COMMAND …\n       pannier COMMAND --help')
-  .configureHelp({ subcommandTerm: (command) => `${command.name()} ${operandsOf(command)}`.trimEnd() })
-  .commandsGroup('Talk to a server:')
-  .addCommand(toolsCommand(server))
-  .addCommand(callCommand(server))
-  .addCommand(promptsCommand(server))
-  .addCommand(promptCommand(server))
-  .addCommand(resourcesCommand(server))
-  .addCommand(readCommand(server))
-  .addCommand(resumeCommand(server))
-  .addCommand(taskCommand(server))
-  .commandsGroup('Find out about servers:')
-  .addCommand(probeCommand(server))
-  .commandsGroup('Manage stored state and keys:')
-  .addCommand(jarCommand())
-  .addCommand(keysCommand())
-  .addHelpText('after', EXAMPLES)
-
-everyCommand(program).forEach((command) =>
-  command.exitOverride().configureOutput({
-    outputError: (text, write) => write(plainText(hideLongWords(usageText(text, wholeName(command))))),
-  }),
-)
-
-// Standard output is for results, and the SDK writes debug messages there.
-console.debug = () => undefined
+redirectConsole()
 // The reader of the output may close the pipe, as `head` does.
 process.stdout.on('error', () => process.exit())
 // Where stderr is closed, notes are lost and the command goes on.
 process.stderr.on('error', () => undefined)
+// Only a fault of this program gets here. Node would print the message as it is, and it may quote a server.
+process.on('uncaughtException', (error: unknown) => {
+  writeNote(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  process.exit(1)
+})
+
+const { own, command: server } = splitCommand(process.argv.slice(2))
 
 try {
-  await program.parseAsync(own, { from: 'user' })
+  await createProgram(server).parseAsync(own, { from: 'user' })
 } catch (error) {
   process.exitCode = exitCodeFor(error)
-}
-
-/** The operands that follow the name in the list of commands. */
-function operandsOf(command: Command): string {
-  const [first = ''] = command.usage().split('\n')
-  return first.replace('[options]', '').replace('[command]', '').trim()
-}
-
-function wholeName(command: Command): string {
-  return command.parent === null ? command.name() : `${wholeName(command.parent)} ${command.name()}`
-}
-
-function everyCommand(command: Command): Command[] {
-  return [command, ...command.commands.flatMap(everyCommand)]
 }
 
 /** Shows the error, unless commander has shown it, and gives the exit code. */
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput
   if (!(error instanceof InputError || error instanceof StateError || error instanceof ClientError)) throw error
-  console.error(`error: ${plainText(error.message)}`)
+  writeNote(`error: ${error.message}`)
   return EXIT.badInput
 }

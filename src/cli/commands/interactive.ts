@@ -168,10 +168,14 @@ function showSuspended({ inputRequests }: SavedCall, { display, output, file }: 
 
 /** Prints the id of the task. Where a server does not authenticate its callers, the id alone gives access to the task. */
 function showDetached(task: Task, { display }: CommandContext, output: 'text' | 'json'): ExitCode {
-  display.print(output === 'json' ? printableJson({ task }) : task.taskId)
+  const id = plainLine(task.taskId, Infinity)
+  display.print(output === 'json' ? printableJson({ task }) : id)
+  if (output === 'text' && id !== task.taskId) display.note(UNPLAIN_ID)
   display.note('The call goes on as a task. Follow it with: pannier task watch TARGET ID')
   return EXIT.ok
 }
+
+const UNPLAIN_ID = 'note: The id has characters that are not shown as they are; --output json has it exactly.'
 
 /** The item with this name; throws, listing the names that exist. */
 export function findByName<Item extends { readonly name: string }>(

@@ -4,6 +4,7 @@ import { StateError } from '../../state/internal.ts'
 import { defaultJarPath, type Jar, type JarFilter, jarServerOf, sqliteJar } from '../../state/jar/index.ts'
 import { InputError } from '../exit.ts'
 import { itemsText, jarJson, jarTable } from '../output/jar.ts'
+import { writeResult } from '../output/screen.ts'
 
 interface JarFlags {
   file?: string
@@ -18,15 +19,15 @@ export function jarCommand(): Command {
   const jar = new Command('jar').description('See and remove what servers keep with you (client-side state).')
   withFilterOptions(jar.command('list'))
     .description('Print what is kept, as a table without values.')
-    .action(async (chosen: JarFlags) => console.log(await listText(chosen)))
+    .action(async (chosen: JarFlags) => writeResult(await listText(chosen)))
   withFilterOptions(jar.command('show'))
     .description('Print all about what is kept. Values are hidden unless you ask for them.')
     .option('--values', 'print the values, too; they may be secrets')
-    .action(async (chosen: JarFlags & { values?: true }) => console.log(await showText(chosen)))
+    .action(async (chosen: JarFlags & { values?: true }) => writeResult(await showText(chosen)))
   withFilterOptions(jar.command('clear'))
     .description('Remove what is kept, and say what that was. Servers have to do without it.')
     .option('--all', 'remove everything')
-    .action(async (chosen: JarFlags & { all?: true }) => console.log(await clearText(chosen)))
+    .action(async (chosen: JarFlags & { all?: true }) => writeResult(await clearText(chosen)))
   return jar
 }
 

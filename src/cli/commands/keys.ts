@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { createKeyring, newKey, rotationSteps } from '../../state/seal/index.ts'
 import { InputError } from '../exit.ts'
 import { readInputFile } from '../options/input.ts'
+import { writeResult } from '../output/screen.ts'
 
 /** `pannier keys`: creates and rotates the keys that seal state, and prints their ids. */
 export function keysCommand(): Command {
@@ -9,17 +10,17 @@ export function keysCommand(): Command {
   keys
     .command('new')
     .description('Print a new key as a line for a .env file.')
-    .action(() => console.log(envLine(newKey())))
+    .action(() => writeResult(envLine(newKey())))
   withKeysOptions(keys.command('rotate'))
     .description('Print the three values to deploy, one after the other, so that a new key takes over.')
     .action(async (from: string | undefined, { keysFile }: { keysFile?: string }) => {
-      console.log(rotationText(await readKeysValue(sourceOf(from, keysFile))))
+      writeResult(rotationText(await readKeysValue(sourceOf(from, keysFile))))
     })
   withKeysOptions(keys.command('ids'))
     .description('Print the ids of the keys, the one that seals first. Ids are safe to share.')
     .action(async (from: string | undefined, { keysFile }: { keysFile?: string }) => {
       const { ids } = createKeyring(await readKeysValue(sourceOf(from, keysFile)))
-      console.log(ids.join('\n'))
+      writeResult(ids.join('\n'))
     })
   return keys
 }

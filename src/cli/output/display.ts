@@ -4,6 +4,7 @@ import { plainLine, type Task, taskOf } from '../../client/index.ts'
 import { hasEnded } from '../../protocol/index.ts'
 import { printableJson } from './json.ts'
 import { progressBar } from './progressBar.ts'
+import { writeNote, writeResult } from './screen.ts'
 import { serverText } from './layout.ts'
 import { statusText } from './tasks.ts'
 
@@ -27,14 +28,14 @@ export function createDisplay(): Display {
   let waiting: string[] | undefined
   const note = (text: string): void => {
     bar.clear()
-    if (waiting === undefined) process.stderr.write(`${text}\n`)
+    if (waiting === undefined) writeNote(text)
     else waiting.push(text)
   }
   return {
     note,
     print(text) {
       bar.clear()
-      process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+      writeResult(text)
     },
     log: (message) => note(logLine(message)),
     progress: (progress) => {

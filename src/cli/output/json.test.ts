@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { plainText } from '../../client/index.ts'
 import { printableJson } from './json.ts'
 
 test.each([
@@ -12,6 +14,21 @@ test.each([
   const text = printableJson({ value })
   expect(JSON.parse(text)).toEqual({ value })
   expect(text).toMatch(/^[\x20-\x7e\n]+$/)
+})
+
+test('whatever the value is, nothing is left to make plain, and it is read as the same', () => {
+  const wild = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('\u3164', '\u034f', '\ufe0f', 'e\u0301\u0301\u0301'),
+  )
+  const names = fc.array(wild).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(names, names, (name, value) => {
+      const text = printableJson({ [name]: value })
+      expect(plainText(text)).toBe(text)
+      expect(JSON.parse(text)).toEqual({ [name]: value })
+    }),
+  )
 })
 
 test('words in any language stay readable, and nothing is null', () => {

@@ -2,7 +2,7 @@ import { ClientError } from '../../client/index.ts'
 
 /**
  * JSON that is safe on a terminal: control characters and invisible characters are written as `\uXXXX`, which a parser
- * reads as the same text.
+ * reads as the same text. Nothing is left that `plainText` would change.
  */
 export function printableJson(value: unknown): string {
   return written(value).replace(INVISIBLE, (character) =>
@@ -20,7 +20,9 @@ function written(value: unknown): string {
 }
 
 // JSON.stringify has escaped characters below U+0020 and lone surrogates. Line feeds here are those of the indentation.
-const INVISIBLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+// Variation selectors are part of emoji; a pile of combining marks covers the lines around it.
+const INVISIBLE =
+  /(?!\n|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]|(?<=\p{M}{4})\p{M}/gu
 
 function unicodeEscape(unit: number): string {
   return `\\u${unit.toString(16).padStart(4, '0')}`

@@ -1,0 +1,72 @@
+/** The program `pannier` as a tree of commands. */
+import { Command } from 'commander'
+import { plainText } from '../client/index.ts'
+import { callCommand } from './commands/call.ts'
+import { jarCommand } from './commands/jar.ts'
+import { keysCommand } from './commands/keys.ts'
+import { probeCommand } from './commands/probe.ts'
+import { promptCommand } from './commands/prompt.ts'
+import { promptsCommand, resourcesCommand, toolsCommand } from './commands/lists.ts'
+import { readCommand } from './commands/read.ts'
+import { resumeCommand } from './commands/resume.ts'
+import { taskCommand } from './commands/task.ts'
+import { usageText, hideLongWords } from './usageText.ts'
+import { readVersion } from './version.ts'
+
+const EXAMPLES = `
+Examples:
+  pannier tools https://example.com/mcp
+  pannier call https://example.com/mcp add --arg a=1 --arg b=2
+  pannier call .vscode/mcp.json#files search --arg query=todo
+  pannier call deploy --suspend deploy.json -- node server.js
+  pannier resume deploy.json --answers answers.json
+  pannier task watch https://example.com/mcp "$(pannier call https://example.com/mcp report --detach)"
+  pannier probe .vscode/mcp.json`
+
+/** @param server The server's command after `--`, where it was given. */
+export function createProgram(server: readonly string[] | undefined): Command {
+  const program = new Command('pannier')
+    .description(
+      'Stateless MCP servers in which a tool can wait for a person, a model or long work; and a client for any.',
+    )
+    .version(readVersion())
+    .helpCommand(false)
+    .usage('COMMAND …\n       pannier COMMAND --help')
+    .configureHelp({ subcommandTerm: (command) => `${command.name()} ${operandsOf(command)}`.trimEnd() })
+    .commandsGroup('Talk to a server:')
+    .addCommand(toolsCommand(server))
+    .addCommand(callCommand(server))
+    .addCommand(promptsCommand(server))
+    .addCommand(promptCommand(server))
+    .addCommand(resourcesCommand(server))
+    .addCommand(readCommand(server))
+    .addCommand(resumeCommand(server))
+    .addCommand(taskCommand(server))
+    .commandsGroup('Find out about servers:')
+    .addCommand(probeCommand(server))
+    .commandsGroup('Manage stored state and keys:')
+    .addCommand(jarCommand())
+    .addCommand(keysCommand())
+    .addHelpText('after', EXAMPLES)
+
+  everyCommand(program).forEach((command) =>
+    command.exitOverride().configureOutput({
+      outputError: (text, write) => write(plainText(hideLongWords(usageText(text, wholeName(command))))),
+    }),
+  )
+  return program
+}
+
+/** The operands that follow the name in the list of commands. */
+function operandsOf(command: Command): string {
+  const [first = ''] = command.usage().split('\n')
+  return first.replace('[options]', '').replace('[command]', '').trim()
+}
+
+function wholeName(command: Command): string {
+  return command.parent === null ? command.name() : `${wholeName(command.parent)} ${command.name()}`
+}
+
+export function everyCommand(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(everyCommand)]
+}
