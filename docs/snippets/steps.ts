@@ -18,6 +18,7 @@ export function shopServer(shop: Shop, keys: string, ledger: Ledger): Server {
   // #region server
   const server = createServer({ name: 'shop', version: '1.0.0', keys, ledger })
   const item = z.object({ item: z.string() })
+  const order = z.object({ orderId: z.string(), amount: z.number() })
   // #endregion server
 
   // #region step
@@ -36,6 +37,15 @@ export function shopServer(shop: Shop, keys: string, ledger: Ledger): Server {
     return `You have bought ${item}. The receipt is ${receipt}.`
   })
   // #endregion once
+
+  // #region first-round
+  server.tool('pay', { description: 'Pays an order.', input: order }, async ({ orderId, amount }, ctx) => {
+    const { receipt } = await ctx.once('charge', (idempotencyKey) => shop.charge(amount, idempotencyKey), {
+      id: orderId,
+    })
+    return `The order ${orderId} is paid. The receipt is ${receipt}.`
+  })
+  // #endregion first-round
 
   // #region retry
   server.tool('buy_again', { description: 'Buys an item.', input: item }, async ({ item }, ctx) => {

@@ -35,6 +35,7 @@ function runOver(journal: Journal, responses: Record<string, unknown> = {}, opti
     journal,
     responses,
     ledger: neverLedger,
+    shared: { ledger: neverLedger, scope: () => 'everyone' },
     assertAskable: () => {},
     shedding: () => 'no',
     later: setImmediate,

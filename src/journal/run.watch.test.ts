@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
-import { newJournal, Run, type Watch } from './index.ts'
+import { newJournal, Run, type RunOptions, type Watch } from './index.ts'
 import type { Question } from './asks.ts'
+
+const ledger: RunOptions['ledger'] = {
+  claim: async () => ({ state: 'fresh' }),
+  settle: async () => {},
+  release: async () => {},
+}
 
 const question: Question<never> = {
   request: { method: 'roots/list' },
@@ -23,7 +29,8 @@ test('who watches a run sees the steps that run and not those that are replayed,
     const run = new Run({
       journal,
       watch,
-      ledger: { claim: async () => ({ state: 'fresh' }), settle: async () => {}, release: async () => {} },
+      ledger,
+      shared: { ledger, scope: () => 'everyone' },
       responses: {},
       assertAskable: () => {},
       maxAsks: 5,

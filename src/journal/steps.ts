@@ -20,6 +20,13 @@ export interface SingleUse {
   release(id: string): Promise<void>
 }
 
+/** Claims that calls with the same id share: those of one caller and one tool. */
+export interface SharedClaims {
+  readonly ledger: SingleUse
+  /** Names the caller and the tool. */
+  readonly scope: () => unknown
+}
+
 /** Observes what a handler does, for tests and tracing. It must not change what the handler gets. */
 export interface Watch {
   /** Called for a step that runs and is not replayed. It calls `work` and returns its result. */
@@ -33,6 +40,8 @@ export interface Watch {
 }
 
 export interface StepOptions {
+  /** Where a `once` with an id of the caller claims. */
+  readonly shared: SharedClaims
   /** How long the ledger keeps a claim of `once`, in seconds: longer than a call can live. @default 172800 */
   readonly claimSeconds?: number | undefined
   readonly watch?: Watch | undefined
@@ -43,6 +52,12 @@ export interface StepOptions {
 }
 
 export interface OnceOptions {
+  /**
+   * What the caller's request is about, such as an order number. All calls of this tool by this caller with the same id
+   * share one claim, so that a first request that is sent again does not run `fn` again. Callers without a principal
+   * share their ids. @default every call has its own claim
+   */
+  id?: string
   /**
    * Run again when an earlier attempt began and did not report its end. Safe only if `fn` uses its idempotency key.
    * @default false
@@ -59,6 +74,7 @@ export class Steps {
   readonly #journal: Journal
   readonly #lifecycle: RoundLifecycle
   readonly #ledger: SingleUse
+  readonly #shared: SharedClaims
   readonly #watch: Watch | undefined
   readonly #isStopped: (() => boolean) | undefined
   readonly #commit: StepOptions['commit']
@@ -76,6 +92,7 @@ export class Steps {
     this.#journal = journal
     this.#lifecycle = lifecycle
     this.#ledger = ledger
+    this.#shared = options.shared
     this.#watch = options.watch
     this.#isStopped = options.isStopped
     this.#commit = options.commit
@@ -114,32 +131,35 @@ export class Steps {
     fn: (idempotencyKey: string) => T | Promise<T>,
     options: OnceOptions,
   ): Promise<Stored<T>> {
-    const id = `${this.#journal.id}/${key}`
+    const { ledger, id } = this.#placeOf(key, options.id)
     // A hash, because this key goes to other services and their logs, and the id of the call must stay secret.
     const idempotencyKey = hash('sha256', id, 'hex').slice(0, 32)
-    const claim = await this.#ledger.claim(id, options.ttlSeconds ?? this.#claimSeconds)
+    const claim = await ledger.claim(id, options.ttlSeconds ?? this.#claimSeconds)
     if (claim.state === 'done') return claim.value as Stored<T>
     if (claim.state === 'running' && options.retryUnsettled !== true) throw unsettled(key)
     if (this.#isStopped?.()) {
-      if (claim.state === 'fresh') await this.#withdraw(id)
+      if (claim.state === 'fresh') await withdraw(ledger, id)
       throw stopped(key)
     }
     let done: T
     try {
       done = await this.#watched('once', key, () => fn(idempotencyKey))
     } catch (error) {
-      await this.#withdraw(id)
+      await withdraw(ledger, id)
       throw error
     }
     // The effect has happened now, so the claim is not released whatever fails after this.
     const value = storable(key, done)
-    await this.#ledger.settle(id, value)
+    await ledger.settle(id, value)
     return value
   }
 
-  /** The caller throws why. If the ledger cannot be reached, the claim stays, and a repeated round is refused. */
-  async #withdraw(id: string): Promise<void> {
-    await this.#ledger.release(id).catch(() => {})
+  /** Where, and under which name, a `once` claims. */
+  #placeOf(key: string, shared: string | undefined): { ledger: SingleUse; id: string } {
+    if (shared === undefined) return { ledger: this.#ledger, id: `${this.#journal.id}/${key}` }
+    assertKey(shared)
+    const { ledger, scope } = this.#shared
+    return { ledger, id: `once/${hash('sha256', JSON.stringify([scope(), key, shared]), 'hex')}` }
   }
 
   #watched<T>(kind: 'step' | 'once', key: string, work: () => T | Promise<T>): T | Promise<T> {
@@ -174,6 +194,11 @@ export class Steps {
     if (this.#inRun.has(key)) throw reused('is used by two steps', key)
     this.#inRun.add(key)
   }
+}
+
+/** The caller throws why. If the ledger cannot be reached, the claim stays, and a repeated round is refused. */
+async function withdraw(ledger: SingleUse, id: string): Promise<void> {
+  await ledger.release(id).catch(() => {})
 }
 
 function assertFunction(fn: unknown, name: string): void {

@@ -88,6 +88,7 @@ type Body =
 export class StateSeal {
   readonly #sealer: Sealer
   readonly #principal: RequestStateCodecOptions['principal']
+  readonly #audience: string
   /** How long a state lives, and by which clock. */
   readonly lifetime: { readonly ttlSeconds: number; readonly clock: () => number }
 
@@ -96,6 +97,12 @@ export class StateSeal {
     this.lifetime = { ttlSeconds, clock }
     this.#sealer = createSealer({ ...options, keyring: typeof keys === 'string' ? createKeyring(keys) : keys })
     this.#principal = principal
+    this.#audience = options.audience
+  }
+
+  /** Names the server and the caller. */
+  scopeOf(ctx: ServerContext): [audience: string, principal: string | null] {
+    return [this.#audience, this.#principal?.(ctx) ?? null]
   }
 
   sealPayload(payload: unknown, ctx: ServerContext): string {

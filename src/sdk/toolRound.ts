@@ -48,6 +48,7 @@ export function runToolRound(
     setup: () => ({
       about: { tool },
       ledger,
+      shared: { ledger, scope: () => [...options.seal.scopeOf(ctx), tool] },
       claimSeconds: options.lifetime.claimSeconds,
       maxAsks,
       unwindMs,

@@ -110,13 +110,15 @@ export function assemble(options: ServerOptions) {
     logger: log,
   })
   const limits = {
+    ledger,
+    audience,
     maxAsks: options.maxAsks ?? 5,
     maxRounds: options.maxRounds ?? 256,
     unwindMs: options.unwindMs ?? 5000,
     watch: options.watch,
     logger: log,
   }
-  const rounds = new RoundRunner({ ...limits, carrier, ledger, load, results, lifetime })
+  const rounds = new RoundRunner({ ...limits, carrier, load, results, lifetime })
   const calling: CallToolOptions = {
     registry,
     access,

@@ -53,6 +53,23 @@ describe('a fault is found', () => {
     expect(codes).toEqual(['EFFECT_REPEATED'])
   })
 
+  test('a once in the first round, unless it has an id of the caller', async () => {
+    const charging = (options: (id: number) => { id?: string }) =>
+      always(async ({ id }, ctx) => {
+        await ctx.once('charge', () => effect('charge', id), options(id))
+        await ask(ctx, 'first')
+        return 'Charged.'
+      })
+    const report = await exercise(
+      charging(() => ({})),
+      call,
+      answers,
+    )
+    expect(report.findings).toMatchObject([{ code: 'ONCE_REPEATED', round: 1 }])
+    expect(report.findings[0]?.sentence).toContain('nothing connects the first request of a call with its repetition')
+    expect(await codesOf(charging((id) => ({ id: `order ${id}` })))).toEqual([])
+  })
+
   test('an ask without await', async () => {
     const report = await exercise(
       always(async (_, ctx) => {

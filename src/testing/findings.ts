@@ -63,14 +63,19 @@ export class FindingList {
       const advice = 'Put it in ctx.once where a repeat would hurt, in ctx.step where it would not.'
       this.add('EFFECT_REPEATED', round, name, `${what}: it stands outside both. ${advice}`)
     }
-    // A first round that is sent twice is two calls with two ids, so the ledger cannot connect them.
-    if (message.requestState === undefined) return
+    // A first round that is sent twice is two calls with two ids. The ledger connects them only by an id of the caller.
+    const isFirst = message.requestState === undefined
     for (const { kind, key } of steps) {
       const ranBefore = first.steps.some((step) => step.kind === 'once' && step.key === key)
       if (kind !== 'once' || !ranBefore) continue
-      const what = `The once "${key}" ran twice when round ${round} was sent twice: the instances share no ledger`
-      const advice = 'Spread the overrides into createServer last: { name, version, ...overrides }.'
-      this.add('ONCE_REPEATED', round, key, `${what}. ${advice}`)
+      const what = `The once "${key}" ran twice when round ${round} was sent twice`
+      const why = isFirst
+        ? 'nothing connects the first request of a call with its repetition'
+        : 'the instances share no ledger'
+      const advice = isFirst
+        ? 'Put it after the first question, or give it an id of the caller, such as an order number: ctx.once(key, fn, { id }).'
+        : 'Spread the overrides into createServer last: { name, version, ...overrides }.'
+      this.add('ONCE_REPEATED', round, key, `${what}: ${why}. ${advice}`)
     }
   }
 

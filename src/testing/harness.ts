@@ -52,7 +52,7 @@ const WHO = 'x-exercise-principal'
 export class Harness {
   readonly keys = newKey()
   readonly #options: HarnessOptions
-  readonly #ledger = memoryLedger()
+  #ledger = memoryLedger()
   #mirrored: Promise<Record<string, string>> | undefined
   #aheadMs = 0
 
@@ -60,8 +60,9 @@ export class Harness {
     this.#options = options
   }
 
-  /** Called before each run of the call. */
+  /** Called before each run of the call. A run is a call of its own, also where its arguments name it. */
   async reset(): Promise<void> {
+    this.#ledger = memoryLedger()
     await this.#options.reset()
   }
 

@@ -231,6 +231,18 @@ describe('docs/snippets/steps.ts', () => {
     expect(shop.reserved).toEqual(['cup', 'cup'])
   })
 
+  test('a first request that is sent again runs once where it names what it is about', async () => {
+    const shop = new CountingShop()
+    const caller = new Caller(instances(shop))
+    const pay = async (orderId: string) => textOf(await caller.round('pay', { orderId, amount: 20 }))
+    expect([await pay('o7'), await pay('o7'), await pay('o8')]).toEqual([
+      'The order o7 is paid. The receipt is c1.',
+      'The order o7 is paid. The receipt is c1.',
+      'The order o8 is paid. The receipt is c2.',
+    ])
+    expect(new Set(shop.charged).size).toBe(2)
+  })
+
   test('work that began and never reported its end is not repeated, unless asked for', async () => {
     const shop = new CountingShop()
     const ledger = memoryLedger()

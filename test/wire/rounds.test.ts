@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createServer, type Listening, type Server } from 'pannier/server'
-import { createKeyring, newKey, rotationSteps } from 'pannier/state'
+import { createKeyring, memoryLedger, newKey, rotationSteps } from 'pannier/state'
 import { z } from 'zod'
 import { proves } from '../proves.ts'
 import { call, post } from '../fixtures/modernClient.ts'
@@ -304,6 +304,41 @@ describe('a state', () => {
       const { message } = await call(url, 'deploy', { service: 'web' }, retry(requestState))
       expect(message.result !== undefined).toBe(works)
     }
+  })
+})
+
+describe('a once with an id', () => {
+  test('is claimed for its caller, its tool and its server alone', async () => {
+    const ledger = memoryLedger()
+    const ran: string[] = []
+    const serve = async (name: string): Promise<(who: string, tool: string, id: string) => Promise<string>> => {
+      const server = createServer({
+        name,
+        version: '1.0.0',
+        keys,
+        ledger,
+        logger: quiet,
+        principal: ({ header }) => ({ id: header('x-who') ?? '' }),
+      })
+      servers.push(server)
+      for (const tool of ['pay', 'refund']) {
+        const input = z.object({ id: z.string() })
+        server.tool(tool, { description: 'Pays', input }, ({ id }, ctx) =>
+          ctx.once('move', () => `${name} ${tool} ${id} ${ran.push(id)}`, { id }),
+        )
+      }
+      const { url } = await server.listen()
+      return async (who, tool, id) =>
+        (await call(url, tool, { id }, { headers: { 'x-who': who } })).message.result.content[0].text
+    }
+    const [shop, other] = [await serve('shop'), await serve('other')]
+    expect(await shop('ann', 'pay', '7')).toBe('shop pay 7 1')
+    expect(await shop('ann', 'pay', '7')).toBe('shop pay 7 1')
+    expect(await shop('bob', 'pay', '7')).toBe('shop pay 7 2')
+    expect(await shop('ann', 'refund', '7')).toBe('shop refund 7 3')
+    expect(await other('ann', 'pay', '7')).toBe('other pay 7 4')
+    expect(await shop('ann', 'pay', '')).toContain('A key must be a string')
+    expect(ran).toHaveLength(4)
   })
 })
 

@@ -3,7 +3,7 @@
  * brings is opened, the handler runs over it, and the answer is a result or the next questions.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { type Journal, nextRound, type Run, type Watch, writeJournal } from '../../journal/index.ts'
+import { type Journal, nextRound, type Run, type SharedClaims, type Watch, writeJournal } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Call } from '../call.ts'
@@ -22,6 +22,8 @@ const MAX_ROUNDS_IN_PLACE = 64
 export interface RoundRunnerOptions {
   readonly carrier: Carrier
   readonly ledger: Ledger
+  /** The audience of the server's seals: several servers may have one ledger. */
+  readonly audience: string
   readonly load: Load
   readonly results: Results
   readonly maxAsks: number
@@ -101,6 +103,7 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
       claimSeconds: lifetime.claimSeconds,
       isStopped: () => call.channel.cancelled,
       ledger,
+      shared: sharedClaims(call, this.#invocation.subject.name, this.#options),
       maxAsks,
       unwindMs,
       watch,
@@ -186,6 +189,15 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
   get #stateMeta(): Json | undefined {
     return this.#ctx && Context.stateMeta(this.#ctx)
   }
+}
+
+/** Claims that all calls of this caller to this tool share. */
+export function sharedClaims(
+  { principal, method }: Call,
+  name: string,
+  { ledger, audience }: Pick<RoundRunnerOptions, 'ledger' | 'audience'>,
+): SharedClaims {
+  return { ledger, scope: () => [audience, principal?.id ?? null, method, name] }
 }
 
 function assertResponses(responses: unknown): asserts responses is Json | undefined {

@@ -9,10 +9,13 @@ import type { TaskOptions } from '../catalog/definitions.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
 import type { RunOutcome, TaskWork } from '../taskPort.ts'
-import type { Invocation, RoundRunnerOptions } from './rounds.ts'
+import { type Invocation, type RoundRunnerOptions, sharedClaims } from './rounds.ts'
 import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './run.ts'
 
-export type TaskRunOptions = Pick<RoundRunnerOptions, 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger'>
+export type TaskRunOptions = Pick<
+  RoundRunnerOptions,
+  'ledger' | 'audience' | 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger'
+>
 
 /** The call that a task stands for, as if it had just come from a client that can be asked but not notified. */
 export function callOf(work: TaskWork): Call {
@@ -65,6 +68,7 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
     return {
       about: { method: call.method, name: work.tool },
       ledger: { claim: async (id) => ({ state: await work.claim(id) }), settle: async () => {}, release: work.unclaim },
+      shared: sharedClaims(call, work.tool, this.#options),
       commit: work.commit,
       isStopped: work.isOver,
       maxAsks,
