@@ -249,4 +249,21 @@ describe('the address of an instance that is gone', () => {
     await expect.poll(() => network.sent).toBeGreaterThan(1)
     expect(peers.known()).toEqual([])
   })
+
+  test('one that was silent for a while is met again as soon as it answers, and one that said goodbye is not', async () => {
+    const network = new Network()
+    const [a, b] = [network.start('a'), network.start('b')]
+    const seeker = new Seeker(a)
+    onTestFinished(() => seeker.stop())
+    a.peers.onVacated = (url) => seeker.seek(url)
+    a.peers.note(b.self)
+    a.peers.lose(b.self) // it was frozen, and did not answer in time
+    a.peers.meet(b.self) // an old session id names it
+    expect(a.peers.known()).toEqual([])
+    await vi.waitFor(() => expect(a.peers.known()).toMatchObject([{ id: b.self.id }]))
+    a.peers.left(b.self)
+    const { sent } = network
+    await vi.waitFor(() => expect(network.sent).toBeGreaterThan(sent + 1))
+    expect(a.peers.known()).toEqual([])
+  })
 })

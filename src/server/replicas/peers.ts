@@ -38,8 +38,8 @@ interface KnownPeer {
 export class Peers {
   readonly #options: PeersOptions
   readonly #known = new Map<string, KnownPeer>()
-  /** Until when an instance counts as lost. */
-  readonly #lost = new Map<string, number>()
+  /** Until when an instance counts as lost, and whether it said itself that it would go. */
+  readonly #lost = new Map<string, { readonly until: number; readonly hasLeft: boolean }>()
   readonly #recent: RecentEvents
   /** Called when an instance is met for the first time. */
   onMet: () => void = () => {}
@@ -60,6 +60,14 @@ export class Peers {
     if (this.#known.has(instance.id) || this.isLost(instance.id)) return
     const peer = this.#add(instance)
     if (peer !== undefined) peer.greeting = this.#greet(peer)
+  }
+
+  /** Meets an instance that answers at its address, unless it is about to end. One that was only slow is here again. */
+  meetAgain(instance: Instance): boolean {
+    if (this.#lost.get(instance.id)?.hasLeft === true && this.isLost(instance.id)) return false
+    this.#lost.delete(instance.id)
+    this.meet(instance)
+    return true
   }
 
   /** Notes an instance that has sent something, so it is there. */
@@ -131,27 +139,31 @@ export class Peers {
   lose(instance: Instance, successor?: Successor): void {
     const { id, url } = instance
     const wasThere = this.#known.get(id)?.wasThere
-    this.left(instance)
+    this.#remove(instance, false)
     // A process that was started anew at the same address is another instance of this server, most probably.
     if (successor !== undefined) this.meet({ id: successor.id, url })
     if (wasThere) this.onCrashed()
   }
 
   /** The instance is about to end, and has nothing that belongs to others. */
-  left({ id, url }: Instance): void {
+  left(instance: Instance): void {
+    this.#remove(instance, true)
+  }
+
+  #remove({ id, url }: Instance, hasLeft: boolean): void {
     const now = this.#options.clock()
     const wasThere = this.#known.get(id)?.wasThere
     this.#known.delete(id)
-    for (const [old, until] of this.#lost) {
+    for (const [old, { until }] of this.#lost) {
       if (until > now && this.#lost.size < MAX_LOST) break
       this.#lost.delete(old)
     }
-    this.#lost.set(id, now + LOST_FOR_MS)
+    this.#lost.set(id, { until: now + LOST_FOR_MS, hasLeft })
     if (wasThere && url !== undefined) this.onVacated(url)
   }
 
   isLost(id: string): boolean {
-    return (this.#lost.get(id) ?? 0) > this.#options.clock()
+    return (this.#lost.get(id)?.until ?? 0) > this.#options.clock()
   }
 
   #add(instance: Instance): KnownPeer | undefined {

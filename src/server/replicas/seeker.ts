@@ -12,7 +12,7 @@ const MAX_ADDRESSES = 64
 
 export interface SeekerOptions {
   readonly self: Self
-  readonly peers: Pick<Peers, 'meet' | 'isLost' | 'known'>
+  readonly peers: Pick<Peers, 'meetAgain' | 'known'>
   readonly messenger: Pick<Messenger, 'send'>
 }
 
@@ -51,8 +51,7 @@ export class Seeker {
     if (peers.known().some((peer) => peer.url === url)) return true
     const delivery = await messenger.send({ id: '', url }, {})
     const found = delivery.kind === 'gone' ? delivery.successor : undefined
-    if (found === undefined || found.id === self.id || peers.isLost(found.id)) return false
-    peers.meet({ id: found.id, url: found.address ?? url })
-    return true
+    if (found === undefined || found.id === self.id) return false
+    return peers.meetAgain({ id: found.id, url: found.address ?? url })
   }
 }
