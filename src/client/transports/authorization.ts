@@ -13,6 +13,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { ClientError } from '../errors.ts'
+import { assertRemembered, authorizationFetch } from './authorizationAddress.ts'
 import { plainLine } from '../safeText.ts'
 
 /** An OAuth provider of the SDK that can also wait for the response of the authorization server. */
@@ -76,15 +77,16 @@ async function authorize(
   authorizer: Authorizer,
   serverUrl: string,
   { status, resourceMetadataUrl, scope: asked }: AuthChallenge,
-  fetchFn: FetchLike,
+  fetch: FetchLike,
 ): Promise<void> {
   const granted = (await authorizer.tokens())?.scope
   const scope = status === 403 ? computeScopeUnion(granted, asked) : asked
   // The server may use another authorization server than the one that issued the token (SEP-2352).
   if (status === 401) await authorizer.invalidateCredentials?.('discovery')
+  assertRemembered(await authorizer.discoveryState?.(), serverUrl)
   const options = {
     serverUrl,
-    fetchFn,
+    fetchFn: authorizationFetch(serverUrl, fetch),
     ...(resourceMetadataUrl && { resourceMetadataUrl }),
     ...(scope !== undefined && { scope }),
   }

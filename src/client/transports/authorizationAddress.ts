@@ -1,0 +1,117 @@
+/**
+ * Which addresses an OAuth flow may use. The MCP server names them: its metadata, the authorization server, and the
+ * addresses for registration, login and tokens. They must be https, and not in a private network that the server itself
+ * is not in: else a server on the internet could make this client send requests there.
+ *
+ * All addresses of a document are checked when it arrives, so before anybody is asked to log in.
+ */
+import { BlockList, isIP } from 'node:net'
+import type { FetchLike, OAuthDiscoveryState } from '@modelcontextprotocol/client'
+import { isObject, parseJson } from '../../protocol/index.ts'
+import { ClientError } from '../errors.ts'
+
+/** The members of an authorization server's metadata that the SDK sends requests or people to. */
+const ENDPOINTS = ['authorization_endpoint', 'registration_endpoint', 'token_endpoint'] as const
+
+/** The `fetch` of one flow. Once it has refused an address it refuses everything: the SDK would try other addresses. */
+export function authorizationFetch(serverUrl: string, fetch: FetchLike): FetchLike {
+  let refusal: ClientError | undefined
+  const check = (addresses: readonly unknown[]): void => {
+    for (const address of addresses) refusal ??= refusalOf(address, serverUrl)
+    if (refusal !== undefined) throw refusal
+  }
+  return async (url, init) => {
+    check(isOwnDocument(new URL(url), new URL(serverUrl)) ? [] : [url])
+    const response = await fetch(url, init)
+    if (!response.ok || (init?.method ?? 'GET') !== 'GET') return response
+    const text = await response.text()
+    check(endpointsIn(parseJson(text)))
+    return new Response(text, response)
+  }
+}
+
+/** In a private network a server may be without TLS, and so are then the documents that it has itself. */
+function isOwnDocument(url: URL, server: URL): boolean {
+  return url.origin === server.origin && reachOf(server.hostname) !== REACH.internet
+}
+
+/** Checks what an authorizer remembers of an earlier discovery. */
+export function assertRemembered(state: OAuthDiscoveryState | undefined, serverUrl: string): void {
+  if (state === undefined) return
+  const { authorizationServerUrl, resourceMetadataUrl, authorizationServerMetadata } = state
+  const remembered = [authorizationServerUrl, resourceMetadataUrl].filter((address) => address !== undefined)
+  for (const address of [...remembered, ...endpointsIn(authorizationServerMetadata)]) {
+    const refusal = refusalOf(address, serverUrl)
+    if (refusal !== undefined) throw refusal
+  }
+}
+
+function endpointsIn(metadata: unknown): readonly unknown[] {
+  return isObject(metadata) ? ENDPOINTS.map((name) => metadata[name]).filter((address) => address !== undefined) : []
+}
+
+function refusalOf(address: unknown, serverUrl: string): ClientError | undefined {
+  const text = String(address)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url !== undefined && isUsable(url, new URL(serverUrl))) return undefined
+  const where = url === undefined ? 'something that is no address' : `${url.protocol}//${url.host}`
+  return new ClientError('AUTHORIZATION_FAILED', `The server wants a login to use ${where}. ${RULE}`)
+}
+
+const RULE =
+  'Only https addresses are used, and private ones only where the server is itself in that network; ask whoever runs it.'
+
+const REACH = { computer: 0, network: 1, internet: 2 } as const
+
+/** A server may name what it can reach itself. Without TLS only this computer is used. */
+function isUsable({ protocol, hostname }: URL, server: URL): boolean {
+  const reach = reachOf(hostname)
+  const isSecure = protocol === 'https:' || (protocol === 'http:' && reach === REACH.computer)
+  return isSecure && reach >= reachOf(server.hostname)
+}
+
+/** Whether a host of a URL is this computer, in a network that is not the internet, or anywhere. */
+function reachOf(hostname: string): number {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  const version = isIP(host)
+  if (version !== 0) {
+    const family = version === 4 ? 'ipv4' : 'ipv6'
+    return LOOPBACK.check(host, family) ? REACH.computer : PRIVATE.check(host, family) ? REACH.network : REACH.internet
+  }
+  if (/(^|\.)localhost$/i.test(host)) return REACH.computer
+  return !host.includes('.') || PRIVATE_NAME.test(host) ? REACH.network : REACH.internet
+}
+
+// Names that public DNS never has (RFC 6761, 6762, 8375 and ICANN's "internal").
+const PRIVATE_NAME = /\.(local|internal|home\.arpa|lan|intranet|corp|home)$/i
+
+const LOOPBACK = new BlockList()
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
+LOOPBACK.addAddress('::1', 'ipv6')
+
+const PRIVATE = new BlockList()
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const) {
+  PRIVATE.addSubnet(network, bits, 'ipv4')
+}
+// Unspecified; translated IPv4 (NAT64); unique local; link-local; site-local; multicast.
+for (const [network, bits] of [
+  ['::', 128],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['fec0::', 10],
+  ['ff00::', 8],
+] as const) {
+  PRIVATE.addSubnet(network, bits, 'ipv6')
+}
