@@ -8,6 +8,7 @@ import { assertMayCall, callTool, type CallToolOptions, taskPlayer } from './cal
 import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
 import { CallLifetime } from './calls/lifetime.ts'
+import { MiddlewareChain } from './calls/middleware.ts'
 import { complete } from './calls/complete.ts'
 import { getPrompt } from './calls/getPrompt.ts'
 import type { EndpointParts } from './http/endpoint.ts'
@@ -109,9 +110,11 @@ export function assemble(options: ServerOptions) {
     onDifference: options.onDifference,
     logger: log,
   })
+  const middleware = new MiddlewareChain()
   const limits = {
     ledger,
     audience,
+    middleware,
     maxAsks: options.maxAsks ?? 5,
     maxRounds: options.maxRounds ?? 256,
     unwindMs: options.unwindMs ?? 5000,
@@ -223,6 +226,7 @@ export function assemble(options: ServerOptions) {
 
   return {
     registry,
+    middleware,
     access,
     bus,
     load,

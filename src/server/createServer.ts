@@ -14,6 +14,7 @@ import type {
   ToolHandler,
   ToolOptions,
 } from './catalog/definitions.ts'
+import type { Middleware } from './calls/middleware.ts'
 import { drainAll, type DrainableHost } from './lifecycle/drain.ts'
 import { completionEntry, promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
 import { errorDetails } from './logger.ts'
@@ -103,6 +104,12 @@ export class Server {
   /** Adds suggestions for an argument while a person types it. */
   completion(target: CompletionTarget, handler: CompletionHandler): this {
     this.#assembly.registry.addCompletion(target, completionEntry(handler))
+    return this
+  }
+
+  /** Adds a middleware around tools, prompts and resources. The first one added is the outermost. */
+  use(middleware: Middleware): this {
+    this.#assembly.middleware.add(middleware)
     return this
   }
 

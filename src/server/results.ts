@@ -39,6 +39,11 @@ export class Results {
     })
   }
 
+  /** The result of a call that became a task, which the task service has written. */
+  task(text: string): string {
+    return text
+  }
+
   #meta(own: Json | undefined, { era }: Peer, extra: Json | undefined): Json | undefined {
     if (era === 'modern') return { [META.server]: this.#identity, ...own, ...extra }
     return own === undefined && extra === undefined ? undefined : { ...own, ...extra }

@@ -24,6 +24,7 @@ import {
   offerWorkItem,
   stop,
 } from '../../docs/snippets/many-instances.ts'
+import { auditLog, server as shop } from '../../docs/snippets/middleware.ts'
 import { ledgerOver, machineLedger, type Rows, type Shop, shopServer } from '../../docs/snippets/steps.ts'
 import { refundServer } from '../../examples/testing/refund.ts'
 import { newDatabase } from '../postgres/database.ts'
@@ -465,6 +466,19 @@ describe('docs/snippets/client-state.ts', () => {
     expect(await priceWith({ tier: 'gold' })).toBe('The price is 10.')
     expect(textOf(await keeping({}).round('redeem', { code: 'x' }))).toBe('That code is not known.')
   })
+})
+
+test('docs/snippets/middleware.ts writes each call down and refuses the rest', async () => {
+  const caller = new Caller(shop.fetch)
+  expect(textOf(await caller.round('buy'))).toBe('Bought.')
+  expect(auditLog).toEqual([
+    expect.stringMatching(/ somebody calls the tool buy$/),
+    expect.stringMatching(/ round 1: done$/),
+  ])
+  expect((await caller.round('beta_sell')).result).toMatchObject({ isError: true })
+  expect(auditLog.at(-1)).toMatch(/ round 1: failed$/)
+  for (let calls = 2; calls < 100; calls++) await caller.round('buy')
+  expect((await caller.round('buy')).error.message).toBe('You have made your 100 calls of today.')
 })
 
 describe('docs/snippets/authentication.ts', () => {

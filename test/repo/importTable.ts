@@ -37,7 +37,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     replicas: ['auth', 'http', 'lifecycle'],
     legacy: ['auth', 'catalog', 'http', 'lifecycle', 'modern', 'replicas'],
     stdio: ['auth', 'http', 'legacy', 'lifecycle', 'modern'],
-    calls: ['catalog', 'handler', 'lifecycle', 'modern', 'telemetry'],
+    calls: ['auth', 'catalog', 'handler', 'lifecycle', 'modern', 'telemetry'],
   },
   tasks: { service: [], sqlite: ['service'] },
   postgres: { bus: [], tasks: [] },

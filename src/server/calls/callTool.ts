@@ -57,7 +57,7 @@ export function callTool(options: CallToolOptions) {
     const create = (journal: Journal): Promise<string> => tasks.create(call, { tool: name, args, journal })
     switch (taskModeOf(name, entry.task, call)) {
       case 'at-once':
-        return create(await rounds.openForTask(call, round.subject))
+        return rounds.createTask(call, round.subject, create)
       case 'detachable':
         return rounds.play(call, { ...round, detach: create })
       case 'never':

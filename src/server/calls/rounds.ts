@@ -6,13 +6,14 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, nextRound, type Run, type SharedClaims, type Watch, writeJournal } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
-import type { Call } from '../call.ts'
+import type { Call, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
 import type { Load } from '../lifecycle/load.ts'
 import type { Logger } from '../logger.ts'
 import type { Results } from '../results.ts'
+import { type CallResult, handlerCall, type MiddlewareChain, UnwrittenResults } from './middleware.ts'
 import type { Carrier, Subject } from './carrier.ts'
 import type { CallLifetime } from './lifetime.ts'
 import { assertRoundLeft, type HandlerRun, needsState, runHandler, type RunSetup } from './run.ts'
@@ -26,6 +27,7 @@ export interface RoundRunnerOptions {
   readonly audience: string
   readonly load: Load
   readonly results: Results
+  readonly middleware: MiddlewareChain
   readonly maxAsks: number
   readonly maxRounds: number
   readonly lifetime: CallLifetime
@@ -55,11 +57,33 @@ export class RoundRunner {
 
   /** Gives the text of the result. */
   play<T>(call: Call, invocation: Invocation<T>): Promise<string> {
-    return runHandler(new CallRound(call, invocation, this.#options))
+    const { results, middleware } = this.#options
+    if (middleware.isEmpty) return runHandler(new CallRound(call, invocation, this.#options, results))
+    return this.#wrapped(call, invocation)
+  }
+
+  /** Makes a task of a call before its handler runs. `create` gives the text of the result. */
+  async createTask(call: Call, subject: Subject, create: (journal: Journal) => Promise<string>): Promise<string> {
+    const { results, middleware } = this.#options
+    const journal = await this.#openForTask(call, subject)
+    if (middleware.isEmpty) return create(journal)
+    const unwritten = new UnwrittenResults(results, call)
+    const made = async (): Promise<CallResult> => unwritten.task(await create(journal))
+    return unwritten.write(await middleware.run(handlerCall(call, subject, journal), made))
+  }
+
+  async #wrapped<T>(call: Call, invocation: Invocation<T>): Promise<string> {
+    const { results, middleware } = this.#options
+    const unwritten = new UnwrittenResults(results, call)
+    const round = new CallRound(call, invocation, this.#options, unwritten)
+    const result = await runHandler(round, (journal, play) =>
+      middleware.run(handlerCall(call, invocation.subject, journal), play),
+    )
+    return unwritten.write(result)
   }
 
   /** The journal of a call that becomes a task at once: empty, or with the answers to an earlier round. */
-  async openForTask(call: Call, subject: Subject): Promise<Journal> {
+  async #openForTask(call: Call, subject: Subject): Promise<Journal> {
     const { inputResponses } = call.params
     assertResponses(inputResponses)
     const journal = await this.#options.carrier.open(call, subject)
@@ -71,19 +95,39 @@ export class RoundRunner {
   }
 }
 
+/** Where the results of a round go: they are written at once, unless there are middlewares. */
+interface RoundResults<R> {
+  complete(result: Json, peer: Peer, meta?: Json): R
+  inputRequired(
+    requests: ReadonlyMap<string, InputRequest>,
+    requestState: string | undefined,
+    peer: Peer,
+    meta?: Json,
+  ): R
+  task(text: string): R
+}
+
 /** One round of a call. */
-class CallRound<T> implements HandlerRun<T | InputRequired, string> {
+class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   readonly #call: Call
   readonly #invocation: Invocation<T>
   readonly #options: RoundRunnerOptions
+  readonly #results: RoundResults<R>
   /** What an earlier round of the same request has set for the client to keep, where rounds are played in place. */
   readonly #state: ClientState | undefined
   #ctx: DetachableContext | undefined
 
-  constructor(call: Call, invocation: Invocation<T>, options: RoundRunnerOptions, state?: ClientState) {
+  constructor(
+    call: Call,
+    invocation: Invocation<T>,
+    options: RoundRunnerOptions,
+    results: RoundResults<R>,
+    state?: ClientState,
+  ) {
     this.#call = call
     this.#invocation = invocation
     this.#options = options
+    this.#results = results
     this.#state = state
   }
 
@@ -122,41 +166,41 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
     return this.#invocation.invoke(this.#ctx)
   }
 
-  complete(value: T | InputRequired, journal: Journal): string | Promise<string> {
+  complete(value: T | InputRequired, journal: Journal): R | Promise<R> {
     if (value instanceof InputRequired) return this.#askedExplicitly(value, journal)
     const finished = this.#invocation.finish(value)
     return finished instanceof Promise ? finished.then((result) => this.#completed(result)) : this.#completed(finished)
   }
 
-  failed(error: unknown): string {
+  failed(error: unknown): R {
     const { rescue } = this.#invocation
     if (rescue === undefined) throw error
     return this.#completed(rescue(error))
   }
 
-  async asked(requests: ReadonlyMap<string, InputRequest>, journal: Journal): Promise<string> {
-    const { carrier, results, maxRounds } = this.#options
+  async asked(requests: ReadonlyMap<string, InputRequest>, journal: Journal): Promise<R> {
+    const { carrier, maxRounds } = this.#options
     assertRoundLeft(journal, maxRounds)
     this.#call.observer?.asked()
     const requestState = needsState(requests, journal)
       ? await carrier.save(this.#call, this.#invocation.subject, journal)
       : undefined
-    return results.inputRequired(requests, requestState, this.#call.peer, this.#stateMeta)
+    return this.#results.inputRequired(requests, requestState, this.#call.peer, this.#stateMeta)
   }
 
-  detached(journal: Journal): Promise<string> {
+  async detached(journal: Journal): Promise<R> {
     const { detach } = this.#invocation
     if (detach === undefined) throw new TypeError('This call cannot become a task.')
-    return detach(journal)
+    return this.#results.task(await detach(journal))
   }
 
   /** A handler in explicit style returned its questions. */
-  async #askedExplicitly(asked: InputRequired, journal: Journal): Promise<string> {
+  async #askedExplicitly(asked: InputRequired, journal: Journal): Promise<R> {
     for (const request of asked.inputRequests.values()) assertAskable(this.#call, request)
     journal.own = asked.requestState
     if (this.#call.peer.takesInputRequired) return this.asked(asked.inputRequests, journal)
     const next = await this.#answeredInPlace(journal, asked.inputRequests)
-    return runHandler(new CallRound(next, this.#invocation, this.#options, this.#ctx?.state))
+    return runHandler(new CallRound(next, this.#invocation, this.#options, this.#results, this.#ctx?.state))
   }
 
   /**
@@ -182,8 +226,8 @@ class CallRound<T> implements HandlerRun<T | InputRequired, string> {
     return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
   }
 
-  #completed(result: Json): string {
-    return this.#options.results.complete(result, this.#call.peer, this.#stateMeta)
+  #completed(result: Json): R {
+    return this.#results.complete(result, this.#call.peer, this.#stateMeta)
   }
 
   get #stateMeta(): Json | undefined {

@@ -34,9 +34,15 @@ export interface RunSetup extends Omit<RunOptions, 'journal' | 'later' | Reports
   readonly logger: () => Logger | undefined
 }
 
-export async function runHandler<T, R>(handlerRun: HandlerRun<T, R>): Promise<R> {
-  const opened = handlerRun.open()
+/** `around` goes around the run, once its journal is open. */
+export async function runHandler<T, R>(
+  handlerRun: HandlerRun<T, R>,
+  around?: (journal: Journal, play: () => Promise<R>) => Promise<R>,
+  given?: Journal,
+): Promise<R> {
+  const opened = given ?? handlerRun.open()
   const journal = opened instanceof Promise ? await opened : opened
+  if (around !== undefined) return around(journal, () => runHandler(handlerRun, undefined, journal))
   const run = newRun(journal, handlerRun.setup(journal))
   const outcome = await run.play(() => handlerRun.invoke(run, journal))
   switch (outcome.kind) {

@@ -9,12 +9,13 @@ import type { TaskOptions } from '../catalog/definitions.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
 import type { RunOutcome, TaskWork } from '../taskPort.ts'
+import { type CallResult, handlerCall, UnfinishedResult } from './middleware.ts'
 import { type Invocation, type RoundRunnerOptions, sharedClaims } from './rounds.ts'
 import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './run.ts'
 
 export type TaskRunOptions = Pick<
   RoundRunnerOptions,
-  'ledger' | 'audience' | 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger'
+  'ledger' | 'audience' | 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger' | 'middleware'
 >
 
 /** The call that a task stands for, as if it had just come from a client that can be asked but not notified. */
@@ -40,7 +41,22 @@ export function runTask<T>(
   invocation: Invocation<T>,
   options: TaskRunOptions,
 ): Promise<RunOutcome> {
-  return runHandler(new TaskRun(work, call, invocation, options))
+  const { middleware } = options
+  const run = new TaskRun(work, call, invocation, options)
+  if (middleware.isEmpty) return runHandler(run)
+  return runHandler(run, async (journal, play) => {
+    const about = handlerCall(call, invocation.subject, journal, work.id)
+    return outcomeOf(await middleware.run(about, async () => resultOf(await play())))
+  })
+}
+
+function resultOf(outcome: RunOutcome): CallResult {
+  if (outcome.kind === 'completed') return outcome.result
+  return new UnfinishedResult('input_required', outcome, outcome.kind === 'asked' ? outcome.requests : undefined)
+}
+
+function outcomeOf(result: CallResult): RunOutcome {
+  return UnfinishedResult.outcomeOf<RunOutcome>(result) ?? { kind: 'completed', result }
 }
 
 /** One run of a task's handler, from its start or from its last question to its end or its next question. */
