@@ -29,6 +29,11 @@ export interface RequestStateCodecOptions {
   ttlSeconds?: number
   /** The maximum size of a state, in bytes, for sealing and for opening. @default 65536 */
   maxBytes?: number
+  /**
+   * Whether states are compressed. The length of a compressed state tells whoever chose a part of it whether that part
+   * occurs in the rest, so say true only where no call keeps a secret. @default false
+   */
+  compress?: boolean
   /** Who calls. A state that was sealed for one principal opens for no other. @default states have no principal */
   principal?: (ctx: ServerContext) => string | undefined
   /** The time in milliseconds. @default Date.now */
@@ -92,10 +97,16 @@ export class StateSeal {
   /** How long a state lives, and by which clock. */
   readonly lifetime: { readonly ttlSeconds: number; readonly clock: () => number }
 
-  constructor({ keys = process.env['PANNIER_KEYS'] ?? '', principal, ...options }: RequestStateCodecOptions) {
+  constructor({
+    keys = process.env['PANNIER_KEYS'] ?? '',
+    principal,
+    compress = false,
+    ...options
+  }: RequestStateCodecOptions) {
     const { ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
     this.lifetime = { ttlSeconds, clock }
-    this.#sealer = createSealer({ ...options, keyring: typeof keys === 'string' ? createKeyring(keys) : keys })
+    const keyring = typeof keys === 'string' ? createKeyring(keys) : keys
+    this.#sealer = createSealer({ ...options, keyring, ...(!compress && { deflateAboveBytes: Infinity }) })
     this.#principal = principal
     this.#audience = options.audience
   }

@@ -69,10 +69,11 @@ export function assemble(options: ServerOptions) {
   const audience = options.audience ?? options.name
   const ledger = options.ledger ?? memoryLedger()
   const sealing = { keyring, audience, ttlSeconds, clock }
-  const sealer = createSealer({ ...sealing, maxBytes: options.maxStateBytes ?? 65_536 })
+  const travelling = { ...sealing, ...(options.compress !== true && { deflateAboveBytes: Infinity }) }
+  const sealer = createSealer({ ...travelling, maxBytes: options.maxStateBytes ?? 65_536 })
   const vault = createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES, maxBodyBytes: MAX_STORED_BYTES })
   const sessionSealer = createSealer({
-    ...sealing,
+    ...travelling,
     ttlSeconds: options.sessionTtlSeconds ?? DAY_SECONDS,
     maxBytes: MAX_SESSION_BYTES,
   })
@@ -170,7 +171,7 @@ export function assemble(options: ServerOptions) {
   const pushes = new PushBroker({
     self,
     bus: options.bus,
-    sealer: vault,
+    sealer: createSealer({ ...travelling, maxBytes: MAX_STORED_BYTES, maxBodyBytes: MAX_STORED_BYTES }),
     store,
     ledger: replicas.ledger,
     handOver,

@@ -45,6 +45,11 @@ export interface ServerOptions extends GuardOptions {
   maxCallSeconds?: number
   /** The largest state to send to a client, in bytes; a larger one needs a store. @default 65536 */
   maxStateBytes?: number
+  /**
+   * Whether states that travel with clients are compressed. The length of a compressed state tells whoever chose a part
+   * of it whether that part occurs in the rest, so say true only where no call keeps a secret. @default false
+   */
+  compress?: boolean
   /** Where the journal of a call is kept between rounds. @default 'client' */
   carry?: CarryMode
   /** Needed by every carry mode but 'client'. */
@@ -120,6 +125,7 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   ttlSeconds: true,
   maxCallSeconds: true,
   maxStateBytes: true,
+  compress: true,
   carry: true,
   store: true,
   onDifference: true,

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createServer, type Listening, type Server } from 'pannier/server'
+import { createServer, type Listening, type Server, type ServerOptions } from 'pannier/server'
 import { createKeyring, memoryLedger, newKey, rotationSteps } from 'pannier/state'
 import { z } from 'zod'
 import { proves } from '../proves.ts'
@@ -12,7 +13,10 @@ const accept = (content: Record<string, unknown>) => ({ action: 'accept', conten
 let now = Date.now()
 const servers: Server[] = []
 
-async function start(options: Partial<Parameters<typeof createServer>[0]> = {}): Promise<Listening> {
+async function start({
+  secret = '',
+  ...options
+}: Partial<ServerOptions> & { secret?: string } = {}): Promise<Listening> {
   const server = createServer({ name: 'rounds', version: '1.0.0', keys, clock: () => now, logger: quiet, ...options })
   server.tool(
     'deploy',
@@ -42,6 +46,12 @@ async function start(options: Partial<Parameters<typeof createServer>[0]> = {}):
     ])
     await ctx.visit('pay', 'https://shop.example.com/pay', 'Pay there')
     return `${size.size} ${colour.colour} ${roots[0]?.uri} ${said.model}`
+  })
+  server.tool('vault', { description: 'Keeps a secret beside what the caller writes' }, async (_, ctx) => {
+    await ctx.step('secret', () => secret)
+    await ctx.ask('note', { message: 'Note?', schema: z.object({ note: z.string() }) })
+    await ctx.ask('confirm', { message: 'Sure?', schema: sure })
+    return 'kept'
   })
   server.tool('raw', { description: 'Three ways' }, async (_, ctx) => {
     const result = await ctx.elicit('confirm', { message: 'Sure?', schema: sure })
@@ -290,6 +300,23 @@ describe('a state', () => {
     expect((await again(second, { ok: true })).message.result.content[0].text).toBe('web deployed')
     now += 10_000
     expect((await again(second, { ok: true })).message.error.code).toBe(-32602)
+  })
+
+  test.each([
+    [{}, true],
+    [{ compress: true }, false],
+  ])('with %j the length of a state tells nothing of what it holds: %s', async (options, tellsNothing) => {
+    const secret = randomBytes(1500).toString('hex')
+    const { url } = await start({ ...options, secret })
+    const first = (await call(url, 'vault', {})).message.result.requestState
+    const lengthFor = async (note: string) => {
+      const inputResponses = { note: accept({ note }) }
+      const { message } = await call(url, 'vault', {}, { params: { inputResponses, requestState: first } })
+      return message.result.requestState.length
+    }
+    const guesses = [secret.slice(0, 2000), randomBytes(1000).toString('hex')]
+    const [right, wrong] = await Promise.all(guesses.map(lengthFor))
+    expect(right === wrong).toBe(tellsNothing)
   })
 
   test('keys rotate without a lost call', async () => {
