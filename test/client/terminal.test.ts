@@ -196,6 +196,31 @@ describe('a form on a terminal', () => {
     expect(pty.shown()).not.toContain('deep')
   })
 
+  test('with one yes or no, or one choice, is one prompt, and Enter alone sends nothing but a default', async () => {
+    const yesNo = { type: 'boolean', title: 'Deploy now?', description: 'To production' }
+    const colour = { type: 'string', oneOf: colours }
+    const cases: readonly [question: object, keys: readonly string[], answer: object][] = [
+      [form({ ok: yesNo }, ['ok']), [up, up, enter], { action: 'accept', content: { ok: true } }],
+      [form({ ok: yesNo }, ['ok']), [up, enter], { action: 'accept', content: { ok: false } }],
+      [form({ ok: yesNo }, ['ok']), [enter], { action: 'decline' }],
+      [form({ ok: yesNo }, ['ok']), [down, enter], { action: 'cancel' }],
+      [form({ ok: yesNo }, ['ok']), [ctrlC], { action: 'cancel' }],
+      [form({ ok: { ...yesNo, default: true } }, ['ok']), [enter], { action: 'accept', content: { ok: true } }],
+      [form({ ok: yesNo, deep: { type: 'object' } }), [up, enter], { action: 'accept', content: {} }],
+      [form({ ink: colour }, ['ink']), [enter], { action: 'decline' }],
+      [form({ ink: colour }, ['ink']), [up, enter], { action: 'accept', content: { ink: '#00f' } }],
+      [form({ ink: { ...colour, default: '#0f0' } }), [enter], { action: 'accept', content: { ink: '#0f0' } }],
+    ]
+    const pty = ask(cases.map(([question]) => question))
+    for (const [question, keys] of cases) {
+      const isInk = JSON.stringify(question).includes('"ink"')
+      await pty.see(isInk ? '> Please tell us.' : '> To production')
+      await at(pty, isInk ? 'ink (' : 'Deploy now? [ok] (', ...keys)
+    }
+    expect(await answersOf(pty)).toEqual(cases.map(([, , answer]) => answer))
+    expect(pty.shown()).not.toMatch(/How do you answer|It asks for|Send it/)
+  })
+
   test('what will be sent can be looked at and changed first', async () => {
     const pty = ask([form({ name: { type: 'string' }, size: { enum: ['small', 'large'] } }, ['name', 'size'])])
     await begin(pty)

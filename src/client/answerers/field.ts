@@ -20,9 +20,13 @@ export function fieldLabel({ key, title }: Field): string {
   return title === key ? plainLine(key, 80) : `${plainLine(title, 80)} [${plainLine(key, 40)}]`
 }
 
+export function describeField(screen: Screen, { description }: Field): void {
+  if (description !== undefined) screen.say(quoted(screen, description, 6))
+}
+
 /** Asks for one field. `current` is its default, or the value that was entered before. */
 export async function askField(screen: Screen, field: Field, current: EnteredValue): Promise<EnteredValue> {
-  if (field.description !== undefined) screen.say(quoted(screen, field.description, 6))
+  describeField(screen, field)
   switch (field.kind) {
     case 'text':
       return askText(screen, field, current)
@@ -68,20 +72,28 @@ function problemIn(typed: Typed): string | undefined {
 }
 
 const LEAVE_EMPTY: Option<EnteredValue> = { value: undefined, label: 'Leave empty' }
+const YES_OR_NO: readonly Option<EnteredValue>[] = [
+  { value: true, label: 'Yes' },
+  { value: false, label: 'No' },
+]
+
+/** A field that is answered by one choice. */
+export type OneChoiceField = BooleanField | ChoiceField
+
+/** What can be chosen for such a field. */
+export function choicesFor(field: OneChoiceField): readonly Option<EnteredValue>[] {
+  const options = field.kind === 'boolean' ? YES_OR_NO : optionsOf(field)
+  return field.required ? options : [...options, LEAVE_EMPTY]
+}
 
 // Without a default, pressing Enter does not say yes.
 function askBoolean(screen: Screen, field: BooleanField, current: EnteredValue): Promise<EnteredValue> {
-  const options: Option<EnteredValue>[] = [
-    { value: true, label: 'Yes' },
-    { value: false, label: 'No' },
-  ]
   const initial = current ?? (field.required ? false : undefined)
-  return screen.choose(messageOf(field), field.required ? options : [...options, LEAVE_EMPTY], initial)
+  return screen.choose(messageOf(field), choicesFor(field), initial)
 }
 
 function askChoice(screen: Screen, field: ChoiceField, current: EnteredValue): Promise<EnteredValue> {
-  const options: Option<EnteredValue>[] = optionsOf(field)
-  return screen.choose(messageOf(field), field.required ? options : [...options, LEAVE_EMPTY], current)
+  return screen.choose(messageOf(field), choicesFor(field), current)
 }
 
 async function askChoices(screen: Screen, field: ChoicesField, current: EnteredValue): Promise<EnteredValue> {
@@ -104,7 +116,7 @@ function optionsOf({ choices }: ChoiceField | ChoicesField): Option<string>[] {
   }))
 }
 
-function messageOf(field: Field): string {
+export function messageOf(field: Field): string {
   return `${fieldLabel(field)} (${[...limitsOf(field), field.required ? 'required' : 'optional'].join(', ')})`
 }
 

@@ -1,9 +1,12 @@
-/** A form on a screen: who asks, each field, a summary of what will be sent, and the choice to send, decline or cancel. */
+/**
+ * A form on a screen: who asks, each field, a summary of what will be sent, and the choice to send, decline or cancel.
+ * A form with one yes or no, or one choice, is a single prompt that has all of this.
+ */
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Asked } from '../questions/answerer.ts'
 import { contentProblems, defaultOf } from '../questions/fieldCheck.ts'
-import { askField, fieldLabel } from './field.ts'
+import { askField, choicesFor, describeField, fieldLabel, messageOf, type OneChoiceField } from './field.ts'
 import { type Field, type FieldValue, readFields } from '../questions/fields.ts'
 import { plainLine } from '../safeText.ts'
 import type { Option, Screen } from './screen.ts'
@@ -16,11 +19,33 @@ export async function showForm(screen: Screen, asked: Asked, params: ElicitReque
   const shown = fields.filter(({ kind }) => kind !== 'unknown')
   screen.begin('A server asks for information')
   introduce(screen, asked, params.message)
+  const only = onlyChoice(shown)
+  if (only !== undefined) return askOnlyChoice(screen, only)
   if (shown.length > 0) screen.say(['It asks for:', ...listOf(shown)])
   const opening = { value: 'answer' as const, label: shown.length > 0 ? 'Fill in the form' : 'Accept' }
   const choice = await screen.choose('How do you answer?', [opening, ...WAYS_OUT])
   if (choice !== 'answer') return { action: choice }
   return fillIn(screen, fields, shown)
+}
+
+function onlyChoice(shown: readonly Field[]): OneChoiceField | undefined {
+  const [only, ...others] = shown
+  if (only === undefined || others.length > 0) return undefined
+  return only.kind === 'boolean' || only.kind === 'choice' ? only : undefined
+}
+
+/** Pressing Enter at once takes the default of the form; without one it declines. */
+async function askOnlyChoice(screen: Screen, field: OneChoiceField): Promise<Json> {
+  describeField(screen, field)
+  const answers = choicesFor(field).map(({ value, ...shown }): Option<Json> => {
+    return { ...shown, value: { action: 'accept', content: contentOf(new Map([[field.key, value]])) } }
+  })
+  const ways: readonly Option<Json>[] = [
+    { value: { action: 'decline' }, label: 'Decline', hint: 'refuse to answer' },
+    { value: { action: 'cancel' }, label: 'Cancel', hint: 'give no answer' },
+  ]
+  const given = choicesFor(field).findIndex(({ value }) => value !== undefined && value === defaultOf(field))
+  return screen.choose(messageOf(field), [...answers, ...ways], (answers[given] ?? ways[0])?.value)
 }
 
 const MAX_LISTED = 20
