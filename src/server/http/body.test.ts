@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { MAX_DEPTH, parseBytes, parseText } from './body.ts'
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
@@ -26,6 +26,10 @@ describe('a body', () => {
     ['not JSON', '{a:1}'],
     ['empty', ''],
     ['two values', '{} {}'],
+    ['a string without its end', '{"a":"b\\"'],
+    ['a key without its end', '{"a":1,"b'],
+    ['a key with an escape that is none', '{"\\x":1,"b":2}'],
+    ['a lone backslash at the end', '{"a":"\\'],
   ])('is refused: %s', (_, text) => {
     expect(() => parseText(text)).toThrow(expect.objectContaining({ code: 'PARSE_FAILED' }))
   })
@@ -36,6 +40,22 @@ describe('a body', () => {
       expect(() => parseBytes(Buffer.from(bytes))).toThrow('UTF-8')
     },
   )
+
+  test.each([
+    ['many values', `[${'1,'.repeat(50_000)}1]`],
+    ['many keys', `{${Array.from({ length: 50_001 }, (_, i) => `"k${i}":0`).join(',')}}`],
+    ['many lists in lists', `[${'[[]],'.repeat(30_000)}[]]`],
+  ])('is refused before it is parsed: %s', (_, text) => {
+    const parse = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => parse.mockRestore())
+    expect(() => parseText(text)).toThrow('more than 50000 values')
+    expect(parse).not.toHaveBeenCalled()
+  })
+
+  test('strings of escapes alone cost no more than others', () => {
+    const long = `["${'\\"'.repeat(500_000)}","${'\\\\'.repeat(500_000)}"]`
+    expect(parseText(long)).toEqual(JSON.parse(long))
+  })
 
   test('whatever JSON.stringify writes is taken and means the same', () => {
     fc.assert(

@@ -42,14 +42,16 @@ export function parseBody(body: unknown): unknown {
 }
 
 export function parseText(text: string): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new ProtocolError('PARSE_FAILED', 'The body is not JSON.')
-  }
   assertPlainJson(text)
-  return value
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw notJson()
+  }
+}
+
+function notJson(): ProtocolError {
+  return new ProtocolError('PARSE_FAILED', 'The body is not JSON.')
 }
 
 /** Goes level by level and not by recursion, so that this check cannot overflow the stack itself. */
@@ -74,15 +76,17 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 export const MAX_DEPTH = 128
-// Validators report each wrong value, so this limits the cost of the worst body.
-const MAX_VALUES = 200_000
+// JSON.parse and validators take their time for each value, and the event loop stands still meanwhile: for some 50 ms with
+// so many of them.
+const MAX_VALUES = 50_000
 
 /** The keys of one open object; `undefined` stands for an array. */
 type Keys = string[] | undefined
 
 /**
- * Refuses what JSON.parse accepts: an object with the same key twice, which two parsers can read differently, and
- * nesting so deep that recursive code would overflow the stack. One pass over text that is known to be JSON.
+ * Refuses what JSON.parse accepts: an object with the same key twice, which two parsers can read differently, nesting so
+ * deep that recursive code would overflow the stack, and so many values that they would take long. One pass over the
+ * text, before it is parsed: it need not be JSON.
  */
 function assertPlainJson(text: string): void {
   const stack: Keys[] = []
@@ -101,12 +105,12 @@ function assertPlainJson(text: string): void {
         break
       }
       case COMMA:
-        if (++values > MAX_VALUES)
-          throw new ProtocolError('PARSE_FAILED', `The body holds more than ${MAX_VALUES} values.`)
+        if (++values > MAX_VALUES) throw tooMany()
         expectsKey = keys !== undefined
         break
       case OPEN_OBJECT:
       case OPEN_ARRAY:
+        if (++values > MAX_VALUES) throw tooMany()
         if (stack.length >= MAX_DEPTH)
           throw new ProtocolError('PARSE_FAILED', `The body nests deeper than ${MAX_DEPTH} levels.`)
         stack.push(keys)
@@ -122,27 +126,36 @@ function assertPlainJson(text: string): void {
   }
 }
 
-/** The closing quote of a string that opens at `start`. */
-function stringEnd(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1)
-  while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
-  return end
+function tooMany(): ProtocolError {
+  return new ProtocolError('PARSE_FAILED', `The body holds more than ${MAX_VALUES} values.`)
 }
 
-function isEscaped(text: string, at: number): boolean {
-  let before = at
-  while (text.charCodeAt(before - 1) === BACKSLASH) before--
-  return (at - before) % 2 === 1
+/** The closing quote of a string that opens at `start`, or the end of the text. */
+function stringEnd(text: string, start: number): number {
+  const quote = text.indexOf('"', start + 1)
+  if (quote < 0) return text.length
+  if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote
+  let at = start + 1
+  while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1
+  return at
 }
 
 const FEW = 16
 
 function addKey(keys: string[], written: string): void {
-  const key = written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written
+  const key = written.includes('\\') ? unescaped(written) : written
   if (keys.length < FEW ? keys.includes(key) : hasKey(keys, key)) {
     throw new ProtocolError('PARSE_FAILED', 'The body has an object with the same key twice.')
   }
   keys.push(key)
+}
+
+function unescaped(written: string): string {
+  try {
+    return JSON.parse(`"${written}"`) as string
+  } catch {
+    throw notJson()
+  }
 }
 
 const sets = new WeakMap<string[], Set<string>>()
