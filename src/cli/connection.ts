@@ -14,7 +14,14 @@ import {
 import { MAX_TIMER_MS, MODERN_VERSION, reaches } from '../protocol/index.ts'
 import { defaultJarPath } from '../state/jar/index.ts'
 import { browserLogin } from './login/login.ts'
-import { type ClientFlags, readBearer, readHeaders, readLogLevel, readTimeout } from './options/client.ts'
+import {
+  type ClientFlags,
+  readBearer,
+  readHeaders,
+  readLogLevel,
+  readMaxRounds,
+  readTimeout,
+} from './options/client.ts'
 import { noticesOf } from './output/notices.ts'
 import type { CommandContext } from './run.ts'
 import { readVersion } from './version.ts'
@@ -87,11 +94,13 @@ function connectOptions(flags: ClientFlags): ConnectOptions {
   const { header = [], bearerEnv, timeout, jar = defaultJarPath(), principal, context, allowLocal } = flags
   const variables = { env: process.env, places: {} }
   const timeoutMs = readTimeout(timeout)
+  const maxRounds = readMaxRounds(flags.maxRounds)
   return {
     headers: readHeaders(header, (value) => expandVariables(value, variables, '--header')),
     ...(bearerEnv !== undefined && { bearer: readBearer(bearerEnv, process.env) }),
     // Without --timeout the user decides how long to wait, with Ctrl-C.
     ...(timeoutMs === undefined ? { timeoutMs: NO_LIMIT_MS } : { timeoutMs, connectTimeoutMs: timeoutMs }),
+    ...(maxRounds !== undefined && { maxRounds }),
     jar,
     ...(principal !== undefined && { principal }),
     ...(context !== undefined && { context }),

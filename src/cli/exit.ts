@@ -70,9 +70,10 @@ function taskHint(error: Error): string {
   return `\nIts task stays on the server. Follow it with: pannier task watch TARGET ${plainLine(id)}`
 }
 
-/** Replaces the reference to `error.data.cause`, which is for programmers, by the cause itself. */
+/** Replaces what is for programmers: an option by that of the program, and `error.data.cause` by the cause itself. */
 function withCause(error: Error): string {
-  const message = ownMessage(error.message)
+  const own = ownMessage(error.message)
+  const message = clientCode(error) === 'ROUNDS_ENDLESS' ? own.replace('"maxRounds"', '--max-rounds') : own
   if (!CAUSE_POINTER.test(message)) return message
   const data: unknown = 'data' in error ? error.data : undefined
   const cause: unknown = typeof data === 'object' && data !== null && 'cause' in data ? data.cause : undefined

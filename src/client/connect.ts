@@ -30,7 +30,7 @@ import { openTransport, type OpenTransport } from './openTransport.ts'
 export interface ConnectOptions {
   /** Who answers what the server asks. A kind without an answerer is not declared. @default nobody */
   answerers?: Answerers
-  /** How often one call may be sent again before it fails. @default 10 */
+  /** How often one call, or the task that it becomes, may ask before it fails. @default 100 */
   maxRounds?: number
   /** The largest `requestState` that is accepted from the server, in bytes. @default 4194304 */
   maxStateBytes?: number
@@ -157,14 +157,12 @@ function clientFor({ isProcess }: OpenTransport, options: TimedOptions, beforeCl
 
 function upperLayers(target: Target, options: ConnectOptions, closing: FlushOnClose): Layer {
   const { answerers = {}, maxRounds, maxStateBytes, onNotice } = options
-  const limits = {
-    ...(maxRounds !== undefined && { maxRounds }),
-    ...(maxStateBytes !== undefined && { maxStateBytes }),
-  }
+  const roundLimit = maxRounds === undefined ? {} : { maxRounds }
+  const limits = { ...roundLimit, ...(maxStateBytes !== undefined && { maxStateBytes }) }
   const asking = { answerers, server: { target: nameOf(target) }, place: placeOf(target) }
   return compose(
     rounds({ ...asking, ...limits }),
-    options.tasks === false ? compose() : compose(tasks({ ...options.tasks, ...asking }), closing.layer),
+    options.tasks === false ? compose() : compose(tasks({ ...roundLimit, ...options.tasks, ...asking }), closing.layer),
     scope({ onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) }),
   )
 }

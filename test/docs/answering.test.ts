@@ -45,14 +45,19 @@ afterAll(async () => {
 
 /** Answers a form that has one question of yes or no. */
 async function sayYes(pty: ReturnType<typeof openPty>, field: string) {
-  await pty.see('◆  How do you answer?')
-  pty.press(KEYS.enter)
   await pty.see(`◆  ${field} (required)`)
-  pty.press(KEYS.up, KEYS.enter)
-  await pty.see('◆  Send it?')
-  pty.press(KEYS.enter)
+  pty.press(KEYS.up, KEYS.up, KEYS.enter)
   return pty.end()
 }
+
+test('a tool of the guide may ask about each item of a list, as many as people have', async () => {
+  const files = Array.from({ length: 30 }, (_, at) => `file ${at}`)
+  const client = await connect(url, { answerers: { form: () => ({ action: 'accept', content: { agree: true } }) } })
+  onTestFinished(() => client.close())
+  expect(await client.callTool({ name: 'remove_files', arguments: { files } })).toMatchObject(
+    said(`Removed: ${files.join(', ')}.`),
+  )
+})
 
 describe('docs/snippets/answering.ts', () => {
   test('a person at the terminal is asked, and stdout has the result alone', async () => {

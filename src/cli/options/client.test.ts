@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readBearer, readHeaders, readLogLevel, readTimeout } from './client.ts'
+import { readBearer, readHeaders, readLogLevel, readMaxRounds, readTimeout } from './client.ts'
 
 const same = (value: string): string => value
 
@@ -27,7 +27,10 @@ describe('a bearer token', () => {
   })
 })
 
-test('times and levels are checked', () => {
+test('times, numbers and levels are checked', () => {
+  expect([readMaxRounds(undefined), readMaxRounds('0'), readMaxRounds('250')]).toEqual([undefined, 0, 250])
+  for (const bad of ['-1', '1.5', 'many', '1e3', '', '9'.repeat(20)])
+    expect(() => readMaxRounds(bad)).toThrow(/--max-rounds/)
   expect([readTimeout(undefined), readTimeout('1.5'), readTimeout('60')]).toEqual([undefined, 1500, 60_000])
   for (const bad of ['0', '-1', 'soon', 'Infinity', '']) expect(() => readTimeout(bad)).toThrow(/--timeout/)
   expect([readLogLevel(undefined), readLogLevel('warning')]).toEqual([undefined, 'warning'])

@@ -8,6 +8,7 @@ export interface ClientFlags {
   readonly bearerEnv?: string
   readonly oauth?: boolean
   readonly timeout?: string
+  readonly maxRounds?: string
   readonly logLevel?: string
   readonly output: 'text' | 'json'
   /** The file of the jar, or false for none. @default the user's own */
@@ -82,6 +83,13 @@ export function readTimeout(seconds: string | undefined): number | undefined {
   const ms = Number(seconds) * 1000
   if (!(ms >= 1 && Number.isFinite(ms))) throw new InputError('--timeout takes a number of seconds above 0.')
   return Math.min(ms, MAX_TIMER_MS)
+}
+
+export function readMaxRounds(count: string | undefined): number | undefined {
+  if (count === undefined) return undefined
+  const rounds = Number(count)
+  if (!/^\d+$/.test(count) || !Number.isSafeInteger(rounds)) throw new InputError('--max-rounds takes a whole number.')
+  return rounds
 }
 
 export function readLogLevel(level: string | undefined) {

@@ -10,8 +10,11 @@ export const MAX_QUESTIONS = 100
 /** A larger state does not fit into the requests that servers accept: 4 MB with the official SDK, and with ours. */
 export const MAX_STATE_BYTES = 4 * 1024 * 1024
 
-/** How often one call, or one task, may ask. These are the defaults of `maxRounds`. */
-export const DEFAULT_MAX_ROUNDS = { call: 10, task: 100 } as const
+/**
+ * How often one call, or one task, may ask: the default of `maxRounds`. A question that is answered wrongly is asked up to
+ * five times, and a tool may ask about each item of a list, so a call of ten questions is an ordinary one.
+ */
+export const DEFAULT_MAX_ROUNDS = 100
 
 export function tooManyQuestions(count: number): ClientError {
   return tooMuchInput(`${count} answers at once; at most ${MAX_QUESTIONS} are given`)

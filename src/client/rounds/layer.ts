@@ -23,7 +23,7 @@ import { RoundTrips } from './trips.ts'
 export interface RoundsOptions {
   /** Who answers what. Each kind is declared to the server, beside what the client itself declares. */
   answerers: Answerers
-  /** How often one call is sent again before it fails. @default 10 */
+  /** How often one call is sent again before it fails. @default 100 */
   maxRounds?: number
   /** The largest state that a server may have sent back. @default 4194304 */
   maxStateBytes?: number
@@ -53,7 +53,7 @@ class RoundsLayer implements LayerHandlers {
   #isModern = false
 
   constructor(context: LayerContext, { dispatcher, pushed }: ConnectionQuestions, options: RoundsOptions) {
-    const { answerers, maxRounds = DEFAULT_MAX_ROUNDS.call, maxStateBytes = MAX_STATE_BYTES, place } = options
+    const { answerers, maxRounds = DEFAULT_MAX_ROUNDS, maxStateBytes = MAX_STATE_BYTES, place } = options
     this.#context = context
     this.#declare = declaring((capabilities, era) => {
       const answering = withAnswerers(capabilities, answerers)

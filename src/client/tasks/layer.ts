@@ -92,7 +92,7 @@ class TasksLayer implements LayerHandlers {
     this.#dispatcher = dispatcher
     this.#pushed = pushed
     this.#asking = { optional, ttlMs: options.ttlMs ?? DAY_MS }
-    const { maxRounds = DEFAULT_MAX_ROUNDS.task } = options
+    const { maxRounds = DEFAULT_MAX_ROUNDS } = options
     const patienceMs = timerMs(options.patienceMs ?? DAY_MS, '"patienceMs"')
     const parts = { context, requests: this.#requests, server: this.#server, dispatcher }
     this.#follower = new TaskFollower({ ...parts, listen, maxRounds, patienceMs, onStatus, place })
