@@ -1,4 +1,11 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client'
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ClientError } from './errors.ts'
@@ -18,6 +25,39 @@ test.each<[string, unknown, string, RegExp]>([
   const failure = sendFailure(error)
   expect(failure).toMatchObject({ code, message: expect.stringMatching(sentence), cause: error })
   expect((failure as Error).message).not.toContain('secret')
+})
+
+const refused = (text: string) => new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'no', { status: 401, text })
+
+test.each<[string, unknown, string]>([
+  [
+    'a missing scope',
+    new InsufficientScopeError({ requiredScope: 'read write', errorDescription: 'This tool writes.' }),
+    'The server refuses access: "This tool writes." Get a token with the scopes "read write".',
+  ],
+  [
+    'a missing scope without words',
+    new InsufficientScopeError({}),
+    'The server refuses access. Check the bearer token or header, or log in with OAuth.',
+  ],
+  [
+    'an expired token, said as JSON-RPC',
+    refused('{"jsonrpc":"2.0","error":{"code":-32600,"message":"The token\\u001b[2J has\\nexpired."}}'),
+    'The server refuses access: "The token\ufffd[2J has expired." Check the bearer token or header, or log in with OAuth.',
+  ],
+  [
+    'an expired token, said as OAuth does',
+    refused('{"error":"invalid_token","error_description":"Token has expired"}'),
+    'The server refuses access: "Token has expired" Check the bearer token or header, or log in with OAuth.',
+  ],
+  [
+    'a token that is quoted',
+    refused(`{"error":{"message":"No: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln"}}`),
+    'The server refuses access: "No: [hidden]" Check the bearer token or header, or log in with OAuth.',
+  ],
+  ['a page', refused('<html>No'), 'The server refuses access. Check the bearer token or header, or log in with OAuth.'],
+])("%s is told in the server's own words", (_, error, message) => {
+  expect(sendFailure(error)).toMatchObject({ code: 'AUTHORIZATION_FAILED', message, cause: error })
 })
 
 test.each([

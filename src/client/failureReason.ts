@@ -1,12 +1,20 @@
 /**
  * Why a connection or a request failed, in sentences that say what to do. They are made from error codes and HTTP
- * statuses; text that a server wrote is not part of them, since it may contain what the server was sent.
+ * statuses; text that a server wrote is not part of them, since it may contain what the server was sent. One exception:
+ * why a server refuses access only it can say, so its sentence is quoted, without words that may be a token.
  */
-import { SdkError, SdkErrorCode, SdkHttpError, UnauthorizedError } from '@modelcontextprotocol/client'
-import { isObject, type RequestId } from '../protocol/index.ts'
+import {
+  InsufficientScopeError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+import { isObject, parseJson, type RequestId } from '../protocol/index.ts'
 import { ClientError } from './errors.ts'
 import { messageIn } from './layer/message.ts'
 import type { WireMessage } from './layer/transport.ts'
+import { plainLine } from './safeText.ts'
 
 /** One attempt to connect. */
 interface Attempt {
@@ -62,7 +70,7 @@ export function failureReason(error: unknown): FailureReason {
   const status = first(chain, statusOf)
   const isRefused = status === 401 || status === 403
   return {
-    isUnauthorized: isRefused || chain.some((cause) => cause instanceof UnauthorizedError),
+    isUnauthorized: isRefused || chain.some(isRefusal),
     status,
     isLate: chain.some(({ code }) => code === SdkErrorCode.RequestTimeout),
     // A TypeError is all that `fetch` gives for a failed request. With an HTTP response there is none.
@@ -90,8 +98,38 @@ export function responseIn(error: unknown, id: RequestId): WireMessage | undefin
 }
 
 function unauthorized(server: string, cause: unknown): ClientError {
-  const advice = 'Check the bearer token or header, or log in with OAuth.'
-  return new ClientError('AUTHORIZATION_FAILED', `${server} refuses access. ${advice}`, { cause })
+  const chain = [...causesOf(cause)]
+  const sentence = first(chain, refusalIn)
+  const scope = first(chain, scopeIn)
+  const refuses = sentence === undefined ? `${server} refuses access.` : `${server} refuses access: "${sentence}"`
+  const advice =
+    scope === undefined ? 'Check the bearer token or header, or log in with OAuth.' : `Get a token with ${scope}.`
+  return new ClientError('AUTHORIZATION_FAILED', `${refuses} ${advice}`, { cause })
+}
+
+function isRefusal(error: Cause): boolean {
+  return error instanceof UnauthorizedError || error instanceof InsufficientScopeError
+}
+
+/** Why a server refuses access, in its own words: from its challenge, or from the body in the form of JSON-RPC or OAuth. */
+function refusalIn(error: Cause): string | undefined {
+  if (error instanceof InsufficientScopeError) return serverWords(error.errorDescription)
+  const { text } = sdkData(error)
+  const body = typeof text === 'string' ? parseJson(text) : undefined
+  if (!isObject(body)) return undefined
+  return serverWords(isObject(body['error']) ? body['error']['message'] : body['error_description'])
+}
+
+function scopeIn(error: Cause): string | undefined {
+  if (!(error instanceof InsufficientScopeError) || error.requiredScope === undefined) return undefined
+  const scopes = serverWords(error.requiredScope)
+  return scopes === undefined ? undefined : `the ${scopes.includes(' ') ? 'scopes' : 'scope'} "${scopes}"`
+}
+
+/** A server that quotes the token it got does not bring it into an error of ours. */
+function serverWords(text: unknown): string | undefined {
+  if (typeof text !== 'string') return undefined
+  return plainLine(text.replace(/[\w.~+/=-]{30,}/g, '[hidden]'), 300) || undefined
 }
 
 function connectReason({ isLate, why, status }: FailureReason, { timeoutMs, ended }: Attempt): string {
