@@ -20,8 +20,8 @@ export interface CallOptions {
 
 export interface Caller {
   call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown>
-  /** What the client could not do, such as sending an answer. */
-  readonly errors: readonly string[]
+  /** What the client could not do, such as sending an answer, and how it came back to its streams. */
+  readonly reports: readonly string[]
   close(): Promise<void>
 }
 
@@ -38,31 +38,43 @@ const reconnectionOptions = {
   maxRetries: 20,
 }
 
+/** Notes each GET: after which event, and the status of the reply. */
+function reporting(fetch: FetchLike, reports: string[]): FetchLike {
+  return async (url, init) => {
+    const response = await fetch(url, init)
+    if (init?.method === 'GET') {
+      const after = new Headers(init.headers).get('last-event-id')?.split(':')[1]
+      reports.push(`GET ${after === undefined ? 'anew' : `after ${after}`}: ${response.status}`)
+    }
+    return response
+  }
+}
+
 export const kinds: Readonly<Record<'v1' | 'v2', (url: string, fetch?: FetchLike) => Promise<Caller>>> = {
   v1: async (url, fetch = globalThis.fetch) => {
     const client = new ClientV1(me, { capabilities })
-    const errors: string[] = []
-    client.onerror = ({ message }) => errors.push(message)
+    const reports: string[] = []
+    client.onerror = ({ message }) => reports.push(message)
     client.setRequestHandler(ElicitRequestSchema, () => named)
     client.setRequestHandler(CreateMessageRequestSchema, () => written)
     client.setRequestHandler(ListRootsRequestSchema, () => roots)
-    await client.connect(new TransportV1(new URL(url), { reconnectionOptions, fetch }))
+    await client.connect(new TransportV1(new URL(url), { reconnectionOptions, fetch: reporting(fetch, reports) }))
     return {
-      errors,
+      reports,
       call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
       close: () => client.close(),
     }
   },
   v2: async (url, fetch = globalThis.fetch) => {
     const client = new ClientV2(me, { capabilities, versionNegotiation: { mode: 'legacy' } })
-    const errors: string[] = []
-    client.onerror = ({ message }) => errors.push(message)
+    const reports: string[] = []
+    client.onerror = ({ message }) => reports.push(message)
     client.setRequestHandler('elicitation/create', () => named)
     client.setRequestHandler('sampling/createMessage', () => written)
     client.setRequestHandler('roots/list', () => roots)
-    await client.connect(new TransportV2(new URL(url), { reconnectionOptions, fetch }))
+    await client.connect(new TransportV2(new URL(url), { reconnectionOptions, fetch: reporting(fetch, reports) }))
     return {
-      errors,
+      reports,
       call: (name, args, options) => client.callTool({ name, arguments: args }, options),
       close: () => client.close(),
     }

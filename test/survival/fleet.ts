@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { newKey } from 'pannier/state'
+import { quickStart } from '../bundle/environment.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { PassedRequests } from './passedRequests.ts'
 import type { Passed, Trace } from './verdict.ts'
@@ -28,6 +29,8 @@ export class Fleet {
   readonly #passed = new PassedRequests()
   /** When each process was killed that was, by `performance.now()`. */
   readonly killedAt = new Map<number, number>()
+  /** How long each instance took to stop, in milliseconds. */
+  readonly stopMs: number[] = []
 
   private constructor(balancer: Balancer) {
     this.#balancer = balancer
@@ -56,10 +59,8 @@ export class Fleet {
     if (old === undefined) return
     // A balancer learns of a rolling restart beforehand, and of a crash by itself.
     if (signal === 'SIGTERM') this.#tellBalancer()
-    const gone = once(old.child, 'exit')
     if (signal === 'SIGKILL') this.killedAt.set(old.child.pid ?? 0, performance.now())
-    old.child.kill(signal)
-    await gone
+    await this.#end(old, signal)
     this.#tellBalancer()
   }
 
@@ -67,9 +68,7 @@ export class Fleet {
   async restart(): Promise<void> {
     const old = this.#members.shift()
     if (old === undefined) return
-    const gone = once(old.child, 'exit')
-    old.child.kill('SIGTERM')
-    await gone
+    await this.#end(old, 'SIGTERM')
     await this.#add(new URL(old.url).port)
   }
 
@@ -101,8 +100,8 @@ export class Fleet {
   }
 
   async #add(port = '0'): Promise<void> {
-    const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
-    const env = { PATH, NODE_COMPILE_CACHE, PANNIER_KEYS: this.#keys, PANNIER_LOG_LEVEL: 'silent' }
+    const { PATH = '' } = process.env
+    const env = { PATH, ...quickStart, PANNIER_KEYS: this.#keys, PANNIER_LOG_LEVEL: 'silent' }
     const child = spawn(process.execPath, ['--conditions=pannier-source', program], {
       env: { ...env, EFFECTS: this.#effects, PORT: port },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -114,6 +113,14 @@ export class Fleet {
       return
     }
     throw new Error('An instance ended before it said where it listens.')
+  }
+
+  async #end({ child }: Member, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const began = performance.now()
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+    if (signal === 'SIGTERM') this.stopMs.push(performance.now() - began)
   }
 
   #tellBalancer(): void {

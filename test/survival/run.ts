@@ -29,11 +29,16 @@ const plan = {
   tools: (Object.keys(tools) as ToolName[]).filter((name) => values.tool?.includes(name) ?? true),
 }
 
+function stopTimes(stopMs: readonly number[]): string {
+  const sorted = stopMs.toSorted((a, b) => a - b).map(Math.round)
+  return `an instance stopped within ${sorted[Math.floor(sorted.length / 2)]} ms (median), ${sorted.at(-1)} ms (longest)`
+}
+
 let isGood = true
 for (const trouble of chosen) {
   console.log(`\ninstances: ${trouble === 'none' ? 'left alone' : trouble}`)
   console.log('  tool        client   calls    good    lost    hung doubled   wrong')
-  await survive({
+  const { times, stopMs } = await survive({
     ...plan,
     trouble,
     onOutcome: (outcome) => {
@@ -44,6 +49,7 @@ for (const trouble of chosen) {
       isGood &&= isSound(outcome)
     },
   })
+  if (times > 0) console.log(`  ${times} ${trouble}${stopMs.length > 0 ? `; ${stopTimes(stopMs)}` : ''}`)
 }
 if (values.trouble === undefined || values.trouble === 'drain')
   isGood = (await reportDrain(Number(values.requests))) && isGood

@@ -4,7 +4,10 @@ import type { Fleet } from './fleet.ts'
 import { type Call, type End, kindOf, type Outcome, type ToolName } from './verdict.ts'
 
 export interface Plan {
+  /** So many at least. */
   readonly calls: number
+  /** Until then there are more. @default at once */
+  readonly isOver?: () => boolean
   /** How many calls are under way at once. */
   readonly atOnce: number
   readonly hungAfterMs: number
@@ -16,13 +19,13 @@ export async function runScenario(
   fleet: Fleet,
   tool: ToolName,
   client: 'v1' | 'v2',
-  { calls, atOnce, hungAfterMs }: Plan,
+  { calls, isOver = () => true, atOnce, hungAfterMs }: Plan,
 ): Promise<Outcome> {
   const ends = new Map<string, End>()
   let next = 0
   const work = async (): Promise<void> => {
     let caller: Caller | undefined
-    while (next < calls) {
+    while (next < calls || !isOver()) {
       const call = `${tool}-${client}-${next++}`
       caller ??= await connect(fleet, client)
       const end = await endOf(caller, tool, call, hungAfterMs)
@@ -33,7 +36,7 @@ export async function runScenario(
         caller = undefined
       }
     }
-    if (tool === 'cancelled') await allCancelled(fleet, ends) // closing a client would take back what it just sent
+    if (tool === 'cancelled') await allCancelled(fleet, client, ends) // closing a client would take back what it just sent
     await caller?.close().catch(() => {})
   }
   await Promise.all(Array.from({ length: atOnce }, work))
@@ -58,7 +61,7 @@ async function endOf(caller: Caller, tool: ToolName, call: string, hungAfterMs: 
     signal: abort.signal,
     ...((isCancelled || tool === 'progress') && { onprogress: () => isCancelled && abort.abort('enough') }),
   }
-  const reported = caller.errors.length
+  const reported = caller.reports.length
   const end = await caller.call(tool, { call }, options).then(
     (result) => ({ kind: 'result' as const, text: JSON.stringify(result) }),
     (error: unknown) => {
@@ -66,7 +69,7 @@ async function endOf(caller: Caller, tool: ToolName, call: string, hungAfterMs: 
       return { kind: /timed? ?out/i.test(text) ? ('hung' as const) : ('error' as const), text }
     },
   )
-  return { ...end, isAborted: abort.signal.aborted, at: performance.now(), reports: caller.errors.slice(reported) }
+  return { ...end, isAborted: abort.signal.aborted, at: performance.now(), reports: caller.reports.slice(reported) }
 }
 
 function judge(fleet: Fleet, tool: ToolName, client: 'v1' | 'v2', ends: ReadonlyMap<string, End>): Outcome {
@@ -89,16 +92,15 @@ function describe(name: string, { end, trace, passed, killedAt }: Call): string 
     `${name}: ${end.text}`,
     `sent to ${list(passed.call)}, cancelled at ${list(passed.cancellation)}, began at ${list(trace?.began ?? [])}`,
     `done ${trace?.done ?? 0}, noticed its cancellation ${trace?.cancelled ?? 0}`,
-    ...[...new Set(end.reports)].slice(0, 4),
+    ...end.reports.slice(-12),
   ]
   return story.join(' | ')
 }
 
 /** The handlers of cancelled calls notice a moment after their clients have left. */
-async function allCancelled(fleet: Fleet, ends: ReadonlyMap<string, unknown>): Promise<void> {
+async function allCancelled(fleet: Fleet, client: 'v1' | 'v2', ends: ReadonlyMap<string, End>): Promise<void> {
   for (let waits = 0; waits < 100; waits++) {
-    const traces = fleet.traces()
-    if ([...ends.keys()].every((call) => (traces.get(call)?.cancelled ?? 0) > 0)) return
+    if (judge(fleet, 'cancelled', client, ends).wrong === 0) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -1,11 +1,18 @@
-/** The short form of `npm run survive`, which also restarts and kills the instances. */
+/** The short form of `npm run survive`: all calls at the same time, until each instance was restarted or killed. */
 import { expect, test } from 'vitest'
-import { survive } from './survive.ts'
+import { amount } from '../amount.ts'
+import { survive, type Trouble } from './survive.ts'
 import { isSound } from './verdict.ts'
 
-const plan = { instances: 3, calls: 8, atOnce: 8, hungAfterMs: 30_000, everyMs: 300 }
+const plan = { instances: 3, calls: amount(2, 20), atOnce: 1, together: true, hungAfterMs: 30_000, everyMs: 100 }
+const times = amount(3, 12)
 
-test('session-era clients behind a plain balancer: no call hangs and none happens twice', async () => {
-  const outcomes = await survive({ ...plan, trouble: 'none' })
-  expect(outcomes.filter((outcome) => !isSound(outcome))).toEqual([])
-}, 180_000)
+test.each<Trouble>(['none', 'restarts', 'restarts in place', 'kills'])(
+  'session-era clients behind a plain balancer, %s: no call hangs, none happens twice, and only those of killed instances are lost',
+  async (trouble) => {
+    const { outcomes } = await survive({ ...plan, trouble, times: trouble === 'none' ? 0 : times })
+    expect(outcomes.filter((outcome) => !isSound(outcome))).toEqual([])
+    if (trouble !== 'kills') expect(outcomes.filter(({ lost }) => lost > 0)).toEqual([])
+  },
+  180_000,
+)

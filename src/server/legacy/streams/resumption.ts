@@ -197,11 +197,11 @@ export class StreamResumption {
   /** Tells the client sooner than when its time is over, where all others say that they do not have the call. */
   async #search(place: StreamPosition, request: ClientRequest): Promise<void> {
     const { name } = place
-    for (let denials = 0; denials < DENIALS; ) {
+    for (let denials = 0; ; ) {
       const found = await this.#options.whoHas(name)
       if (this.#waiting.get(name)?.request !== request) return
       if (typeof found === 'object') return this.#follow(name, writeInstance(found))
-      if (found === 'nobody') denials++
+      if (found === 'nobody' && ++denials === DENIALS) break
       await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
     }
     if (this.#waiting.get(name)?.request === request) this.#giveUp(place)
