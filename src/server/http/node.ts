@@ -149,7 +149,10 @@ export class NodeSink implements Sink {
   open(headers: Readonly<Record<string, string>>): void {
     if (this.#res.headersSent) return
     this.#res.writeHead(200, headers)
-    this.#res.flushHeaders()
+    // Head and first event go in one write: a process may be killed between two, and its client needs an event to come back.
+    process.nextTick(() => {
+      if (!this.#res.writableEnded) this.#res.flushHeaders()
+    })
   }
 
   write(text: string): void {

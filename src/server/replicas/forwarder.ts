@@ -56,7 +56,8 @@ export class Forwarder {
     this.#peers = peers
   }
 
-  async forward(instance: Instance, request: ClientRequest, sink: Sink): Promise<Forwarded> {
+  /** What the other instance sends on a stream comes after `opening`. */
+  async forward(instance: Instance, request: ClientRequest, sink: Sink, opening = ''): Promise<Forwarded> {
     const delivery = await this.#messenger.send(instance, writeRequest(request))
     if (delivery.kind === 'gone') {
       this.#peers.lose(instance, delivery.successor)
@@ -76,6 +77,7 @@ export class Forwarder {
     }
     if (response.headers.get('content-type') === SSE_HEADERS['content-type']) {
       sink.open(SSE_HEADERS)
+      if (opening !== '') sink.write(opening)
       void pipe(response, sink)
       return { kind: 'replied', reply: undefined }
     }

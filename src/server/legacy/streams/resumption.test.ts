@@ -42,7 +42,11 @@ class Connection implements Sink {
 }
 
 /** An instance to which clients come for a stream of one that was killed. */
-function survivor(mayRevive: boolean, whoHas: (stream: string) => Instance | 'nobody' | 'unsure' = () => 'unsure') {
+function survivor(
+  mayRevive: boolean,
+  whoHas: (stream: string) => Instance | 'nobody' | 'unsure' = () => 'unsure',
+  forward: (...args: unknown[]) => Promise<unknown> = async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
+) {
   const bus = localBus()
   const self = new Self('http://here/mcp')
   const joined: { to: Instance; sink: Sink }[] = []
@@ -52,7 +56,7 @@ function survivor(mayRevive: boolean, whoHas: (stream: string) => Instance | 'no
     getStreams: {} as GetStreams,
     pushes: { mayRevive: () => mayRevive } as unknown as PushBroker,
     forwarder: {
-      forward: async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
+      forward,
       join: async (to: Instance, _: ClientRequest, sink: Sink) => joined.push({ to, sink }) > 0,
     } as unknown as Forwarder,
     ledger: undefined,
@@ -105,6 +109,18 @@ test.each([
 test('a client that comes back has an event id before anything else, so that it can come back again', async () => {
   const { comeBack, name } = survivor(false)
   expect((await comeBack()).text).toBe(`id: ${name}:1\ndata: \n\n`)
+})
+
+test('a client that comes back to another instance has an event id before that has the stream', async () => {
+  const forward = vi.fn(async () => ({ kind: 'replied', reply: undefined }))
+  const { comeBack, name } = survivor(false, () => 'unsure', forward)
+  await comeBack()
+  expect(forward).toHaveBeenCalledWith(
+    expect.anything(),
+    expect.anything(),
+    expect.anything(),
+    `id: ${name}:1\ndata: \n\n`,
+  )
 })
 
 test('a client that was told that its call is lost, and comes back all the same, is sent away for good', async () => {

@@ -96,7 +96,7 @@ export class StreamResumption {
     const isHere = instance.id === self.id || (streams.get(place.name) !== undefined && !this.#waiting.has(place.name))
     if (isHere) return this.#connect(place, caller, sink)
     for (let hops = 0; hops < MAX_MOVES && instance?.url !== undefined; hops++) {
-      const forwarded: Forwarded = await forwarder.forward(instance, request, sink)
+      const forwarded: Forwarded = await forwarder.forward(instance, request, sink, streams.opening(place, caller))
       if (forwarded.kind === 'replied' && forwarded.reply?.status !== RELEASED.status) return forwarded.reply
       instance = forwarded.kind === 'moved' ? forwarded.to : undefined
     }

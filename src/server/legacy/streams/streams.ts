@@ -4,6 +4,7 @@ import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import { bindingOf, newId } from '../../binding.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
+import { ssePriming } from '../../http/sse.ts'
 import type { StreamHandOver } from '../push/handOver.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../../call.ts'
@@ -121,12 +122,17 @@ export class LegacyStreams {
     throw new ProtocolError('PARAMS_INVALID', 'Last-Event-ID is not of a stream of this session.')
   }
 
+  /** The first event of a connection at this place: the official clients forget where they were without one. */
+  opening({ name, after }: StreamPosition, caller: Caller): string {
+    return primesFor(caller) ? ssePriming(`${name}:${after}`) : ''
+  }
+
   callerOf(stream: LegacyStream): Caller | undefined {
     return this.#callers.get(stream)
   }
 
   #add(name: string, caller: Caller, after: number): LegacyStream {
-    const primes = caller.peer.version >= PRIMED_SINCE
+    const primes = primesFor(caller)
     const stream = new LegacyStream({ name, primes, after, onKept: (chars) => this.#count(chars) })
     this.#makeRoom()
     this.#released.delete(name) // it may have been elsewhere for a while
@@ -167,4 +173,9 @@ export class LegacyStreams {
       throw error
     }
   }
+}
+
+/** Whether the client knows events without data. */
+function primesFor({ peer }: Caller): boolean {
+  return peer.version >= PRIMED_SINCE
 }
