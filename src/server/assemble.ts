@@ -244,6 +244,7 @@ export function assemble(options: ServerOptions) {
     self,
     seekPeers: () => replicas.seek(),
     leavePeers: () => replicas.leave(),
+    fetchCancellations: (signal: AbortSignal) => replicas.fetchCancellations(signal),
     legacyHttp,
     tasks,
     open: async () => {

@@ -226,18 +226,23 @@ export class Server {
     connections.announceClose()
     const patience = new Promise((resolve) => unref(setTimeout(resolve, this.#drainOptions.deadlineMs / 2)))
     await Promise.race([legacyHttp.idle(), patience])
+    await legacyHttp.handOverUnseen() // while clients that come back for it are still sent here
     await connections.close(this.#drainOptions.idleMs)
   }
 
   async #drain(options: Required<DrainOptions>): Promise<void> {
-    const { load, subscriptions, getStreams, legacyHttp, leavePeers, tasks, logger } = this.#assembly
+    const { load, subscriptions, getStreams, legacyHttp, leavePeers, fetchCancellations, tasks, logger } =
+      this.#assembly
+    const over = new AbortController()
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
     this.#drainOptions = options
     const { deadlineMs } = options
     const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
     getStreams.closeAll()
+    void fetchCancellations(over.signal)
     await Promise.all([drained, legacyHttp.drain(), tasks?.drain(deadlineMs)])
+    over.abort()
     await legacyHttp.handOverUnseen()
     await leavePeers()
     await tasks?.close()

@@ -25,7 +25,8 @@ const plan = {
   atOnce: 10,
   hungAfterMs: 20_000,
   instances: Number(values.instances),
-  everyMs: 500,
+  // So that instances live longer than a client waits for an answer to what became of its call.
+  everyMs: 2000,
   tools: (Object.keys(tools) as ToolName[]).filter((name) => values.tool?.includes(name) ?? true),
 }
 

@@ -4,7 +4,7 @@ import { amount } from '../amount.ts'
 import { survive, type Trouble } from './survive.ts'
 import { isSound } from './verdict.ts'
 
-const plan = { instances: 3, calls: amount(2, 20), atOnce: 1, together: true, hungAfterMs: 30_000, everyMs: 100 }
+const plan = { instances: 3, calls: amount(2, 20), atOnce: 1, together: true, hungAfterMs: 30_000, everyMs: 300 }
 const times = amount(2, 12)
 
 test.each<Trouble>(['none', 'restarts', 'restarts in place', 'kills'])(

@@ -151,6 +151,13 @@ test('an event reaches an instance that is met a moment later', async () => {
   await expect.poll(() => b.heard).toEqual([changed])
 })
 
+test('cancellations of the last seconds can be asked for, by an instance that nobody reaches', () => {
+  const { bus, peers } = new Network().start('a')
+  bus.publish(changed)
+  bus.publish({ kind: 'cancelled', session: 's', request: 1 })
+  expect(peers.recentCancellations()).toEqual([{ kind: 'cancelled', session: 's', request: 1 }])
+})
+
 test('an event of a while ago does not reach an instance that is met now', async () => {
   let now = 0
   const network = new Network()

@@ -118,6 +118,11 @@ export class Peers {
     }
   }
 
+  /** The cancellations that this instance published within the last seconds. */
+  recentCancellations(): ServerEvent[] {
+    return this.#recent.cancellations()
+  }
+
   /** What every peer replies to a message. One that does not reply is lost. */
   async askAll(message: Json): Promise<{ readonly instance: Instance; readonly reply: unknown }[]> {
     const ask = async (instance: Instance) => {

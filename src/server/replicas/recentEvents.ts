@@ -30,6 +30,14 @@ export class RecentEvents {
     return queue
   }
 
+  /** The cancellations among them. */
+  cancellations(): ServerEvent[] {
+    const queue = this.queue()
+    const events: ServerEvent[] = []
+    while (!queue.isEmpty) events.push(...queue.take().filter(({ kind }) => kind === 'cancelled'))
+    return events
+  }
+
   #turn(): void {
     const age = this.#clock() - this.#since
     if (age <= RECENT_MS) return

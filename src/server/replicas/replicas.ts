@@ -46,6 +46,9 @@ const MET_WITHIN_MS = 3000
 const LOOK_AGAIN_MS = 100
 const LEFT_WITHIN_MS = 3000
 const LOOK_TWICE_MS = 20
+const FETCH_EVERY_MS = 500
+// Until then an instance that has started may not have met all others.
+const SETTLED_MS = 3000
 
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
@@ -68,6 +71,7 @@ export class Replicas implements InstanceMessages {
   readonly #peerBus: PeerBus
   readonly #peerLedger: PeerLedger
   readonly #seeker: Seeker
+  readonly #since = performance.now()
   readonly #heartbeat: PeerHeartbeat
   readonly #addressCheck: AddressCheck
 
@@ -139,6 +143,8 @@ export class Replicas implements InstanceMessages {
         return { status: 202 }
       case 'has':
         return jsonReply({ has: this.has(String(message['stream'])) })
+      case 'cancellations':
+        return jsonReply({ events: this.peers.recentCancellations() })
       case 'ledger':
         return jsonReply(await this.#peerLedger.serve(message))
       case 'adopt':
@@ -171,13 +177,30 @@ export class Replicas implements InstanceMessages {
     }
   }
 
-  /** The instance that goes on with a stream. Nobody can be sure who knows nobody, or knows others by a bus only. */
+  /**
+   * The instance that goes on with a stream. Nobody can be sure who has just started, knows nobody, or knows others by a
+   * bus only.
+   */
   async whoHas(stream: string): Promise<Instance | 'nobody' | 'unsure'> {
     const asked = await this.peers.askAll({ kind: 'has', stream })
     const found = asked.find(({ reply }) => isObject(reply) && reply['has'] === true)
     if (found !== undefined) return found.instance
-    const isSure = this.bus === this.#peerBus && asked.length > 0 && asked.every(({ reply }) => isObject(reply))
+    const isSettled = performance.now() - this.#since > SETTLED_MS
+    const isSure =
+      isSettled && this.bus === this.#peerBus && asked.length > 0 && asked.every(({ reply }) => isObject(reply))
     return isSure ? 'nobody' : 'unsure'
+  }
+
+  /**
+   * Asks the others for cancellations until the signal aborts: an instance that stops may still get calls on open
+   * connections when nobody reaches it any more.
+   */
+  async fetchCancellations(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, FETCH_EVERY_MS))
+      for (const { reply } of await this.peers.askAll({ kind: 'cancellations' }))
+        if (isObject(reply)) this.#hear(reply['events'])
+    }
   }
 
   /** The last thing before this process ends: what it published arrives, and nobody waits for it any more. */

@@ -5,9 +5,10 @@ import type { Messenger } from './messenger.ts'
 import type { Peers } from './peers.ts'
 
 // A process that is started anew is there within seconds, mostly; those of a whole deployment within a minute.
-const FIRST_MS = 100
-const MOST_MS = 1000
-const MAX_LOOKS = 64
+const OFTEN_MS = 200
+const OFTEN_LOOKS = 50
+const SELDOM_MS = 1000
+const MAX_LOOKS = 100
 const MAX_ADDRESSES = 64
 
 export interface SeekerOptions {
@@ -41,7 +42,7 @@ export class Seeker {
       this.#sought.delete(url)
       return
     }
-    const waitMs = Math.min(FIRST_MS * 1.5 ** (looks - 1), MOST_MS)
+    const waitMs = looks < OFTEN_LOOKS ? OFTEN_MS : SELDOM_MS
     unref(setTimeout(() => void this.#look(url, looks + 1), waitMs))
   }
 

@@ -22,6 +22,8 @@ export interface HandOversOptions {
 
 export class HandOvers {
   readonly #options: HandOversOptions
+  /** Streams that another instance has, too. */
+  readonly #handedOver = new WeakSet<LegacyStream>()
 
   constructor(options: HandOversOptions) {
     this.#options = options
@@ -35,10 +37,14 @@ export class HandOvers {
   /** Hands over the streams that were sent something which their clients have yet to come back for. */
   async unseen(): Promise<void> {
     const { streams, handOver } = this.#options
+    const waiting = streams.unseen().filter((stream) => !this.#handedOver.has(stream))
     await Promise.all(
-      streams.unseen().map(async (stream) => {
+      waiting.map(async (stream) => {
         const caller = streams.callerOf(stream)
-        if (caller !== undefined) await handOver({ name: stream.name, caller, ...stream.contents() })
+        if (caller === undefined) return
+        this.#handedOver.add(stream)
+        if ((await handOver({ name: stream.name, caller, ...stream.contents() })) === undefined)
+          this.#handedOver.delete(stream)
       }),
     )
   }

@@ -30,7 +30,7 @@ const RELEASED: HttpReply = { status: 410 }
 export const FOUND_WITHIN_MS = 3000
 export const ASK_EVERY_MS = 200
 /** How often all instances must say that they do not have a call before it is lost: one may have been met just now. */
-const DENIALS = 5
+const DENIALS = 8
 // One instance after the other may have stopped while a call waited.
 const MAX_MOVES = 8
 
