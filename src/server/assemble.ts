@@ -41,6 +41,7 @@ import { Telemetry } from './telemetry/telemetry.ts'
 // A session id is sent as a header, and servers and proxies limit the size of headers.
 const MAX_SESSION_BYTES = 4096
 const MAX_STORED_BYTES = 16 * 1024 * 1024
+const MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 export type Assembly = ReturnType<typeof assemble>
 
@@ -97,7 +98,7 @@ export function assemble(options: ServerOptions) {
   const registry = new Registry()
   const access = new AccessControl(registry, scopeChallengeOf(options.principal))
   const telemetry = new Telemetry(registry)
-  const results = new Results(identity)
+  const results = new Results(identity, options.maxResultBytes ?? MAX_RESULT_BYTES)
   const lists = new Lists(registry, identity, caching, options.pageSize ?? 1000)
   const subscriptions = new Subscriptions(bus, results, access, () => tasks)
   const carrier = new Carrier({

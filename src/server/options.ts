@@ -81,6 +81,8 @@ export interface ServerOptions extends GuardOptions {
   caching?: Caching
   /** How many entries a page of a list has. @default 1000 */
   pageSize?: number
+  /** The largest result of a tool, prompt or resource, in bytes; a larger one is an error. @default 16777216 */
+  maxResultBytes?: number
   /** How often one question is asked before the call fails. @default 5 */
   maxAsks?: number
   /** How many rounds one call may take before it fails. @default 256 */
@@ -137,6 +139,7 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   architecture: true,
   caching: true,
   pageSize: true,
+  maxResultBytes: true,
   maxAsks: true,
   maxRounds: true,
   maxInFlight: true,

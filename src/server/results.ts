@@ -3,24 +3,30 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Json, META, type RequestId, toObject } from '../protocol/index.ts'
 import type { ServerIdentity } from './options.ts'
 import type { Peer } from './call.ts'
+import { ServerError } from './errors.ts'
 import type { WireError } from './wireErrors.ts'
 
 export class Results {
   readonly #identity: ServerIdentity
   readonly #plainEnd: string
+  readonly #maxBytes: number
 
-  constructor(identity: ServerIdentity) {
+  /** A result of more than `maxBytes` is an error. */
+  constructor(identity: ServerIdentity, maxBytes: number) {
     this.#identity = identity
+    this.#maxBytes = maxBytes
     this.#plainEnd = `,"_meta":${JSON.stringify({ [META.server]: identity })}}`
   }
 
   complete(result: Json, peer: Peer, extraMeta?: Json): string {
     // The usual result has no `_meta` of its own, so the rest of the text is the same for all.
     const isPlain = extraMeta === undefined && !('_meta' in result) && !('resultType' in result)
-    if (isPlain && peer.era === 'modern') return plainText(JSON.stringify(result), this.#plainEnd)
+    if (isPlain && peer.era === 'modern') return this.#limited(plainText(JSON.stringify(result), this.#plainEnd))
     const meta = this.#meta(result['_meta'] as Json | undefined, peer, extraMeta)
-    return JSON.stringify(
-      meta === undefined ? { resultType: 'complete', ...result } : { resultType: 'complete', ...result, _meta: meta },
+    return this.#limited(
+      JSON.stringify(
+        meta === undefined ? { resultType: 'complete', ...result } : { resultType: 'complete', ...result, _meta: meta },
+      ),
     )
   }
 
@@ -42,6 +48,15 @@ export class Results {
   /** The result of a call that became a task, which the task service has written. */
   task(text: string): string {
     return text
+  }
+
+  #limited(text: string): string {
+    // No character of a string takes more than three bytes, so that most results need not be counted.
+    if (text.length * 3 <= this.#maxBytes || Buffer.byteLength(text) <= this.#maxBytes) return text
+    throw new ServerError(
+      'RESULT_TOO_LARGE',
+      `The result is larger than ${this.#maxBytes} bytes. Return less of it, page by page or as a resource, or raise maxResultBytes.`,
+    )
   }
 
   #meta(own: Json | undefined, { era }: Peer, extra: Json | undefined): Json | undefined {

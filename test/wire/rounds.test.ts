@@ -53,6 +53,8 @@ async function start({
     await ctx.ask('confirm', { message: 'Sure?', schema: sure })
     return 'kept'
   })
+  const size = z.object({ length: z.number(), unit: z.string().default('x') })
+  server.tool('long', { description: 'Returns much', input: size }, ({ unit, length }) => unit.repeat(length))
   server.tool('raw', { description: 'Three ways' }, async (_, ctx) => {
     const result = await ctx.elicit('confirm', { message: 'Sure?', schema: sure })
     return result.action === 'accept' ? `accept ${result.content.ok}` : result.action
@@ -332,6 +334,15 @@ describe('a state', () => {
       expect(message.result !== undefined).toBe(works)
     }
   })
+})
+
+test('a result over the limit is an error that says what to do', async () => {
+  const { url } = await start({ maxResultBytes: 3000 })
+  const lengths = async (length: number) => (await call(url, 'long', { length })).message.result
+  expect((await lengths(2000)).isError).toBeUndefined()
+  const { isError, content } = await lengths(3000)
+  expect([isError, content[0].text]).toEqual([true, expect.stringContaining('larger than 3000 bytes. Return less')])
+  expect((await call(url, 'long', { length: 1000, unit: '€' })).message.result.isError).toBe(true)
 })
 
 describe('a once with an id', () => {
