@@ -1,6 +1,7 @@
 /** The code of docs/guides/middleware-and-limits.md. */
 // #region imports
-import { createServer, failure, type Middleware, ProtocolError } from 'pannier/server'
+import { postgres, postgresRates } from 'pannier/postgres'
+import { createServer, failure, LimitError, type Middleware, type Server } from 'pannier/server'
 // #endregion imports
 
 export const auditLog: string[] = []
@@ -28,10 +29,30 @@ server.use((call, next) => {
   const caller = call.principal?.id ?? 'anonymous'
   const calls = (callsToday.get(caller) ?? 0) + 1
   callsToday.set(caller, calls)
-  if (calls > 100) throw new ProtocolError('PARAMS_INVALID', 'You have made your 100 calls of today.')
+  if (calls > 100) throw new LimitError('LIMIT_CALLS', 'You have made your 100 calls of today.', 3600)
   return call.name.startsWith('beta_') ? failure('This tool is not ready yet.') : next()
 })
 // #endregion quota
 
 server.tool('buy', { description: 'Buys something.' }, () => 'Bought.')
 server.tool('beta_sell', { description: 'Sells something.' }, () => 'Sold.')
+
+// #region limits
+export const limited = createServer({
+  name: 'limited',
+  version: '1.0.0',
+  limits: {
+    requestsPerMinute: 600,
+    callsAtOnce: 20,
+    // A proxy in front of this server sets this header, and removes what callers put there.
+    clientAddress: ({ header }) => header('x-real-ip'),
+  },
+})
+// #endregion limits
+
+// #region postgres
+export function oneOfMany(url: string): Server {
+  const store = postgresRates(postgres({ url }))
+  return createServer({ name: 'limited', version: '1.0.0', limits: { requestsPerMinute: 600, store } })
+}
+// #endregion postgres

@@ -167,6 +167,14 @@ const MIGRATIONS: readonly Migration[] = [
       ADD COLUMN on_trial boolean NOT NULL DEFAULT false,
       ADD COLUMN shared boolean NOT NULL DEFAULT false
   `,
+  // The columns and their order are those of rate-limiter-flexible. Counts live for a minute.
+  (tables) => `
+    CREATE UNLOGGED TABLE ${tables}.rates (
+      key varchar(255) PRIMARY KEY,
+      points integer NOT NULL DEFAULT 0,
+      expire bigint
+    )
+  `,
 ]
 
 /** The names of our schemas, quoted for use in statements, and of the notification channel. */

@@ -18,6 +18,7 @@ import { LegacyHttp } from './legacy/http.ts'
 import type { StreamHandOver } from './legacy/push/handOver.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
+import { requestLimits } from './lifecycle/limits.ts'
 import { Load } from './lifecycle/load.ts'
 import { keyringOf, sayKeys, warnOfUnknownKey } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
@@ -150,6 +151,7 @@ export function assemble(options: ServerOptions) {
     results,
     subscriptions,
     load,
+    limits: requestLimits(options.limits),
     caching,
     instructions,
     legacy,

@@ -94,6 +94,8 @@ export interface Channel {
   /** Calls the listener when the client cancels the request or disconnects. */
   onCancel(listener: () => void): void
   readonly cancelled: boolean
+  /** The address that the client's connection comes from, where that is known. */
+  readonly address?: string | undefined
 }
 
 /** What another instance needs to continue a call from a pushed question. */

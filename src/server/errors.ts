@@ -20,6 +20,23 @@ export class ServerError extends Error {
   }
 }
 
+export const LIMIT_CODES = ['LIMIT_REQUESTS', 'LIMIT_CALLS'] as const
+
+export type LimitCode = (typeof LIMIT_CODES)[number]
+
+/** Refuses a caller who asks for too much: 429. A middleware or a hook may throw it, too. */
+export class LimitError extends Error {
+  override readonly name = 'LimitError'
+  readonly code: LimitCode
+  readonly retryAfterSeconds: number
+
+  constructor(code: LimitCode, message: string, retryAfterSeconds: number) {
+    super(message)
+    this.code = code
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
 export const AUTH_CODES = ['AUTH_MISSING', 'AUTH_INVALID', 'AUTH_SCOPE', 'AUTH_UNAVAILABLE'] as const
 
 export type AuthCode = (typeof AUTH_CODES)[number]

@@ -25,7 +25,8 @@ export type {
   ToolHandler,
   ToolOptions,
 } from './catalog/definitions.ts'
-export { AuthError, type AuthErrorOptions, ServerError } from './errors.ts'
+export { AuthError, type AuthErrorOptions, LimitError, ServerError } from './errors.ts'
+export type { LimitOptions } from './lifecycle/limits.ts'
 export { type EventBus, localBus, type ServerEvent } from './lifecycle/eventBus.ts'
 export type { FetchHandler } from './http/fetch.ts'
 export type { Elicited, Form } from './handler/questions.ts'

@@ -5,6 +5,7 @@ import type { CarryStore, Ledger } from '../state/stores/index.ts'
 import type { Architecture } from './catalog/capabilities.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import type { CarryMode, Difference } from './calls/carrier.ts'
+import type { LimitOptions } from './lifecycle/limits.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
@@ -67,6 +68,8 @@ export interface ServerOptions extends GuardOptions {
 
   /** Authenticates callers: a hook, or a ready one such as `bearer()`. @default all callers are anonymous */
   principal?: Authenticator
+  /** How much one caller may ask for. @default no limits */
+  limits?: LimitOptions
   /** How long a session of the session era lives, in seconds. @default 86400 */
   sessionTtlSeconds?: number
   /** Whether clients of the session era are served. @default true */
@@ -134,6 +137,7 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   ledger: true,
   tasks: true,
   principal: true,
+  limits: true,
   sessionTtlSeconds: true,
   legacy: true,
   architecture: true,

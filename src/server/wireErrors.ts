@@ -2,7 +2,7 @@
 import { Declined, JournalError } from '../journal/index.ts'
 import { CODES, type ProtocolCode, ProtocolError, TaskFailed } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
-import { AuthError, ServerError } from './errors.ts'
+import { AuthError, LimitError, ServerError } from './errors.ts'
 
 export interface WireError {
   readonly code: number
@@ -47,6 +47,10 @@ export function toWireError(error: unknown): WireError {
       status: error.status,
       message: error.message,
     }
+  if (error instanceof LimitError) {
+    const { message, retryAfterSeconds } = error
+    return { code: CODES.INVALID_REQUEST, status: 429, message, data: { retryAfterSeconds } }
+  }
   if (error instanceof ServerError || error instanceof JournalError)
     return { code: CODES.INTERNAL_ERROR, status: 200, message: error.message }
   return { code: CODES.INTERNAL_ERROR, status: 200, message: 'Internal error.' }
@@ -55,6 +59,7 @@ export function toWireError(error: unknown): WireError {
 /** Whether an error is the answer to the request rather than a fault of this server. */
 export function isExpected(error: unknown): boolean {
   if (error instanceof AuthError) return error.status !== 503
+  if (error instanceof LimitError) return true
   return error instanceof ProtocolError || error instanceof TaskFailed || isBadState(error) || error instanceof Declined
 }
 

@@ -43,6 +43,7 @@ export {
   type MemoryLedgerOptions,
   memoryCarryStore,
   memoryLedger,
+  type RateStore,
   type SqliteFileOptions,
   sqliteCarryStore,
   sqliteLedger,

@@ -24,7 +24,7 @@ import {
   offerWorkItem,
   stop,
 } from '../../docs/snippets/many-instances.ts'
-import { auditLog, server as shop } from '../../docs/snippets/middleware.ts'
+import { auditLog, limited, oneOfMany, server as shop } from '../../docs/snippets/middleware.ts'
 import { ledgerOver, machineLedger, type Rows, type Shop, shopServer } from '../../docs/snippets/steps.ts'
 import { refundServer } from '../../examples/testing/refund.ts'
 import { newDatabase } from '../postgres/database.ts'
@@ -478,7 +478,12 @@ test('docs/snippets/middleware.ts writes each call down and refuses the rest', a
   expect((await caller.round('beta_sell')).result).toMatchObject({ isError: true })
   expect(auditLog.at(-1)).toMatch(/ round 1: failed$/)
   for (let calls = 2; calls < 100; calls++) await caller.round('buy')
-  expect((await caller.round('buy')).error.message).toBe('You have made your 100 calls of today.')
+  const refused = await caller.round('buy')
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3600'])
+  expect(refused.error.message).toBe('You have made your 100 calls of today.')
+  for (const server of [limited, oneOfMany(await newDatabase())]) {
+    expect((await new Caller(server.fetch).send('server/discover')).status).toBe(200)
+  }
 })
 
 describe('docs/snippets/authentication.ts', () => {

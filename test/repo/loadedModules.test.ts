@@ -27,6 +27,7 @@ describe('importing a subpath', () => {
       const { urls, sqlite } = await loadedBy(subpath)
       expect(urls.filter((url) => url.endsWith('/src/state/errors.ts'))).toHaveLength(1)
       expect(urls.filter((url) => JAR.test(url))).toEqual([])
+      expect(urls.filter((url) => url.includes('/rate-limiter-flexible/'))).toEqual([])
       expect(sqlite).toBe(false)
     },
   )

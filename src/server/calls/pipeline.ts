@@ -3,9 +3,10 @@ import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from 
 import { StateError } from '../../state/internal.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { Call, CallAnswer, CallHandler, CallMethod } from '../call.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError, LimitError } from '../errors.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Lists, Listing } from '../catalog/lists.ts'
+import type { RequestLimits } from '../lifecycle/limits.ts'
 import type { Load } from '../lifecycle/load.ts'
 import type { Caching, ServerIdentity } from '../options.ts'
 import type { Registry } from '../catalog/registry.ts'
@@ -21,6 +22,8 @@ export interface PipelineOptions {
   readonly results: Results
   readonly subscriptions: Subscriptions
   readonly load: Load
+  /** Absent where callers have no limits. */
+  readonly limits: RequestLimits | undefined
   readonly telemetry: Telemetry
   readonly tasks: TaskService | undefined
   readonly caching: Required<Caching>
@@ -44,12 +47,14 @@ export class Pipeline implements CallHandler {
 
   /** Never rejects: errors become answers. */
   async answer(call: Call): Promise<CallAnswer> {
-    const { load, telemetry } = this.#options
+    const { load, telemetry, limits } = this.#options
     const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
     if (counts) load.enter()
     const method = this.#method(call)
     const span = telemetry.start(call, method !== undefined)
+    let leave: (() => void) | undefined
     try {
+      if (limits !== undefined) leave = await limits.enter(call)
       this.#options.declaration.assertServed(call)
       if (method === undefined) throw unknownMethod(call)
       const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, observer: span })))
@@ -59,6 +64,7 @@ export class Pipeline implements CallHandler {
       span?.fail(toWireError(error).code)
       return this.#fail(call, error)
     } finally {
+      leave?.()
       if (counts) load.leave()
     }
   }
@@ -72,7 +78,9 @@ export class Pipeline implements CallHandler {
     if (!isExpected(error)) logger.error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
     else if (error instanceof StateError) logger.warn({ method: call.method, code }, 'A state was refused.')
     else logger.debug({ method: call.method, code }, 'A request was refused.')
-    if (error instanceof AuthError) return { ...refusedCaller(error), body: errorMessage(call.id, wire) }
+    // Of both eras: it is by the status that a client gets another token, or waits.
+    const headers = refusalHeaders(error)
+    if (headers !== undefined) return { status: wire.status, headers, body: errorMessage(call.id, wire) }
     // The session era answers errors with 200, except a mismatch of the stateless era's headers.
     const isPlain = call.peer.era === 'legacy' && code !== 'HEADER_MISMATCH'
     return { status: isPlain ? 200 : wire.status, body: errorMessage(call.id, wire) }
@@ -142,9 +150,11 @@ export class Pipeline implements CallHandler {
   }
 }
 
-/** Of both eras: it is the status that tells a client to get another token. */
-function refusedCaller({ status, challenge }: AuthError): Pick<CallAnswer, 'status' | 'headers'> {
-  return { status, ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }) }
+/** The headers for a caller who was refused; undefined where it is not the caller. */
+function refusalHeaders(error: unknown): Readonly<Record<string, string>> | undefined {
+  if (error instanceof LimitError) return { 'retry-after': String(error.retryAfterSeconds) }
+  if (!(error instanceof AuthError)) return undefined
+  return error.challenge === undefined ? {} : { 'www-authenticate': error.challenge }
 }
 
 function unknownMethod({ method }: Call): ProtocolError {

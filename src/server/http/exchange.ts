@@ -70,6 +70,8 @@ export interface Sink {
   /** Calls the listener once when the client disconnects before `end`. */
   onDisconnect(listener: () => void): void
   readonly disconnected: boolean
+  /** The address that the connection comes from, where that is known. Behind a proxy it is the proxy's. */
+  readonly address?: string | undefined
 }
 
 /** What a sink holds of what its client has not read. Above it the connection is given up. */

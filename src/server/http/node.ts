@@ -138,6 +138,10 @@ export class NodeSink implements Sink {
     this.#res = res
   }
 
+  get address(): string | undefined {
+    return this.#res.req.socket.remoteAddress
+  }
+
   get disconnected(): boolean {
     return this.#res.destroyed && !this.#res.writableFinished
   }

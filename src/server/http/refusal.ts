@@ -1,6 +1,6 @@
 /** Replies that refuse a request, and the errors that become such replies. */
 import { CODES, type RequestId } from '../../protocol/index.ts'
-import { AuthError } from '../errors.ts'
+import { AuthError, LimitError } from '../errors.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
 import { isExpected, toWireError } from '../wireErrors.ts'
@@ -29,10 +29,20 @@ export function errorReply(error: unknown, logger: Logger, id?: RequestId): Http
   if (error instanceof RequestRefused) return error.reply
   if (error instanceof AuthError) return authReply(error, logger)
   const wire = toWireError(error)
+  if (error instanceof LimitError) return limitReply(error, id)
   if (!isExpected(error)) logger.error({ err: errorDetails(error) }, 'A request failed.')
   // Errors that a call handler sends as results with 200 have a status of their own here.
   const status = wire.status !== 200 ? wire.status : wire.code === CODES.INTERNAL_ERROR ? 500 : 400
   return { status, body: errorMessage(id, wire) }
+}
+
+function limitReply(error: LimitError, id: RequestId | undefined): HttpReply {
+  const { retryAfterSeconds } = error
+  return {
+    status: 429,
+    headers: { 'retry-after': String(retryAfterSeconds) },
+    body: errorMessage(id, toWireError(error)),
+  }
 }
 
 function authReply(error: AuthError, logger: Logger): HttpReply {

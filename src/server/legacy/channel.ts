@@ -47,6 +47,11 @@ export class LegacyChannel implements Channel {
     return call
   }
 
+  get address(): string | undefined {
+    const { target } = this.#options
+    return 'open' in target ? target.address : undefined
+  }
+
   get cancelled(): boolean {
     return this.#cancelled || this.#isHandedOver
   }

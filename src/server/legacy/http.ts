@@ -188,10 +188,10 @@ export class LegacyHttp implements SessionHandler {
   ): Promise<HttpReply | undefined> {
     const handshake = readHandshake(message.params)
     const reply = await this.#request(message, header, { peer: legacyPeer(handshake), principal }, sink)
-    if (reply === undefined) return undefined
+    if (reply === undefined || reply.status !== 200) return reply
     return {
       ...reply,
-      headers: { ...reply.headers, 'mcp-session-id': this.#options.sessions.begin(handshake, principal) },
+      headers: { 'mcp-session-id': this.#options.sessions.begin(handshake, principal) },
     }
   }
 

@@ -104,6 +104,10 @@ class ModernChannel implements Channel {
     this.#streams = streams
   }
 
+  get address(): string | undefined {
+    return this.#sink.address
+  }
+
   get cancelled(): boolean {
     return this.#sink.disconnected
   }

@@ -10,6 +10,7 @@ export {
   type MemoryLedgerOptions,
   memoryLedger,
 } from './ledger.ts'
+export { limiterRates, memoryLimiter, memoryRates, RATE_SECONDS, type RateStore } from './rates.ts'
 export { sqliteCarryStore } from './sqliteCarryStore.ts'
 export {
   inTransaction,

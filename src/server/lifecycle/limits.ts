@@ -1,0 +1,115 @@
+/** How much one caller may ask of this server: requests per minute, and calls at once. */
+import type { HeaderReader } from '../../protocol/index.ts'
+import { memoryRates, type RateStore } from '../../state/stores/index.ts'
+import type { Call } from '../call.ts'
+import { LimitError } from '../errors.ts'
+import { assertOptionNames, type OptionNames } from '../optionNames.ts'
+
+export interface LimitOptions {
+  /** How many requests one caller may send within a minute. @default no limit */
+  requestsPerMinute?: number
+  /** How many calls of one caller may be under way at once, at each instance. @default no limit */
+  callsAtOnce?: number
+  /** Where requests are counted; `postgresRates` counts for all instances. @default the memory of this process */
+  store?: RateStore
+  /**
+   * The address of an anonymous caller, where a proxy says it in a header. @default the address of the connection, if
+   * known
+   */
+  clientAddress?: (request: { readonly header: HeaderReader }) => string | undefined
+}
+
+const LIMIT_OPTIONS: OptionNames<LimitOptions> = {
+  requestsPerMinute: true,
+  callsAtOnce: true,
+  store: true,
+  clientAddress: true,
+}
+
+/** The methods that run a handler. */
+const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
+
+export function requestLimits(options: LimitOptions | undefined): RequestLimits | undefined {
+  if (options === undefined) return undefined
+  assertOptionNames(options, LIMIT_OPTIONS, 'The option limits')
+  const { requestsPerMinute, callsAtOnce } = options
+  if (requestsPerMinute === undefined && callsAtOnce === undefined)
+    throw new TypeError('The option limits needs requestsPerMinute or callsAtOnce.')
+  for (const [name, value] of Object.entries({ requestsPerMinute, callsAtOnce })) {
+    if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
+      throw new TypeError(`The option ${name} is a whole number, at least 1.`)
+  }
+  return new RequestLimits(options)
+}
+
+export class RequestLimits {
+  readonly #options: LimitOptions
+  readonly #store: RateStore
+  /** How many calls each caller has under way. */
+  readonly #underWay = new Map<string, number>()
+
+  constructor(options: LimitOptions) {
+    this.#options = options
+    this.#store = options.store ?? memoryRates()
+  }
+
+  /** Counts a request, and gives the function that ends it. Rejects with LimitError when it is too much. */
+  async enter(call: Call): Promise<() => void> {
+    if (call.revived !== undefined) return done // another instance has counted it
+    const caller = this.#callerOf(call)
+    await this.#count(caller)
+    return CALLS.has(call.method) ? this.#begin(caller) : done
+  }
+
+  async #count(caller: string): Promise<void> {
+    const { requestsPerMinute } = this.#options
+    if (requestsPerMinute === undefined) return
+    const waitMs = await this.#store.count(caller, requestsPerMinute)
+    if (waitMs <= 0) return
+    const seconds = Math.ceil(waitMs / 1000)
+    const sentence = `Too many requests: at most ${requestsPerMinute} per minute. Try again in ${seconds} s.`
+    throw new LimitError('LIMIT_REQUESTS', sentence, seconds)
+  }
+
+  #begin(caller: string): () => void {
+    const { callsAtOnce = Number.POSITIVE_INFINITY } = this.#options
+    const calls = this.#underWay.get(caller) ?? 0
+    if (calls >= callsAtOnce) {
+      const sentence = `Too many calls at once: at most ${callsAtOnce}. Try again when one of them has ended.`
+      throw new LimitError('LIMIT_CALLS', sentence, 1)
+    }
+    this.#underWay.set(caller, calls + 1)
+    return () => this.#end(caller)
+  }
+
+  #end(caller: string): void {
+    const left = (this.#underWay.get(caller) ?? 1) - 1
+    if (left > 0) this.#underWay.set(caller, left)
+    else this.#underWay.delete(caller)
+  }
+
+  /** By principal. Who is anonymous is known by session, else by address, else with all others. */
+  #callerOf({ principal, peer, header, channel }: Call): string {
+    if (principal !== undefined) return `principal ${principal.id}`
+    if (peer.session !== undefined) return `session ${peer.session}`
+    const address = (header && this.#options.clientAddress?.({ header })) ?? channel.address
+    return address === undefined ? 'anonymous' : `network ${networkOf(address)}`
+  }
+}
+
+function done(): void {}
+
+/** Whoever has one address of IPv6 usually has its whole /64, so that is counted as one. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!address.includes(':')) return address
+  const [before = '', after] = address.toLowerCase().split('%', 1).join('').split('::')
+  const [head, tail] = [groupsOf(before), groupsOf(after ?? '')]
+  const zeros = after === undefined ? [] : Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0')
+  return `${[...head, ...zeros, ...tail].slice(0, 4).join(':')}::/64`
+}
+
+function groupsOf(text: string): string[] {
+  return text === '' ? [] : text.split(':')
+}
