@@ -240,10 +240,11 @@ export class Server {
     const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
     getStreams.closeAll()
-    void fetchCancellations(over.signal)
+    const fetched = fetchCancellations(over.signal)
     await Promise.all([drained, legacyHttp.drain(), tasks?.drain(deadlineMs)])
     over.abort()
     await legacyHttp.handOverUnseen()
+    await fetched // what arrives after the goodbye would make this instance look as if it were still there
     await leavePeers()
     await tasks?.close()
     this.#ignoreTerm()

@@ -1,5 +1,5 @@
 /** What an instance needs to work with the others: its own name, whom it knows, and what they send it. */
-import { type HeaderReader, isObject, type Json } from '../../protocol/index.ts'
+import { type HeaderReader, isObject, type Json, sleep } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
@@ -197,7 +197,8 @@ export class Replicas implements InstanceMessages {
    */
   async fetchCancellations(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await new Promise((resolve) => setTimeout(resolve, FETCH_EVERY_MS))
+      await sleep(FETCH_EVERY_MS, signal).catch(() => {})
+      if (signal.aborted) return
       for (const { reply } of await this.peers.askAll({ kind: 'cancellations' }))
         if (isObject(reply)) this.#hear(reply['events'])
     }
