@@ -11,9 +11,7 @@ declare module 'rate-limiter-flexible/lib/RateLimiterMemory.js' {
 }
 
 declare module 'rate-limiter-flexible/lib/RateLimiterPostgres.js' {
-  import type RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
-
-  export default class RateLimiterPostgres extends RateLimiterMemory {
+  export default class RateLimiterPostgres {
     constructor(options: {
       readonly points: number
       readonly duration: number
@@ -23,7 +21,8 @@ declare module 'rate-limiter-flexible/lib/RateLimiterPostgres.js' {
       readonly tableName: string
       readonly tableCreated: true
       readonly inMemoryBlockOnConsumed: number
-      readonly insuranceLimiter: RateLimiterMemory
+      readonly insuranceLimiter: { consume(key: string): Promise<unknown> }
     })
+    consume(key: string): Promise<unknown>
   }
 }

@@ -1,5 +1,4 @@
 /** Requests per minute and caller, counted by rate-limiter-flexible in windows of one minute from the first request. */
-import type RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
 
 export interface RateStore {
   /**
@@ -7,6 +6,12 @@ export interface RateStore {
    * minute, else 0. Should not reject: without an answer the request fails.
    */
   count(key: string, limit: number): Promise<number>
+}
+
+/** A limiter of the package. Its own types would become part of ours. */
+export interface RateLimiter {
+  /** Rejects with `{ msBeforeNext }` when too much was consumed. */
+  consume(key: string): Promise<unknown>
 }
 
 export const RATE_SECONDS = 60
@@ -17,13 +22,13 @@ export function memoryRates(): RateStore {
 }
 
 /** Loads the package when it is first used. */
-export async function memoryLimiter(limit: number): Promise<RateLimiterMemory> {
+export async function memoryLimiter(limit: number): Promise<RateLimiter> {
   const { default: Limiter } = await import('rate-limiter-flexible/lib/RateLimiterMemory.js')
   return new Limiter({ points: limit, duration: RATE_SECONDS })
 }
 
 /** A store on one limiter for each limit. */
-export function limiterRates(open: (limit: number) => Promise<Pick<RateLimiterMemory, 'consume'>>): RateStore {
+export function limiterRates(open: (limit: number) => Promise<RateLimiter>): RateStore {
   const limiters = new Map<number, ReturnType<typeof open>>()
   return {
     async count(key, limit) {
