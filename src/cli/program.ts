@@ -9,6 +9,7 @@ import { promptCommand } from './commands/prompt.ts'
 import { promptsCommand, resourcesCommand, toolsCommand } from './commands/lists.ts'
 import { readCommand } from './commands/read.ts'
 import { resumeCommand } from './commands/resume.ts'
+import { stateCommand } from './commands/state.ts'
 import { taskCommand } from './commands/task.ts'
 import { usageText, hideLongWords } from './usageText.ts'
 import { readVersion } from './version.ts'
@@ -47,6 +48,7 @@ export function createProgram(server: readonly string[] | undefined): Command {
     .commandsGroup('Manage stored state and keys:')
     .addCommand(jarCommand())
     .addCommand(keysCommand())
+    .addCommand(stateCommand())
     .addHelpText('after', EXAMPLES)
 
   everyCommand(program).forEach((command) =>

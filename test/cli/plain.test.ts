@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createKeyring, createSealer } from 'pannier/state'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { NASTY } from '../client/fixtures/servers/pannier.ts'
 import { type SteeringServer, startSteeringServer } from '../client/fixtures/servers/steering.ts'
@@ -21,6 +22,10 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 afterEach(() => void vi.restoreAllMocks())
+
+const sealer = createSealer({ keyring: createKeyring(KEYS), audience: NASTY })
+const binding = { principal: NASTY, method: NASTY, name: NASTY, argumentsDigest: NASTY, session: NASTY }
+const NASTY_STATE = sealer.seal('request', binding, { id: NASTY, body: { x: { [NASTY]: NASTY } } })
 
 /** TARGET stands for the server. */
 const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
@@ -70,12 +75,13 @@ const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'keys new': [[]],
   'keys rotate': [[]],
   'keys ids': [[]],
+  'state open': [[NASTY_STATE]],
 }
 
 /** How a command is told to write JSON; undefined where it cannot. */
 function jsonOption(command: string): readonly string[] | undefined {
   if (command.startsWith('keys')) return undefined
-  return command === 'probe' || command.startsWith('jar') ? ['--json'] : ['--output', 'json']
+  return command === 'probe' || /^(jar|state) /.test(command) ? ['--json'] : ['--output', 'json']
 }
 
 async function run(command: string, line: readonly string[]) {

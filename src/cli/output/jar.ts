@@ -1,6 +1,6 @@
 /** The contents of a jar, for people and for programs. Servers choose the names, so they are escaped for terminals. */
-import { DAY_MS } from '../../protocol/index.ts'
 import type { JarEntry, JarItem } from '../../state/jar/index.ts'
+import { age } from './age.ts'
 import { alignColumns } from './layout.ts'
 import { printableJson } from './json.ts'
 
@@ -63,15 +63,4 @@ function cutCell(text: string): string {
 
 function moment(time: number, now: number): string {
   return `${new Date(time).toISOString()} (${age(now - time)} ago)`
-}
-
-const UNITS = [
-  ['d', DAY_MS],
-  ['h', 3_600_000],
-  ['min', 60_000],
-] as const
-
-function age(ms: number): string {
-  const [unit, length] = UNITS.find((candidate) => ms >= candidate[1]) ?? ['s', 1000]
-  return `${Math.max(0, Math.floor(ms / length))} ${unit}`
 }

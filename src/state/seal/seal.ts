@@ -10,12 +10,12 @@ import {
   decrypt,
   deflate,
   encrypt,
-  inflate,
   makeTokenKey,
   type NonceSource,
   type Plain,
   type Purpose,
   randomNonces,
+  unpack,
 } from './token.ts'
 import { StateError } from '../errors.ts'
 import { type Keyring, keysOf } from './keyring.ts'
@@ -115,10 +115,6 @@ function pack(text: string, deflateAboveBytes: number, maxInflatedBytes: number)
   if (bytes.length > maxInflatedBytes) throw tooLarge(bytes.length, maxInflatedBytes)
   const small = bytes.length > deflateAboveBytes ? deflate(bytes) : undefined
   return small ? { content: small, deflated: true } : { content: bytes, deflated: false }
-}
-
-function unpack({ content, deflated }: Plain, maxInflatedBytes: number): string {
-  return (deflated ? inflate(content, maxInflatedBytes) : content).toString()
 }
 
 function assertTokenSize(token: string, maxBytes: number): void {

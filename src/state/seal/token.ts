@@ -96,6 +96,13 @@ export function decrypt(keys: ReadonlyMap<number, TokenKey>, purpose: Purpose, t
   return { content, deflated: (flags & DEFLATED) !== 0 }
 }
 
+/** What a token says of itself without a key. */
+export function readHeader(token: string): { purpose: Purpose; keyTag: number } {
+  const bytes = readToken(token)
+  // readToken has checked that there is such a purpose.
+  return { purpose: PURPOSES[bytes.readUInt8(1) >> 1] as Purpose, keyTag: bytes.readUInt32BE(2) }
+}
+
 function readToken(token: string): Buffer {
   const bytes = readBase64url(token)
   const sound =
@@ -150,4 +157,9 @@ export function inflate(bytes: Uint8Array, maxOutputLength: number): Buffer {
       ? new StateError('STATE_TOO_LARGE', 'State is larger than this server opens; raise maxBytes on every instance.')
       : new StateError('STATE_MALFORMED', 'State was deflated in a way this version cannot read.')
   }
+}
+
+/** The text of a token. */
+export function unpack({ content, deflated }: Plain, maxInflatedBytes: number): string {
+  return (deflated ? inflate(content, maxInflatedBytes) : content).toString()
 }
