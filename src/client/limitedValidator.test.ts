@@ -38,6 +38,11 @@ test.each([
   expect(() => validator.getValidator(schema as never)(value)).toThrow(/took more than 200 ms/)
 })
 
+test('a value that nests deep is checked as ever', () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`)
+  expect(validator.getValidator({ type: 'object' })({ deep })).toMatchObject({ valid: true })
+})
+
 test('the schemas of a list have one limit together, and the others of the list can be used', () => {
   const wide = {
     unevaluatedProperties: false,

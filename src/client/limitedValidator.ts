@@ -73,17 +73,20 @@ function cheapSize(schema: JsonSchemaType): number {
   }
 }
 
-/** The number of values and characters in a value, counted no further than `max`. */
-function sizeUpTo(max: number, value: unknown): number {
+/** The number of values and characters in a value, counted no further than `max`. What nests deep counts as large. */
+function sizeUpTo(max: number, value: unknown, depth = 0): number {
   if (typeof value === 'string') return 1 + value.length
   if (typeof value !== 'object' || value === null) return 1
+  if (depth > MAX_DEPTH) return max
   let size = 1
   for (const key in value) {
     if (size >= max) return size
-    size += key.length + sizeUpTo(max - size, value[key as keyof typeof value])
+    size += key.length + sizeUpTo(max - size, value[key as keyof typeof value], depth + 1)
   }
   return size
 }
+
+const MAX_DEPTH = 100
 
 class TooCostly extends Error {
   override readonly name = 'TooCostly'
