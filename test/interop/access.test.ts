@@ -7,6 +7,10 @@ import {
   type ProtocolError,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { SignJWT } from 'jose'
 import { bearer, createServer, type Server } from 'pannier/server'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -161,7 +165,7 @@ describe.each(ERAS)('a client of %s', (_, mode) => {
 describe('a refused call', () => {
   test('is 403 with a challenge that the official client reads', async () => {
     const server = archive()
-    const headers = { authorization: `Bearer ${await token('bob', 'mcp')}` }
+    const headers = { authorization: `Bearer ${await token('bob', 'mcp we"ird')}` }
     const reply = await new Caller(server.fetch, { headers, url: RESOURCE }).round('read_file')
     expect(reply.status).toBe(403)
     expect(reply.error).toMatchObject({ code: -32600, message: expect.stringContaining('files:read files:list') })
@@ -170,6 +174,39 @@ describe('a refused call', () => {
       scope: 'mcp files:read files:list',
     })
   })
+})
+
+test('the v1 client asks its authorization server for the scopes it lacks and those it has', async () => {
+  const server = archive()
+  const access_token = await token('ann', 'mcp files:read photos')
+  const asked: URL[] = []
+  const authProvider = {
+    redirectUrl: 'http://localhost/back',
+    clientMetadata: { redirect_uris: ['http://localhost/back'] },
+    clientInformation: () => ({ client_id: 'v1' }),
+    tokens: () => ({ access_token, token_type: 'Bearer' }),
+    saveTokens() {},
+    saveCodeVerifier() {},
+    codeVerifier: () => '',
+    redirectToAuthorization: (url: URL) => void asked.push(url),
+  }
+  const issuer = {
+    issuer: ISSUER,
+    authorization_endpoint: `${ISSUER}/authorize`,
+    token_endpoint: `${ISSUER}/token`,
+    response_types_supported: ['code'],
+    code_challenge_methods_supported: ['S256'],
+  }
+  const transport: unknown = new TransportV1(new URL(RESOURCE), {
+    authProvider,
+    fetch: async (input, init) =>
+      `${String(input)}`.startsWith(ISSUER) ? Response.json(issuer) : server.fetch(new Request(input, init)),
+  })
+  const client = new ClientV1({ name: 'v1', version: '1' })
+  await client.connect(transport as Transport)
+  onTestFinished(() => client.close())
+  await expect(client.callTool({ name: 'read_file' })).rejects.toBeInstanceOf(UnauthorizedError)
+  expect(asked.map(({ searchParams }) => searchParams.get('scope'))).toEqual(['mcp files:read photos files:list'])
 })
 
 describe.each(ERAS)('a subscription of %s', (_, mode) => {

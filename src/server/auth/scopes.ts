@@ -1,8 +1,12 @@
 /** Scopes of OAuth: how they are written, and where a token has them. */
 
 /** RFC 6749, section 3.3: the characters of a scope. A quote in one would end the header's value early. */
+export function isScope(text: string): boolean {
+  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
+}
+
 export function assertScopes(scopes: readonly string[]): void {
-  const bad = scopes.find((scope) => !/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
+  const bad = scopes.find((scope) => !isScope(scope))
   if (bad !== undefined) throw new TypeError(`"${bad}" is not a scope: one word without quotes or backslashes.`)
 }
 

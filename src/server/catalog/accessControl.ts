@@ -4,6 +4,7 @@
  */
 import type { ProtocolError } from '../../protocol/index.ts'
 import type { Principal, ScopeChallenge } from '../auth/authenticator.ts'
+import { isScope } from '../auth/scopes.ts'
 import type { Call } from '../call.ts'
 import { AuthError } from '../errors.ts'
 import { type AccessRule, isAllowed, obeysRule } from './access.ts'
@@ -46,6 +47,8 @@ export class AccessControl {
     if (this.#challenge === undefined || header === undefined || principal === undefined) return undefined
     if (!obeysRule(rule, principal)) return undefined
     const sentence = `This needs an access token with the scopes: ${rule.scopes.join(' ')}.`
-    return new AuthError('AUTH_SCOPE', sentence, { challenge: this.#challenge(rule.scopes, sentence) })
+    // With those it has, since clients of the session era ask for exactly the scopes of the challenge.
+    const scopes = [...(principal.scopes ?? []).filter(isScope), ...rule.scopes]
+    return new AuthError('AUTH_SCOPE', sentence, { challenge: this.#challenge(scopes, sentence) })
   }
 }
