@@ -35,7 +35,7 @@ function runOver(journal: Journal, responses: Record<string, unknown> = {}, opti
     journal,
     responses,
     ledger: neverLedger,
-    shared: { ledger: neverLedger, scope: () => 'everyone' },
+    shared: { ledger: neverLedger, scope: () => 'everyone', holder: () => undefined },
     assertAskable: () => {},
     shedding: () => 'no',
     later: setImmediate,

@@ -48,7 +48,11 @@ export function runToolRound(
     setup: () => ({
       about: { tool },
       ledger,
-      shared: { ledger, scope: () => [...options.seal.scopeOf(ctx), tool] },
+      shared: {
+        ledger,
+        scope: () => [...options.seal.scopeOf(ctx), tool],
+        holder: () => options.seal.scopeOf(ctx)[1] ?? undefined,
+      },
       claimSeconds: options.lifetime.claimSeconds,
       maxAsks,
       unwindMs,

@@ -10,6 +10,7 @@ import type { Call, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
+import { holderOf } from '../holder.ts'
 import type { Load } from '../lifecycle/load.ts'
 import type { Logger } from '../logger.ts'
 import type { Results } from '../results.ts'
@@ -246,11 +247,17 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
 
 /** Claims that all calls of this caller to this tool share. */
 export function sharedClaims(
-  { principal, method }: Call,
+  call: Call,
   name: string,
   { ledger, audience }: Pick<RoundRunnerOptions, 'ledger' | 'audience'>,
 ): SharedClaims {
-  return { ledger, scope: () => [audience, principal?.id ?? null, method, name] }
+  const { principal, method, peer } = call
+  return {
+    ledger,
+    scope: () => [audience, principal?.id ?? null, method, name],
+    // Anonymous callers without a session cannot be told apart, so they are not counted as one.
+    holder: () => (principal === undefined && peer.session === undefined ? undefined : holderOf(call)),
+  }
 }
 
 function assertResponses(responses: unknown): asserts responses is Json | undefined {

@@ -22,6 +22,20 @@ ledgerContract('a ledger in memory', () => timed(memoryLedger({ clock })))
 ledgerContract('a ledger in SQLite', () => timed(sqliteLedger({ path: newPath(), clock })))
 
 describe('a ledger in memory with a cap', () => {
+  test('gives one holder a part of its room, and the rest to others', async () => {
+    let now = 0
+    const ledger = memoryLedger({ clock: () => now, maxEntries: 20 })
+    for (const id of ['a', 'b']) await ledger.claim(id, 10, 'greedy')
+    await expect(ledger.claim('c', 10, 'greedy')).rejects.toThrow('This caller has 2 live claims')
+    expect(await ledger.claim('a', 10, 'greedy')).toEqual({ state: 'running' })
+    expect(await ledger.claim('c', 10, 'other')).toEqual({ state: 'fresh' })
+    expect(await ledger.claim('d', 10)).toEqual({ state: 'fresh' })
+    await ledger.release('a')
+    expect(await ledger.claim('e', 20, 'greedy')).toEqual({ state: 'fresh' })
+    now = 10_000
+    expect(await ledger.claim('f', 10, 'greedy')).toEqual({ state: 'fresh' })
+  })
+
   test('refuses new claims at its cap rather than forget a live one, and takes them when old ones end', async () => {
     let now = 0
     const ledger = memoryLedger({ clock: () => now, maxEntries: 3 })

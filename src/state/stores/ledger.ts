@@ -15,8 +15,8 @@ import { ExpiringMap } from './expiry.ts'
 export type Claim = { state: 'fresh' } | { state: 'running' } | { state: 'done'; value: unknown }
 
 export interface Ledger {
-  /** Claims an id. The claim expires after `ttlSeconds`. */
-  claim(id: string, ttlSeconds: number): Promise<Claim>
+  /** Claims an id. The claim expires after `ttlSeconds`. A ledger with little room may count claims by their holder. */
+  claim(id: string, ttlSeconds: number, holder?: string): Promise<Claim>
   /** Records the result of the claimed work. Later claims get it until the claim expires. */
   settle(id: string, value: unknown): Promise<void>
   /** Removes a claim whose work was not done, so that the id can be claimed again at once. */
@@ -46,23 +46,29 @@ export interface MemoryLedgerOptions {
   clock?: () => number
   /** The maximum number of live claims. Further ones are refused: dropping one would repeat its work. @default 100000 */
   maxEntries?: number
+  /** How many of them one holder may have, so that one caller does not use up the room of all. @default a tenth */
+  maxPerHolder?: number
 }
 
 /** `text` is the settled value as JSON, or undefined if the value was undefined. */
 type LedgerEntry = { done: false; expiresAtMs: number } | { done: true; text: string | undefined }
 
 /** A ledger in the memory of this process. */
-export function memoryLedger({ clock = Date.now, maxEntries = 100_000 }: MemoryLedgerOptions = {}): Ledger {
+export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
+  const { clock = Date.now, maxEntries = 100_000, maxPerHolder = Math.ceil(maxEntries / 10) } = options
   const entries = new ExpiringMap<LedgerEntry>(clock)
+  const holders = new Holders(clock)
 
   return {
-    async claim(id, ttlSeconds) {
+    async claim(id, ttlSeconds, holder) {
       assertClaim(id, ttlSeconds)
       const entry = entries.get(id)
       if (entry?.done) return { state: 'done', value: entry.text === undefined ? undefined : JSON.parse(entry.text) }
       if (entry) return { state: 'running' }
       if (entries.size >= maxEntries) throw full(maxEntries)
+      if (holder !== undefined && holders.count(holder) >= maxPerHolder) throw fullFor(maxPerHolder)
       const expiresAtMs = clock() + ttlSeconds * 1000
+      holders.add(holder, id, expiresAtMs)
       entries.set(id, { done: false, expiresAtMs }, expiresAtMs)
       return { state: 'fresh' }
     },
@@ -76,7 +82,9 @@ export function memoryLedger({ clock = Date.now, maxEntries = 100_000 }: MemoryL
     },
 
     async release(id) {
-      if (entries.get(id)?.done === false) entries.delete(id)
+      if (entries.get(id)?.done !== false) return
+      entries.delete(id)
+      holders.delete(id)
     },
   }
 }
@@ -84,4 +92,51 @@ export function memoryLedger({ clock = Date.now, maxEntries = 100_000 }: MemoryL
 function full(maxEntries: number): StateError {
   const advice = 'raise maxEntries, shorten ttlSeconds, or use a ledger on disk'
   return new StateError('LEDGER_FULL', `The ledger has ${maxEntries} live claims and accepts no more; ${advice}.`)
+}
+
+function fullFor(maxPerHolder: number): StateError {
+  const advice = 'wait until some expire, or raise maxPerHolder'
+  return new StateError('LEDGER_FULL', `This caller has ${maxPerHolder} live claims and gets no more; ${advice}.`)
+}
+
+const SWEEP_ABOVE = 1000
+
+/** Which claims each holder has. */
+class Holders {
+  readonly #clock: () => number
+  readonly #claims = new Map<string, ExpiringMap<true>>()
+  readonly #holderOf: ExpiringMap<string>
+  #sweepAbove = SWEEP_ABOVE
+
+  constructor(clock: () => number) {
+    this.#clock = clock
+    this.#holderOf = new ExpiringMap(clock)
+  }
+
+  count(holder: string): number {
+    return this.#claims.get(holder)?.size ?? 0
+  }
+
+  add(holder: string | undefined, id: string, expiresAtMs: number): void {
+    if (holder === undefined) return
+    this.#sweep()
+    const claims = this.#claims.get(holder) ?? new ExpiringMap<true>(this.#clock)
+    claims.set(id, true, expiresAtMs)
+    this.#claims.set(holder, claims)
+    this.#holderOf.set(id, holder, expiresAtMs)
+  }
+
+  delete(id: string): void {
+    const holder = this.#holderOf.get(id)
+    if (holder === undefined) return
+    this.#holderOf.delete(id)
+    this.#claims.get(holder)?.delete(id)
+  }
+
+  /** Forgets holders without claims, when there are twice as many as the last time. */
+  #sweep(): void {
+    if (this.#claims.size < this.#sweepAbove) return
+    for (const [holder, claims] of this.#claims) if (claims.size === 0) this.#claims.delete(holder)
+    this.#sweepAbove = Math.max(SWEEP_ABOVE, 2 * this.#claims.size)
+  }
 }

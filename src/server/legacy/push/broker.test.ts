@@ -240,7 +240,7 @@ describe('calls that wait', () => {
     Promise.race([answer, new Promise((done) => setTimeout(done, 20, 'waits'))])
 
   test.each([
-    ['of one session', { maxWaitingPerSession: 2 }],
+    ['of one session', { maxWaitingPerCaller: 2 }],
     ['of the process', { maxWaiting: 2 }],
   ])('over the limit %s end with the oldest whose client has gone', async (_, limits) => {
     const pushes = process(limits)
@@ -253,25 +253,42 @@ describe('calls that wait', () => {
   })
 
   test('over the limit are refused where every client is there, also when they come together', async () => {
-    const pushes = process({ maxWaitingPerSession: 2 })
+    const pushes = process({ maxWaitingPerCaller: 2 })
     const answers = ['a', 'b', 'c'].map((id) => asks(pushes, id))
     await expect(Promise.race(answers)).rejects.toThrow('Too many calls wait')
     expect(await outcome(asks(pushes, 'd', { session: 'other' }))).toBe('waits')
   })
 
-  test('over the limit of what they hold end with the oldest whose clients have gone', async () => {
+  test('over the limit of what one caller holds end with its own oldest, and those of others stay', async () => {
     const pushes = process()
-    const ended: number[] = []
-    for (let count = 0; count < 20; count++) {
-      const answer = asks(pushes, `${count}`, { connected: false, params: { junk: 'x'.repeat(4_000_000) } })
-      answer.catch(() => ended.push(count))
+    const ended: string[] = []
+    const hold = async (id: string, session: string) => {
+      const answer = asks(pushes, id, { connected: false, session, params: { junk: 'x'.repeat(4_000_000) } })
+      answer.catch(() => ended.push(id))
       await outcome(answer)
     }
-    await vi.waitFor(() => expect(ended).toEqual([0, 1, 2, 3]))
+    await hold('of another', 'other')
+    for (let count = 0; count < 6; count++) await hold(`${count}`, 'greedy')
+    await vi.waitFor(() => expect(ended).toEqual(['0', '1']))
+  })
+
+  test('over the limit of the process end with the oldest of the caller with the most, if its client has gone', async () => {
+    const pushes = process({ maxWaiting: 4 })
+    const ended: string[] = []
+    const hold = async (id: string, session: string, connected = false) => {
+      const answer = asks(pushes, id, { connected, session })
+      answer.catch(() => ended.push(id))
+      return outcome(answer)
+    }
+    await hold('small', 'small')
+    for (const id of ['a', 'b', 'c']) await hold(id, 'large')
+    expect(await hold('new', 'new')).toBe('waits')
+    await hold('next', 'next')
+    expect(ended).toEqual(['a', 'b'])
   })
 
   test('may ask more than one question each', async () => {
-    const pushes = process({ maxWaitingPerSession: 1 })
+    const pushes = process({ maxWaitingPerCaller: 1 })
     expect(await outcome(asks(pushes, 'a'))).toBe('waits')
     expect(await outcome(asks(pushes, 'a'))).toBe('waits')
   })

@@ -2,6 +2,7 @@
 import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../../protocol/index.ts'
 import { ServerError } from '../../errors.ts'
 import type { Caller } from '../../call.ts'
+import { holderOf } from '../../holder.ts'
 import type { Instance } from '../../replicas/instance.ts'
 import type { AdoptedQuestion, CallHandOver, StreamHandOver } from './handOver.ts'
 import { bareResult, type PushStream } from './state.ts'
@@ -83,8 +84,10 @@ export class PushedCall {
     return this.isWaiting || this.waitsAnywhere
   }
 
-  waitsFor(session: string | undefined): boolean {
-    return [...this.#open.values()].some(({ caller }) => caller.peer.session === session)
+  /** Whose call it is, where it waits for an answer. */
+  get holder(): string | undefined {
+    const [waiting] = this.#open.values()
+    return waiting && holderOf(waiting.caller)
   }
 
   /** Whether the clients of all open questions have disconnected. */

@@ -1,4 +1,5 @@
 import type { Call } from '../../call.ts'
+import { holderOf } from '../../holder.ts'
 import type { AdoptedQuestion } from './handOver.ts'
 import { PushedCall } from './pushedCall.ts'
 import { evictAbandoned } from './waitingLimits.ts'
@@ -6,11 +7,12 @@ import { evictAbandoned } from './waitingLimits.ts'
 export interface WaitingCallsOptions {
   /** How many calls may wait for an answer at once. @default 1000 */
   readonly maxWaiting?: number
-  /** How many of them may be of one session. @default 100 */
-  readonly maxWaitingPerSession?: number
+  /** How many of them may be of one caller. @default 100 */
+  readonly maxWaitingPerCaller?: number
 }
 
 const MAX_WAITING_CHARS = 64 * 1024 * 1024
+const MAX_CALLER_CHARS = 16 * 1024 * 1024
 
 /** The calls of this process that pushed questions, and which of them asked what. */
 export class WaitingCalls {
@@ -84,11 +86,15 @@ export class WaitingCalls {
     return this.#adopted.get(question)
   }
 
-  makeRoomFor(asking: PushedCall, { params, peer: { session } }: Call): void {
+  makeRoomFor(asking: PushedCall, call: Call): void {
     if (asking.isWaiting) return // it is counted already
-    asking.chars ||= JSON.stringify(params).length
-    const { maxWaiting = 1000, maxWaitingPerSession = 100 } = this.#options
-    const limits = { perProcess: maxWaiting, perSession: maxWaitingPerSession, chars: MAX_WAITING_CHARS }
-    evictAbandoned(this.#calls.values(), asking, session, limits)
+    asking.chars ||= JSON.stringify(call.params).length
+    const { maxWaiting = 1000, maxWaitingPerCaller = 100 } = this.#options
+    evictAbandoned(this.#calls.values(), asking, holderOf(call), {
+      perProcess: maxWaiting,
+      perHolder: maxWaitingPerCaller,
+      chars: MAX_WAITING_CHARS,
+      charsPerHolder: MAX_CALLER_CHARS,
+    })
   }
 }

@@ -60,6 +60,15 @@ export class LegacyStream {
     return this.#isUnseen
   }
 
+  /** How many characters are kept for a client that comes back. */
+  get keptChars(): number {
+    return this.#keptChars
+  }
+
+  get finished(): boolean {
+    return this.#finished
+  }
+
   get connected(): boolean {
     return this.#sink !== undefined
   }

@@ -90,3 +90,29 @@ test('a stream does not settle with a client that has gone', () => {
   stream.connect(sinkOf(texts, true), 0)
   expect([stream.connected, texts]).toEqual([false, []])
 })
+
+test('a caller with very many streams loses its own, and the running call of another stays', () => {
+  const streams = new LegacyStreams(sealer, new Self())
+  const lost: string[] = []
+  const begin = (id: string): LegacyStream => {
+    const stream = streams.begin({ peer, principal: { id } }, 1)
+    stream.onEvicted = () => lost.push(id)
+    return stream
+  }
+  const other = begin('ann')
+  const first = begin('bob')
+  first.finish()
+  for (let count = 0; count < 10_500; count++) begin('bob')
+  expect(lost.length).toBe(501) // the finished one went first, and told nobody
+  expect(new Set(lost)).toEqual(new Set(['bob']))
+  expect([streams.get(other.name), streams.get(first.name)]).toEqual([other, undefined])
+})
+
+test('what is kept for one caller does not make others forget', () => {
+  const streams = new LegacyStreams(sealer, new Self())
+  const mine = streams.begin({ peer, principal: { id: 'ann' } }, 1)
+  mine.send('mine')
+  for (let count = 0; count < 70; count++) streams.begin(caller, 1).send(message('m', 0.99 * MB))
+  expect(keptBy(mine)).toBe('m')
+  expect(mine.keptChars).toBeGreaterThan(0)
+})

@@ -8,6 +8,7 @@ import { ssePriming } from '../../http/sse.ts'
 import type { StreamHandOver } from '../push/handOver.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../../call.ts'
+import { holderOf, Holdings } from '../../holder.ts'
 
 /** Whether a stream answers a call, or carries notifications that belong to none. */
 export type StreamKind = 'call' | 'standalone'
@@ -34,6 +35,7 @@ export class LegacyStreams {
   readonly #streams = new Map<string, LegacyStream>()
   readonly #released = new Set<string>()
   readonly #callers = new WeakMap<LegacyStream, Caller>()
+  readonly #holdings = new Holdings<LegacyStream>()
   #keptChars = 0
 
   constructor(sealer: Sealer, self: Self) {
@@ -85,7 +87,7 @@ export class LegacyStreams {
   /** Lets go of a stream that goes on elsewhere. */
   release(stream: LegacyStream): void {
     const { name } = stream
-    if (this.#streams.get(name) === stream) this.#streams.delete(name)
+    this.#remove(stream)
     stream.finish()
     stream.forgetKept()
     this.#released.add(name)
@@ -94,7 +96,7 @@ export class LegacyStreams {
 
   /** Forgets a stream that no call answers on. */
   drop(stream: LegacyStream): void {
-    if (this.#streams.get(stream.name) === stream) this.#streams.delete(stream.name)
+    this.#remove(stream)
     stream.forgetKept()
   }
 
@@ -107,7 +109,7 @@ export class LegacyStreams {
   expireSoon(stream: LegacyStream, forgotten?: () => void): void {
     const forget = (): void => {
       if (stream.connected) return
-      this.#streams.delete(stream.name)
+      this.#remove(stream)
       stream.forgetKept()
       forgotten?.()
     }
@@ -138,27 +140,40 @@ export class LegacyStreams {
     this.#released.delete(name) // it may have been elsewhere for a while
     this.#streams.set(name, stream)
     this.#callers.set(stream, caller)
+    this.#holdings.add(holderOf(caller), stream)
     return stream
   }
 
+  #remove(stream: LegacyStream): void {
+    if (this.#streams.get(stream.name) === stream) this.#streams.delete(stream.name)
+    const caller = this.#callers.get(stream)
+    if (caller !== undefined) this.#holdings.delete(holderOf(caller), stream)
+  }
+
+  /** The holder of the most streams loses first: those whose calls have ended, then the oldest without a connection. */
   #makeRoom(): void {
-    for (const [name, oldest] of this.#streams) {
-      if (this.#streams.size < MAX_STREAMS) break
-      if (oldest.connected) continue
-      this.#streams.delete(name)
-      oldest.evict()
+    if (this.#streams.size < MAX_STREAMS) return
+    for (const streams of this.#holdings.largestFirst(({ size }) => size)) {
+      const idle = [...streams].filter(({ connected }) => !connected)
+      const oldest = idle.find(({ finished }) => finished) ?? idle[0]
+      if (oldest === undefined) continue
+      this.#remove(oldest)
+      return oldest.evict()
     }
   }
 
   /**
-   * Above the limit the oldest streams drop their messages, down to three quarters of it, so that this happens rarely.
+   * Above the limit the holder of the most drops its messages, its oldest first, down to three quarters of the limit, so
+   * that this happens rarely.
    */
   #count(chars: number): void {
     this.#keptChars += chars
     if (chars <= 0 || this.#keptChars <= MAX_KEPT_CHARS) return
-    for (const oldest of this.#streams.values()) {
-      if (this.#keptChars <= MAX_KEPT_CHARS * 0.75) break
-      oldest.forgetKept()
+    for (const streams of this.#holdings.largestFirst(keptChars)) {
+      for (const oldest of streams) {
+        if (this.#keptChars <= MAX_KEPT_CHARS * 0.75) return
+        oldest.forgetKept()
+      }
     }
   }
 
@@ -173,6 +188,12 @@ export class LegacyStreams {
       throw error
     }
   }
+}
+
+function keptChars(streams: ReadonlySet<LegacyStream>): number {
+  let sum = 0
+  for (const stream of streams) sum += stream.keptChars
+  return sum
 }
 
 /** Whether the client knows events without data. */
