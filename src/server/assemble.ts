@@ -145,13 +145,14 @@ export function assemble(options: ServerOptions) {
   })
 
   const facts = new SessionFacts(bus, clock)
+  const callerLimits = requestLimits(options.limits)
   const calls: CallHandler = new Pipeline({
     registry,
     lists,
     results,
     subscriptions,
     load,
-    limits: requestLimits(options.limits),
+    limits: callerLimits,
     caching,
     instructions,
     legacy,
@@ -217,6 +218,7 @@ export function assemble(options: ServerOptions) {
     }),
     authenticate: toAuthenticate(options.principal),
     documents: documentsOf(options.principal),
+    refusalOf: callerLimits && ((...request) => callerLimits.refusalOf(...request)),
     messages: replicas,
     logger: log,
   }
@@ -252,13 +254,9 @@ export function assemble(options: ServerOptions) {
     tasks,
     open: async () => {
       reachable = true
-      await tasks?.start(taskTools(registry))
+      await tasks?.start(registry.taskTools)
     },
     checkAddress: () => replicas.checkAddress(),
     sayKeys: () => sayKeys(keyring, logger),
   }
-}
-
-function taskTools({ tools }: Registry): string[] {
-  return [...tools.values()].filter(({ task }) => task !== undefined).map(({ name }) => name)
 }

@@ -30,7 +30,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     auth: [],
     handler: ['auth'],
     catalog: ['auth', 'handler'],
-    lifecycle: ['catalog'],
+    lifecycle: ['auth', 'catalog'],
     telemetry: ['catalog'],
     http: ['auth'],
     modern: ['auth', 'http', 'lifecycle'],

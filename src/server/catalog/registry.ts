@@ -84,6 +84,11 @@ export class Registry {
     return undefined
   }
 
+  /** The names of the tools that run as tasks. */
+  get taskTools(): string[] {
+    return [...this.tools.values()].filter(({ task }) => task !== undefined).map(({ name }) => name)
+  }
+
   /** Whether a resource or template has, or had, a rule. */
   get guardsResources(): boolean {
     return this.#guardsResources

@@ -2,7 +2,8 @@
  * The endpoint, whatever HTTP server it is reached by: admits a request by its headers and gives it to the handler
  * behind.
  */
-import type { Authenticate } from '../auth/authenticator.ts'
+import type { HeaderReader } from '../../protocol/index.ts'
+import type { Authenticate, Principal } from '../auth/authenticator.ts'
 import type { Logger } from '../logger.ts'
 import { type Admit, createAdmission, type Documents } from './admission.ts'
 import { MAX_BODY_BYTES } from './body.ts'
@@ -23,21 +24,32 @@ export interface EndpointParts {
   readonly handler: RequestHandler
   readonly authenticate: Authenticate | undefined
   readonly documents: Documents
+  /** Why an admitted request is refused before its body is read. Absent where callers have no limits. */
+  readonly refusalOf?: RefusalOf | undefined
   readonly messages: InstanceMessages
   readonly logger: () => Logger
 }
 
+type RefusalOf = (
+  header: HeaderReader,
+  principal: Principal | undefined,
+  address: string | undefined,
+) => Error | undefined
+
 export class Endpoint {
   readonly maxBodyBytes: number
   readonly #handler: RequestHandler
+  readonly #refusalOf: RefusalOf | undefined
   readonly #messages: InstanceMessages
   readonly #logger: () => Logger
   readonly #admit: Admit
 
-  constructor({ handler, authenticate, documents, messages, logger }: EndpointParts, options: HandlerOptions) {
+  constructor(parts: EndpointParts, options: HandlerOptions) {
+    const { handler, authenticate, documents, messages, logger } = parts
     const { maxBodyBytes = MAX_BODY_BYTES } = options
     this.maxBodyBytes = maxBodyBytes
     this.#handler = handler
+    this.#refusalOf = parts.refusalOf
     this.#messages = messages
     this.#logger = logger
     this.#admit = createAdmission({ ...options, documents, authenticate, maxBodyBytes })
@@ -68,6 +80,9 @@ export class Endpoint {
   }
 
   #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: Sink): Promise<HttpReply | undefined> {
-    return 'status' in admitted ? Promise.resolve(admitted) : this.#handler.handle(request, admitted, sink)
+    if ('status' in admitted) return Promise.resolve(admitted)
+    const refused = this.#refusalOf?.(request.header, admitted.principal, sink.address)
+    if (refused !== undefined) return Promise.resolve(this.fail(refused))
+    return this.#handler.handle(request, admitted, sink)
   }
 }

@@ -68,6 +68,23 @@ describe('requests per minute', () => {
     expect(error).toMatchObject({ status: 429, message: expect.stringContaining('at most 5 per minute') })
   })
 
+  test('are refused before their body is read, once their caller was told to wait', async () => {
+    const server = open({ requestsPerMinute: 1 })
+    expect(await statusesOf(as(server, 'ann'), 2)).toEqual([200, 429])
+    const unread: boolean[] = []
+    const door = async (request: Request): Promise<Response> => {
+      const response = await server.fetch(request)
+      unread.push(!request.bodyUsed)
+      return response
+    }
+    const headers = (user: string) => ({ headers: { 'x-user': user } })
+    const refused = await new Caller(door, headers('ann')).round('echo')
+    expect([refused.status, refused.error.code]).toEqual([429, -32600])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
+    expect((await new Caller(door, headers('bob')).round('echo')).status).toBe(200)
+    expect(unread).toEqual([true, false])
+  })
+
   test('count whatever is asked, also what does not exist', async () => {
     const caller = as(open({ requestsPerMinute: 3 }), 'ann')
     const statuses = [

@@ -1,6 +1,7 @@
 /** How much one caller may ask of this server: requests per minute, and calls at once. */
 import type { HeaderReader } from '../../protocol/index.ts'
 import { memoryRates, type RateStore } from '../../state/stores/index.ts'
+import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import { LimitError } from '../errors.ts'
 import { assertOptionNames, type OptionNames } from '../optionNames.ts'
@@ -26,6 +27,9 @@ const LIMIT_OPTIONS: OptionNames<LimitOptions> = {
   clientAddress: true,
 }
 
+// So many refused callers are remembered. Of others the body is read before they are refused again.
+const MAX_WAITING = 10_000
+
 /** The methods that run a handler. */
 const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
 
@@ -47,6 +51,8 @@ export class RequestLimits {
   readonly #store: RateStore
   /** How many calls each caller has under way. */
   readonly #underWay = new Map<string, number>()
+  /** Until when callers have to wait who were refused, in milliseconds since 1970. */
+  readonly #waiting = new Map<string, number>()
 
   constructor(options: LimitOptions) {
     this.#options = options
@@ -56,9 +62,27 @@ export class RequestLimits {
   /** Counts a request, and gives the function that ends it. Rejects with LimitError when it is too much. */
   async enter(call: Call): Promise<() => void> {
     if (call.revived !== undefined) return done // another instance has counted it
-    const caller = this.#callerOf(call)
+    const { principal, peer, header, channel } = call
+    const caller = this.#callerOf(principal, peer.session, header, channel.address)
     await this.#count(caller)
     return CALLS.has(call.method) ? this.#begin(caller) : done
+  }
+
+  /**
+   * The refusal of a caller who was told to wait and does not, before the body is read. With a session, the body may be an
+   * answer, which is not counted.
+   */
+  refusalOf(
+    header: HeaderReader,
+    principal: Principal | undefined,
+    address: string | undefined,
+  ): LimitError | undefined {
+    if (this.#waiting.size === 0 || header('mcp-session-id') !== undefined) return undefined
+    const caller = this.#callerOf(principal, undefined, header, address)
+    const waitMs = (this.#waiting.get(caller) ?? 0) - Date.now()
+    if (waitMs > 0) return this.#tooMany(waitMs)
+    this.#waiting.delete(caller)
+    return undefined
   }
 
   async #count(caller: string): Promise<void> {
@@ -66,9 +90,19 @@ export class RequestLimits {
     if (requestsPerMinute === undefined) return
     const waitMs = await this.#store.count(caller, requestsPerMinute)
     if (waitMs <= 0) return
+    this.#waiting.delete(caller)
+    for (const oldest of this.#waiting.keys()) {
+      if (this.#waiting.size < MAX_WAITING) break
+      this.#waiting.delete(oldest)
+    }
+    this.#waiting.set(caller, Date.now() + waitMs)
+    throw this.#tooMany(waitMs)
+  }
+
+  #tooMany(waitMs: number): LimitError {
     const seconds = Math.ceil(waitMs / 1000)
-    const sentence = `Too many requests: at most ${requestsPerMinute} per minute. Try again in ${seconds} s.`
-    throw new LimitError('LIMIT_REQUESTS', sentence, seconds)
+    const sentence = `Too many requests: at most ${this.#options.requestsPerMinute} per minute. Try again in ${seconds} s.`
+    return new LimitError('LIMIT_REQUESTS', sentence, seconds)
   }
 
   #begin(caller: string): () => void {
@@ -89,11 +123,16 @@ export class RequestLimits {
   }
 
   /** By principal. Who is anonymous is known by session, else by address, else with all others. */
-  #callerOf({ principal, peer, header, channel }: Call): string {
+  #callerOf(
+    principal: Principal | undefined,
+    session: string | undefined,
+    header: HeaderReader | undefined,
+    address: string | undefined,
+  ): string {
     if (principal !== undefined) return `principal ${principal.id}`
-    if (peer.session !== undefined) return `session ${peer.session}`
-    const address = (header && this.#options.clientAddress?.({ header })) ?? channel.address
-    return address === undefined ? 'anonymous' : `network ${networkOf(address)}`
+    if (session !== undefined) return `session ${session}`
+    const from = (header && this.#options.clientAddress?.({ header })) ?? address
+    return from === undefined ? 'anonymous' : `network ${networkOf(from)}`
   }
 }
 
