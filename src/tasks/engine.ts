@@ -154,6 +154,8 @@ export interface TaskEngine {
   /** Creates a task, or gives the one that the same call has created before. */
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>
+  /** Those of the tasks that the owner has. It reads no results, which may be large. */
+  existing(ids: readonly string[], owner: string): Promise<string[]>
   /** Newest first; at most `limit` tasks, fewer if their results are large. */
   list(owner: string, after: string | undefined, limit: number): Promise<Page>
   /** Gives the task as it is afterwards. It is ready to run once every question is answered. */

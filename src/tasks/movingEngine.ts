@@ -14,6 +14,10 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     open: (host) => open(host),
     create: (task: NewTask) => to.create(task),
     read: (id, owner) => inEither((engine) => engine.read(id, owner)),
+    existing: async (ids, owner) => {
+      const found = new Set((await Promise.all([to, from].map((engine) => engine.existing(ids, owner)))).flat())
+      return ids.filter((id) => found.has(id))
+    },
     list: (owner, after, limit) => list(owner, after, limit),
     answer: (id, owner, answers: TaskAnswers) => inEither((engine) => engine.answer(id, owner, answers)),
     cancel: (id, owner) => inEither((engine) => engine.cancel(id, owner)),

@@ -27,7 +27,7 @@ import { createTask } from './create.ts'
 import { decodeEvent, type EngineEvent, encodeEvent, taskKey } from './events.ts'
 import { answerTask } from './questions.ts'
 import { JobQueues } from './queue.ts'
-import { listTasks, readTask } from './records.ts'
+import { existingTasks, listTasks, readTask } from './records.ts'
 import { addressDigest, ownerDigest, type PostgresTaskStore, statements, taskRef } from './store.ts'
 import { startSweeping } from './sweep.ts'
 import { cancelTask, type TaskChange } from './transitions.ts'
@@ -80,6 +80,11 @@ class PostgresEngine implements TaskEngine, NotificationListener {
   async read(id: string, owner: string): Promise<TaskRecord | undefined> {
     const store = this.#store
     return readTask(await statements(store), store, taskRef(store, id, owner))
+  }
+
+  async existing(ids: readonly string[], owner: string): Promise<string[]> {
+    const store = this.#store
+    return existingTasks(await statements(store), store, ids, ownerDigest(store, owner))
   }
 
   async list(owner: string, after: string | undefined, limit: number): Promise<Page> {

@@ -11,7 +11,7 @@ import {
   type TaskRecord,
 } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
-import { NOT_EXPIRED, type PostgresTaskStore, type TaskRef } from './store.ts'
+import { addressDigest, NOT_EXPIRED, type PostgresTaskStore, type TaskRef } from './store.ts'
 
 export interface RecordRow {
   readonly id: string
@@ -54,6 +54,23 @@ export async function readTask(
     [address, owner],
   )
   return row && recordOf(row)
+}
+
+/** Those of the tasks that the owner has. */
+export async function existingTasks(
+  sql: Sql,
+  store: PostgresTaskStore,
+  ids: readonly string[],
+  owner: Buffer,
+): Promise<string[]> {
+  const addresses = ids.map((id) => addressDigest(store, id))
+  const rows = await sql.rows<{ address: Buffer }>(
+    `SELECT t.address FROM ${store.database.names.tables}.tasks AS t
+     WHERE t.address = ANY($1::bytea[]) AND t.owner = $2 AND ${NOT_EXPIRED}`,
+    [addresses, owner],
+  )
+  const found = new Set(rows.map(({ address }) => address.toString('hex')))
+  return ids.filter((_, at) => found.has((addresses[at] as Buffer).toString('hex')))
 }
 
 export interface ListOptions {

@@ -1,6 +1,6 @@
 /** `notifications/tasks`: sends a task, in the form of `tasks/get`, whenever it has changed. */
 import { hash } from 'node:crypto'
-import type { Json } from '../../protocol/index.ts'
+import { type Json, runLater } from '../../protocol/index.ts'
 import type { TaskListening } from '../../server/index.ts'
 import type { TaskEngine } from '../engine.ts'
 import { modernTask } from './modernDialect.ts'
@@ -13,19 +13,25 @@ export interface TaskListenOptions {
 }
 
 export async function listenToTasks(engine: TaskEngine, options: TaskListenOptions): Promise<TaskListening> {
-  const wanted = [...new Set(options.taskIds)]
-  const found = await Promise.all(wanted.map(async (id) => (await engine.read(id, options.owner)) !== undefined))
-  const taskIds = wanted.filter((_, at) => found[at])
+  const taskIds = await engine.existing([...new Set(options.taskIds)], options.owner)
   const notifiers: TaskNotifier[] = []
   return {
     taskIds,
     begin: () => {
       notifiers.push(...taskIds.map((id) => new TaskNotifier(engine, id, options)))
-      for (const notifier of notifiers) void notifier.notify()
+      void notifyAll(notifiers)
     },
     stop: () => {
       for (const notifier of notifiers) notifier.stop()
     },
+  }
+}
+
+/** One after the other, with other work in between: tasks may be many, and their results large. */
+async function notifyAll(notifiers: readonly TaskNotifier[]): Promise<void> {
+  for (const notifier of notifiers) {
+    await notifier.notify()
+    await new Promise<void>(runLater)
   }
 }
 

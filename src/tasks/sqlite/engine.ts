@@ -67,6 +67,7 @@ export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngin
     },
     create: async (task) => engine().create(task),
     read: async (id, owner) => engine().read(id, owner),
+    existing: async (ids, owner) => engine().existing(ids, owner),
     list: async (owner, after, limit) => engine().list(owner, after, limit),
     answer: async (id, owner, answers) => engine().answer(id, owner, answers),
     cancel: async (id, owner) => engine().cancel(id, owner),
@@ -119,6 +120,10 @@ class SqliteEngine implements TimerHandlers {
 
   read(id: string, owner: string): TaskRecord | undefined {
     return this.#tables.records.read(id, owner)
+  }
+
+  existing(ids: readonly string[], owner: string): string[] {
+    return this.#tables.records.existing(ids, owner)
   }
 
   list(owner: string, after: string | undefined, limit: number): Page {

@@ -5,6 +5,15 @@ import { answering, newTask, question, type ContractHarness } from './harness.ts
 
 /** Tasks as their owners see them: created once, visible to one owner, unknown once expired. */
 export function declareRecords(harness: ContractHarness): void {
+  test('which of many tasks exist is found without reading them, for their owner alone', async () => {
+    const engine = await harness.engine()
+    const [mine, other] = [await engine.create(newTask()), await engine.create({ ...newTask(), owner: 'bob' })]
+    const ids = ['none', mine.id, other.id, 'x'.repeat(2000)]
+    expect(await engine.existing(ids, 'ann')).toEqual([mine.id])
+    expect(await engine.existing(ids, 'bob')).toEqual([other.id])
+    expect(await engine.existing([], 'ann')).toEqual([])
+  })
+
   test('a created task is read by its owner, and is working', async () => {
     const engine = await harness.engine()
     const { id } = newTask()

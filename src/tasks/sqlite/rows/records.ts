@@ -30,6 +30,7 @@ export class RecordRows {
       get: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE number = ?`),
       // Also finds expired tasks: their rows still work as cursors.
       position: database.prepare('SELECT number FROM tasks WHERE audience = ? AND id = ? AND owner = ?'),
+      exists: database.prepare(`SELECT 1 FROM tasks WHERE audience = ? AND id = ? AND owner = ? AND ${NOT_EXPIRED}`),
       list: database.prepare(
         `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND owner = ? AND number < ? AND ${NOT_EXPIRED}
          ORDER BY number DESC LIMIT ?`,
@@ -42,6 +43,14 @@ export class RecordRows {
     const row = this.#row(id, owner)
     const questions = withStoreErrors(() => this.#questions.open(Number(row?.['number'] ?? NO_TASK)))
     return row && recordOf(row, questions)
+  }
+
+  /** Those of the tasks that the owner has. */
+  existing(ids: readonly string[], owner: string): string[] {
+    const { audience, now } = this.#store
+    const { exists } = this.#statements
+    const name = JSON.stringify(owner)
+    return withStoreErrors(() => ids.filter((id) => exists.get(audience, id, name, now()) !== undefined))
   }
 
   /** A task by its number, also when it has expired during the write. */
