@@ -2,7 +2,7 @@
 import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../../protocol/index.ts'
 import { ServerError } from '../../errors.ts'
 import type { Caller } from '../../call.ts'
-import { holderOf } from '../../holder.ts'
+import { holderOf } from '../../lifecycle/holder.ts'
 import type { Instance } from '../../replicas/instance.ts'
 import type { AdoptedQuestion, CallHandOver, StreamHandOver } from './handOver.ts'
 import { bareResult, type PushStream } from './state.ts'

@@ -8,7 +8,7 @@ import { ssePriming } from '../../http/sse.ts'
 import type { StreamHandOver } from '../push/handOver.ts'
 import { LegacyStream } from './stream.ts'
 import type { Caller } from '../../call.ts'
-import { holderOf, Holdings } from '../../holder.ts'
+import { holderOf, Holdings } from '../../lifecycle/holder.ts'
 
 /** Whether a stream answers a call, or carries notifications that belong to none. */
 export type StreamKind = 'call' | 'standalone'

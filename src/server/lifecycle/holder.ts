@@ -2,7 +2,7 @@
  * Who holds what is bounded. Limits are counted by caller: the principal, or the session of an anonymous one. So one caller
  * cannot crowd out another, and where everything together is too much, the largest holder loses first.
  */
-import type { Caller } from './call.ts'
+import type { Caller } from '../call.ts'
 
 export function holderOf({ principal, peer }: Caller): string {
   return principal === undefined ? `session ${peer.session ?? ''}` : `principal ${principal.id}`
