@@ -50,7 +50,9 @@ export class RecordRows {
     const { audience, now } = this.#store
     const { exists } = this.#statements
     const name = JSON.stringify(owner)
-    return withStoreErrors(() => ids.filter((id) => exists.get(audience, id, name, now()) !== undefined))
+    return withStoreErrors(() =>
+      ids.filter((id) => exists.get(audience, JSON.stringify(id), name, now()) !== undefined),
+    )
   }
 
   /** A task by its number, also when it has expired during the write. */
