@@ -9,7 +9,6 @@
  * who wants to connect; such a client tries again after a second, and is refused or reaches a successor. When the first
  * of the own connections was accepted and the others were not, the queue holds these alone, and the listener is closed.
  */
-import cluster from 'node:cluster'
 import { type AddressInfo, connect, Server as NetServer, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
@@ -27,8 +26,12 @@ const PATIENCE_MS = 5000
 /** A process that cannot connect to itself closes its listener after so many turns in which nobody else came. */
 const MAX_QUIET_TURNS = 20
 
-/** Elsewhere queues differ; and in a worker of `node:cluster` the listener is the primary's, and stays open. */
-const canFill = process.platform === 'linux' && cluster.isPrimary
+/**
+ * Elsewhere queues differ; and in a worker of `node:cluster` the listener is the primary's, and stays open. Not every
+ * runtime has that module, so it is not imported.
+ */
+const cluster = process.getBuiltinModule('node:cluster') as { readonly isPrimary?: boolean } | undefined
+const canFill = process.platform === 'linux' && cluster?.isPrimary === true
 
 /** Closes the listener, not the connections that were accepted. `onClosed` is called when those are closed, too. */
 export async function closeListener(server: NetServer, onClosed: () => void): Promise<void> {
