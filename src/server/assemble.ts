@@ -16,6 +16,7 @@ import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
 import { LegacyHttp } from './legacy/http.ts'
 import type { StreamHandOver } from './legacy/push/handOver.ts'
+import { announced } from './legacy/push/handOvers.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { requestLimits } from './lifecycle/limits.ts'
@@ -93,8 +94,9 @@ export function assemble(options: ServerOptions) {
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable)
   // What a stateful server keeps for a session is here, so nobody else can go on with its calls.
-  const handOver = async (stream: StreamHandOver) =>
-    declaration.isStateful ? undefined : replicas.handOver({ ...stream })
+  const handOver = announced(bus, async (stream) =>
+    declaration.isStateful ? undefined : replicas.handOver({ ...stream }),
+  )
 
   const registry = new Registry()
   const access = new AccessControl(registry, scopeChallengeOf(options.principal))

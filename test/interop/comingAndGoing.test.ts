@@ -165,3 +165,22 @@ test('when an instance is killed, perhaps with an answer that it had yet to forw
   await session.answer(first, ann)
   expect(await call.rest()).toMatchObject([{ result: { content: [{ text: 'Hello Ann' }] } }])
 })
+
+test('a client that comes back to an instance that is being stopped, and has just handed over its call, gets the result', async () => {
+  const way = await slowWay()
+  const a = await start(undefined, { advertise: way.url })
+  way.lead(a)
+  const session = await sessionOf(await start(), a)
+  const hold = await session.open('tools/call', { name: 'hold', _meta: { progressToken: 1 } }) // keeps the listener open
+  await hold.next()
+  const call = await session.call('greet')
+  const question = await call.next()
+  way.hold = new Promise((resolve) => closers.push(() => resolve(undefined))) // nobody can tell the first one anything
+  const stopped = a.stop()
+  await call.rest()
+  const back = await session.listen(call.lastEventId)
+  expect((await session.answer(question, ann)).status).toBe(202)
+  expect(await back.rest()).toMatchObject([{ result: { content: [{ text: 'Hello Ann' }] } }])
+  await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })
+  await stopped
+})

@@ -22,6 +22,7 @@ export async function startBalancer(): Promise<Balancer> {
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => pass(req, res, Buffer.concat(chunks), rotated(targets, turn++), balancer))
   })
+  server.keepAliveTimeout = 60_000 // or a request that meets the end of an idle connection would fail before it gets here
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const balancer: Balancer = {

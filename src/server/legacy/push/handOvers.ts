@@ -8,16 +8,27 @@ import type { StreamResumption } from '../streams/resumption.ts'
 import type { LegacyStream } from '../streams/stream.ts'
 import type { LegacyStreams } from '../streams/streams.ts'
 
+/** Gives a stream to another instance; gives that instance, or undefined when there is none to take it. */
+export type HandOver = (stream: StreamHandOver) => Promise<Instance | undefined>
+
 export interface HandOversOptions {
   readonly self: Self
   readonly bus: EventBus
   readonly streams: LegacyStreams
   readonly pushes: PushBroker
   readonly returning: StreamResumption
-  /** Gives a stream to another instance; gives that instance, or undefined when there is none to take it. */
-  readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
+  readonly handOver: HandOver
   /** Runs a call of another instance here. */
   readonly revive: (call: RevivedCall, caller: Caller, stream: LegacyStream) => void
+}
+
+/** Also tells where the stream went: the instance that took it may have just started, and know nobody. */
+export function announced(bus: EventBus, handOver: HandOver): HandOver {
+  return async (stream) => {
+    const to = await handOver(stream)
+    if (to !== undefined) bus.publish({ kind: 'stream-moved', stream: stream.name, to: writeInstance(to) })
+    return to
+  }
 }
 
 export class HandOvers {

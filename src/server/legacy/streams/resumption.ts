@@ -92,8 +92,11 @@ export class StreamResumption {
     const place = streams.positionOf(lastEventId, caller)
     if (place.after === LOST_EVENT) return NO_STREAM
     let instance: Instance | undefined = this.#moved.get(place.name) ?? place.instance
+    const isOwn = instance.id === self.id
     // A stream that a client waits for is here in name only.
-    const isHere = instance.id === self.id || (streams.get(place.name) !== undefined && !this.#waiting.has(place.name))
+    const isHere =
+      streams.get(place.name) === undefined ? isOwn && !streams.isReleased(place.name) : !this.#waiting.has(place.name)
+    if (isOwn) instance = undefined
     if (isHere) return this.#connect(place, caller, sink)
     for (let hops = 0; hops < MAX_MOVES && instance?.url !== undefined; hops++) {
       const forwarded: Forwarded = await forwarder.forward(instance, request, sink, streams.opening(place, caller))

@@ -102,7 +102,7 @@ export class LegacyStreams {
 
   /** Whether the stream was here and goes on elsewhere. */
   isReleased(name: string): boolean {
-    return this.#released.has(name)
+    return this.#released.has(name) && !this.#streams.has(name)
   }
 
   /** Drops the stream after a while, unless its client has reconnected; then calls `forgotten`. */
@@ -137,7 +137,6 @@ export class LegacyStreams {
     const primes = primesFor(caller)
     const stream = new LegacyStream({ name, primes, after, onKept: (chars) => this.#count(chars) })
     this.#makeRoom()
-    this.#released.delete(name) // it may have been elsewhere for a while
     this.#streams.set(name, stream)
     this.#callers.set(stream, caller)
     this.#holdings.add(holderOf(caller), stream)
