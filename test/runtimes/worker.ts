@@ -1,6 +1,6 @@
 /** The Worker that workerd.test.ts serves: that of the example, and beside it servers for what the example leaves out. */
 import { createPublicKey, createSecretKey } from 'node:crypto'
-import { type BearerOptions, bearer, createServer, type FetchHandler } from 'pannier/server'
+import { type BearerOptions, bearer, createServer, type FetchHandler, type LimitOptions } from 'pannier/server'
 import * as state from 'pannier/state'
 import { z } from 'zod'
 import worker from '../../examples/mount/worker.ts'
@@ -30,6 +30,7 @@ const keys: Record<string, Partial<BearerOptions>> = {
 
 const paths: Record<string, FetchHandler> = {
   '/parcels': parcels(),
+  '/limited': limitedServer(),
   '/state': () => Promise.resolve(Response.json(Object.keys(state))),
 }
 for (const [path, key] of Object.entries(keys)) paths[path] = protectedServer(key)
@@ -53,6 +54,14 @@ function parcels(): FetchHandler {
     return `To ${String(zip)}`
   })
   return server.fetch
+}
+
+function limitedServer(): FetchHandler {
+  const clientAddress: LimitOptions['clientAddress'] = ({ header }) => header('cf-connecting-ip')
+  const limits = { requestsPerMinute: 2, callsAtOnce: 1, clientAddress }
+  const server = createServer({ name: 'limited', version: '1.0.0', limits })
+  server.use(async (call, next) => ({ ...(await next()), _meta: { round: call.round } }))
+  return server.tool('echo', { description: 'Echoes.' }, () => 'echo').fetch
 }
 
 function protectedServer(key: Partial<BearerOptions>): FetchHandler {

@@ -68,6 +68,16 @@ describe.each(DATES)('in a Worker with the compatibility date %s', (date) => {
     expect(text).toBe('brown, red: 8')
   })
 
+  test('callers have their limits, and calls their middlewares', async () => {
+    const from = (address: string) =>
+      new Caller(fetch, { url: url('/limited'), headers: { 'cf-connecting-ip': address } })
+    const { result } = await from('192.0.2.1').round('echo')
+    expect(result).toMatchObject({ content: [{ text: 'echo' }], _meta: { round: 1 } })
+    expect((await from('192.0.2.1').round('echo')).status).toBe(200)
+    expect((await from('192.0.2.1').round('echo')).status).toBe(429)
+    expect((await from('192.0.2.2').round('echo')).status).toBe(200)
+  })
+
   test('arguments are checked by the JSON Schema of a tool', async () => {
     const { text } = await new Caller(fetch, { url: url('/parcels') }).call('pack', { kilos: 40 }, {})
     expect(text).toBe('The arguments do not fit: kilos must be <= 30')
