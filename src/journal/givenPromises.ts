@@ -3,19 +3,25 @@
  * forgotten an `await`: it went on without the answer, or before its step had ended.
  *
  * - A promise is waited for when somebody called its `then`, as `await` does, and it has settled.
- * - `then(f)` without a second function passes a rejection on, so the promise it returns must be waited for as well.
+ * - `then(f)` without a second function passes a rejection on, so the promise it returns must be waited for as well, unless
+ *   it was fulfilled.
+ * - Whatever follows from such a promise may reject where nobody handles it, as an async function does that is not awaited.
+ *   That counts as forgotten, too.
  */
+import { isRoundEnded } from './roundLifecycle.ts'
 
 /** Told of what happens to promises that nobody waits for. */
 export interface GivenListener {
-  /** A promise rejected, and the handler has returned without having waited for it. */
+  /** A promise rejected, and the handler did not wait for it. */
   lost(what: string, error: unknown): void
 }
 
 export class GivenPromises {
   readonly #listener: GivenListener
   readonly #open = new Set<GivenPromise<unknown>>()
+  readonly #unhandled = new Set<string>()
   #returned = false
+  #hasRejected = false
 
   constructor(listener: GivenListener) {
     this.#listener = listener
@@ -23,26 +29,26 @@ export class GivenPromises {
 
   /** The promise for the handler. `what` names it in errors: `the question "sure"`. */
   give<T>(what: string, promise: Promise<T>): Promise<T> {
-    const given = new GivenPromise<T>((resolve, reject) => {
-      promise.then(resolve, reject)
-    })
-    given.what = what
-    given.owner = this
-    this.#open.add(given)
-    void nativeThen.call(
-      given,
-      () => this.#settled(given),
-      (error: unknown) => this.#rejected(given, error),
-    )
-    return given
+    return this.#add(what, promise, false)
+  }
+
+  /** What follows from a given promise when `then` was called on it. */
+  derive<T>(what: string, promise: Promise<T>): Promise<T> {
+    return this.#add(what, promise, true)
+  }
+
+  /** Whether it takes another turn of the event loop to know what the handler did not wait for. */
+  get isUndecided(): boolean {
+    return this.#open.size > 0 || this.#hasRejected
   }
 
   /** The handler has returned. Gives what it did not wait for. */
   returned(): string[] {
     this.#returned = true
-    for (const { what, rejection } of this.#open)
+    for (const { what, rejection } of this.#open) {
       if (rejection !== undefined) this.#listener.lost(what, rejection.error)
-    return [...new Set(Array.from(this.#open, ({ what }) => what))]
+    }
+    return [...new Set([...Array.from(this.#open, ({ what }) => what), ...this.#unhandled])]
   }
 
   /** Somebody waits for the promise now. */
@@ -51,13 +57,38 @@ export class GivenPromises {
     if (given.isSettled) this.#open.delete(given)
   }
 
+  /** What follows from one of these promises rejected, and nobody handles that. */
+  unhandled(what: string, error: unknown): void {
+    this.#listener.lost(what, error)
+    this.#unhandled.add(what)
+  }
+
+  #add<T>(what: string, promise: Promise<T>, isDerived: boolean): Promise<T> {
+    const given = new GivenPromise<T>((resolve, reject) => {
+      promise.then(resolve, reject)
+    })
+    given.what = what
+    given.owner = this
+    this.#open.add(given)
+    void nativeThen.call(
+      given,
+      () => {
+        if (isDerived) given.isAwaited = true
+        this.#settled(given)
+      },
+      (error: unknown) => this.#rejected(given, error),
+    )
+    return given
+  }
+
   #settled(given: GivenPromise<unknown>): void {
     given.isSettled = true
     if (given.isAwaited) this.#open.delete(given)
   }
 
   #rejected(given: GivenPromise<unknown>, error: unknown): void {
-    if (typeof error === 'object' && error !== null) givenErrors.add(error)
+    this.#hasRejected = true
+    noteError(error, { owner: this, what: given.what })
     given.rejection = { error }
     if (this.#returned && !given.isAwaited) this.#listener.lost(given.what, error)
     this.#settled(given)
@@ -65,9 +96,6 @@ export class GivenPromises {
 }
 
 const nativeThen = Promise.prototype.then
-
-/** Errors that a handler got from a promise of its context. */
-const givenErrors = new WeakSet<object>()
 
 /** `await` calls `then` only on promises of another class than Promise. */
 class GivenPromise<T> extends Promise<T> {
@@ -88,22 +116,57 @@ class GivenPromise<T> extends Promise<T> {
   ): Promise<A | B> {
     this.owner?.awaited(this)
     const next = super.then(onFulfilled, onRejected)
-    return typeof onRejected === 'function' ? next : this.#given(next)
+    return typeof onRejected === 'function' ? next : this.#derived(next)
   }
 
   override finally(onFinally?: (() => void) | null): Promise<T> {
-    return this.#given(super.finally(onFinally))
+    return this.#derived(super.finally(onFinally))
   }
 
-  #given<N>(next: Promise<N>): Promise<N> {
-    return this.owner?.give(this.what, next) ?? next
+  #derived<N>(next: Promise<N>): Promise<N> {
+    return this.owner?.derive(this.what, next) ?? next
   }
 }
 
+interface Source {
+  readonly owner: GivenPromises
+  readonly what: string
+}
+
+/** Errors that a handler got from a promise of its context, and where from. */
+const givenErrors = new WeakMap<object, Source>()
+/** The same for errors that are no objects, in this turn of the event loop: unhandled rejections are reported at its end. */
+const givenValues = new Map<unknown, Source>()
+
+function noteError(error: unknown, source: Source): void {
+  if (isRoundEnded(error)) return // it is the same for all rounds
+  if (typeof error === 'object' && error !== null) {
+    givenErrors.set(error, source)
+    return
+  }
+  if (givenValues.size === 0) setTimeout(() => givenValues.clear(), 0)
+  givenValues.set(error, source)
+}
+
 /**
- * Whether a rejection that nobody handles is one that a run has reported: its call has failed because of it, or failed
- * because its handler did not wait.
+ * Whether a rejection that nobody handles follows from a promise that a context gave. Its call fails, if it has not
+ * returned yet, and the log tells of it; so nothing is lost when the process does not end.
  */
 export function isGivenRejection(reason: unknown, promise: unknown): boolean {
-  return promise instanceof GivenPromise || (typeof reason === 'object' && reason !== null && givenErrors.has(reason))
+  const sources = givenErrorsIn(reason)
+  for (const { owner, what } of sources.given) owner.unhandled(what, reason)
+  return promise instanceof GivenPromise || sources.given.length > 0 || sources.hasRoundEnded
+}
+
+const MAX_CAUSES = 8
+
+/** Looks into causes, and into what Promise.any has collected. */
+function givenErrorsIn(reason: unknown, depth = 0): { given: Source[]; hasRoundEnded: boolean } {
+  if (isRoundEnded(reason)) return { given: [], hasRoundEnded: true }
+  const own = typeof reason === 'object' && reason !== null ? givenErrors.get(reason) : givenValues.get(reason)
+  if (own !== undefined) return { given: [own], hasRoundEnded: false }
+  if (!(reason instanceof Error) || depth > MAX_CAUSES) return { given: [], hasRoundEnded: false }
+  const inner: readonly unknown[] = reason instanceof AggregateError ? reason.errors : [reason.cause]
+  const found = inner.map((error) => givenErrorsIn(error, depth + 1))
+  return { given: found.flatMap(({ given }) => given), hasRoundEnded: found.some(({ hasRoundEnded }) => hasRoundEnded) }
 }

@@ -147,7 +147,14 @@ export class Run implements RoundListener, GivenListener {
   #decide(outcome: Outcome<unknown>): void {
     if (this.#lifecycle.ended) return
     this.#lifecycle.close()
-    const unawaited = this.#given?.returned() ?? []
+    const given = this.#given
+    // What follows from rejections is known at the end of this turn.
+    if (outcome.kind === 'complete' && given?.isUndecided) this.#options.later(() => this.#finish(outcome, given))
+    else this.#finish(outcome, given)
+  }
+
+  #finish(outcome: Outcome<unknown>, given: GivenPromises | undefined): void {
+    const unawaited = given?.returned() ?? []
     const isForgotten = outcome.kind === 'complete' && unawaited.length > 0
     if (isForgotten) this.#options.watch?.unawaited?.(unawaited)
     this.#playing?.resolve(isForgotten ? { kind: 'failed', error: forgotten(unawaited) } : (outcome as Outcome<never>))
@@ -170,8 +177,8 @@ export class Run implements RoundListener, GivenListener {
 function forgotten(unawaited: readonly string[]): JournalError {
   return new JournalError(
     'AWAIT_MISSING',
-    `The handler returned before ${unawaited.join(' and ')} had ended. Put "await" before each, so that nothing is done ` +
-      'without an answer or a result.',
+    `The handler did not wait for ${unawaited.join(' and ')} before it returned. Wait for everything it begins: put "await" ` +
+      'before it, and use Promise.allSettled where one failure should not leave others behind.',
   )
 }
 

@@ -80,7 +80,7 @@ describe('a fault is found', () => {
       answers,
     )
     expect(report.findings).toMatchObject([{ code: 'NOT_AWAITED', round: 1 }])
-    expect(report.findings[0]?.sentence).toContain('before the question "first" had ended')
+    expect(report.findings[0]?.sentence).toContain('did not wait for the question "first"')
   })
 
   test('work in a catch block that takes the end of a round for a failure', async () => {

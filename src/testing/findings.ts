@@ -39,7 +39,12 @@ export class FindingList {
   unawaited({ unawaited }: SentRound, round: number): void {
     for (const what of unawaited) {
       const advice = 'Put "await" before it; the lint rule no-floating-promises finds such places.'
-      this.add('NOT_AWAITED', round, what, `The handler returned in round ${round} before ${what} had ended. ${advice}`)
+      this.add(
+        'NOT_AWAITED',
+        round,
+        what,
+        `The handler did not wait for ${what} before it returned, in round ${round}. ${advice}`,
+      )
     }
   }
 

@@ -63,6 +63,85 @@ function offerMistakes(server: Server): void {
     await sleep(5)
     return 'wiped'
   })
+  const fails = (reason: unknown) => () => Promise.reject(reason as Error)
+  tool('failing_helper', async (_, ctx) => {
+    const pay = async (): Promise<void> => {
+      await ctx.once('pay', fails(new Error('refused')))
+    }
+    void pay()
+    await sleep(5)
+    return 'paid'
+  })
+  tool('failing_helper_at_once', async (_, ctx) => {
+    const pay = async (): Promise<void> => {
+      await ctx.step('pay', fails(new Error('refused')))
+    }
+    void pay()
+    await ctx.step('other', () => sleep(1))
+    return 'paid'
+  })
+  tool('failing_all', async (_, ctx) => {
+    void Promise.all([ctx.step('pay', fails('only a text')), ctx.step('mail', () => 1)])
+    await sleep(5)
+    return 'paid'
+  })
+  tool('failing_each', async (_, ctx) => {
+    ;['pay'].forEach(async (key) => {
+      await ctx.step(key, fails(new Error('refused')))
+    })
+    await sleep(5)
+    return 'paid'
+  })
+  tool('failing_wrapped', async (_, ctx) => {
+    const pay = async (): Promise<void> => {
+      try {
+        await ctx.step('pay', fails(new Error('refused')))
+      } catch (cause) {
+        throw new Error('Not paid.', { cause })
+      }
+    }
+    void pay()
+    await sleep(5)
+    return 'paid'
+  })
+  tool('failing_any', async (_, ctx) => {
+    void Promise.any([ctx.step('pay', fails(new Error('a'))), ctx.step('pay_too', fails(new Error('b')))])
+    await sleep(5)
+    return 'paid'
+  })
+  tool('ask_any', async (_, ctx) => {
+    void Promise.any([ctx.ask('sure', form), ctx.ask('also', form)])
+    await ctx.ask('other', form)
+    return 'asked'
+  })
+  tool('side_branches', async (_, ctx) => {
+    const first = ctx.step('a', () => sleep(1))
+    void first.then(() => done.push('logged'))
+    void first.finally(() => done.push('released')).catch(() => {})
+    await first
+    return 'done'
+  })
+  tool('resolvers', (_, ctx) => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    ctx
+      .step('a', () => 'done')
+      .then(resolve)
+      .catch(reject)
+    return promise
+  })
+  tool('pool', async (_, ctx) => {
+    const running = new Set<Promise<unknown>>()
+    const all: Promise<unknown>[] = []
+    for (const key of 'abcdef') {
+      const step = ctx.step(key, () => sleep(1))
+      all.push(step)
+      const entry: Promise<unknown> = step.finally(() => running.delete(entry))
+      running.add(entry)
+      if (running.size >= 2) await Promise.race(running)
+    }
+    await Promise.all(all)
+    return 'done'
+  })
   tool('checkpoint', async (_, ctx) => {
     void ctx.checkpoint()
     return 'passed'
@@ -106,7 +185,7 @@ describe.each(ERAS)('at $revision', (era) => {
       const result = await call(name, yes)
       expect(result).toMatchObject({
         isError: true,
-        content: [{ text: expect.stringContaining('before the question "sure" had ended. Put "await"') }],
+        content: [{ text: expect.stringContaining('did not wait for the question "sure" before it returned') }],
       })
       await sleep(20)
       expect(done).toEqual([])
@@ -121,7 +200,7 @@ describe.each(ERAS)('at $revision', (era) => {
   test.each(['step', 'step_ended'])('%s: a call whose handler does not wait for its step fails', async (name) => {
     expect(await call(name, yes)).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining('before the step "wipe" had ended') }],
+      content: [{ text: expect.stringContaining('did not wait for the step "wipe"') }],
     })
   })
 
@@ -132,6 +211,33 @@ describe.each(ERAS)('at $revision', (era) => {
       fields: { err: { type: 'string', message: 'only a text' } },
       message: 'A handler did not wait for the step "wipe", which failed.',
     })
+  })
+
+  test.each([
+    'failing_helper',
+    'failing_helper_at_once',
+    'failing_all',
+    'failing_each',
+    'failing_wrapped',
+    'failing_any',
+  ])('%s: what fails where nobody handles it fails the call, is in the log, and ends no process', async (name) => {
+    expect(await call(name, yes)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('did not wait for the step "pay') }],
+    })
+    expect(lines).toContainEqual({
+      level: 'error',
+      fields: expect.anything(),
+      message: expect.stringContaining('did not wait for the step "pay'),
+    })
+  })
+
+  test('questions that nobody waits for end no process when their round ends', async () => {
+    expect(await call('ask_any', yes)).toBeDefined()
+  })
+
+  test.each(['side_branches', 'resolvers', 'pool'])('%s: code that waits for everything succeeds', async (name) => {
+    expect(await call(name, yes)).toMatchObject({ content: [{ text: 'done' }] })
   })
 
   test('a checkpoint counts as well', async () => {

@@ -72,7 +72,7 @@ proves('RA-2 RA-12', 'a question that its handler did not wait for is taken back
   const question = await call.next()
   expect(await call.rest()).toMatchObject([
     { method: 'notifications/cancelled', params: { requestId: question.id } },
-    { result: { isError: true, content: [{ text: expect.stringContaining('before the question "name" had ended') }] } },
+    { result: { isError: true, content: [{ text: expect.stringContaining('did not wait for the question "name"') }] } },
   ])
   await session.answer(question, { action: 'accept', content: {} })
   instance.server.changed('prompts')

@@ -1,4 +1,4 @@
-import { isGivenRejection, isRoundEnded } from '../../journal/index.ts'
+import { isGivenRejection } from '../../journal/index.ts'
 
 const draining = new Set<() => Promise<void>>()
 
@@ -22,13 +22,13 @@ let quiet = false
  * A handler may leave a promise of its context unawaited (`ctx.ask(…).then(…)`). When its round ends, or when the client
  * declines, cancels or disconnects, that promise rejects without a handler, which would end the process. A client must
  * not be able to do that, so rejections of promises that a context gave are ignored: the call they belong to has failed
- * because of them, or because its handler did not wait. Every other unhandled rejection has its usual effect.
+ * because of them, or because its handler did not wait, and the log tells of it. Every other unhandled rejection has its usual effect.
  */
 export function ignoreRejectedAsks(): void {
   if (quiet) return
   quiet = true
   process.on('unhandledRejection', (reason, promise) => {
-    const isOurs = isRoundEnded(reason) || isGivenRejection(reason, promise)
+    const isOurs = isGivenRejection(reason, promise)
     if (isOurs || process.listenerCount('unhandledRejection') > 1) return
     throw reason
   })
