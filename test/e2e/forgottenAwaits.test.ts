@@ -63,7 +63,9 @@ function offerMistakes(server: Server): void {
     await sleep(5)
     return 'wiped'
   })
-  const fails = (reason: unknown) => () => Promise.reject(reason as Error)
+  const fails = (reason: unknown) => async (): Promise<never> => {
+    throw reason
+  }
   tool('failing_helper', async (_, ctx) => {
     const pay = async (): Promise<void> => {
       await ctx.once('pay', fails(new Error('refused')))
@@ -86,6 +88,7 @@ function offerMistakes(server: Server): void {
     return 'paid'
   })
   tool('failing_each', async (_, ctx) => {
+    // oxlint-disable-next-line typescript/no-misused-promises -- this is the mistake
     ;['pay'].forEach(async (key) => {
       await ctx.step(key, fails(new Error('refused')))
     })
