@@ -1,8 +1,11 @@
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { createKeyring, createSealer, newKey } from '../../state/index.ts'
+import { NodeSink } from '../http/node.ts'
 import { Self } from './instance.ts'
 import { INSTANCE_HEADER, Messenger } from './messenger.ts'
 import { Replicas } from './replicas.ts'
@@ -14,13 +17,13 @@ const options = { sealer, addresses: undefined, bus: undefined, ledger: undefine
 
 /** What an instance posts to another. */
 async function posted(to: Replicas, message: Json): Promise<string> {
-  let text = ''
+  let body = ''
   const post: typeof fetch = async (_, init) => {
-    text = init?.body as string
+    body = init?.body as string
     return new Response(null, { headers: { [INSTANCE_HEADER]: to.self.id } })
   }
   await new Messenger({ self: new Self('http://a/mcp'), sealer, clock: Date.now, fetch: post }).send(to.self, message)
-  return text
+  return body
 }
 
 test.each([
@@ -35,6 +38,31 @@ test.each([
   sink.disconnected = disconnected // a process that wakes reads the message first, and then that its sender is gone
   await received
   expect(adopt).toHaveBeenCalledTimes(times)
+})
+
+test('an instance whose every turn of the event loop is slow takes nothing over from one that has gone on to another', async () => {
+  const replicas = new Replicas({ ...options, advertise: 'http://b/mcp' })
+  const adopt = vi.fn(() => true)
+  replicas.adopt = adopt
+  const replied = Promise.withResolvers<unknown>()
+  const server = createServer((req, res) => {
+    replied.resolve(text(req).then((body) => replicas.receive(body, new NodeSink(res))))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const message = await posted(replicas, { kind: 'adopt', stream: {} })
+  const sender = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await once(sender, 'connect')
+  sender.end(`POST / HTTP/1.1\r\nhost: b\r\ncontent-length: ${message.length}\r\n\r\n${message}`)
+  let isSlow = true
+  const spin = (): void => {
+    for (const until = performance.now() + 30; performance.now() < until; );
+    if (isSlow) setImmediate(spin)
+  }
+  spin()
+  await replied.promise
+  isSlow = false
+  expect(adopt).not.toHaveBeenCalled()
 })
 
 test('a stop goes on where the instance that is to take a call dies while it replies', async () => {

@@ -1,5 +1,5 @@
 /** What an instance needs to work with the others: its own name, whom it knows, and what they send it. */
-import { type HeaderReader, isObject, type Json, sleep } from '../../protocol/index.ts'
+import { type HeaderReader, isObject, type Json, runLater, sleep } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
@@ -46,6 +46,8 @@ const MET_WITHIN_MS = 3000
 const LOOK_AGAIN_MS = 100
 const LEFT_WITHIN_MS = 3000
 const LOOK_TWICE_MS = 20
+// So many turns of the event loop, however long each takes, until a connection counts as closed that its client has closed.
+const TURNS_TO_CLOSE = 5
 const FETCH_EVERY_MS = 500
 // Until then an instance that has started may not have met all others.
 const SETTLED_MS = 3000
@@ -228,6 +230,7 @@ export class Replicas implements InstanceMessages {
    */
   async #adopt(stream: Json, sink: Sink): Promise<boolean> {
     await new Promise((resolve) => setTimeout(resolve, LOOK_TWICE_MS))
+    for (let turns = 0; turns < TURNS_TO_CLOSE; turns++) await new Promise<void>((resolve) => runLater(resolve))
     return !sink.disconnected && this.adopt(stream)
   }
 
