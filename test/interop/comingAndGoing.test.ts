@@ -1,6 +1,6 @@
 /** Calls of session-era clients while instances come, stop and crash. Each instance is stopped as SIGTERM stops it. */
-import { createServer as createHttpServer, request as httpRequest, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Agent, createServer as createHttpServer, request as httpRequest, type RequestListener } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { createServer, type ServerOptions } from 'pannier/server'
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -20,7 +20,8 @@ interface Instance {
   readonly url: string
   /** How many calls of `ask_until_cancelled` were cancelled here. */
   aborted: number
-  stop(): Promise<void>
+  /** An idle connection is closed after `idleMs`. @default 100 */
+  stop(idleMs?: number): Promise<void>
 }
 
 /** An instance in this process; at the address of another, if one is given. */
@@ -32,9 +33,14 @@ async function start(at?: { readonly url: string }, options: Partial<ServerOptio
   })
   const port = at === undefined ? 0 : Number(new URL(at.url).port)
   const { url } = await server.listen({ port, drainOnTerm: false })
-  const stop = (): Promise<void> => server.drain({ deadlineMs: 5000, idleMs: 100 })
+  server.tool('hang_up', { description: 'Lets the connection go, then answers.' }, async (_, ctx) => {
+    ctx.hangUp(1)
+    await new Promise((resolve) => setImmediate(resolve))
+    return 'after that'
+  })
+  const stop = (idleMs = 100): Promise<void> => server.drain({ deadlineMs: 5000, idleMs })
   const instance: Instance = { url, stop, aborted: 0 }
-  closers.push(stop)
+  closers.push(() => stop())
   return instance
 }
 
@@ -50,12 +56,27 @@ async function sessionOf(begunAt: { url: string }, usedAt: { url: string }): Pro
   return session
 }
 
+/** Whether something listens at the address of the instance. */
+function accepts({ url }: { readonly url: string }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
+}
+
 interface Way {
   url: string
   /** Each message waits until this is over. */
   hold: Promise<unknown>
   /** Where messages go; until it is said, they wait. */
   lead(to: { readonly url: string }): void
+  /** From now on nobody gets through. Connections to where messages went stay, unused. */
+  close(): void
+  /** Closes those, too. */
+  end(): void
 }
 
 async function slowWay(): Promise<Way> {
@@ -66,10 +87,15 @@ async function slowWay(): Promise<Way> {
     target = to.url
     begin()
   }
-  const way: Way = { url: '', hold, lead }
+  const agent = new Agent({ keepAlive: true })
+  const close = (): void => {
+    server.close()
+    server.closeAllConnections()
+  }
+  const way: Way = { url: '', hold, lead, close, end: () => agent.destroy() }
   const server = createHttpServer((req, res) => void way.hold.then(() => pass(req, res)))
   const pass: RequestListener = (req, res) => {
-    const onward = httpRequest(target, { method: req.method, headers: req.headers }, (answer) => {
+    const onward = httpRequest(target, { agent, method: req.method, headers: req.headers }, (answer) => {
       res.writeHead(answer.statusCode ?? 0, answer.headers)
       answer.pipe(res)
     })
@@ -79,8 +105,8 @@ async function slowWay(): Promise<Way> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   way.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   closers.push(() => {
-    server.close()
-    server.closeAllConnections()
+    close()
+    agent.destroy()
   })
   return way
 }
@@ -182,5 +208,23 @@ test('a client that comes back to an instance that is being stopped, and has jus
   expect((await session.answer(question, ann)).status).toBe(202)
   expect(await back.rest()).toMatchObject([{ result: { content: [{ text: 'Hello Ann' }] } }])
   await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } })
+  await stopped
+})
+
+test('a result that comes when an instance has closed its listener goes to another one at once', async () => {
+  const way = await slowWay()
+  const a = await start(undefined, { advertise: way.url })
+  way.lead(a)
+  const b = await start()
+  const session = await sessionOf(b, a)
+  const stopped = a.stop(4000)
+  await expect.poll(() => accepts(a)).toBe(false)
+  way.close()
+  const call = await session.call('hang_up') // on the connection that it has
+  await call.rest()
+  session.url = b.url
+  const back = await session.listen(call.lastEventId)
+  expect(await back.rest()).toMatchObject([{ result: { content: [{ text: 'after that' }] } }])
+  way.end()
   await stopped
 })

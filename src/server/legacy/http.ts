@@ -204,7 +204,7 @@ export class LegacyHttp implements SessionHandler {
     const { streams, pushes } = this.#options
     const channel = new LegacyChannel({ streams, pushes, caller, target: sink })
     const answer = await this.#answer(message, caller, channel, { header })
-    return channel.finish(answer.body) ? undefined : answer
+    return this.#finish(channel, answer.body) ? undefined : answer
   }
 
   async #answer(
@@ -233,7 +233,14 @@ export class LegacyHttp implements SessionHandler {
     logger().info({ method: revived.method }, 'A call that another process began goes on here.')
     this.#returning.tookOver(revived.stream)
     const from = { header: undefined, revived: revived.journal }
-    void this.#answer(revived, caller, channel, from).then(({ body }) => channel.finish(body))
+    void this.#answer(revived, caller, channel, from).then(({ body }) => this.#finish(channel, body))
+  }
+
+  /** False when the response is left to whoever asks. */
+  #finish(channel: LegacyChannel, body: string): boolean {
+    const isSent = channel.finish(body)
+    this.#handOvers.finished()
+    return isSent
   }
 
   #caller(header: HeaderReader, principal: Principal | undefined): Caller | HttpReply {

@@ -18,7 +18,7 @@ const caller = { peer, principal: undefined }
 
 function adopter(ledger = memoryLedger()) {
   const self = new Self('http://here/mcp')
-  const handOver = async () => undefined
+  const handOver = vi.fn(async (): Promise<Self | undefined> => undefined)
   const common = { sealer, store: undefined, bus: undefined, ledger, ttlSeconds: 60, clock: Date.now }
   const streams = new LegacyStreams(sealer, self)
   const revive = vi.fn()
@@ -31,7 +31,7 @@ function adopter(ledger = memoryLedger()) {
     handOver,
     revive,
   }
-  return { handOvers: new HandOvers(parts satisfies HandOversOptions), streams, revive }
+  return { handOvers: new HandOvers(parts satisfies HandOversOptions), streams, revive, handOver }
 }
 
 const name = new LegacyStreams(sealer, new Self('http://before/mcp')).begin(caller, 1).name
@@ -85,4 +85,27 @@ test('a call whose state is out there is claimed with its adoption, and left to 
   expect([await first.handOvers.adopt(handedOver), await second.handOvers.adopt(handedOver)]).toEqual([true, true])
   expect([first.revive.mock.calls.length, second.revive.mock.calls.length]).toEqual([1, 0])
   expect(await ledger.claim('push/call/3', 60)).toMatchObject({ state: 'done' })
+})
+
+test('what a client has yet to come back for is handed over once, when its call has ended', async () => {
+  const { handOvers, streams, handOver } = adopter()
+  handOver.mockResolvedValue(new Self('http://next/mcp'))
+  const unseen = streams.begin(caller, 1)
+  unseen.send('"one"')
+  await handOvers.unseen()
+  expect(handOver).not.toHaveBeenCalled()
+  unseen.finish('"result"')
+  handOvers.finished()
+  await handOvers.unseen()
+  expect(handOver.mock.calls).toMatchObject([
+    [
+      {
+        name: unseen.name,
+        kept: [
+          [1, '"one"'],
+          [2, '"result"'],
+        ],
+      },
+    ],
+  ])
 })

@@ -35,6 +35,8 @@ export class HandOvers {
   readonly #options: HandOversOptions
   /** Streams that another instance has, too. */
   readonly #handedOver = new WeakSet<LegacyStream>()
+  readonly #underWay = new Set<Promise<void>>()
+  #isLeaving = false
 
   constructor(options: HandOversOptions) {
     this.#options = options
@@ -45,19 +47,24 @@ export class HandOvers {
     })
   }
 
-  /** Hands over the streams that were sent something which their clients have yet to come back for. */
+  /**
+   * Hands over the streams that were sent something which their clients have yet to come back for: now, and from now on
+   * whenever `finished` says that there may be more. Resolves when those that are known have arrived.
+   */
   async unseen(): Promise<void> {
-    const { streams, handOver } = this.#options
-    const waiting = streams.unseen().filter((stream) => !this.#handedOver.has(stream))
-    await Promise.all(
-      waiting.map(async (stream) => {
-        const caller = streams.callerOf(stream)
-        if (caller === undefined) return
-        this.#handedOver.add(stream)
-        if ((await handOver({ name: stream.name, caller, ...stream.contents() })) === undefined)
-          this.#handedOver.delete(stream)
-      }),
-    )
+    this.#isLeaving = true
+    const { streams } = this.#options
+    for (const stream of streams.unseen()) {
+      if (this.#handedOver.has(stream)) continue
+      const handingOver = this.#handOver(stream).finally(() => this.#underWay.delete(handingOver))
+      this.#underWay.add(handingOver)
+    }
+    await Promise.all(this.#underWay)
+  }
+
+  /** A call has come to its end. */
+  finished(): void {
+    if (this.#isLeaving) void this.unseen()
   }
 
   /** Takes a stream of an instance that stops, with its call if that goes on; false when this one stops, too. */
@@ -77,6 +84,15 @@ export class HandOvers {
     this.#announce(call.questions.map(({ question }) => question))
     revive(revived, caller, stream)
     return true
+  }
+
+  async #handOver(stream: LegacyStream): Promise<void> {
+    const { streams, handOver } = this.#options
+    const caller = streams.callerOf(stream)
+    if (caller === undefined) return
+    this.#handedOver.add(stream)
+    const to = await handOver({ name: stream.name, caller, ...stream.contents() })
+    if (to === undefined) this.#handedOver.delete(stream)
   }
 
   #announce(questions: readonly string[]): void {

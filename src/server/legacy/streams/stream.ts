@@ -55,9 +55,9 @@ export class LegacyStream {
     return this.#number
   }
 
-  /** Whether something was sent while no client was connected, and none has come back since. */
+  /** Whether the stream is complete, and something was sent while no client was connected, and none has come back since. */
   get isUnseen(): boolean {
-    return this.#isUnseen
+    return this.#finished && this.#isUnseen
   }
 
   /** How many characters are kept for a client that comes back. */

@@ -79,7 +79,7 @@ export class LegacyStreams {
     return stream
   }
 
-  /** The streams whose clients have not seen all that was sent. */
+  /** The complete streams whose clients have not seen all that was sent. */
   unseen(): LegacyStream[] {
     return [...this.#streams.values()].filter((stream) => stream.isUnseen)
   }
