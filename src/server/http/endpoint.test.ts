@@ -33,8 +33,7 @@ function partsOf(handler: RequestHandler, more: Partial<EndpointParts> = {}): En
   const messages = {
     mediaType: 'application/none',
     maxBytes: LIMIT,
-    admits: () => false,
-    refusal: () => ({ status: 421 }),
+    refusalOf: () => ({ status: 421 }),
     receive: () => Promise.resolve({ status: 500 }),
   }
   return { handler, authenticate: undefined, documents: new Map(), messages, logger: () => quiet, ...more }

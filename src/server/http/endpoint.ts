@@ -73,7 +73,8 @@ export class Endpoint {
   }
 
   async #receive(request: EndpointRequest, sink: Sink): Promise<HttpReply | undefined> {
-    if (!this.#messages.admits(request.header)) return this.#messages.refusal()
+    const refused = this.#messages.refusalOf(request.header)
+    if (refused !== undefined) return refused
     const chunks: Uint8Array[] = []
     for await (const chunk of request.bytes(this.#messages.maxBytes)) chunks.push(chunk)
     return this.#messages.receive(Buffer.concat(chunks).toString('latin1'), sink)

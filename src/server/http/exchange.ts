@@ -43,10 +43,8 @@ export interface InstanceMessages {
   readonly mediaType: string
   /** The largest one that is read, in bytes. */
   readonly maxBytes: number
-  /** Whether the headers are those of an instance. Of anybody else nothing is read. */
-  admits(header: HeaderReader): boolean
-  /** The reply to a message for another process: it says who is here instead. */
-  refusal(): HttpReply
+  /** The reply to a message that its headers do not show to be one of an instance, for this one: nothing more is read. */
+  refusalOf(header: HeaderReader): HttpReply | undefined
   /** Gives the reply, or undefined when the answer goes by the sink. */
   receive(text: string, sink: Sink): Promise<HttpReply | undefined>
 }

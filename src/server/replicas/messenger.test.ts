@@ -6,20 +6,48 @@ import { INSTANCE_HEADER, Messenger } from './messenger.ts'
 const keyring = createKeyring(newKey())
 const url = 'http://b/mcp'
 
-function messengerOf(self: Self, post?: typeof fetch, clock = Date.now): Messenger {
-  const sealer = createSealer({ keyring, audience: 'test', clock })
+function messengerOf(self: Self, post?: typeof fetch, clock = Date.now, keys = keyring): Messenger {
+  const sealer = createSealer({ keyring: keys, audience: 'test', clock })
   return new Messenger({ self, sealer, clock, replyWithinMs: 20, ...(post && { fetch: post }) })
 }
 
+interface Posted {
+  readonly pass: string
+  readonly body: string
+}
+
+function postedIn(init: RequestInit | undefined): Posted {
+  return { pass: new Headers(init?.headers).get(INSTANCE_HEADER) ?? '', body: init?.body as string }
+}
+
 /** What A posts to B. */
-async function sealedFor(to: Self, clock = Date.now): Promise<string> {
-  let body = ''
+async function postedTo(to: Self, clock = Date.now): Promise<Posted> {
+  const posted = Promise.withResolvers<Posted>()
   const post: typeof fetch = async (_, init) => {
-    body = init?.body as string
-    return new Response(null, { headers: { [INSTANCE_HEADER]: to.id } })
+    posted.resolve(postedIn(init))
+    return new Response(null)
   }
   await messengerOf(new Self('http://a/mcp'), post, clock).send(to, { kind: 'hello' })
-  return body
+  return posted.promise
+}
+
+async function sealedFor(to: Self, clock = Date.now): Promise<string> {
+  return (await postedTo(to, clock)).body
+}
+
+const replyWith = (status: number, headers: Readonly<Record<string, string>>): Response =>
+  new Response(null, { status, headers })
+
+/** An endpoint that an instance of these keys is behind. */
+function endpointOf(self: Self, keys = keyring): typeof fetch {
+  const messenger = messengerOf(self, undefined, Date.now, keys)
+  return async (_, init) => {
+    const { pass, body } = postedIn(init)
+    const refusal = messenger.refusalOf(pass)
+    return refusal === undefined
+      ? replyWith(200, { [INSTANCE_HEADER]: messenger.open(body).id })
+      : replyWith(421, refusal)
+  }
 }
 
 describe('a message', () => {
@@ -52,20 +80,76 @@ describe('a message', () => {
 
 test('a message is read where its header is for this instance, and the header is no message itself', async () => {
   const self = new Self(url)
-  let pass = ''
-  const post: typeof fetch = async (_, init) => {
-    pass = new Headers(init?.headers).get(INSTANCE_HEADER) ?? ''
-    return new Response(null, { headers: { [INSTANCE_HEADER]: self.id } })
-  }
-  await messengerOf(new Self('http://a/mcp'), post).send(self, { kind: 'hello' })
+  const { pass } = await postedTo(self)
   const [here, elsewhere] = [messengerOf(self), messengerOf(new Self(url))]
-  expect([here.admits(pass), elsewhere.admits(pass), here.admits(undefined), here.admits('x')]).toEqual([
-    true,
-    false,
-    false,
-    false,
+  expect([here.refusalOf(pass), elsewhere.refusalOf(pass)]).toEqual([
+    undefined,
+    { [INSTANCE_HEADER]: expect.any(String) },
   ])
-  expect(() => here.open(pass)).toThrow(expect.objectContaining({ code: 'STATE_MALFORMED' }))
+  expect(() => here.open(pass)).toThrow(expect.objectContaining({ code: 'STATE_METHOD' }))
+})
+
+describe('a refusal', () => {
+  const next = new Self('http://next/mcp')
+  const send = (post: typeof fetch, keys = keyring) =>
+    messengerOf(new Self('http://a/mcp'), post, Date.now, keys).send(new Self(url), {})
+
+  test('tells an instance of the same server who is here, and where others reach it', async () => {
+    const { id } = next
+    expect(await send(endpointOf(next))).toMatchObject({ kind: 'gone', successor: { id, url: 'http://next/mcp' } })
+    expect(await send(endpointOf(Object.assign(next, { url: undefined })))).toMatchObject({ successor: { id, url } })
+  })
+
+  test('tells nothing to whoever has no key', async () => {
+    const self = new Self(url)
+    const { pass } = await postedTo(new Self(url))
+    const stranger = messengerOf(self, undefined, Date.now, createKeyring(newKey()))
+    for (const refusal of [stranger.refusalOf(pass), stranger.refusalOf('x'), stranger.refusalOf(undefined)])
+      expect(refusal).toEqual({})
+    const sealed = messengerOf(self).refusalOf(pass)![INSTANCE_HEADER]!
+    const seen = sealed + Buffer.from(sealed, 'base64url').toString('latin1')
+    for (const secret of [self.id, url]) expect(seen).not.toContain(secret)
+  })
+
+  test('counts for one message only', async () => {
+    const before = messengerOf(next).refusalOf((await postedTo(new Self(url))).pass)!
+    const delivery = await send(async () => replyWith(421, before))
+    expect(delivery).toEqual({ kind: 'gone', why: expect.any(String) })
+  })
+})
+
+describe('a message counts as delivered', () => {
+  const to = new Self(url)
+  const send = (post: typeof fetch) => messengerOf(new Self('http://a/mcp'), post).send(to, { kind: 'hello' })
+
+  test('where its receiver has opened it', async () => {
+    expect(await send(endpointOf(to))).toMatchObject({ kind: 'delivered' })
+  })
+
+  let earlier = ''
+  const strangers = createKeyring(newKey())
+  test.each<[string, typeof fetch]>([
+    ['who names itself by the id of the receiver', async () => replyWith(200, { [INSTANCE_HEADER]: to.id })],
+    ['who returns the pass', async (_, init) => replyWith(200, { [INSTANCE_HEADER]: postedIn(init).pass })],
+    ['who returns the message', async (_, init) => replyWith(200, { [INSTANCE_HEADER]: postedIn(init).body })],
+    ['who names itself -', async () => replyWith(200, { [INSTANCE_HEADER]: '-' })],
+    ['who has other keys and the id of the receiver', endpointOf(to, strangers)],
+    [
+      'who has seen an earlier reply',
+      async (...args) => {
+        const reply = await endpointOf(to)(...args)
+        const proof = reply.headers.get(INSTANCE_HEADER)!
+        const replayed = replyWith(200, { [INSTANCE_HEADER]: earlier })
+        earlier = proof
+        return replayed
+      },
+    ],
+  ])('never by the reply of one %s', async (_, post) => {
+    for (let sent = 0; sent < 2; sent++) {
+      const delivery = await send(post)
+      expect([delivery.kind, 'successor' in delivery]).toEqual(['gone', false])
+    }
+  })
 })
 
 describe('an instance counts as gone', () => {
@@ -92,20 +176,14 @@ describe('an instance counts as gone', () => {
   })
 
   test('but not when the second attempt reaches it', async () => {
-    const replies = [new Response(null, { status: 503 }), new Response(null, { headers: { [INSTANCE_HEADER]: to.id } })]
-    const delivery = await messengerOf(new Self('http://a/mcp'), async () => replies.shift()!).send(to, {})
+    const endpoints: (typeof fetch)[] = [async () => new Response(null, { status: 503 }), endpointOf(to)]
+    const post: typeof fetch = (...args) => endpoints.shift()!(...args)
+    const delivery = await messengerOf(new Self('http://a/mcp'), post).send(to, {})
     expect(delivery.kind).toBe('delivered')
   })
 
   test('and not when a message to it is too large: that rejects', async () => {
     const sending = messengerOf(new Self('http://a/mcp'), never).send(to, { junk: 'x'.repeat(2_000_000) })
     await expect(sending).rejects.toMatchObject({ code: 'STATE_TOO_LARGE' })
-  })
-
-  test('and not when the one who waits leaves: that rejects', async () => {
-    const abort = new AbortController()
-    const sending = messengerOf(new Self('http://a/mcp'), never).send(to, {}, abort.signal)
-    abort.abort(new Error('left'))
-    await expect(sending).rejects.toThrow('left')
   })
 })

@@ -4,23 +4,24 @@
  * Invariants:
  * - a message is sealed for exactly one instance: no other opens it, nor does the next process at the same address;
  * - it is opened once, and only for a short time;
+ * - it counts as delivered only where the reply holds its id, which stands inside the seal: whoever else answers at an
+ *   address cannot know it;
+ * - who has no key of this server learns nothing of the instance that refuses a message;
  * - its receiver does what it says and never sends it on, so a message makes one hop at most.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
-import type { Sealer } from '../../state/seal/index.ts'
+import type { Binding, Sealed, Sealer } from '../../state/seal/index.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
 import { SeenIds } from './seenIds.ts'
 
 /** The media type of a message, by which an endpoint tells it from a request of a client. */
 export const MESSAGE_TYPE = 'application/vnd.pannier.instance'
 /**
- * On each reply to a message: who it comes from. Without it, something else answers at that address now. On a message: a
- * seal for its receiver, who reads the body only after that.
+ * On a message: a seal that says whom it is for, who reads the body only after that. On a reply: the id of the message
+ * that was opened, or a seal that says who is here instead.
  */
 export const INSTANCE_HEADER = 'pannier-instance'
-/** On the reply to a message for another process: where others reach the one that is here. */
-export const ADDRESS_HEADER = 'pannier-address'
 
 // Clocks of two instances may differ by half a minute, and a message must still open.
 const TTL_SECONDS = 40
@@ -41,24 +42,19 @@ export interface MessengerOptions {
   readonly replyWithinMs?: number
 }
 
-/** `gone`: refused, or unanswered twice. */
+/** `gone`: refused, or unanswered twice. `successor`: the instance of this server that answers there instead. */
 export type Delivery =
   | { readonly kind: 'delivered'; readonly response: Response }
-  | { readonly kind: 'gone'; readonly why: string; readonly successor?: Successor }
-
-/** An instance that answers where another was. Nobody has proved that it is one of this server; a message for it will. */
-export interface Successor {
-  readonly id: string
-  /** Where it says that others reach it. */
-  readonly address?: string
-}
+  | { readonly kind: 'gone'; readonly why: string; readonly successor?: Instance }
 
 export interface Received {
+  /** In the reply it proves that the message was opened. */
+  readonly id: string
   readonly from: Instance
   readonly message: Json
 }
 
-type SendAttempt = Delivery | { readonly kind: 'silent'; readonly why: string; readonly successor?: Successor }
+type SendAttempt = Delivery | { readonly kind: 'silent'; readonly why: string; readonly successor?: Instance }
 
 export class Messenger {
   readonly #options: MessengerOptions
@@ -70,51 +66,51 @@ export class Messenger {
   }
 
   /**
-   * Resolves with the head of the reply; its body may be a stream. Rejects when `signal` is aborted, and with a StateError
-   * when the message cannot be sealed, which says nothing about its receiver.
+   * Resolves with the head of the reply; its body may be a stream. Rejects with a StateError when the message cannot be
+   * sealed, which says nothing about its receiver.
    */
-  async send(to: Instance, message: Json, signal?: AbortSignal): Promise<Delivery> {
+  async send(to: Instance, message: Json): Promise<Delivery> {
     let last: SendAttempt = { kind: 'gone', why: 'it has no address' }
     if (to.url === undefined) return last
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      last = await this.#try(to.url, to.id, message, signal)
+      last = await this.#try(to.url, to.id, message)
       if (last.kind !== 'silent') return last
     }
     return { ...last, kind: 'gone' }
   }
 
-  /** Whether a message with this in its header comes from an instance, for this one. */
-  admits(pass: string | undefined): boolean {
-    const { self, sealer } = this.#options
-    try {
-      return pass !== undefined && sealer.open('instance', { name: self.id }, pass).body === null
-    } catch (error) {
-      if (error instanceof StateError) return false
-      throw error
-    }
+  /**
+   * The headers with which a message is refused by its header alone; undefined where it comes from an instance, for this
+   * one. They tell another instance of this server who is here, and anybody else nothing.
+   */
+  refusalOf(pass: string | undefined): Readonly<Record<string, string>> | undefined {
+    const { self } = this.#options
+    const opened = pass === undefined ? undefined : this.#openedOrNone({ method: 'pass' }, pass)
+    if (opened === undefined) return {}
+    if (opened.body === self.id) return undefined
+    return { [INSTANCE_HEADER]: this.#seal({ method: 'here', name: opened.id }, newId(), writeInstance(self)) }
   }
 
   /** Opens what another instance sent. Throws a StateError when it is not for this one, too old, or was here before. */
   open(token: string): Received {
     const { self, sealer } = this.#options
-    const { id, body } = sealer.open('instance', { name: self.id }, token)
+    const { id, body } = sealer.open('instance', { method: 'message', name: self.id }, token)
     if (!this.#seen.add(id)) throw new StateError('STATE_REPLAYED', 'This message of an instance was here before.')
     const [entry, message] = Array.isArray(body) ? (body as readonly unknown[]) : []
     const from = readInstance(entry)
-    if (from !== undefined && isObject(message)) return { from, message }
+    if (from !== undefined && isObject(message)) return { id, from, message }
     throw new StateError('STATE_MALFORMED', 'The message is of a version that this instance cannot read.')
   }
 
-  async #try(url: string, id: string, message: Json, signal: AbortSignal | undefined): Promise<SendAttempt> {
-    const { fetch: post = fetch, replyWithinMs = REPLY_WITHIN_MS } = this.#options
-    const pass = this.#seal(id, null)
-    const body = this.#seal(id, [writeInstance(this.#options.self), message])
+  /** Each attempt has ids of its own: an answer to the first may only have been lost. */
+  async #try(url: string, to: string, message: Json): Promise<SendAttempt> {
+    const { fetch: post = fetch, self, replyWithinMs = REPLY_WITHIN_MS } = this.#options
+    const [passId, messageId] = [newId(), newId()]
+    const pass = this.#seal({ method: 'pass' }, passId, to)
+    const body = this.#seal({ method: 'message', name: to }, messageId, [writeInstance(self), message])
     const patience = new AbortController()
-    const stop = (): void => patience.abort(signal?.reason)
     const timer = setTimeout(() => patience.abort(), replyWithinMs)
-    signal?.addEventListener('abort', stop, { once: true })
     try {
-      signal?.throwIfAborted()
       const response = await post(url, {
         method: 'POST',
         headers: { 'content-type': MESSAGE_TYPE, [INSTANCE_HEADER]: pass },
@@ -122,24 +118,37 @@ export class Messenger {
         redirect: 'manual',
         signal: patience.signal,
       })
-      if (response.headers.get(INSTANCE_HEADER) === id) return { kind: 'delivered', response }
+      const proof = response.headers.get(INSTANCE_HEADER)
+      if (proof === messageId) return { kind: 'delivered', response }
       await discard(response)
       const why = `HTTP ${response.status} from something else at its address`
-      return { kind: response.status >= 500 ? 'silent' : 'gone', why, ...successorIn(response) }
+      return { kind: response.status >= 500 ? 'silent' : 'gone', why, ...this.#successorIn(proof, passId, url) }
     } catch (error) {
-      signal?.throwIfAborted()
       const why = patience.signal.aborted ? 'no reply in time' : reasonOf(error)
       return { kind: NOBODY_THERE.has(why) ? 'gone' : 'silent', why }
     } finally {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', stop)
     }
   }
 
-  /** Each attempt has an id of its own: an answer to the first may only have been lost. */
-  #seal(to: string, body: unknown): string {
-    const id = crypto.randomUUID()
-    return this.#options.sealer.seal('instance', { name: to }, { id, ttlSeconds: TTL_SECONDS, body })
+  /** Who is here instead. The address is its own, and where it was found only if it has none. */
+  #successorIn(sealed: string | null, passId: string, url: string): { successor?: Instance } {
+    const opened = sealed === null ? undefined : this.#openedOrNone({ method: 'here', name: passId }, sealed)
+    const successor = readInstance(opened?.body)
+    return successor === undefined ? {} : { successor: { id: successor.id, url: successor.url ?? url } }
+  }
+
+  #seal(binding: Binding, id: string, body: unknown): string {
+    return this.#options.sealer.seal('instance', binding, { id, ttlSeconds: TTL_SECONDS, body })
+  }
+
+  #openedOrNone(binding: Binding, token: string): Sealed | undefined {
+    try {
+      return this.#options.sealer.open('instance', binding, token)
+    } catch (error) {
+      if (error instanceof StateError) return undefined
+      throw error
+    }
   }
 }
 
@@ -148,11 +157,8 @@ export async function discard(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {})
 }
 
-function successorIn({ headers }: Response): { successor?: Successor } {
-  const id = headers.get(INSTANCE_HEADER)
-  const address = headers.get(ADDRESS_HEADER) ?? ''
-  if (id === null || !/^[\w-]{1,64}$/.test(id)) return {}
-  return { successor: { id, ...(URL.canParse(address) && { address }) } }
+function newId(): string {
+  return crypto.randomUUID()
 }
 
 /** The code, or what fetch says itself, such as "bad port" for one that it does not connect to. */

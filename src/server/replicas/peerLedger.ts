@@ -3,6 +3,7 @@
  * dies its claims die with it, so where a call must not go on twice even then, instances need a ledger of their own.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
+import { StateError } from '../../state/internal.ts'
 import type { Claim, Ledger } from '../../state/stores/index.ts'
 import type { Instance, Self } from './instance.ts'
 import type { Messenger } from './messenger.ts'
@@ -26,6 +27,7 @@ export function peerLedger({ self, peers, messenger, local }: PeerLedgerOptions)
   const keeper = async (): Promise<Instance> =>
     (await peers.all()).reduce<Instance>((least, peer) => (peer.id < least.id ? peer : least), self)
 
+  /** What the keeper replies; undefined when this instance is the keeper. */
   const ask = async (message: Json): Promise<Json | undefined> => {
     for (;;) {
       const chosen = await keeper()
@@ -41,7 +43,7 @@ export function peerLedger({ self, peers, messenger, local }: PeerLedgerOptions)
   return {
     async claim(id, ttlSeconds) {
       const reply = await ask({ op: 'claim', id, ttlSeconds })
-      return reply === undefined ? local.claim(id, ttlSeconds) : (reply as unknown as Claim)
+      return reply === undefined ? local.claim(id, ttlSeconds) : readClaim(reply)
     },
     async settle(id, value) {
       if ((await ask({ op: 'settle', id, value })) === undefined) await local.settle(id, value)
@@ -56,4 +58,12 @@ export function peerLedger({ self, peers, messenger, local }: PeerLedgerOptions)
       return {}
     },
   }
+}
+
+/** Its memory may be full, for example. It is there all the same, so nobody else keeps the claims. */
+function readClaim({ state, value }: Json): Claim {
+  if (state === 'fresh' || state === 'running') return { state }
+  if (state === 'done') return { state, value }
+  const advice = 'its log says why; give all instances a common ledger'
+  throw new StateError('STORE_UNAVAILABLE', `The instance that keeps the claims did not take this one; ${advice}.`)
 }

@@ -14,41 +14,33 @@ const keyring = createKeyring(newKey())
 
 /** Instances that reach each other by a made-up network. */
 class Network {
-  readonly handlers = new Map<string, (body: string) => Response>()
+  readonly handlers = new Map<string, (pass: string, body: string) => Response | Promise<Response>>()
   sent = 0
 
   readonly fetch: typeof fetch = async (url, init) => {
     this.sent++
     const handler = this.handlers.get(url as string)
     if (handler === undefined) throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
-    return handler(init?.body as string)
+    return handler(new Headers(init?.headers).get(INSTANCE_HEADER)!, init?.body as string)
   }
 
-  start(name: string, clock = Date.now) {
+  start(name: string, clock = Date.now, keys = keyring) {
     const self = new Self(`http://${name}/mcp`)
-    const sealer = createSealer({ keyring, audience: 'test', clock, maxBytes: MAX_MESSAGE_BYTES })
+    const sealer = createSealer({ keyring: keys, audience: 'test', clock, maxBytes: MAX_MESSAGE_BYTES })
     const messenger = new Messenger({ self, sealer, clock, fetch: this.fetch })
     const peers = new Peers({ self, messenger, clock, logger })
     const bus = peerBus(peers)
     const heard: ServerEvent[] = []
     bus.subscribe((event) => heard.push(event))
-    this.handlers.set(self.url!, (body) => {
-      const received = openOrRefuse(messenger, body)
-      if (received === undefined) return new Response(null, { status: 421, headers: { [INSTANCE_HEADER]: self.id } })
-      const { from, message } = received
+    this.handlers.set(self.url!, (pass, body) => {
+      const refusal = messenger.refusalOf(pass)
+      if (refusal !== undefined) return new Response(null, { status: 421, headers: refusal })
+      const { id, from, message } = messenger.open(body)
       const reply = message['kind'] === 'hello' ? peers.greeted(from) : {}
       if (message['kind'] === 'events') for (const event of message['events'] as ServerEvent[]) bus.hear(event)
-      return Response.json(reply, { headers: { [INSTANCE_HEADER]: self.id } })
+      return Response.json(reply, { headers: { [INSTANCE_HEADER]: id } })
     })
     return { self, messenger, peers, bus, heard, stop: () => this.handlers.delete(self.url!) }
-  }
-}
-
-function openOrRefuse(messenger: Messenger, body: string) {
-  try {
-    return messenger.open(body)
-  } catch {
-    return undefined
   }
 }
 
@@ -100,6 +92,20 @@ test('a process that was started anew at the address of one that is gone is met'
   const after = network.start('b')
   a.peers.meet(before.self)
   expect((await a.peers.all()).map(({ id }) => id)).toEqual([after.self.id])
+})
+
+test('a server with other keys at the address of one that is gone is never met, however often it is asked', async () => {
+  let now = 0
+  const network = new Network()
+  const a = network.start('a', () => now)
+  const before = network.start('b', () => now)
+  network.start('b', () => now, createKeyring(newKey()))
+  for (let n = 0; n < 3; n++) {
+    const { sent } = network
+    a.peers.meet(before.self)
+    expect([await a.peers.all(), network.sent]).toEqual([[], sent + 1])
+    now += 61_000
+  }
 })
 
 test('many events while one message is under way go together', async () => {

@@ -8,7 +8,7 @@ import type { ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
 import type { EventQueue } from './eventQueue.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
-import { discard, type Messenger, type Successor } from './messenger.ts'
+import { discard, type Messenger } from './messenger.ts'
 import { RecentEvents } from './recentEvents.ts'
 
 const MAX_PEERS = 256
@@ -141,12 +141,10 @@ export class Peers {
   }
 
   /** The instance did not answer; another one may have, at its address. */
-  lose(instance: Instance, successor?: Successor): void {
-    const { id, url } = instance
-    const wasThere = this.#known.get(id)?.wasThere
+  lose(instance: Instance, successor?: Instance): void {
+    const wasThere = this.#known.get(instance.id)?.wasThere
     this.#remove(instance, false)
-    // A process that was started anew at the same address is another instance of this server, most probably.
-    if (successor !== undefined) this.meet({ id: successor.id, url })
+    if (successor !== undefined) this.meet(successor)
     if (wasThere) this.onCrashed()
   }
 

@@ -1,5 +1,5 @@
-import { createServer, type RequestListener } from 'node:http'
 import { once } from 'node:events'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -17,13 +17,13 @@ const options = { sealer, addresses: undefined, bus: undefined, ledger: undefine
 
 /** What an instance posts to another. */
 async function posted(to: Replicas, message: Json): Promise<string> {
-  let body = ''
+  let token = ''
   const post: typeof fetch = async (_, init) => {
-    body = init?.body as string
-    return new Response(null, { headers: { [INSTANCE_HEADER]: to.self.id } })
+    token = init?.body as string
+    return new Response(null)
   }
   await new Messenger({ self: new Self('http://a/mcp'), sealer, clock: Date.now, fetch: post }).send(to.self, message)
-  return body
+  return token
 }
 
 test.each([
@@ -65,25 +65,68 @@ test('an instance whose every turn of the event loop is slow takes nothing over 
   expect(adopt).not.toHaveBeenCalled()
 })
 
+async function listening(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+}
+
+/** An instance that opens each message, and then replies as told, with the header that proves it. */
+async function instance(reply: (res: ServerResponse, proof: Record<string, string>) => void): Promise<Self> {
+  const self = new Self()
+  const messenger = new Messenger({ self, sealer, clock: Date.now })
+  self.url = await listening((req, res) => {
+    void text(req).then((token) => reply(res, { [INSTANCE_HEADER]: messenger.open(token).id }))
+  })
+  return self
+}
+
 test('a stop goes on where the instance that is to take a call dies while it replies', async () => {
   const replicas = new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' })
-  const start = async (listener: RequestListener): Promise<string> => {
-    const server = createServer(listener)
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void server.close())
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-  }
-  const next = await start((_, res) => {
-    res.writeHead(200, { [INSTANCE_HEADER]: 'next', connection: 'close' }).end('{"isAdopted":true}')
+  const next = await instance((res, proof) => {
+    res.writeHead(200, { ...proof, connection: 'close' }).end('{"isAdopted":true}')
   })
-  const dying = await start((_, res) => {
-    replicas.peers.note({ id: 'next', url: next })
-    res.writeHead(200, { [INSTANCE_HEADER]: 'dying', 'content-length': '100' })
+  const dying = await instance((res, proof) => {
+    replicas.peers.note(next)
+    res.writeHead(200, { ...proof, 'content-length': '100' })
     res.write('{')
     setTimeout(() => res.destroy(), 10)
   })
-  replicas.peers.note({ id: 'dying', url: dying })
-  expect(await replicas.handOver({})).toMatchObject({ id: 'next' })
+  replicas.peers.note(dying)
+  expect(await replicas.handOver({})).toMatchObject({ id: next.id })
+})
+
+test('whoever answers at the address of an instance that is gone, without a key, is believed nothing', async () => {
+  const replicas = new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' })
+  const heard = vi.fn()
+  replicas.bus.subscribe(heard)
+  const gone = new Self()
+  const elsewhere = vi.fn<RequestListener>((_, res) => void res.end())
+  const told = [['zz', await listening(elsewhere)]]
+  for (const name of [gone.id, '-']) {
+    gone.url = await listening((_, res) => {
+      res.writeHead(200, { [INSTANCE_HEADER]: name, 'pannier-address': told[0]![1]! })
+      res.end(JSON.stringify({ peers: told, has: true, isAdopted: true, state: 'done', events: [{ kind: 'x' }] }))
+    })
+    const { peers } = replicas
+    peers.meetAgain(gone)
+    const sink = { disconnected: false, setHeaders() {}, open() {}, write() {}, end() {}, onDisconnect() {} }
+    const request = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set<string>() } as const
+    expect([await peers.all(), peers.known(), await replicas.whoHas('stream')]).toEqual([[], [], 'unsure'])
+    expect(await replicas.forwarder.forward(gone, request, sink)).toMatchObject({ kind: 'gone' })
+    expect(await replicas.ledger.claim(name, 60)).toEqual({ state: 'fresh' })
+  }
+  expect([heard, elsewhere].map(({ mock }) => mock.calls)).toEqual([[], []])
+})
+
+test('a claim that the instance which keeps them does not take is an error, and that instance is still there', async () => {
+  const replicas = new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' })
+  const keeper = await instance((res, proof) => res.writeHead(500, proof).end('{"error":{"code":-32603}}'))
+  vi.spyOn(keeper, 'id', 'get').mockReturnValue('-') // the least of all
+  replicas.peers.note(keeper)
+  await expect(replicas.ledger.claim('c', 60)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(replicas.peers.known()).toEqual([keeper])
 })
 
 test('an instance that never knew another has nobody to hand anything to, and does not wait for one', async () => {

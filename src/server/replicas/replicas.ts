@@ -11,15 +11,7 @@ import { AddressCheck } from './addressCheck.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
 import { PeerHeartbeat } from './heartbeat.ts'
 import { type Instance, readAdvertised, Self } from './instance.ts'
-import {
-  ADDRESS_HEADER,
-  discard,
-  INSTANCE_HEADER,
-  MAX_MESSAGE_BYTES,
-  MESSAGE_TYPE,
-  Messenger,
-  type Received,
-} from './messenger.ts'
+import { discard, INSTANCE_HEADER, MAX_MESSAGE_BYTES, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
 import { type PeerBus, peerBus } from './peerBus.ts'
 import { type PeerLedger, peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
@@ -51,6 +43,8 @@ const TURNS_TO_CLOSE = 5
 const FETCH_EVERY_MS = 500
 // Until then an instance that has started may not have met all others.
 const SETTLED_MS = 3000
+
+const REFUSAL = refusal(421, 'This message was here before, or is not for this instance.')
 
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
@@ -107,14 +101,9 @@ export class Replicas implements InstanceMessages {
     this.ledger = ledger ?? this.#peerLedger
   }
 
-  admits(header: HeaderReader): boolean {
-    return this.#messenger.admits(header(INSTANCE_HEADER))
-  }
-
-  refusal(): HttpReply {
-    const { id, url } = this.self
-    const reply = refusal(421, 'This message was here before, or is not for this instance.')
-    return { ...reply, headers: { [INSTANCE_HEADER]: id, ...(url !== undefined && { [ADDRESS_HEADER]: url }) } }
+  refusalOf(header: HeaderReader): HttpReply | undefined {
+    const headers = this.#messenger.refusalOf(header(INSTANCE_HEADER))
+    return headers && { ...REFUSAL, headers }
   }
 
   /** Meets whoever is at the configured addresses, each of which may be one of an instance or of a balancer before some. */
@@ -130,9 +119,9 @@ export class Replicas implements InstanceMessages {
   /** What another instance posted. Gives the reply, or undefined when it goes by the sink. */
   async receive(token: string, sink: Sink): Promise<HttpReply | undefined> {
     const received = this.#open(token)
-    if (received === undefined) return this.refusal()
-    const { from, message } = received
-    sink.setHeaders({ [INSTANCE_HEADER]: this.self.id })
+    if (received === undefined) return REFUSAL
+    const { id, from, message } = received
+    sink.setHeaders({ [INSTANCE_HEADER]: id })
     this.peers.note(from)
     switch (message['kind']) {
       case 'hello':

@@ -46,13 +46,13 @@ export class Seeker {
     unref(setTimeout(() => void this.#look(url, looks + 1), waitMs))
   }
 
-  /** Whoever gets a message for nobody says who it is. */
+  /** An instance of this server that gets a message for nobody says who it is. */
   async #isFound(url: string): Promise<boolean> {
     const { self, peers, messenger } = this.#options
     if (peers.known().some((peer) => peer.url === url)) return true
     const delivery = await messenger.send({ id: '', url }, {})
     const found = delivery.kind === 'gone' ? delivery.successor : undefined
     if (found === undefined || found.id === self.id) return false
-    return peers.meetAgain({ id: found.id, url: found.address ?? url })
+    return peers.meetAgain(found)
   }
 }
