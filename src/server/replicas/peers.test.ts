@@ -108,6 +108,44 @@ test('a server with other keys at the address of one that is gone is never met, 
   }
 })
 
+test('instances that only old tokens name, and that do not answer, are waited for a moment at most, and told nobody', async () => {
+  const network = new Network()
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => network.start(name))
+  a!.peers.meet(b!.self)
+  await a!.peers.all()
+  let asked = 0
+  for (let n = 0; n < 6; n++) {
+    const gone = new Self(`http://gone-${n}/mcp`)
+    network.handlers.set(gone.url!, () => {
+      asked++
+      return new Promise(() => {}) // packets to this address vanish
+    })
+    a!.peers.meet(gone)
+  }
+  a!.bus.publish(changed)
+  const began = performance.now()
+  expect([await a!.peers.all(), a!.peers.known()]).toEqual([[b!.self], [b!.self]])
+  await a!.peers.flush()
+  expect(performance.now() - began).toBeLessThan(2000)
+  const before = asked
+  c!.peers.meet(a!.self)
+  expect([(await c!.peers.all()).length, asked]).toEqual([2, before])
+}, 4000)
+
+test('an instance that another one told of is waited for until it answers', async () => {
+  const network = new Network()
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => network.start(name))
+  a!.peers.meet(b!.self)
+  await a!.peers.all()
+  const answer = network.handlers.get(b!.self.url!)!
+  network.handlers.set(b!.self.url!, async (...args) => {
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    return answer(...args)
+  })
+  c!.peers.meet(a!.self)
+  expect(await c!.peers.all()).toHaveLength(2)
+})
+
 test('many events while one message is under way go together', async () => {
   const network = new Network()
   const [a, b] = [network.start('a'), network.start('b')]

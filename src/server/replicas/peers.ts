@@ -2,8 +2,11 @@
  * The other instances of this server that this one has heard of. Nobody keeps a list of them: each sealed session id
  * names the instance that began the session, two instances that meet tell each other whom else they know, and an address
  * at which an instance was is looked at again, because the next one often comes there.
+ *
+ * Invariant: one that only a token names counts when it has answered once. Until then it is waited for a moment at most,
+ * since clients can come with old tokens of many instances that are gone.
  */
-import type { Json } from '../../protocol/index.ts'
+import { type Json, unref } from '../../protocol/index.ts'
 import type { ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
 import type { EventQueue } from './eventQueue.ts'
@@ -15,6 +18,7 @@ const MAX_PEERS = 256
 // An instance that did not answer is not asked again for so long, however many old session ids name it.
 const LOST_FOR_MS = 60_000
 const MAX_LOST = 1000
+const NAMED_WITHIN_MS = 300
 
 export interface PeersOptions {
   readonly self: Self
@@ -27,8 +31,12 @@ interface KnownPeer {
   readonly instance: Instance
   /** Whether it was heard of from itself. */
   wasThere: boolean
+  /** Whether it was heard of from an instance that is there, or from itself. */
+  isVouchedFor: boolean
   /** Resolves when the instance has told whom it knows, or is lost. */
   greeting: Promise<void>
+  /** Resolves with `greeting`, or after a moment. */
+  soon: Promise<void>
   /** Events wait while one message is under way. */
   readonly events: EventQueue
   /** Resolves when no event waits; absent when none does. */
@@ -41,7 +49,7 @@ export class Peers {
   /** Until when an instance counts as lost, and whether it said itself that it would go. */
   readonly #lost = new Map<string, { readonly until: number; readonly hasLeft: boolean }>()
   readonly #recent: RecentEvents
-  /** Called when an instance is met for the first time. */
+  /** Called when an instance is there for the first time. */
   onMet: () => void = () => {}
   /** Called with the address of an instance that is gone, at which another may come. */
   onVacated: (url: string) => void = () => {}
@@ -59,14 +67,16 @@ export class Peers {
   meet(instance: Instance): void {
     if (this.#known.has(instance.id) || this.isLost(instance.id)) return
     const peer = this.#add(instance)
-    if (peer !== undefined) peer.greeting = this.#greet(peer)
+    if (peer === undefined) return
+    peer.greeting = this.#greet(peer)
+    peer.soon = Promise.race([peer.greeting, moment()])
   }
 
   /** Meets an instance that answers at its address, unless it is about to end. One that was only slow is here again. */
   meetAgain(instance: Instance): boolean {
     if (this.#lost.get(instance.id)?.hasLeft === true && this.isLost(instance.id)) return false
     this.#lost.delete(instance.id)
-    this.meet(instance)
+    this.#meetVouchedFor(instance)
     return true
   }
 
@@ -74,27 +84,28 @@ export class Peers {
   note(instance: Instance): void {
     this.#lost.delete(instance.id)
     const peer = this.#known.get(instance.id) ?? this.#add(instance)
-    if (peer !== undefined) peer.wasThere = true
+    if (peer !== undefined) this.#arrived(peer)
   }
 
   /** An instance said hello; gives the reply to it. */
   greeted(by: Instance): Json {
     this.note(by)
-    const others = [...this.#known.values()].filter(({ instance }) => instance.id !== by.id)
-    return { peers: others.map(({ instance }) => writeInstance(instance)) }
+    const others = this.known().filter(({ id }) => id !== by.id)
+    return { peers: others.map(writeInstance) }
   }
 
-  /** Those that are known right now. */
+  /** Those that are there, as far as is known right now. */
   known(): readonly Instance[] {
-    return Array.from(this.#known.values(), ({ instance }) => instance)
+    return this.#there().map(({ instance }) => instance)
   }
 
-  /** All that are known, once those that are just being met have told whom they know. */
+  /** All that are there, once those that are just being met have told whom they know. */
   async all(): Promise<readonly Instance[]> {
+    await this.#metSoon()
     let met = -1
     while (met !== this.#known.size) {
       met = this.#known.size
-      await Promise.all(Array.from(this.#known.values(), ({ greeting }) => greeting))
+      await Promise.all(Array.from(this.#known.values(), async (peer) => peer.isVouchedFor && peer.greeting))
     }
     return this.known()
   }
@@ -135,16 +146,17 @@ export class Peers {
     return Promise.all((await this.all()).map(ask))
   }
 
-  /** Resolves when every peer has got what was published, or is lost. */
+  /** Resolves when every peer that is there has got what was published, or is lost. */
   async flush(): Promise<void> {
-    await Promise.all(Array.from(this.#known.values(), async ({ sending }) => sending))
+    await this.#metSoon()
+    await Promise.all(this.#there().map(async ({ sending }) => sending))
   }
 
   /** The instance did not answer; another one may have, at its address. */
   lose(instance: Instance, successor?: Instance): void {
     const wasThere = this.#known.get(instance.id)?.wasThere
     this.#remove(instance, false)
-    if (successor !== undefined) this.meet(successor)
+    if (successor !== undefined) this.#meetVouchedFor(successor)
     if (wasThere) this.onCrashed()
   }
 
@@ -173,13 +185,34 @@ export class Peers {
     const isSelf = instance.id === this.#options.self.id
     if (isSelf || instance.url === undefined || this.#known.size >= MAX_PEERS) return undefined
     const events = this.#recent.queue()
-    const greeting = Promise.resolve()
-    const peer: KnownPeer = { instance, wasThere: false, greeting, events, sending: undefined }
+    const met = Promise.resolve()
+    const isNew = { wasThere: false, isVouchedFor: false, greeting: met, soon: met, sending: undefined }
+    const peer: KnownPeer = { instance, events, ...isNew }
     this.#known.set(instance.id, peer)
-    this.everMet = true
     this.#sendEvents(peer)
-    this.onMet()
     return peer
+  }
+
+  #arrived(peer: KnownPeer): void {
+    if (peer.wasThere) return
+    peer.wasThere = true
+    peer.isVouchedFor = true
+    this.everMet = true
+    this.onMet()
+  }
+
+  #meetVouchedFor(instance: Instance): void {
+    this.meet(instance)
+    const peer = this.#known.get(instance.id)
+    if (peer !== undefined) peer.isVouchedFor = true
+  }
+
+  #there(): KnownPeer[] {
+    return [...this.#known.values()].filter(({ wasThere }) => wasThere)
+  }
+
+  async #metSoon(): Promise<void> {
+    await Promise.all(Array.from(this.#known.values(), ({ soon }) => soon))
   }
 
   async #greet(peer: KnownPeer): Promise<void> {
@@ -191,12 +224,12 @@ export class Peers {
       logger().debug({ url: instance.url, why: delivery.why }, 'An instance is not there any more.')
       return
     }
-    peer.wasThere = true
+    this.#arrived(peer)
     const reply: unknown = await delivery.response.json().catch(() => undefined)
     const entries = (reply as { peers?: unknown } | undefined)?.peers
     for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
       const other = readInstance(entry)
-      if (other !== undefined) this.meet(other)
+      if (other !== undefined) this.#meetVouchedFor(other)
     }
   }
 
@@ -213,4 +246,8 @@ export class Peers {
       await discard(delivery.response)
     }
   }
+}
+
+function moment(): Promise<void> {
+  return new Promise((resolve) => unref(setTimeout(resolve, NAMED_WITHIN_MS)))
 }
