@@ -21,6 +21,7 @@ export { assertHeadersAgree, decodeHeader, type HeaderReader, mediaTypeOf, reque
 export { answersInShape, declares, declaresAll, isElicitAction, neededCapability } from './inputRequests.ts'
 export {
   idOf,
+  isId,
   isObject,
   type Json,
   type Message,

@@ -76,7 +76,8 @@ function readId(id: unknown): RequestId {
   return id
 }
 
-function isId(id: unknown): id is RequestId {
+/** Whether a request may have this id. */
+export function isId(id: unknown): id is RequestId {
   return (typeof id === 'string' && id.length <= MAX_ID_CHARS) || (typeof id === 'number' && Number.isSafeInteger(id))
 }
 

@@ -182,6 +182,20 @@ describe('a cancelled call', () => {
     await session.answer(question, named('Ann'))
     expect(await call.next()).toMatchObject(text('Hello Ann'))
   })
+
+  test('is not looked for at other instances by an id that no request can have', async () => {
+    const bus = localBus()
+    const lengths: number[] = []
+    bus.subscribe((event) => event.kind === 'cancelled' && lengths.push(String(event.request).length))
+    const instance = await startHere({ bus })
+    const session = await RawSession.begin(instance.url)
+    for (const length of [1024, 1025, 3_000_000]) {
+      const params = { requestId: 'x'.repeat(length) }
+      expect((await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params })).status).toBe(202)
+    }
+    instance.close()
+    expect(lengths).toEqual([1024])
+  })
 })
 
 describe('a subscription', () => {

@@ -4,6 +4,7 @@
 import {
   assertHeadersAgree,
   type HeaderReader,
+  isId,
   isLegacyVersion,
   type Message,
   metaOf,
@@ -176,7 +177,7 @@ export class LegacyHttp implements SessionHandler {
 
   /** The request may be under way at any instance. */
   #cancel({ peer: { session } }: Caller, request: unknown): void {
-    if (session === undefined || (typeof request !== 'string' && typeof request !== 'number')) return
+    if (session === undefined || !isId(request)) return
     if (!this.#live.cancel(session, request)) this.#options.bus.publish({ kind: 'cancelled', session, request })
   }
 
