@@ -7,7 +7,7 @@ import { isSound } from './verdict.ts'
 const plan = { instances: 3, calls: amount(2, 20), atOnce: 1, together: true, hungAfterMs: 30_000, everyMs: 300 }
 const times = amount(2, 12)
 
-test.each<Trouble>(['none', 'restarts', 'kills'])(
+test.each<Trouble>(['none', 'restarts', 'restarts in place', 'kills'])(
   'session-era clients behind a plain balancer, %s: no call hangs, none happens twice, and only those of killed instances are lost',
   async (trouble) => {
     const { outcomes } = await survive({ ...plan, trouble, times: trouble === 'none' ? 0 : times })
