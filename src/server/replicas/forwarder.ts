@@ -58,12 +58,13 @@ export class Forwarder {
 
   /** What the other instance sends on a stream comes after `opening`. */
   async forward(instance: Instance, request: ClientRequest, sink: Sink, opening = ''): Promise<Forwarded> {
-    const delivery = await this.#messenger.send(instance, writeRequest(request))
+    const wasLost = this.#peers.isLost(instance.id)
+    const delivery = await this.#messenger.send(instance, writeRequest(request), { wasLost })
     if (delivery.kind === 'gone') {
       this.#peers.lose(instance, delivery.successor)
       return delivery
     }
-    this.#peers.meet(instance)
+    this.#peers.meetAgain(instance)
     const { response } = delivery
     const moved = response.headers.get(MOVED_HEADER)
     const to = moved === null ? undefined : readInstance(JSON.parse(moved))

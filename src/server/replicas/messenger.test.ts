@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createKeyring, createSealer, newKey } from '../../state/index.ts'
 import { Self } from './instance.ts'
 import { INSTANCE_HEADER, Messenger } from './messenger.ts'
@@ -180,6 +180,17 @@ describe('an instance counts as gone', () => {
     const post: typeof fetch = (...args) => endpoints.shift()!(...args)
     const delivery = await messengerOf(new Self('http://a/mcp'), post).send(to, {})
     expect(delivery.kind).toBe('delivered')
+  })
+
+  test('within a second, when it was lost before', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const post = vi.fn(never)
+    const sealer = createSealer({ keyring, audience: 'test' })
+    const messenger = new Messenger({ self: new Self('http://a/mcp'), sealer, clock: Date.now, fetch: post })
+    const sending = messenger.send(to, {}, { wasLost: true })
+    await vi.advanceTimersByTimeAsync(1000)
+    expect([await sending, post.mock.calls.length]).toEqual([{ kind: 'gone', why: 'no reply in time' }, 2])
   })
 
   test('and not when a message to it is too large: that rejects', async () => {

@@ -27,6 +27,8 @@ export const INSTANCE_HEADER = 'pannier-instance'
 const TTL_SECONDS = 40
 const REPLY_WITHIN_MS = 2500
 const MAX_ATTEMPTS = 2
+// One that was silent twice, and is there again, answers soon.
+const LOST_REPLY_WITHIN_MS = 500
 /** What a sealer of messages must be able to seal, and the largest body that is read. */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 // The address is free, or leads nowhere: the process that had it is gone.
@@ -46,6 +48,11 @@ export interface MessengerOptions {
 export type Delivery =
   | { readonly kind: 'delivered'; readonly response: Response }
   | { readonly kind: 'gone'; readonly why: string; readonly successor?: Instance }
+
+export interface SendOptions {
+  /** The receiver was found to be gone a moment ago: it is not waited for long. @default false */
+  readonly wasLost?: boolean
+}
 
 export interface Received {
   /** In the reply it proves that the message was opened. */
@@ -69,11 +76,13 @@ export class Messenger {
    * Resolves with the head of the reply; its body may be a stream. Rejects with a StateError when the message cannot be
    * sealed, which says nothing about its receiver.
    */
-  async send(to: Instance, message: Json): Promise<Delivery> {
+  async send(to: Instance, message: Json, { wasLost = false }: SendOptions = {}): Promise<Delivery> {
+    const { replyWithinMs = REPLY_WITHIN_MS } = this.#options
+    const withinMs = wasLost ? Math.min(replyWithinMs, LOST_REPLY_WITHIN_MS) : replyWithinMs
     let last: SendAttempt = { kind: 'gone', why: 'it has no address' }
     if (to.url === undefined) return last
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      last = await this.#try(to.url, to.id, message)
+      last = await this.#try(to.url, to.id, message, withinMs)
       if (last.kind !== 'silent') return last
     }
     return { ...last, kind: 'gone' }
@@ -103,13 +112,13 @@ export class Messenger {
   }
 
   /** Each attempt has ids of its own: an answer to the first may only have been lost. */
-  async #try(url: string, to: string, message: Json): Promise<SendAttempt> {
-    const { fetch: post = fetch, self, replyWithinMs = REPLY_WITHIN_MS } = this.#options
+  async #try(url: string, to: string, message: Json, withinMs: number): Promise<SendAttempt> {
+    const { fetch: post = fetch, self } = this.#options
     const [passId, messageId] = [newId(), newId()]
     const pass = this.#seal({ method: 'pass' }, passId, to)
     const body = this.#seal({ method: 'message', name: to }, messageId, [writeInstance(self), message])
     const patience = new AbortController()
-    const timer = setTimeout(() => patience.abort(), replyWithinMs)
+    const timer = setTimeout(() => patience.abort(), withinMs)
     try {
       const response = await post(url, {
         method: 'POST',

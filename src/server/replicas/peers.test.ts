@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createKeyring, createSealer, newKey } from '../../state/index.ts'
 import type { ServerEvent } from '../lifecycle/eventBus.ts'
+import { Forwarder } from './forwarder.ts'
 import { PeerHeartbeat } from './heartbeat.ts'
 import { Self } from './instance.ts'
 import { INSTANCE_HEADER, MAX_MESSAGE_BYTES, Messenger } from './messenger.ts'
@@ -14,14 +15,17 @@ const keyring = createKeyring(newKey())
 
 /** Instances that reach each other by a made-up network. */
 class Network {
-  readonly handlers = new Map<string, (pass: string, body: string) => Response | Promise<Response>>()
+  readonly handlers = new Map<
+    string,
+    (pass: string, body: string, signal: AbortSignal) => Response | Promise<Response>
+  >()
   sent = 0
 
   readonly fetch: typeof fetch = async (url, init) => {
     this.sent++
     const handler = this.handlers.get(url as string)
     if (handler === undefined) throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
-    return handler(new Headers(init?.headers).get(INSTANCE_HEADER)!, init?.body as string)
+    return handler(new Headers(init?.headers).get(INSTANCE_HEADER)!, init?.body as string, init!.signal!)
   }
 
   start(name: string, clock = Date.now, keys = keyring) {
@@ -144,6 +148,25 @@ test('an instance that another one told of is waited for until it answers', asyn
   })
   c!.peers.meet(a!.self)
   expect(await c!.peers.all()).toHaveLength(2)
+})
+
+test('what is forwarded to an instance that was silent a moment ago waits for a second at most, and finds it again', async () => {
+  const network = new Network()
+  const [a, b] = [network.start('a'), network.start('b')]
+  const forwarder = new Forwarder(a.messenger, a.peers)
+  const request = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set<string>() } as const
+  const sink = { disconnected: false, setHeaders() {}, open() {}, write() {}, end() {}, onDisconnect() {} }
+  const answer = network.handlers.get(b.self.url!)!
+  network.handlers.set(b.self.url!, (_pass, _body, signal) => {
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))))
+  })
+  a.peers.lose(b.self)
+  const began = performance.now()
+  expect(await forwarder.forward(b.self, request, sink)).toMatchObject({ kind: 'gone' })
+  expect(performance.now() - began).toBeLessThan(2000)
+  network.handlers.set(b.self.url!, answer)
+  expect(await forwarder.forward(b.self, request, sink)).toMatchObject({ kind: 'replied' })
+  expect(await a.peers.all()).toEqual([b.self])
 })
 
 test('many events while one message is under way go together', async () => {
