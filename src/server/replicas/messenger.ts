@@ -49,7 +49,7 @@ export type Delivery =
   | { readonly kind: 'delivered'; readonly response: Response }
   | { readonly kind: 'gone'; readonly why: string; readonly successor?: Instance }
 
-export interface SendOptions {
+export interface DeliveryOptions {
   /** The receiver was found to be gone a moment ago: it is not waited for long. @default false */
   readonly wasLost?: boolean
 }
@@ -76,7 +76,7 @@ export class Messenger {
    * Resolves with the head of the reply; its body may be a stream. Rejects with a StateError when the message cannot be
    * sealed, which says nothing about its receiver.
    */
-  async send(to: Instance, message: Json, { wasLost = false }: SendOptions = {}): Promise<Delivery> {
+  async send(to: Instance, message: Json, { wasLost = false }: DeliveryOptions = {}): Promise<Delivery> {
     const { replyWithinMs = REPLY_WITHIN_MS } = this.#options
     const withinMs = wasLost ? Math.min(replyWithinMs, LOST_REPLY_WITHIN_MS) : replyWithinMs
     let last: SendAttempt = { kind: 'gone', why: 'it has no address' }
