@@ -1,6 +1,5 @@
 /** Creates the parts of a server and connects them. All defaults are filled in here. */
-import { DAY_SECONDS } from '../protocol/index.ts'
-import { createSealer, DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
+import { DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
 import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
@@ -21,7 +20,7 @@ import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { requestLimits } from './lifecycle/limits.ts'
 import { Load } from './lifecycle/load.ts'
-import { keyringOf, sayKeys, warnOfUnknownKey } from './keys.ts'
+import { createSealers, keyringOf, sayKeys, warnOfUnknownKey } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { RoundRunner } from './calls/rounds.ts'
 import { architectureOf, identityOf, type ServerOptions } from './options.ts'
@@ -40,9 +39,6 @@ import { Subscriptions } from './modern/subscriptions.ts'
 import type { TaskService } from './taskPort.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
 
-// A session id is sent as a header, and servers and proxies limit the size of headers.
-const MAX_SESSION_BYTES = 4096
-const MAX_STORED_BYTES = 16 * 1024 * 1024
 const MAX_RESULT_BYTES = 16 * 1024 * 1024
 
 export type Assembly = ReturnType<typeof assemble>
@@ -71,15 +67,7 @@ export function assemble(options: ServerOptions) {
   const keyring = keyringOf(options)
   const audience = options.audience ?? options.name
   const ledger = options.ledger ?? memoryLedger()
-  const sealing = { keyring, audience, ttlSeconds, clock }
-  const travelling = { ...sealing, ...(options.compress !== true && { deflateAboveBytes: Infinity }) }
-  const sealer = createSealer({ ...travelling, maxBytes: options.maxStateBytes ?? 65_536 })
-  const vault = createSealer({ ...sealing, maxBytes: MAX_STORED_BYTES, maxBodyBytes: MAX_STORED_BYTES })
-  const sessionSealer = createSealer({
-    ...travelling,
-    ttlSeconds: options.sessionTtlSeconds ?? DAY_SECONDS,
-    maxBytes: MAX_SESSION_BYTES,
-  })
+  const { sealer, vault, sessionSealer, pushSealer } = createSealers(options, { keyring, audience, ttlSeconds, clock })
 
   const replicas = new Replicas({
     advertise: options.advertise,
@@ -147,6 +135,7 @@ export function assemble(options: ServerOptions) {
   })
 
   const facts = new SessionFacts(bus, clock)
+  peers.standing = () => facts.events()
   const callerLimits = requestLimits(options.limits)
   const calls: CallHandler = new Pipeline({
     registry,
@@ -177,7 +166,7 @@ export function assemble(options: ServerOptions) {
   const pushes = new PushBroker({
     self,
     bus: options.bus,
-    sealer: createSealer({ ...travelling, maxBytes: MAX_STORED_BYTES, maxBodyBytes: MAX_STORED_BYTES }),
+    sealer: pushSealer,
     store,
     ledger: replicas.ledger,
     handOver,
@@ -250,6 +239,7 @@ export function assemble(options: ServerOptions) {
     legacy,
     self,
     seekPeers: () => replicas.seek(),
+    sayStopping: () => replicas.sayStopping(),
     leavePeers: () => replicas.leave(),
     fetchCancellations: (signal: AbortSignal) => replicas.fetchCancellations(signal),
     legacyHttp,

@@ -45,6 +45,8 @@ export class Server {
   readonly #checks: GuardOptions
   #fetch: FetchHandler | undefined
   #drained: Promise<void> | undefined
+  /** Resolves when the other instances know that this one is being stopped. */
+  #announced: Promise<void> | undefined
   #ignoreTerm: () => void = () => {}
   #drainOptions: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
@@ -222,6 +224,7 @@ export class Server {
    * for ever, because a balancer that knows nothing of the drain would go on sending calls.
    */
   async #closeListener(connections: Connections): Promise<void> {
+    await this.#announced
     const { legacyHttp } = this.#assembly
     connections.announceClose()
     const patience = new Promise((resolve) => unref(setTimeout(resolve, this.#drainOptions.deadlineMs / 2)))
@@ -237,6 +240,7 @@ export class Server {
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
     this.#drainOptions = options
     const { deadlineMs } = options
+    this.#announced = this.#assembly.sayStopping()
     const drained = drainAll(this.#hosts, load, deadlineMs)
     subscriptions.close()
     getStreams.closeAll()

@@ -1,4 +1,5 @@
-import { createKeyring, ephemeralKeyring, type Keyring } from '../state/seal/index.ts'
+import { DAY_SECONDS } from '../protocol/index.ts'
+import { createKeyring, createSealer, ephemeralKeyring, type Keyring, type SealOptions } from '../state/seal/index.ts'
 import type { Logger, LoggerSlot } from './logger.ts'
 import type { ServerOptions } from './options.ts'
 
@@ -6,6 +7,27 @@ import type { ServerOptions } from './options.ts'
 export function keyringOf({ keys = process.env['PANNIER_KEYS'] }: ServerOptions): Keyring {
   if (keys === undefined || keys === '') return ephemeralKeyring()
   return typeof keys === 'string' ? createKeyring(keys) : keys
+}
+
+// A session id is sent as a header, and servers and proxies limit the size of headers.
+const MAX_SESSION_BYTES = 4096
+const MAX_STORED = { maxBytes: 16 * 1024 * 1024, maxBodyBytes: 16 * 1024 * 1024 }
+
+/** The sealers of a server, by where what they seal goes. */
+export function createSealers(
+  { compress = false, maxStateBytes = 65_536, sessionTtlSeconds = DAY_SECONDS }: ServerOptions,
+  sealing: SealOptions,
+) {
+  const travelling = compress ? sealing : { ...sealing, deflateAboveBytes: Infinity }
+  return {
+    /** For states of rounds, which travel with clients. */
+    sealer: createSealer({ ...travelling, maxBytes: maxStateBytes }),
+    /** For states of pushed questions. */
+    pushSealer: createSealer({ ...travelling, ...MAX_STORED }),
+    sessionSealer: createSealer({ ...travelling, ttlSeconds: sessionTtlSeconds, maxBytes: MAX_SESSION_BYTES }),
+    /** For the store, and for other instances. */
+    vault: createSealer({ ...sealing, ...MAX_STORED }),
+  }
 }
 
 const NO_KEYS =

@@ -1,6 +1,7 @@
 /**
  * Facts of session-era sessions in memory: that one has ended, its log level, the resources it watches. The bus carries
- * them to other instances. No request depends on them, so losing them is harmless.
+ * them to other instances, and an instance that is met is told all of them. No request depends on them, so losing them is
+ * harmless.
  */
 import type { LoggingLevel } from '@modelcontextprotocol/client'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
@@ -33,6 +34,18 @@ export class SessionFacts {
     this.#bus = bus
     this.#clock = clock
     bus.subscribe((event) => this.#hear(event))
+  }
+
+  /** The events that bring another instance to the same facts. */
+  *events(): Generator<ServerEvent> {
+    const now = this.#clock() / 1000
+    for (const [session, expiresAt] of this.#ended) {
+      if (expiresAt > now) yield { kind: 'session-ended', session, expiresAt }
+    }
+    for (const [session, { level, watched }] of this.#facts) {
+      if (level !== FIRST_LEVEL) yield { kind: 'session-noted', session, note: { level } }
+      for (const uri of watched) yield { kind: 'session-noted', session, note: { subscribe: uri } }
+    }
   }
 
   isEnded(session: string): boolean {
@@ -73,7 +86,7 @@ export class SessionFacts {
 
   #hear(event: ServerEvent): void {
     if (event.kind === 'session-ended') this.#forget(event.session, event.expiresAt)
-    if (event.kind !== 'session-noted') return
+    if (event.kind !== 'session-noted' || this.isEnded(event.session)) return
     const facts = this.#factsOf(event.session)
     const { note } = event
     if ('level' in note) facts.level = note.level as LoggingLevel

@@ -340,4 +340,38 @@ describe('the address of an instance that is gone', () => {
     await vi.waitFor(() => expect(network.sent).toBeGreaterThan(sent + 1))
     expect(a.peers.known()).toEqual([])
   })
+
+  test('one that is being stopped is not missed like one that was killed, however often it is found to be gone', async () => {
+    const network = new Network()
+    const [a, b] = [network.start('a'), network.start('b')]
+    const crashed = vi.fn<() => void>()
+    a.peers.onCrashed = crashed
+    a.peers.stopping(b.self)
+    expect(await a.peers.staying()).toEqual([])
+    expect(a.peers.known()).toMatchObject([{ id: b.self.id }])
+    b.stop()
+    a.peers.lose(b.self)
+    a.peers.lose(b.self) // by a client that comes back to one of its streams
+    a.peers.note(b.self) // it has sent something before it ends
+    a.peers.lose(b.self)
+    expect(crashed).not.toHaveBeenCalled()
+    expect(a.peers.known()).toEqual([])
+  })
+
+  test('one that is greeted while it is being stopped says so', async () => {
+    const network = new Network()
+    const [a, b] = [network.start('a'), network.start('b')]
+    b.peers.isStopping = true
+    a.peers.meet(b.self)
+    expect(await a.peers.staying()).toEqual([])
+  })
+
+  test('one that is met is told what every instance has to know', async () => {
+    const network = new Network()
+    const [a, b] = [network.start('a'), network.start('b')]
+    const standing: ServerEvent = { kind: 'session-ended', session: 's', expiresAt: 1 }
+    a.peers.standing = () => [standing]
+    a.peers.meet(b.self)
+    await expect.poll(() => b.heard).toContainEqual(standing)
+  })
 })

@@ -6,10 +6,10 @@
  * Invariant: one that only a token names counts when it has answered once. Until then it is waited for a moment at most,
  * since clients can come with old tokens of many instances that are gone.
  */
-import { type Json, unref } from '../../protocol/index.ts'
+import { isObject, type Json, unref } from '../../protocol/index.ts'
 import type { ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Logger } from '../logger.ts'
-import type { EventQueue } from './eventQueue.ts'
+import { EventQueue } from './eventQueue.ts'
 import { type Instance, readInstance, type Self, writeInstance } from './instance.ts'
 import { discard, type Messenger } from './messenger.ts'
 import { RecentEvents } from './recentEvents.ts'
@@ -33,6 +33,8 @@ interface KnownPeer {
   wasThere: boolean
   /** Whether it was heard of from an instance that is there, or from itself. */
   isVouchedFor: boolean
+  /** Whether it said that it is being stopped: when it is gone, nothing is lost. */
+  isStopping: boolean
   /** Resolves when the instance has told whom it knows, or is lost. */
   greeting: Promise<void>
   /** Resolves with `greeting`, or after a moment. */
@@ -57,6 +59,10 @@ export class Peers {
   onCrashed: () => void = () => {}
   /** Whether there ever was another instance. */
   everMet = false
+  /** Whether this instance is being stopped. */
+  isStopping = false
+  /** What every instance has to know, beside the events of the last seconds. */
+  standing: () => Iterable<ServerEvent> = () => []
 
   constructor(options: PeersOptions) {
     this.#options = options
@@ -74,7 +80,7 @@ export class Peers {
 
   /** Meets an instance that answers at its address, unless it is about to end. One that was only slow is here again. */
   meetAgain(instance: Instance): boolean {
-    if (this.#lost.get(instance.id)?.hasLeft === true && this.isLost(instance.id)) return false
+    if (this.#hasLeft(instance.id)) return false
     this.#lost.delete(instance.id)
     this.#meetVouchedFor(instance)
     return true
@@ -82,16 +88,24 @@ export class Peers {
 
   /** Notes an instance that has sent something, so it is there. */
   note(instance: Instance): void {
+    if (this.#hasLeft(instance.id)) return
     this.#lost.delete(instance.id)
     const peer = this.#known.get(instance.id) ?? this.#add(instance)
     if (peer !== undefined) this.#arrived(peer)
+  }
+
+  /** An instance said that it is being stopped. */
+  stopping(instance: Instance): void {
+    this.note(instance)
+    const peer = this.#known.get(instance.id)
+    if (peer !== undefined) peer.isStopping = true
   }
 
   /** An instance said hello; gives the reply to it. */
   greeted(by: Instance): Json {
     this.note(by)
     const others = this.known().filter(({ id }) => id !== by.id)
-    return { peers: others.map(writeInstance) }
+    return { peers: others.map(writeInstance), ...(this.isStopping && { isStopping: true }) }
   }
 
   /** Those that are there, as far as is known right now. */
@@ -108,6 +122,11 @@ export class Peers {
       await Promise.all(Array.from(this.#known.values(), async (peer) => peer.isVouchedFor && peer.greeting))
     }
     return this.known()
+  }
+
+  /** Those of them that are not being stopped. */
+  async staying(): Promise<readonly Instance[]> {
+    return (await this.all()).filter(({ id }) => this.#known.get(id)?.isStopping !== true)
   }
 
   /** Looks whether an instance that is known is still there; it also tells whom it knows. */
@@ -154,10 +173,11 @@ export class Peers {
 
   /** The instance did not answer; another one may have, at its address. */
   lose(instance: Instance, successor?: Instance): void {
-    const wasThere = this.#known.get(instance.id)?.wasThere
-    this.#remove(instance, false)
+    const { id } = instance
+    const { wasThere = false, isStopping = false } = this.#known.get(id) ?? {}
+    this.#remove(instance, isStopping || this.#hasLeft(id))
     if (successor !== undefined) this.#meetVouchedFor(successor)
-    if (wasThere) this.onCrashed()
+    if (wasThere && !isStopping) this.onCrashed()
   }
 
   /** The instance is about to end, and has nothing that belongs to others. */
@@ -181,12 +201,25 @@ export class Peers {
     return (this.#lost.get(id)?.until ?? 0) > this.#options.clock()
   }
 
+  #hasLeft(id: string): boolean {
+    return this.isLost(id) && this.#lost.get(id)?.hasLeft === true
+  }
+
   #add(instance: Instance): KnownPeer | undefined {
     const isSelf = instance.id === this.#options.self.id
     if (isSelf || instance.url === undefined || this.#known.size >= MAX_PEERS) return undefined
-    const events = this.#recent.queue()
+    const events = new EventQueue()
+    for (const event of this.standing()) events.push(event)
+    events.pushAll(this.#recent.queue())
     const met = Promise.resolve()
-    const isNew = { wasThere: false, isVouchedFor: false, greeting: met, soon: met, sending: undefined }
+    const isNew = {
+      wasThere: false,
+      isVouchedFor: false,
+      isStopping: false,
+      greeting: met,
+      soon: met,
+      sending: undefined,
+    }
     const peer: KnownPeer = { instance, events, ...isNew }
     this.#known.set(instance.id, peer)
     this.#sendEvents(peer)
@@ -226,7 +259,8 @@ export class Peers {
     }
     this.#arrived(peer)
     const reply: unknown = await delivery.response.json().catch(() => undefined)
-    const entries = (reply as { peers?: unknown } | undefined)?.peers
+    const { peers: entries, isStopping } = isObject(reply) ? reply : {}
+    if (isStopping === true) peer.isStopping = true
     for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
       const other = readInstance(entry)
       if (other !== undefined) this.#meetVouchedFor(other)

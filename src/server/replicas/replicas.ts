@@ -37,6 +37,7 @@ const HANDED_OVER_WITHIN_MS = 10_000
 const MET_WITHIN_MS = 3000
 const LOOK_AGAIN_MS = 100
 const LEFT_WITHIN_MS = 3000
+const TOLD_WITHIN_MS = 1000
 const LOOK_TWICE_MS = 20
 // So many turns of the event loop, however long each takes, until a connection counts as closed that its client has closed.
 const TURNS_TO_CLOSE = 5
@@ -129,6 +130,9 @@ export class Replicas implements InstanceMessages {
       case 'events':
         this.#hear(message['events'])
         return { status: 202 }
+      case 'stopping':
+        this.peers.stopping(from)
+        return { status: 202 }
       case 'bye':
         this.peers.left(from)
         return { status: 202 }
@@ -157,7 +161,7 @@ export class Replicas implements InstanceMessages {
     const began = performance.now()
     for (;;) {
       // Looked at anew each time: where one was gone, the next one at its address may have been found.
-      const peers = (await this.peers.all()).filter(({ id }) => !refused.has(id))
+      const peers = (await this.peers.staying()).filter(({ id }) => !refused.has(id))
       const peer = peers[Math.floor(Math.random() * peers.length)]
       const waitedMs = performance.now() - began
       if (waitedMs > (peer === undefined ? MET_WITHIN_MS : HANDED_OVER_WITHIN_MS)) return undefined
@@ -195,6 +199,21 @@ export class Replicas implements InstanceMessages {
     }
   }
 
+  /**
+   * Tells the others that this instance is being stopped, before they cannot reach it any more: what it has is handed over,
+   * so that it is not missed like one that was killed.
+   */
+  async sayStopping(): Promise<void> {
+    this.peers.isStopping = true
+    const told = Promise.all(this.peers.known().map((peer) => this.#tell(peer, { kind: 'stopping' })))
+    await Promise.race([told, new Promise((resolve) => setTimeout(resolve, TOLD_WITHIN_MS))])
+  }
+
+  async #tell(peer: Instance, message: Json): Promise<void> {
+    const delivery = await this.#messenger.send(peer, message)
+    if (delivery.kind === 'delivered') await discard(delivery.response)
+  }
+
   /** The last thing before this process ends: what it published arrives, and nobody waits for it any more. */
   async leave(): Promise<void> {
     this.#heartbeat.stop()
@@ -205,12 +224,7 @@ export class Replicas implements InstanceMessages {
 
   async #sayBye(): Promise<void> {
     await this.peers.flush()
-    await Promise.all(
-      this.peers.known().map(async (peer) => {
-        const delivery = await this.#messenger.send(peer, { kind: 'bye' })
-        if (delivery.kind === 'delivered') await discard(delivery.response)
-      }),
-    )
+    await Promise.all(this.peers.known().map((peer) => this.#tell(peer, { kind: 'bye' })))
   }
 
   /**

@@ -1,0 +1,26 @@
+/** An instance that is stopped is not missed: nobody who waits elsewhere is asked again. */
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { startProgram } from './fixtures/instances.ts'
+import { RawSession } from './fixtures/rawSession.ts'
+
+test('questions of other instances stay as they are while one is stopped', async () => {
+  const [stopped, staying] = await Promise.all([startProgram(), startProgram()])
+  const session = await RawSession.begin(stopped.url, { capabilities: { elicitation: {} } })
+  const moved = await session.call('greet')
+  session.url = staying.url // the session id tells it of the other
+  const kept = await session.call('greet')
+  const questions = [await kept.next(), await moved.next()]
+  stopped.child.kill('SIGTERM')
+  await once(stopped.child, 'exit')
+  const resumed = await session.listen(moved.lastEventId)
+  await sleep(300) // whoever is missed is missed at once
+  for (const question of questions) {
+    await session.answer(question, { action: 'accept', content: { name: 'Ann' } })
+  }
+  const greeting = { result: { content: [{ text: 'Hello Ann' }] } }
+  expect(await kept.rest()).toMatchObject([greeting])
+  expect(await resumed.rest()).toMatchObject([greeting])
+  await staying.kill()
+})
