@@ -56,7 +56,8 @@ export function modernTask(task: TaskRecord, pollMs: number): Json {
     case 'input_required':
       return { ...taskFields(task, pollMs), inputRequests: toObject(task.questions) }
     case 'completed':
-      return { ...taskFields(task, pollMs), result: task.result ?? {} }
+      // The structure of the result that the request would have had, and there `resultType` is required.
+      return { ...taskFields(task, pollMs), result: { resultType: 'complete', ...task.result } }
     case 'failed':
       return { ...taskFields(task, pollMs), error: task.failure }
     case 'working':
