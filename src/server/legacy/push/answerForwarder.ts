@@ -64,7 +64,7 @@ export class AnswerForwarder {
           end(taken.state, caller)
           return { status: 202 }
         case 'lost':
-          if (sink !== undefined && (await this.#find(pushes.questionOf(message, caller)))) break
+          if (sink !== undefined && (await this.#find(pushes.questionOf(message, caller), gone))) break
           if (taken.state !== undefined) end(taken.state, caller)
           logger().warn({}, 'An answer came to a question of an instance that is gone, and its call with it.')
           return refusal(410, OWNER_GONE)
@@ -92,14 +92,14 @@ export class AnswerForwarder {
     return refusal(410, OWNER_GONE)
   }
 
-  /** Whether an instance says that it waits for the answer. One that has just started may not have met the others yet. */
-  async #find(question: string | undefined): Promise<boolean> {
+  /** Whether an instance that is there waits for the answer. One that has just started may not have met the others yet. */
+  async #find(question: string | undefined, gone: ReadonlySet<string>): Promise<boolean> {
     const { pushes, bus } = this.#options
-    if (question === undefined || pushes.isMoved(question)) return false // it was tried there
+    if (question === undefined) return false
     for (let waitedMs = 0; waitedMs < FOUND_WITHIN_MS; waitedMs += ASK_EVERY_MS) {
       bus.publish({ kind: 'question-wanted', question })
       await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
-      if (pushes.isMoved(question)) return true
+      if (pushes.isAwaited(question, gone)) return true
     }
     return false
   }

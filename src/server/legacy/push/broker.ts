@@ -198,9 +198,10 @@ export class PushBroker {
     return this.#calls.adopterOf(question) !== undefined
   }
 
-  /** Whether another instance is known to wait for the answer. */
-  isMoved(question: string): boolean {
-    return this.#moved.get(question) !== undefined
+  /** Whether this instance or one that is not `gone` is known to wait for the answer: a call may move again and again. */
+  isAwaited(question: string, gone: ReadonlySet<string>): boolean {
+    const instance = this.#moved.get(question)
+    return this.hasAdopted(question) || (instance !== undefined && !gone.has(instance.id))
   }
 
   get isDraining(): boolean {

@@ -1,0 +1,74 @@
+import { expect, test, vi } from 'vitest'
+import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
+import { memoryLedger } from '../../../state/stores/index.ts'
+import type { Sink } from '../../http/exchange.ts'
+import { localBus } from '../../lifecycle/eventBus.ts'
+import type { ClientRequest, Forwarded, Forwarder } from '../../replicas/forwarder.ts'
+import { type Instance, Self } from '../../replicas/instance.ts'
+import { legacyPeer } from '../session.ts'
+import { AnswerForwarder } from './answerForwarder.ts'
+import { PushBroker } from './broker.ts'
+import { QuestionIds } from './questionIds.ts'
+
+const sealer = createSealer({ keyring: ephemeralKeyring(), audience: 'test' })
+const logger = () => ({ debug() {}, info() {}, warn() {}, error() {} })
+const peer = { ...legacyPeer({ version: '2025-11-25', client: undefined, capabilities: {} }), session: 's' }
+const caller = { peer, principal: undefined }
+const [asker, second, third] = ['a', 'b', 'c'].map((name) => new Self(`http://${name}/mcp`)) as [Self, Self, Self]
+
+/** An instance to which answers come, and the others, of which only those in `there` can be reached. */
+function receiver(there: readonly Instance[]) {
+  const self = new Self('http://here/mcp')
+  const bus = localBus()
+  const common = { sealer, store: undefined, bus: undefined, ledger: memoryLedger(), ttlSeconds: 60, clock: Date.now }
+  const pushes = new PushBroker({ ...common, self, handOver: async () => undefined, cancel() {}, logger })
+  const forward = vi.fn(
+    async (instance: Instance): Promise<Forwarded> =>
+      there.includes(instance) ? { kind: 'replied', reply: { status: 202 } } : { kind: 'gone', why: 'refused' },
+  )
+  const options = { pushes, bus, forwarder: { forward } as unknown as Forwarder, revive: vi.fn(), end: vi.fn(), logger }
+  const answers = new AnswerForwarder(options)
+  const take = () => {
+    const id = new QuestionIds(sealer, asker).write('question', caller)
+    const message = { kind: 'response', id, result: { roots: [] }, error: undefined, state: undefined } as const
+    const request: ClientRequest = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set() }
+    return answers.take(message, caller, request, {} as Sink)
+  }
+  return { bus, pushes, forward, take }
+}
+
+test('an answer finds a call that moved twice, where only the first move was heard of and that instance is gone, too', async () => {
+  const { bus, pushes, forward, take } = receiver([third])
+  pushes.noteMoved(['question'], second)
+  bus.subscribe((event) => {
+    if (event.kind === 'question-wanted') pushes.noteMoved([event.question], third)
+  })
+  expect(await take()).toEqual({ status: 202 })
+  expect(forward.mock.calls.map(([{ url }]) => url)).toEqual([second.url, third.url])
+})
+
+test('an answer whose call nobody has is refused with a sentence after a while', async () => {
+  vi.useFakeTimers()
+  try {
+    const { bus, pushes, take } = receiver([])
+    pushes.noteMoved(['question'], second)
+    const wanted: unknown[] = []
+    bus.subscribe((event) => wanted.push(event))
+    const reply = take()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(await reply).toMatchObject({ status: 410, body: expect.stringContaining('look before you repeat it') })
+    expect(wanted).toContainEqual({ kind: 'question-wanted', question: 'question' })
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('an answer is taken here when its call comes here while it is looked for', async () => {
+  const { bus, pushes, take } = receiver([])
+  const call = { call: 'call', generation: 0, carried: false, request: { id: 1, method: 'tools/call', params: {} } }
+  const questions = [{ key: 'key', question: 'question', id: 'id' }]
+  bus.subscribe((event) => {
+    if (event.kind === 'question-wanted') void pushes.adopt({ ...call, journal: [], questions }, 'stream')
+  })
+  expect(await take()).toEqual({ status: 202 })
+})
