@@ -27,6 +27,21 @@ server.tool('reset_theme', { description: 'Forgets the theme.' }, (_, ctx) => {
 })
 // #endregion preference
 
+// #region lists
+server.onResult('tools/list', ({ state }) => {
+  const { data: seen = 0 } = z.number().safeParse(state.server.get('seen'))
+  state.server.set('seen', seen + 1)
+})
+
+const note = z.object({ tag: z.string() })
+server.prompt('note', { description: 'Starts a note.', input: note }, ({ tag }) => `Write a note about ${tag}.`)
+
+server.completion({ prompt: 'note', argument: 'tag' }, (typed, _, { state }) => {
+  const { data: tags = ['work', 'home'] } = z.array(z.string()).safeParse(state.server.get('tags'))
+  return tags.filter((tag) => tag.startsWith(typed))
+})
+// #endregion lists
+
 // #region rounds
 server.tool('count', { description: 'Counts its calls.' }, async (_, ctx) => {
   const { agree } = await ctx.ask('agree', { message: 'Count?', schema: z.object({ agree: z.boolean() }) })

@@ -31,6 +31,7 @@ import { readResource } from './calls/readResource.ts'
 import { Registry } from './catalog/registry.ts'
 import { Replicas } from './replicas/replicas.ts'
 import { Results } from './results.ts'
+import { ResultHooks } from './calls/resultHooks.ts'
 import { Sessions } from './legacy/session.ts'
 import { sessionMethods } from './legacy/methods.ts'
 import { SessionFacts } from './legacy/sessionFacts.ts'
@@ -90,6 +91,7 @@ export function assemble(options: ServerOptions) {
   const access = new AccessControl(registry, scopeChallengeOf(options.principal))
   const telemetry = new Telemetry(registry)
   const results = new Results(identity, options.maxResultBytes ?? MAX_RESULT_BYTES)
+  const hooks = new ResultHooks(results)
   const lists = new Lists(registry, identity, caching, options.pageSize ?? 1000)
   const subscriptions = new Subscriptions(bus, results, access, () => tasks)
   const carrier = new Carrier({
@@ -141,6 +143,7 @@ export function assemble(options: ServerOptions) {
     registry,
     lists,
     results,
+    hooks,
     subscriptions,
     load,
     limits: callerLimits,
@@ -224,6 +227,7 @@ export function assemble(options: ServerOptions) {
   return {
     registry,
     middleware,
+    hooks,
     access,
     bus,
     load,

@@ -15,6 +15,7 @@ import type {
   ToolOptions,
 } from './catalog/definitions.ts'
 import type { Middleware } from './calls/middleware.ts'
+import type { HookedMethod, ResultHook } from './calls/resultHooks.ts'
 import { drainAll, type DrainableHost } from './lifecycle/drain.ts'
 import { completionEntry, promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
 import { errorDetails } from './logger.ts'
@@ -112,6 +113,15 @@ export class Server {
   /** Adds a middleware around tools, prompts and resources. The first one added is the outermost. */
   use(middleware: Middleware): this {
     this.#assembly.middleware.add(middleware)
+    return this
+  }
+
+  /**
+   * Adds a hook for the results of a method that has no handler, such as tools/list. It reads and sets what the client
+   * keeps, by `ctx.state`.
+   */
+  onResult(method: HookedMethod, hook: ResultHook): this {
+    this.#assembly.hooks.add(method, hook)
     return this
   }
 

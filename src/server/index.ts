@@ -7,10 +7,12 @@ export type { Authenticate, Authenticator, Principal, ReadyAuthenticator } from 
 export { bearer, type BearerAuthenticator, type BearerOptions } from './auth/bearer.ts'
 export type { CallResult, HandlerCall, Middleware } from './calls/middleware.ts'
 export type { CarryMode, Difference } from './calls/carrier.ts'
+export type { HookedMethod, ResultHook } from './calls/resultHooks.ts'
 export { bearerChallenge, type Challenge } from './auth/bearer.ts'
 export { failure, type FailureResult, structured, type StructuredResult, text } from './catalog/content.ts'
 export type { Context } from './handler/context.ts'
 export type { DetachableContext } from './handler/context.ts'
+export type { RequestContext } from './handler/requestContext.ts'
 export { createServer, type DrainOptions, type Server } from './createServer.ts'
 export type {
   CompletionHandler,

@@ -30,6 +30,13 @@ export class Results {
     )
   }
 
+  /** The text of a result with more in its `_meta`, which is for this client alone. */
+  withMeta(text: string, meta: Json): string {
+    const result = JSON.parse(text) as Json
+    const caching = 'cacheScope' in result && { cacheScope: 'private' }
+    return JSON.stringify({ ...result, ...caching, _meta: { ...(result['_meta'] as Json | undefined), ...meta } })
+  }
+
   inputRequired(
     requests: ReadonlyMap<string, InputRequest>,
     requestState: string | undefined,

@@ -451,6 +451,18 @@ describe('docs/snippets/client-state.ts', () => {
     expect(reply.result._meta).not.toHaveProperty(KEY)
   })
 
+  test('lists and completions read and set it, too', async () => {
+    const { result } = await keeping({ seen: 2 }).send('tools/list')
+    expect(result._meta[KEY]).toEqual({ seen: 3 })
+    const ask = { ref: { type: 'ref/prompt', name: 'note' }, argument: { name: 'tag', value: 'w' } }
+    const completed = async (state: Record<string, unknown>) =>
+      (await keeping(state).send('completion/complete', ask)).result['completion']
+    expect(await completed({ tags: ['wine', 'tea'] })).toMatchObject({ values: ['wine'] })
+    expect(await completed({ tags: 'odd' })).toMatchObject({ values: ['work'] })
+    const prompt = await keeping({}).send('prompts/get', { name: 'note', arguments: { tag: 'work' } })
+    expect(JSON.stringify(prompt.result['messages'])).toContain('Write a note about work.')
+  })
+
   test('what is counted after the last question is counted once', async () => {
     const { text, result } = await keeping({ count: 2 }, 'session').call('count', {}, { agree: yes })
     expect(text).toBe('Counted 3.')

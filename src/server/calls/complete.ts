@@ -4,6 +4,7 @@ import type { CompletionTarget } from '../catalog/definitions.ts'
 import type { AccessRule } from '../catalog/access.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import { completionKey, type Registry } from '../catalog/registry.ts'
+import { requestContext } from '../handler/requestContext.ts'
 import type { Results } from '../results.ts'
 import { unknownPrompt } from './getPrompt.ts'
 
@@ -14,13 +15,14 @@ export function complete(registry: Registry, results: Results, access: AccessCon
   return async (call: Call): Promise<string> => {
     const { target, typed, chosen } = readCompletion(call, registry, access)
     const entry = registry.completions.get(completionKey(target))
-    const values = entry === undefined ? [] : await entry.handler(typed, chosen)
+    const ctx = requestContext(call)
+    const values = entry === undefined ? [] : await entry.handler(typed, chosen, ctx)
     const completion = {
       values: values.slice(0, MAX_COMPLETIONS),
       total: values.length,
       hasMore: values.length > MAX_COMPLETIONS,
     }
-    return results.complete({ completion }, call.peer)
+    return results.complete({ completion }, call.peer, ctx.state.meta)
   }
 }
 

@@ -11,6 +11,7 @@ import type { Load } from '../lifecycle/load.ts'
 import type { Caching, ServerIdentity } from '../options.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { errorMessage, type Results, resultMessage } from '../results.ts'
+import type { ResultHooks } from './resultHooks.ts'
 import type { Subscriptions } from '../modern/subscriptions.ts'
 import type { TaskService } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
@@ -20,6 +21,7 @@ export interface PipelineOptions {
   readonly registry: Registry
   readonly lists: Lists
   readonly results: Results
+  readonly hooks: ResultHooks
   readonly subscriptions: Subscriptions
   readonly load: Load
   /** Absent where callers have no limits. */
@@ -89,7 +91,9 @@ export class Pipeline implements CallHandler {
   #method(call: Call): CallMethod | undefined {
     const { method, peer } = call
     const found = this.#shared(method) ?? (peer.era === 'modern' ? this.#modern(method) : this.#legacy(method))
-    return found ?? this.#options.tasks?.method(call)
+    const { hooks, tasks } = this.#options
+    if (found === undefined) return tasks?.method(call)
+    return hooks.isEmpty ? found : hooks.hooked(method, found)
   }
 
   #shared(method: string): CallMethod | undefined {

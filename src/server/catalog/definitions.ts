@@ -9,6 +9,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import type { Context, DetachableContext } from '../handler/context.ts'
 import type { InputRequired } from '../handler/questions.ts'
+import type { RequestContext } from '../handler/requestContext.ts'
 import type { InferSchema, SchemaLike } from '../schema.ts'
 import type { AccessOptions } from './access.ts'
 import type { FailureResult, StructuredResult } from './content.ts'
@@ -105,4 +106,5 @@ export type CompletionTarget = { prompt: string; argument: string } | { template
 export type CompletionHandler = (
   typed: string,
   chosen: Readonly<Record<string, string>>,
+  ctx: RequestContext,
 ) => Awaitable<readonly string[]>
