@@ -52,4 +52,6 @@ export {
   MODERN_VERSION,
   negotiateLegacy,
   UNNAMED_LEGACY_VERSION,
+  servedVersions,
+  unsupportedVersion,
 } from './versions.ts'

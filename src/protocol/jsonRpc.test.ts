@@ -17,7 +17,7 @@ describe('readMessage', () => {
   })
 
   test.each([
-    ['a batch', [request], 'Batches'],
+    ['a batch', [request], 'batches'],
     ['a number', 3, 'JSON object'],
     ['null', null, 'JSON object'],
     ['another version', { ...request, jsonrpc: '1.0' }, '"jsonrpc"'],

@@ -99,7 +99,7 @@ function readResponse(value: Record<string, unknown>): ResponseMessage {
 
 function batchOrScalar(value: unknown): string {
   return Array.isArray(value)
-    ? 'Batches are not supported: send each message by itself.'
+    ? 'This revision has no batches: send each message by itself.'
     : 'A message must be a JSON object.'
 }
 

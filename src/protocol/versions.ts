@@ -1,3 +1,5 @@
+import { ProtocolError } from './errors.ts'
+
 /** The stateless revision: every request carries its own envelope. */
 export const MODERN_VERSION = '2026-07-28'
 
@@ -18,4 +20,18 @@ export function isLegacyVersion(version: string): boolean {
 /** The version for the response to `initialize`: the requested one if it is supported, else the newest. */
 export function negotiateLegacy(requested: string): string {
   return legacy.has(requested) ? requested : LEGACY_VERSIONS[0]
+}
+
+/** All versions of a server, with or without the session revisions. */
+export function servedVersions(servesLegacy: boolean): readonly string[] {
+  return servesLegacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION]
+}
+
+/** The error for a version that is not served. It names those that are, with or without the session revisions. */
+export function unsupportedVersion(requested: string, servesLegacy: boolean): ProtocolError {
+  const supported = servedVersions(servesLegacy)
+  return new ProtocolError('VERSION_UNSUPPORTED', `This server speaks ${supported.join(', ')}.`, {
+    supported,
+    requested,
+  })
 }

@@ -1,5 +1,5 @@
 /** Answers calls, whatever host they came by: finds the method, runs it, and writes the response. */
-import { type Json, LEGACY_VERSIONS, META, MODERN_VERSION, ProtocolError } from '../../protocol/index.ts'
+import { type Json, META, ProtocolError, servedVersions } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { Call, CallAnswer, CallHandler, CallMethod } from '../call.ts'
@@ -142,7 +142,7 @@ export class Pipeline implements CallHandler {
   #discovered(): Json {
     const { registry, caching, instructions, legacy, tasks, identity, declaration } = this.#options
     return {
-      supportedVersions: legacy ? [MODERN_VERSION, ...LEGACY_VERSIONS] : [MODERN_VERSION],
+      supportedVersions: servedVersions(legacy),
       capabilities: serverCapabilities(registry, {
         ...tasks?.capabilities('modern'),
         ...declaration.capabilities('modern'),

@@ -16,8 +16,15 @@ export interface EraHandler {
   ): Promise<HttpReply | undefined>
 }
 
-/** Sessions also have streams and an end. */
+/** Sessions also have batches, streams and an end. */
 export interface SessionHandler extends EraHandler {
+  /** Several messages in one body. */
+  batch(
+    values: readonly unknown[],
+    header: HeaderReader,
+    principal: Principal | undefined,
+    sink: Sink,
+  ): Promise<HttpReply | undefined>
   get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Promise<HttpReply | undefined>
   delete(header: HeaderReader, principal: Principal | undefined): HttpReply
 }
@@ -47,6 +54,8 @@ export class MessageHandler implements RequestHandler {
     try {
       if (request.method !== 'POST') return await this.#other(request, admission, sink)
       value = await request.json()
+      if (Array.isArray(value) && legacy !== undefined && admission.era !== 'modern')
+        return await legacy.batch(value, header, admission.principal, sink)
       const message = readMessage(value)
       const era = legacy !== undefined && isLegacy(message, header, admission) ? legacy : modern
       return await era.post(message, header, admission.principal, sink)
@@ -57,10 +66,10 @@ export class MessageHandler implements RequestHandler {
 
   async #other(
     { method, header }: EndpointRequest,
-    { principal }: Admission,
+    { principal, era }: Admission,
     sink: Sink,
   ): Promise<HttpReply | undefined> {
-    const { legacy } = this.#options
+    const legacy = era === 'modern' ? undefined : this.#options.legacy // the stateless era has neither GET nor DELETE
     if (legacy !== undefined && method === 'GET') return legacy.get(header, principal, sink)
     if (legacy !== undefined && method === 'DELETE') return legacy.delete(header, principal)
     return { status: 405, headers: { allow: legacy === undefined ? ALLOW_MODERN : ALLOW_ALL } }

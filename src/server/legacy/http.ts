@@ -10,6 +10,7 @@ import {
   metaOf,
   type RequestMessage,
   readMessage,
+  unsupportedVersion,
 } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
@@ -27,6 +28,7 @@ import type { Instance, Self } from '../replicas/instance.ts'
 import type { Peers } from '../replicas/peers.ts'
 import { toWireError } from '../wireErrors.ts'
 import { AnswerForwarder } from './push/answerForwarder.ts'
+import { answerBatch, assertBatch } from './batch.ts'
 import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './streams/getStreams.ts'
 import { LiveCalls } from './liveCalls.ts'
@@ -116,6 +118,18 @@ export class LegacyHttp implements SessionHandler {
       default:
         return message satisfies never
     }
+  }
+
+  async batch(
+    values: readonly unknown[],
+    header: HeaderReader,
+    principal: Principal | undefined,
+    sink: Sink,
+  ): Promise<HttpReply | undefined> {
+    const caller = this.#caller(header, principal)
+    if ('status' in caller) return caller
+    assertBatch(values, caller.peer.version)
+    return answerBatch(values, sink, (message, part) => this.post(message, header, principal, part))
   }
 
   /** Resumes a stream after Last-Event-ID, or opens the stream for notifications that belong to no request. */
@@ -246,8 +260,7 @@ export class LegacyHttp implements SessionHandler {
 
   #caller(header: HeaderReader, principal: Principal | undefined): Caller | HttpReply {
     const version = header('mcp-protocol-version')
-    if (version !== undefined && !isLegacyVersion(version))
-      return refusal(400, 'That MCP-Protocol-Version has no sessions.')
+    if (version !== undefined && !isLegacyVersion(version)) throw unsupportedVersion(version, true)
     const session = this.#session(header, principal)
     if (session === undefined) {
       return this.#options.needsSession ? refusal(400, SESSION_NEEDED) : { peer: unknownPeer(version), principal }

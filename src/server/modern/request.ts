@@ -9,6 +9,7 @@ import {
   readEnvelope,
   type RequestMessage,
   unref,
+  unsupportedVersion,
 } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Channel } from '../call.ts'
@@ -46,6 +47,7 @@ export class ModernHttp implements EraHandler {
       throw new ProtocolError('MESSAGE_INVALID', 'A client sends answers as inputResponses, not as responses.')
     }
     if (message.method === 'initialize' && !this.#servesLegacy) assertNoHandshake(message)
+    assertKnownVersion(message, header, this.#servesLegacy)
     const channel = new ModernChannel(sink, acceptsStream(header))
     const answer = await this.#calls.answer(modernCall({ message, header, principal, channel }))
     return channel.finish(answer.body) ? undefined : answer
@@ -55,10 +57,7 @@ export class ModernHttp implements EraHandler {
 /** A client of the session era cannot continue by itself, so the error tells it which versions are served. */
 function assertNoHandshake(message: RequestMessage): void {
   if (hasEnvelope(message.params)) return
-  throw new ProtocolError('VERSION_UNSUPPORTED', `This server has no sessions; it speaks ${MODERN_VERSION}.`, {
-    supported: [MODERN_VERSION],
-    requested: String(message.params['protocolVersion']),
-  })
+  throw unsupportedVersion(String(message.params['protocolVersion']), false)
 }
 
 function acceptsStream(header: HeaderReader): boolean {
@@ -69,7 +68,7 @@ function acceptsStream(header: HeaderReader): boolean {
 export function modernCall({ message, header, principal, channel }: ModernRequest): Call {
   const { version, client, capabilities, logLevel, meta } = readEnvelope(message.params)
   if (header !== undefined) assertHeadersAgree(message, version, header)
-  if (version !== MODERN_VERSION) throw unsupported(version)
+  if (version !== MODERN_VERSION) throw unsupportedVersion(version, false)
   const { id, method, params } = message
   const peer = {
     era: 'modern',
@@ -83,11 +82,11 @@ export function modernCall({ message, header, principal, channel }: ModernReques
   return { id, method, params, meta, peer, principal, channel, header }
 }
 
-function unsupported(requested: string): ProtocolError {
-  return new ProtocolError('VERSION_UNSUPPORTED', `This server speaks ${MODERN_VERSION}.`, {
-    supported: [MODERN_VERSION],
-    requested,
-  })
+/** A request whose header names a version that is not served may have no envelope: the versions tell its client more. */
+function assertKnownVersion({ params }: RequestMessage, header: HeaderReader, servesLegacy: boolean): void {
+  const version = header('mcp-protocol-version')
+  if (version === undefined || version === MODERN_VERSION || hasEnvelope(params)) return
+  throw unsupportedVersion(version, servesLegacy)
 }
 
 /** The answer to a stateless request over HTTP: one JSON message, or a stream, opened by the first notification. */

@@ -8,6 +8,7 @@ import {
   idOf,
   type Message,
   metaOf,
+  MODERN_VERSION,
   ProtocolError,
   type RequestId,
   type RequestMessage,
@@ -16,6 +17,7 @@ import {
 import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { MAX_BODY_BYTES, parseBytes } from '../http/body.ts'
 import type { Call, CallHandler, Channel, Peer } from '../call.ts'
+import { assertBatch, readBatched } from '../legacy/batch.ts'
 import { newId } from '../binding.ts'
 import type { DrainableHost } from '../lifecycle/drain.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
@@ -98,7 +100,8 @@ class Connection implements DrainableHost {
     try {
       if (line === 'too long') throw new ProtocolError('PARSE_FAILED', 'The line is too long.')
       value = parseBytes(line)
-      this.#dispatch(readMessage(value))
+      if (Array.isArray(value)) this.#takeBatch(value)
+      else this.#dispatch(readMessage(value))
     } catch (error) {
       this.send(errorMessage(idOf(value), toWireError(error)))
     }
@@ -125,6 +128,18 @@ class Connection implements DrainableHost {
     const text = `${this.#unsent.join('\n')}\n`
     this.#unsent = []
     this.#output.write(text)
+  }
+
+  /** Each message is served, and answered, by itself. */
+  #takeBatch(values: readonly unknown[]): void {
+    assertBatch(values, this.#parts.legacy ? (this.#peer ?? unknownPeer(undefined)).version : MODERN_VERSION)
+    for (const value of values) {
+      try {
+        this.#dispatch(readBatched(value))
+      } catch (error) {
+        this.send(errorMessage(idOf(value), toWireError(error)))
+      }
+    }
   }
 
   #dispatch(message: Message): void {

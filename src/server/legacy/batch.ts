@@ -1,0 +1,125 @@
+/**
+ * Batches: several messages in one array. Only the revision 2025-03-26 has them, and its servers must take them. Each
+ * message is served as if it had come alone. The responses are one array, or events of one stream once a message of the
+ * batch needs a stream. Each call keeps the event ids of its own stream, so a client that loses the connection can come
+ * back to the call of the last event.
+ */
+import { idOf, type Json, type Message, ProtocolError, type RequestId, readMessage } from '../../protocol/index.ts'
+import type { HttpReply, Sink } from '../http/exchange.ts'
+import { SSE_HEADERS, sseEvent } from '../http/sse.ts'
+import { errorMessage } from '../results.ts'
+import { toWireError } from '../wireErrors.ts'
+
+const BATCH_VERSION = '2025-03-26'
+const MAX_MESSAGES = 100
+
+export type PostMessage = (message: Message, sink: Sink) => Promise<HttpReply | undefined>
+
+/** Throws where the version has no batches, or the batch is no valid one. */
+export function assertBatch(values: readonly unknown[], version: string): void {
+  if (version !== BATCH_VERSION) {
+    throw new ProtocolError('MESSAGE_INVALID', `Only ${BATCH_VERSION} has batches: send each message by itself.`)
+  }
+  if (values.length > 0 && values.length <= MAX_MESSAGES) return
+  throw new ProtocolError('MESSAGE_INVALID', `A batch has between 1 and ${MAX_MESSAGES} messages.`)
+}
+
+/** Reads one message of a batch. */
+export function readBatched(value: unknown): Message {
+  const message = readMessage(value)
+  if (message.kind !== 'request' || message.method !== 'initialize') return message
+  throw new ProtocolError('MESSAGE_INVALID', '"initialize" must not be part of a batch.')
+}
+
+/** Gives the reply, or undefined when the responses go by the sink. */
+export async function answerBatch(
+  values: readonly unknown[],
+  sink: Sink,
+  post: PostMessage,
+): Promise<HttpReply | undefined> {
+  const shared = new SharedSink(sink)
+  const replies = await Promise.all(
+    values.map(async (value) => {
+      const reply = await answerOne(value, shared.part(), post)
+      if (reply?.body !== undefined && isRequest(value)) shared.add(reply.body)
+      return reply
+    }),
+  )
+  if (values.some(isRequest)) return shared.finish()
+  return replies.find((reply) => reply !== undefined && reply.status >= 400) ?? { status: 202 }
+}
+
+async function answerOne(value: unknown, sink: Sink, post: PostMessage): Promise<HttpReply | undefined> {
+  try {
+    return await post(readBatched(value), sink)
+  } catch (error) {
+    const wire = toWireError(error)
+    return { status: wire.status === 200 ? 400 : wire.status, body: errorMessage(idOf(value), wire) }
+  }
+}
+
+/** Whether a response is due: to a request, and to what cannot be read. */
+function isRequest(value: unknown): boolean {
+  const { method, id, result, error } = (value ?? {}) as { method?: unknown; id?: RequestId } & Json
+  if (result !== undefined || error !== undefined) return false
+  return method === undefined || id !== undefined
+}
+
+/** The connection of a batch. It becomes a stream when one of the calls needs one. */
+class SharedSink {
+  readonly #sink: Sink
+  readonly #ended: Promise<void>[] = []
+  #isOpen = false
+  #responses: string[] = []
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  /** The sink of one message. */
+  part(): Sink {
+    const sink = this.#sink
+    const ended = Promise.withResolvers<void>()
+    return {
+      setHeaders: (headers) => sink.setHeaders(headers),
+      open: () => {
+        this.#ended.push(ended.promise)
+        this.#open()
+      },
+      write: (text) => sink.write(text),
+      end: () => ended.resolve(),
+      onDisconnect: (listener) => {
+        sink.onDisconnect(() => {
+          ended.resolve()
+          listener()
+        })
+      },
+      get disconnected() {
+        return sink.disconnected
+      },
+      address: sink.address,
+    }
+  }
+
+  /** A response of a call that has no stream. */
+  add(response: string): void {
+    if (this.#isOpen) this.#sink.write(sseEvent(response))
+    else this.#responses.push(response)
+  }
+
+  /** Ends the stream when each call has ended its part; without a stream, gives the reply. */
+  async finish(): Promise<HttpReply | undefined> {
+    if (!this.#isOpen) return { status: 200, body: `[${this.#responses.join(',')}]` }
+    await Promise.all(this.#ended)
+    this.#sink.end()
+    return undefined
+  }
+
+  #open(): void {
+    if (this.#isOpen) return
+    this.#isOpen = true
+    this.#sink.open(SSE_HEADERS)
+    for (const response of this.#responses) this.#sink.write(sseEvent(response))
+    this.#responses = []
+  }
+}
