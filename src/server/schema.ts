@@ -43,7 +43,7 @@ function fromStandard(schema: StandardSchemaV1, direction: Direction, what: stri
           : 'Use a version of the library that implements Standard JSON Schema, or give plain JSON Schema.'),
     )
   }
-  const json = describedBy(schema, direction, what)
+  const json = withoutDefaultDialect(describedBy(schema, direction, what))
   if (!isObject(json)) throw new TypeError(`${what} does not describe a JSON object.`)
   const { validate } = standard
   return { json, check: (value) => toChecked(validate(value)) }
@@ -57,6 +57,13 @@ function describedBy(schema: StandardSchemaV1, direction: Direction, what: strin
     const where = field === undefined ? what : `${what} has a field "${field}" that`
     throw new TypeError(`${where} cannot be described as JSON Schema: ${(cause as Error).message}.`, { cause })
   }
+}
+
+/** MCP's schemas are 2020-12 unless they say otherwise, and some clients know no dialect by that name. */
+function withoutDefaultDialect(json: unknown): unknown {
+  if (!isObject(json) || json['$schema'] !== DRAFT_2020) return json
+  const { $schema: _, ...rest } = json
+  return rest
 }
 
 function jsonOf(schema: StandardSchemaV1, direction: Direction): unknown {
