@@ -21,7 +21,13 @@ export class ProtocolError extends Error {
 
   constructor(code: ProtocolCode, message: string, data?: unknown) {
     super(message)
+    if (!PROTOCOL_CODES.includes(code)) throw new TypeError(unknownCode(code))
     this.code = code
     this.data = data
   }
+}
+
+/** Programs without types may give any code, such as a number, which the peer could not be told. */
+function unknownCode(code: unknown): string {
+  return `ProtocolError has no code ${JSON.stringify(code)}. Use one of ${PROTOCOL_CODES.join(', ')}.`
 }

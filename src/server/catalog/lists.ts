@@ -127,7 +127,7 @@ function cursorOf(page: number): string {
 }
 
 function pageOf(cursor: unknown): number {
-  if (cursor === undefined) return 0
+  if (cursor === undefined || cursor === '') return 0 // some clients send an empty cursor for the first page
   const found = typeof cursor === 'string' ? /^page-([1-9]\d{0,8})$/.exec(cursor) : null
   return found === null ? -1 : Number(found[1])
 }

@@ -55,11 +55,12 @@ export async function listen(
   const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
   // A server on all addresses is reached over loopback as well, so there the address of each connection decides.
   const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)
+  const endpointPath = withoutSlash(path)
   const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
     if (connections.closing) res.setHeader('connection', 'close')
     if (req.url === path) return handler(req, res) // the usual case, found by one comparison
     const asked = pathOf(req)
-    if (asked === path || parts.documents.has(asked)) return handler(req, res)
+    if (withoutSlash(asked) === endpointPath || parts.documents.has(asked)) return handler(req, res)
     send(res, refusal(404, `The endpoint is at ${path}.`))
   })
   const connections = new Connections(server)
@@ -79,6 +80,11 @@ export async function listen(
     url: `http://${name}:${address.port}${path}`,
     close: () => connections.close(0),
   }
+}
+
+/** `/mcp/` is `/mcp`: some clients and proxies add the slash. */
+function withoutSlash(path: string): string {
+  return path.endsWith('/') ? path.slice(0, -1) : path
 }
 
 function portTaken(port: number, host: string, cause: NodeJS.ErrnoException): Error {

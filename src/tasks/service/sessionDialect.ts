@@ -52,7 +52,9 @@ export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string,
         if (cursor !== undefined && typeof cursor !== 'string') {
           throw new ProtocolError('PARAMS_INVALID', '"params.cursor" must be the nextCursor of an earlier page.')
         }
-        const { tasks, next } = await withClientErrors((await engine()).list(ownerOf(call), cursor, PAGE_SIZE))
+        const { tasks, next } = await withClientErrors(
+          (await engine()).list(ownerOf(call), cursor || undefined, PAGE_SIZE),
+        )
         const listed = tasks.map((task) => sessionTask(task, pollMs, call))
         return JSON.stringify({ tasks: listed, ...(next !== undefined && { nextCursor: next }) })
       },
