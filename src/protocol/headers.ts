@@ -87,3 +87,16 @@ export function mismatch(sentence: string, cause?: unknown): ProtocolError {
   if (cause !== undefined) error.cause = cause
   return error
 }
+
+/**
+ * The session era does not require these headers. But a proxy may have routed or allowed the request by one that is
+ * present, so it must match the message.
+ */
+export function assertPresentAgree(message: RequestMessage, header: HeaderReader): void {
+  const params = header('mcp-name') === undefined ? {} : message.params
+  const present: HeaderReader = (name) => {
+    if (name === 'mcp-protocol-version') return '' // here the version is the session's
+    return header(name) ?? (name === 'mcp-method' ? message.method : undefined)
+  }
+  assertHeadersAgree({ ...message, params }, '', present)
+}

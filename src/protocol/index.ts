@@ -17,7 +17,14 @@ export {
   ROUNDS_CAPABILITY,
   understandsRounds,
 } from './extensions.ts'
-export { assertHeadersAgree, decodeHeader, type HeaderReader, mediaTypeOf, requestHeaders } from './headers.ts'
+export {
+  assertHeadersAgree,
+  assertPresentAgree,
+  decodeHeader,
+  type HeaderReader,
+  mediaTypeOf,
+  requestHeaders,
+} from './headers.ts'
 export { answersInShape, declares, declaresAll, isElicitAction, neededCapability } from './inputRequests.ts'
 export {
   idOf,
