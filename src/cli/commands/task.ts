@@ -1,5 +1,6 @@
+import type { Client } from '@modelcontextprotocol/client'
 import { Command } from 'commander'
-import { cancelTask, getTask, savedFile, type Task, watchTask } from '../../client/index.ts'
+import { cancelTask, getTask, savedFile, type Task, type TaskRequestOptions, watchTask } from '../../client/index.ts'
 import { withServer } from '../connection.ts'
 import { EXIT, EXIT_HELP, type ExitCode } from '../exit.ts'
 import {
@@ -38,7 +39,8 @@ function taskGetCommand(server: readonly string[] | undefined): Command {
     .action((operands: string[], flags: InteractiveFlags) =>
       runCommand(async (context) => {
         const { target, taskId } = readTaskOperands(operands, server)
-        const task = await withServer(target, flags, context, (client, options) => getTask(client, taskId, options))
+        const read = (client: Client, options: TaskRequestOptions): Promise<Task> => getTask(client, taskId, options)
+        const task = await withServer(target, flags, context, read, answeredElsewhere())
         return showTask(task, flags, context)
       }),
     )

@@ -11,7 +11,7 @@ import {
   plainLine,
   type Task,
 } from '../../client/index.ts'
-import { type AnswerNotes, chooseAnswerers, readGivenAnswers } from '../options/answers.ts'
+import { answeredElsewhere, type AnswerNotes, chooseAnswerers, readGivenAnswers } from '../options/answers.ts'
 import { answererHostOf } from './interactive.ts'
 import { collect, type ClientFlags, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { runCommand, type CommandContext } from '../run.ts'
@@ -39,9 +39,9 @@ export function taskAnswerCommand(server: readonly string[] | undefined): Comman
     .action((operands: string[], flags: TaskAnswerFlags) =>
       runCommand(async (context) => {
         const place = readTaskOperands(operands, server)
-        const left = await withServer(place.target, flags, context, (client) =>
-          answerOpenQuestions(client, place, flags, context),
-        )
+        const answer = (client: Client): Promise<readonly string[]> =>
+          answerOpenQuestions(client, place, flags, context)
+        const left = await withServer(place.target, flags, context, answer, answeredElsewhere())
         context.display.note(
           left.length === 0 ? 'Answered; the task goes on.' : `Answered; still open: ${keysText(left)}.`,
         )

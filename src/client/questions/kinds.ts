@@ -32,6 +32,12 @@ export function withAnswerers(capabilities: Json, { form, url, sampling, roots }
   return all
 }
 
+/** The client's capabilities, with those for questions of every kind. */
+export function withAllKinds(capabilities: Json): Json {
+  const elicitation = extended(capabilities, 'elicitation', { form: {}, url: {} })
+  return extended(extended(elicitation, 'sampling', { tools: {} }), 'roots', {})
+}
+
 function elicitationOf(declared: unknown, form: Answerer | undefined, url: Answerer | undefined): Json {
   // `elicitation` without modes means forms. Beside `url` the mode `form` must be named.
   const formsAlready = isObject(declared) && !('url' in declared)

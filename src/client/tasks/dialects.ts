@@ -128,7 +128,7 @@ export class SessionDialect implements TaskDialect {
   async #withResult(task: Task, pending: Promise<ResultPart>): Promise<Task> {
     try {
       const part = await errorAsResult(task, pending)
-      this.#isAsking = part.inputRequests !== undefined
+      this.#isAsking = Object.keys(part.inputRequests ?? {}).length > 0
       return whole(task, part)
     } catch (error) {
       // The server may leave the request unanswered for as long as the task works. It is then sent again.

@@ -25,7 +25,7 @@ import type { Answerers, AskedCall } from '../questions/answerer.ts'
 import { type ConnectionQuestions, connectionQuestions } from '../questions/connection.ts'
 import type { Dispatcher } from '../questions/dispatcher.ts'
 import { readInputRequest } from '../questions/inputRequests.ts'
-import { withAnswerers } from '../questions/kinds.ts'
+import { withAllKinds, withAnswerers } from '../questions/kinds.ts'
 import { DEFAULT_MAX_ROUNDS } from '../questions/limits.ts'
 import type { PushedQuestions } from '../questions/pushed.ts'
 import { timerMs } from '../timerMs.ts'
@@ -202,10 +202,14 @@ class TasksLayer implements LayerHandlers {
 
   async #control(message: WireRequest, options: SendOptions | undefined): Promise<void> {
     const { taskId } = paramsOf(message)
-    const dialect = this.#follower.dialectFor(String(taskId), senderProfileOf(message, options), () => undefined)
+    const sending = senderProfileOf(declareAllKinds(message) as WireRequest, options)
+    const dialect = this.#follower.dialectFor(String(taskId), sending, () => undefined)
     this.#context.deliver(await runControlRequest(message, dialect, new AbortController().signal))
   }
 }
+
+/** Whoever reads a task by its id sees all that it asks, and may answer it in a way of their own. */
+const declareAllKinds = declaring(withAllKinds)
 
 function connectionClosed(): ClientError {
   return new ClientError('TASK_UNREACHABLE', 'The connection was closed while a task was followed; the task goes on.')

@@ -4,6 +4,7 @@ import type { Call } from '../../server/index.ts'
 import { sortAnswers } from './answers.ts'
 import { type DialectOptions, withClientErrors, iso, assertKnown, ownerOf, ownTask, taskIdIn } from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
+import { type TaskView, viewOf } from './view.ts'
 
 export type TaskMethod = (call: Call) => Promise<string>
 
@@ -15,7 +16,7 @@ export function modernTaskMethods(options: DialectOptions): ReadonlyMap<string, 
       async (call) => {
         assertDeclared(call)
         const task = await ownTask(options, call, taskIdIn(call.params))
-        return host.write(modernTask(task, options.pollMs), call.peer)
+        return host.write(modernTask(viewOf(task, call), options.pollMs), call.peer)
       },
     ],
     [
@@ -51,10 +52,10 @@ export function modernCreated(task: TaskRecord, pollMs: number): Json {
 }
 
 /** A task in full, as in `tasks/get` and `notifications/tasks`. */
-export function modernTask(task: TaskRecord, pollMs: number): Json {
+export function modernTask(task: TaskView, pollMs: number): Json {
   switch (task.status) {
     case 'input_required':
-      return { ...taskFields(task, pollMs), inputRequests: toObject(task.questions) }
+      return { ...taskFields(task, pollMs, task.awaits), inputRequests: toObject(task.questions) }
     case 'completed':
       // The structure of the result that the request would have had, and there `resultType` is required.
       return { ...taskFields(task, pollMs), result: { resultType: 'complete', ...task.result } }
@@ -75,9 +76,8 @@ export function assertDeclared({ peer }: Call): void {
   })
 }
 
-function taskFields(task: TaskRecord, pollMs: number): Json {
+function taskFields(task: TaskRecord, pollMs: number, statusMessage = statusMessageOf(task)): Json {
   const { id, status, createdAt, updatedAt, ttlMs } = task
-  const statusMessage = statusMessageOf(task)
   return {
     taskId: id,
     status,

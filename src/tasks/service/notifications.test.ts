@@ -21,7 +21,13 @@ test('of very many tasks one is read at a time, and none to find out whether it 
   const taskIds = ['none', ...Array.from({ length: 50 }, (_, at) => `task ${at}`), 'task 3']
   const sent: unknown[] = []
   const send = (task: Record<string, unknown>) => void sent.push(task['taskId'])
-  const listening = await listenToTasks(engine as TaskEngine, { owner: 'ann', taskIds, send, pollMs: 1000 })
+  const listening = await listenToTasks(engine as TaskEngine, {
+    owner: 'ann',
+    viewer: { peer: {} as never, principal: undefined },
+    taskIds,
+    send,
+    pollMs: 1000,
+  })
   expect([listening.taskIds.length, reads]).toEqual([50, 0])
   listening.begin()
   await expect.poll(() => sent.length).toBe(50)

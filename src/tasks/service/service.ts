@@ -102,6 +102,7 @@ class EngineTaskService implements TaskService {
     assertDeclared(call)
     return listenToTasks(await this.#openEngine(), {
       owner: ownerOf(call),
+      viewer: { peer: call.peer, principal: call.principal },
       taskIds,
       send,
       pollMs: this.#settings.pollMs,

@@ -22,6 +22,7 @@ import { type DialectOptions, withClientErrors, iso, assertKnown, ownerOf, ownTa
 import type { TaskRecord } from '../engine.ts'
 import { waitForTask } from './waitFor.ts'
 import type { TaskMethod } from './modernDialect.ts'
+import { type TaskView, viewOf } from './view.ts'
 import { pushQuestions, answerCarried } from './pushedQuestions.ts'
 
 const PAGE_SIZE = 100
@@ -68,13 +69,13 @@ export function sessionCreated(task: TaskRecord, pollMs: number, call: Call): Js
   return { task: { ...sessionTask(task, pollMs, call), statusMessage } }
 }
 
-function sessionTask(task: TaskRecord, pollMs: number, { peer }: Call): Json {
+function sessionTask(task: TaskRecord, pollMs: number, call: Call): Json {
   const { id, createdAt, updatedAt, ttlMs } = task
   const status = sessionStatus(task)
   return {
     taskId: id,
     status,
-    statusMessage: statusMessageOf(task, peer.takesInputRequired),
+    statusMessage: statusMessageOf(viewOf(task, call), call.peer.takesInputRequired),
     createdAt: iso(createdAt),
     lastUpdatedAt: iso(updatedAt),
     ttl: ttlMs,
@@ -87,9 +88,10 @@ function sessionStatus({ status, result }: TaskRecord): TaskRecord['status'] {
   return status === 'completed' && result?.['isError'] === true ? 'failed' : status
 }
 
-function statusMessageOf(task: TaskRecord, rounds: boolean): string | undefined {
+function statusMessageOf(task: TaskView, rounds: boolean): string | undefined {
   switch (sessionStatus(task)) {
     case 'input_required':
+      if (task.questions.size === 0) return task.awaits
       return rounds ? 'Input Required to Proceed call tasks/result' : 'Input is required; call tasks/result.'
     case 'completed':
       return task.statusMessage ?? 'Task has been completed successfully, call tasks/result'
@@ -109,12 +111,16 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
   const disconnect = new AbortController()
   call.channel.onCancel(() => disconnect.abort())
   if (call.channel.cancelled) disconnect.abort()
-  const until = ({ status }: TaskRecord): boolean => status !== 'working'
+  // A client that is asked by results gets an empty one where it can answer nothing; others wait for whoever can.
+  const until = (task: TaskRecord): boolean => {
+    if (task.status !== 'input_required') return hasEnded(task.status)
+    return call.peer.takesInputRequired || viewOf(task, call).questions.size > 0
+  }
   const carried = { id: call.revived?.id ?? randomUUID(), body: () => ({}) }
   for (;;) {
     const goOn = call.channel.waitAnywhere?.(carried)
     const waiting = waitForTask(engine, { id, owner: ownerOf(call), until, signal: disconnect.signal })
-    const task = assertKnown(await waiting.finally(goOn))
+    const task = viewOf(assertKnown(await waiting.finally(goOn)), call)
     if (hasEnded(task.status)) return options.host.write(ended(task), call.peer)
     if (call.peer.takesInputRequired) return options.host.write(asking(task), call.peer)
     options.host.assertMayCall(call, task.tool)
