@@ -41,7 +41,16 @@ test('a requirement of a finished area without a proof is reported', () => {
 })
 
 test('the page shows the file and the sentence of a proof, and who brings a missing one', () => {
-  const page = requirementsPage(read("proves('ST-1', 'a | b', () => {})"))
+  const page = requirementsPage(read("proves('ST-2', 'a | b', () => {})"))
   expect(page).toContain('| [test/a.test.ts](../test/a.test.ts): a \\| b |')
   expect(page).toContain('none yet (client)')
+})
+
+test('a deliberate difference is no proof: it is counted apart, with its reason and what is done instead', () => {
+  const page = requirementsPage(read("proves('ST-7 ST-8', 'all state is sealed', () => {})"))
+  expect(page).toMatch(/^Of \d+ requirements 1 are proven by a test\. In 1 Pannier differs on purpose/m)
+  expect(page).toMatch(/^\| server \| 1 of \d+ \| ST-7 \| /m)
+  expect(page).toMatch(
+    /^\| ST-7 .*\*\*differs:\*\* State is always sealed.* Instead:<br>\[test\/a\.test\.ts\].*: all state is sealed \|$/m,
+  )
 })
