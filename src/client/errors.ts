@@ -54,6 +54,11 @@ export class ClientError extends Error {
   }
 }
 
+/** A server asks for input in answer to a request that cannot ask. */
+export function inputMisplaced(): ClientError {
+  return new ClientError('RESULT_UNKNOWN', 'The server asked for input in answer to a request that cannot ask.')
+}
+
 /**
  * The code of an error of this folder: one that was thrown, or one that a layer gave as the answer to a request. A code
  * that a server wrote into the data of its own error does not count.

@@ -79,11 +79,16 @@ describe('detach', () => {
     const round = await answered(client)
     const task = await client.call('build', {}, round)
     await client.until(task.taskId, 'input_required')
-    // The call itself gives the task again, whatever is answered to it; never a round.
-    const retry = await client.call('build', {}, { ...round, inputResponses: { sure: accept({ yes: true }) } })
-    expect(retry.resultType === 'task' || retry.resultType === 'input_required').toBe(true)
-    if (retry.resultType === 'task') expect(retry.taskId).toBe(task.taskId)
-    expect(await client.get(task.taskId)).toMatchObject({ status: 'input_required', resultType: 'complete' })
+    // The call itself gives the task again, although what the task asks is answered to it; never a round.
+    const inputResponses = { ...(round['inputResponses'] as object), sure: accept({ yes: true }) }
+    const retry = await client.call('build', {}, { ...round, inputResponses })
+    expect(retry).toMatchObject({ resultType: 'task', taskId: task.taskId })
+    expect(retry).not.toHaveProperty('inputRequests')
+    const asking = await client.get(task.taskId)
+    expect(asking).toMatchObject({ status: 'input_required', resultType: 'complete', inputRequests: { sure: {} } })
+    expect(asking).not.toHaveProperty('requestState')
+    expect(await client.update(task.taskId, { sure: accept({ yes: true }) })).not.toHaveProperty('requestState')
+    expect(await client.until(task.taskId, 'completed')).toMatchObject({ resultType: 'complete' })
   })
 
   test('does nothing for a client that takes no tasks: the call goes on', async () => {

@@ -30,9 +30,6 @@ const TIME = /"\d{4}-\d\d-\d\dT[\d:.]+Z"/g
 function comparable(answer: unknown): unknown {
   const { _meta, ...message } = JSON.parse(JSON.stringify(answer).replaceAll(TIME, '"time"')) as Record<string, unknown>
   const { result } = message as { result: Record<string, unknown> }
-  for (const request of Object.values((result['inputRequests'] ?? {}) as Record<string, { params: object }>)) {
-    request.params = { mode: 'form', ...request.params }
-  }
   return _meta === undefined ? message : { ...message, result: { ...result, _meta } }
 }
 

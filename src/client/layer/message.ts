@@ -101,6 +101,11 @@ export function isMinted(id: unknown): id is string {
   return typeof id === 'string' && id.startsWith(ID_PREFIX)
 }
 
+/** Whether a result asks for input. Only `tools/call`, `prompts/get`, `resources/read` and `tasks/result` may (MRTR-7). */
+export function asksForInput(result: unknown): boolean {
+  return isObject(result) && result['resultType'] === 'input_required'
+}
+
 /** The result with `ttlMs: 0` where a client would cache it, so that it does not. */
 export function uncacheable(result: Json): Json {
   return CACHEABLE.some((member) => member in result) ? { ...result, ttlMs: 0 } : result

@@ -4,9 +4,10 @@
  */
 import { CODES, isObject, type Json, type RequestId } from '../../protocol/index.ts'
 import type { LayerContext } from './layer.ts'
-import { ClientError, registeredCode } from '../errors.ts'
+import { ClientError, inputMisplaced, registeredCode } from '../errors.ts'
 import type { SendOptions } from './transport.ts'
 import {
+  asksForInput,
   envelopeIn,
   isMinted,
   mintId,
@@ -89,7 +90,10 @@ export class OwnRequests {
     }
     this.#pending.set(id, {
       settle: ({ result, error }) =>
-        finish(() => (isObject(result) ? resolve(result) : reject(new ServerFault(isObject(error) ? error : {})))),
+        finish(() => {
+          if (!isObject(result)) return reject(new ServerFault(isObject(error) ? error : {}))
+          return method !== 'tasks/result' && asksForInput(result) ? reject(inputMisplaced()) : resolve(result)
+        }),
       reject: () => finish(() => reject(this.#closedError())),
     })
     signal.addEventListener('abort', cancel, { once: true })

@@ -3,11 +3,22 @@
  * answers what the server asks and sends the request again, until there is a result (`trips.ts`). Questions that a
  * session-era server pushes go to the same answerers.
  */
-import { hasEnvelope, ROUNDS_CAPABILITY, type RequestId } from '../../protocol/index.ts'
+import { CODES, hasEnvelope, isObject, ROUNDS_CAPABILITY, type RequestId } from '../../protocol/index.ts'
 import type { SavedPlace } from '../config/savedPlace.ts'
 import { type Declare, declaring, extended } from '../layer/capabilities.ts'
 import { createLayer, type LayerContext, type LayerHandlers } from '../layer/layer.ts'
-import { cancelledId, isResponse, isRequest, paramsOf, type WireRequest } from '../layer/message.ts'
+import { inputMisplaced } from '../errors.ts'
+import {
+  asksForInput,
+  cancelledId,
+  errorMessage,
+  idKey,
+  isResponse,
+  isRequest,
+  paramsOf,
+  type WireRequest,
+  type WireResponse,
+} from '../layer/message.ts'
 import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
 import type { Answerers } from '../questions/answerer.ts'
 import { type ConnectionQuestions, connectionQuestions } from '../questions/connection.ts'
@@ -47,6 +58,8 @@ class RoundsLayer implements LayerHandlers {
   readonly #pushed: PushedQuestions
   readonly #shared = new SharedRounds()
   readonly #trips: RoundTrips
+  /** Requests of the client that its server may answer with questions, which are then the client's own. */
+  readonly #payloads = new Set<RequestId>()
   /** The request whose result says who the server is. */
   #greeting: RequestId | undefined
   /** The stateless revision has no pushed questions, and clients must not answer any. */
@@ -75,7 +88,7 @@ class RoundsLayer implements LayerHandlers {
   receive(message: WireMessage, extra: unknown): void {
     if (isResponse(message)) {
       if (message.id === this.#greeting) this.#dispatcher.serverAnswers(message['result'])
-      return this.#trips.answered(message, extra)
+      return this.#trips.answered(this.#checked(message), extra)
     }
     if (isRequest(message)) return this.#asked(message, extra)
     if (message.method === 'notifications/progress') return this.#trips.progressed(message, extra)
@@ -96,7 +109,21 @@ class RoundsLayer implements LayerHandlers {
       this.#greeting = message.id
       this.#dispatcher.clientDeclares(paramsOf(message)['capabilities'])
     }
+    if (message.method === 'tasks/result') this.#payloads.add(idKey(message.id))
     return this.#context.send(declared, options)
+  }
+
+  /** The response as the client can read it; an error where a server asks although it must not (MRTR-7). */
+  #checked(message: WireResponse): WireResponse {
+    const isPayload = this.#payloads.delete(idKey(message.id))
+    const { result } = message
+    if (isObject(result) && this.#isModern && result['resultType'] === undefined) {
+      // Clients of the stateless revision want the type; absent, it is complete (MRTR-5).
+      return { ...message, result: { resultType: 'complete', ...result } }
+    }
+    if (isPayload || !asksForInput(result) || this.#trips.has(message.id)) return message
+    const { code, message: sentence } = inputMisplaced()
+    return errorMessage(message.id, CODES.INTERNAL_ERROR, sentence, { code }) as WireResponse
   }
 
   #asked(message: WireRequest, extra: unknown): void {

@@ -63,6 +63,11 @@ export class RoundTrips {
     return sent
   }
 
+  /** Whether a response with this id is for a call whose rounds are run here, or was. */
+  has(id: RequestId): boolean {
+    return this.#calls.byLeg(id) !== undefined || this.#calls.isSpent(id)
+  }
+
   answered(message: WireResponse, extra: unknown): void {
     const call = this.#calls.byLeg(message.id)
     if (call !== undefined) this.#settle(call, message, extra)

@@ -21,6 +21,8 @@ export interface Form<S extends SchemaLike = SchemaLike> {
   message: string
   /** The fields: an object of strings, numbers, booleans and choices, not nested. */
   schema: S
+  /** Sent as it is. A form without it is one, too; some clients want to read it. @default left out */
+  mode?: 'form'
   /**
    * Whether an answer is valid only for exactly this message and these fields. If they change between rounds, the
    * question is asked again. Without it the first round needs no state.
@@ -29,7 +31,7 @@ export interface Form<S extends SchemaLike = SchemaLike> {
   pin?: boolean
 }
 
-const FORM_OPTIONS: OptionNames<Form> = { message: true, schema: true, pin: true }
+const FORM_OPTIONS: OptionNames<Form> = { message: true, schema: true, mode: true, pin: true }
 
 /** The person's action on a form, with the content checked. */
 export type Elicited<S extends SchemaLike> =
@@ -94,10 +96,13 @@ function formRequest(form: Form): InputRequest {
     throw new TypeError('A form needs a message and a schema: { message: "Sure?", schema: z.object({ … }) }.')
   }
   assertOptionNames(form, FORM_OPTIONS, `The form "${form.message}"`)
-  const { json } = compileSchema(form.schema, 'input', `The form "${form.message}"`)
+  const { message, mode } = form
+  if (mode !== undefined && mode !== 'form')
+    throw new TypeError(`The mode of the form "${message}" can only be 'form'. For a page to visit there is ctx.visit.`)
+  const { json } = compileSchema(form.schema, 'input', `The form "${message}"`)
   return {
     method: 'elicitation/create',
-    params: { message: form.message, requestedSchema: flat(json, form.message) },
+    params: { ...(mode !== undefined && { mode }), message, requestedSchema: flat(json, message) },
   } as InputRequest
 }
 

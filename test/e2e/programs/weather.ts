@@ -13,7 +13,12 @@ for (const [name, pin] of [
   ['get_weather_without_state', false],
 ] as const) {
   server.tool(name, about, async ({ location }, ctx) => {
-    await ctx.ask('github_login', { message: 'Please provide your GitHub username', schema: login, pin })
+    await ctx.ask('github_login', {
+      mode: 'form',
+      message: 'Please provide your GitHub username',
+      schema: login,
+      pin,
+    })
     const text = `Current weather in ${location}:\nTemperature: 72°F\nConditions: Partly cloudy`
     return { content: [{ type: 'text', text }], isError: false }
   })
