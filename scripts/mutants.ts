@@ -1,0 +1,112 @@
+// `npm run mutants -- --seed 7 --count 100 --folder src/server` changes the sources in small ways, one at a time, and tells
+// which changes no test notices. It works in copies of the repository, which it removes however it ends.
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { type Block, blocksOf } from './mutants/blocks.ts'
+import { batches, folderOf, sample, testsFor } from './mutants/choose.ts'
+import { Copy, removeCopies } from './mutants/copy.ts'
+import { type Equivalent, isEquivalent, staleEquivalents } from './mutants/equivalents.ts'
+import equivalents from './mutants/equivalents.json' with { type: 'json' }
+import { type Change, changesOf, seldomCompiles } from './mutants/operators.ts'
+import { hashOf, type Reach, readReach } from './mutants/reached.ts'
+import { describe, type Result, summary } from './mutants/report.ts'
+import { isTest, listFiles, readText } from './repository.ts'
+
+interface Source {
+  text: string
+  hash: string
+  blocks: readonly Block[]
+  changes: readonly Change[]
+}
+
+/** The folders that guard something. */
+const FOLDERS = ['src/state', 'src/journal', 'src/server', 'src/tasks', 'src/client', 'src/postgres']
+/** A run of tests may take this much longer than when it was measured, and some time to start. */
+const SLOWER = 5
+const START_MS = 90_000
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    count: { type: 'string', default: '60' },
+    folder: { type: 'string', multiple: true, default: FOLDERS },
+    seconds: { type: 'string', default: '60' },
+    jobs: { type: 'string', default: String(Math.max(1, Math.floor(availableParallelism() / 2))) },
+  },
+})
+
+function readSources(): Map<string, Source> {
+  const paths = listFiles().filter((path) => /^src\/.*\.ts$/.test(path) && !isTest(path))
+  return new Map(
+    paths.map((path) => {
+      const text = readText(path)
+      return [path, { text, hash: hashOf(text), blocks: blocksOf(path, text), changes: changesOf(path, text) }]
+    }),
+  )
+}
+
+/** Makes the change in the copy, runs the tests that reach it until one fails, and undoes it. */
+async function tryChange(change: Change, source: Source, reach: Reach, copy: Copy): Promise<Result> {
+  const { text } = source
+  if (isEquivalent(change, text, equivalents)) return { change, outcome: 'equivalent' }
+  copy.write(change.path, text.slice(0, change.start) + change.after + text.slice(change.end))
+  try {
+    if (seldomCompiles.has(change.operator) && !(await copy.compiles())) return { change, outcome: 'does not compile' }
+    const { runs, leftOut } = batches(testsFor(change, source, reach), reach, Number(values.seconds))
+    for (const files of runs) {
+      const by = await noticedBy(files, reach, copy)
+      if (by !== undefined) return { change, outcome: 'noticed', by }
+    }
+    if (!(await copy.compiles())) return { change, outcome: 'does not compile' }
+    return { change, outcome: 'survived', tests: runs.flat().length, leftOut }
+  } finally {
+    copy.write(change.path, text)
+  }
+}
+
+/** The test that fails. One with processes counts when it fails twice, because a busy machine can make it fail, too. */
+async function noticedBy(files: readonly string[], reach: Reach, copy: Copy): Promise<string | undefined> {
+  const limitMs = START_MS + SLOWER * files.reduce((sum, path) => sum + (reach[path]?.ms ?? 0), 0)
+  const first = await copy.test(files, { limitMs })
+  if (!first.failed) return undefined
+  if (files.every((path) => path.startsWith('src/'))) return first.by
+  const second = await copy.test(files, { limitMs })
+  return second.failed ? second.by : undefined
+}
+
+async function main(): Promise<void> {
+  const sources = readSources()
+  const stale = staleEquivalents(equivalents satisfies Equivalent[], (path) => sources.get(path))
+  if (stale.length > 0) throw new Error(`scripts/mutants/equivalents.json:\n${stale.join('\n')}`)
+  const changes = [...sources.values()].flatMap((source) => source.changes)
+  const wanted = changes.filter(({ path }) => values.folder.some((folder) => path.startsWith(`${folder}/`)))
+  console.log(
+    `Seed ${values.seed}: ${values.count} of ${wanted.length} changes in ${[...new Set(wanted.map(({ path }) => folderOf(path)))].join(', ')}.`,
+  )
+  const reach = await readReach(console.log)
+  const queue = sample(wanted, Number(values.seed))
+  const results: Result[] = []
+  const work = async (): Promise<void> => {
+    const copy = new Copy()
+    while (results.filter(counts).length < Number(values.count)) {
+      const { value: change } = queue.next()
+      const source = change && sources.get(change.path)
+      if (!change || !source) break
+      const result = await tryChange(change, source, reach, copy)
+      results.push(result)
+      if (counts(result)) console.log(describe(result))
+    }
+    copy.remove()
+  }
+  await Promise.all(Array.from({ length: Number(values.jobs) }, work))
+  console.log(`\n${summary(results)}`)
+  process.exitCode = results.some(({ outcome }) => outcome === 'survived') ? 1 : 0
+}
+
+function counts({ outcome }: Result): boolean {
+  return outcome === 'noticed' || outcome === 'survived'
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
+process.once('exit', removeCopies)
+await main()
