@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createHostGuard, type GuardOptions } from './hostGuard.ts'
 import { isLocalHost } from '../localHost.ts'
 import { createServer } from '../index.ts'
@@ -234,6 +234,18 @@ describe('on a local address the checks are on by themselves', () => {
     const rebound = new Request('http://evil.example/mcp', { method: 'POST', headers, body })
     expect((await server.fetch(rebound)).status).toBe(403)
   })
+})
+
+test('a guard remembers at most a hundred Host values, however many names of the local host it hears', () => {
+  const add = vi.spyOn(Set.prototype, 'add')
+  const guard = createHostGuard({})
+  const answers = Array.from({ length: 500 }, (_, n) =>
+    guard((name) => (name === 'host' ? `localhost:${n}` : undefined), true),
+  )
+  const remembered = add.mock.calls.filter(([value]) => String(value).startsWith('localhost:')).length
+  add.mockRestore()
+  expect(remembered).toBe(100)
+  expect(answers.every((refused) => refused === undefined)).toBe(true)
 })
 
 describe('allowedHosts and allowedOrigins', () => {

@@ -68,6 +68,20 @@ test('a run whose lease is over by the clock knows it before its signal is abort
   expect([known, ends]).toEqual([[true, false], []])
 })
 
+test('an outcome that a store refuses for another reason than what it holds does not end the task: it is run again', async () => {
+  const sentences: string[] = []
+  const host = hostThat(async () => ({ kind: 'completed', result: {} }))
+  const logger = { ...silent, error: (_: object, sentence: string) => void sentences.push(sentence) }
+  const { lease, ends } = newLease()
+  const end = async ({ status }: { status: string }) => {
+    ends.push(status)
+    throw new Error('a mistake of the engine')
+  }
+  await new TaskRunner({ ...host, logger: () => logger }).run({ ...lease, end } as unknown as Lease)
+  expect(ends).toEqual(['completed'])
+  expect(sentences).toEqual(['The outcome of a task could not be stored; the task is run again.'])
+})
+
 test('giveBackAll aborts every run and gives its task back, and nothing more of it is written', async () => {
   const runner = new TaskRunner(hostThat((work) => hang(work).catch(() => ({ kind: 'completed', result: {} }))))
   const leases = [newLease(), newLease()]

@@ -41,6 +41,18 @@ describe('for a client that comes back', () => {
     expect(texts).toEqual(['opened', `id: ${stream.name}:1\ndata: \n\n`])
   })
 
+  test.each([
+    ['another principal', { peer, principal: { id: 'bob' } }],
+    ['nobody', caller],
+    ['another session', { peer: { ...peer, session: 'other' }, principal: { id: 'ann' } }],
+  ])('the place in a stream of Ann is not one for %s', (_, other) => {
+    const streams = new LegacyStreams(sealer, new Self())
+    const ann = { peer, principal: { id: 'ann' } }
+    const place = `${streams.begin(ann, 1).name}:1`
+    expect(streams.positionOf(place, ann).after).toBe(1)
+    expect(() => streams.positionOf(place, other)).toThrow()
+  })
+
   test('a stream keeps the newest million characters, and the newest message whatever its size', () => {
     const stream = new LegacyStreams(sealer, new Self()).begin(caller, 1)
     for (const letter of ['a', 'b', 'c', 'd']) stream.send(message(letter, 0.3 * MB))
