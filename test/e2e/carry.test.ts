@@ -213,6 +213,20 @@ describe("carry: 'client-first'", () => {
     expect(textOf(await call(a, { ...ending, requestState, user: 'bob' }))).toBe('error -32602')
   })
 
+  test.each([
+    ['another call', (_: string, other: string) => other],
+    ['another round', (own: string) => own.replace(/\d+$/, (round) => String(Number(round) - 1))],
+    ['no call', () => ''],
+  ])('a good state under the row name of %s is refused', async (_, rowOf) => {
+    const a = instance({ carry: 'client-first' })
+    const [[own = '', token], [other = '']] = [await toSecondQuestion(a), await toSecondQuestion(a)].map((state) =>
+      state.split('~'),
+    ) as [string[], string[]]
+    const requestState = `${rowOf(own, other)}~${token}`
+    expect(textOf(await call(a, { ...ending, requestState }))).toBe('error -32602')
+    expect(textOf(await call(a, { ...ending, requestState: `${own}~${token}` }))).toBe(ENDED)
+  })
+
   test('a damaged state that the store does not have either is refused', async () => {
     const a = instance({ carry: 'client-first' })
     const requestState = damaged(await toSecondQuestion(a))

@@ -3,7 +3,7 @@ import type { Server } from 'pannier/server'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { proves } from '../proves.ts'
-import { listening, storePath, taskServer } from './fixtures/echoServer.ts'
+import { listening, offerEcho, storePath, taskServer } from './fixtures/echoServer.ts'
 import { accept, TaskCaller } from '../fixtures/modernClient.ts'
 import { sqliteTasks } from 'pannier/tasks'
 import { newKey } from 'pannier/state'
@@ -48,6 +48,16 @@ async function answered(client: TaskCaller): Promise<Record<string, unknown>> {
   expect(first).not.toHaveProperty('taskId')
   return { inputResponses: { name: accept({ name: 'Ann' }) }, requestState: first.requestState }
 }
+
+test.each([5, 'text', ['list'], null])(
+  'answers of the wrong kind, %j, are refused with a call that becomes a task, and no task is made',
+  async (inputResponses) => {
+    const server = offerEcho(taskServer())
+    const client = new TaskCaller(await listening(server))
+    const { message } = await client.send('tools/call', { name: 'echo', arguments: {}, inputResponses })
+    expect(message.error).toEqual({ code: -32602, message: '"inputResponses" must be an object.' })
+  },
+)
 
 describe('detach', () => {
   proves('MRTR-38', 'turns a call into a task, and what it gathered goes with it', async () => {

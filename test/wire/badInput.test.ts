@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { createServer, type Listening, type Server } from 'pannier/server'
 import { newKey } from 'pannier/state'
@@ -32,6 +33,8 @@ afterEach(async () => {
   expect(message.result.content[0].text).toBe('still here')
 })
 
+const incompressible = () => randomBytes(40_000).toString('hex')
+
 const headers = {
   'content-type': 'application/json',
   'mcp-protocol-version': VERSION,
@@ -45,6 +48,26 @@ const message = (over: object = {}) => ({
   method: 'tools/call',
   params: { ...echo, _meta: envelope() },
   ...over,
+})
+
+test.each([
+  ['capabilities', { capabilities: { experimental: { x: { y: incompressible() } } } }],
+  ['clientInfo', { capabilities: {}, clientInfo: { name: incompressible(), version: '1' } }],
+])('an initialize whose %s are too large for a session id is refused, with a sentence', async (_, params) => {
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', ...params },
+  }
+  const response = await fetch(at.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify(initialize),
+  })
+  const { error } = (await response.json()) as { error: { code: number; message: string } }
+  expect([response.headers.get('mcp-session-id'), error.code]).toEqual([null, -32602])
+  expect(error.message).toContain('too large')
 })
 
 describe('a body', () => {

@@ -164,6 +164,17 @@ test('a problem with yes or no is told in the words of JSON: at a terminal both 
   expect(contentProblems(fields, { sure: 'yes' })).toEqual(['"sure": It must be true or false.'])
 })
 
+test.each([
+  [{ type: 'string' }, 'It must be text.'],
+  [{ type: 'number' }, 'It must be a number.'],
+  [{ type: 'boolean' }, 'It must be true or false.'],
+  [{ enum: colours }, 'It must be one of the choices.'],
+])('null is a value, and none that a field %j takes, although it may be left out', (property, problem) => {
+  const fields = readFields({ properties: { it: property }, required: [] })
+  expect(contentProblems(fields, { it: null })).toEqual([`"it": ${problem}`])
+  expect(contentProblems(fields, {})).toEqual([])
+})
+
 test('a default counts only where its own field accepts it', () => {
   expect(defaultOf(fieldOf({ type: 'integer', minimum: 5, default: 7 }))).toBe(7)
   expect(defaultOf(fieldOf({ type: 'integer', minimum: 5, default: 3 }))).toBeUndefined()

@@ -208,6 +208,30 @@ describe('cancelling', () => {
     expect(last()).toEqual({ jsonrpc: '2.0', ...cancel })
   })
 
+  test('a question that comes too late for a first leg is asked to nobody, and nothing more is sent', async () => {
+    let asked = 0
+    const { wire, above } = layered({ form: async () => ({ action: 'accept', content: { n: ++asked } }) })
+    await above.send(call(1))
+    await above.send(cancel)
+    const sent = wire.sent.length
+    wire.say(inputRequired(1, { inputRequests: { q: form() } }))
+    await settled()
+    expect([asked, wire.sent.length]).toEqual([0, sent])
+  })
+
+  test('a call is cancelled once, and its id may be used again', async () => {
+    const { wire, above, last } = layered()
+    await above.send(call(1))
+    wire.say(inputRequired(1, { inputRequests: { q: form() } }))
+    await settled()
+    await above.send(cancel)
+    await above.send(cancel)
+    expect(last()).toEqual({ jsonrpc: '2.0', ...cancel })
+    await above.send(call(1))
+    wire.say(done(1))
+    expect(above.heard).toEqual([{ jsonrpc: '2.0', ...done(1) }])
+  })
+
   test('reaches a later leg by its own id, and its late answer reaches nobody', async () => {
     const { wire, above, last } = layered()
     await above.send(call(1))

@@ -114,6 +114,17 @@ describe('a request that is refused', () => {
     await expect(refused).rejects.not.toThrow(/access_denied/)
   })
 
+  test.each([200, 400, 404, 429, 500])('with a challenge, but with status %i, starts no login', async (status) => {
+    const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="write"' }
+    const { fetch, asked } = world(() => new Response('as it is', { status, headers: challenge }))
+    const { authorizer, visits } = person()
+    const call = authorizedFetch(authorizer, SERVER, fetch)
+    const response = await call(SERVER)
+    expect([response.status, await response.text()]).toEqual([status, 'as it is'])
+    expect(visits).toEqual(['basic'])
+    expect(asked.filter((line) => line === `GET ${SERVER}`)).toHaveLength(2)
+  })
+
   test('for another reason than scopes is not for us to mend', async () => {
     const { fetch } = world(() => new Response('', { status: 403 }))
     const { authorizer } = person()
