@@ -3,12 +3,12 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Block, blocksOf } from './mutants/blocks.ts'
-import { batches, folderOf, sample, testsFor } from './mutants/choose.ts'
+import { batches, folderOf, isUnitTest, sample, testsFor } from './mutants/choose.ts'
 import { Copy, removeCopies } from './mutants/copy.ts'
 import { type Equivalent, isEquivalent, staleEquivalents } from './mutants/equivalents.ts'
 import equivalents from './mutants/equivalents.json' with { type: 'json' }
 import { type Change, changesOf, seldomCompiles } from './mutants/operators.ts'
-import { hashOf, type Reach, readReach } from './mutants/reached.ts'
+import { hashOf, knownReach, type Reach, readReach } from './mutants/reached.ts'
 import { describe, type Result, summary } from './mutants/report.ts'
 import { isTest, listFiles, readText } from './repository.ts'
 
@@ -31,6 +31,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '60' },
     folder: { type: 'string', multiple: true, default: FOLDERS },
     seconds: { type: 'string', default: '60' },
+    measured: { type: 'boolean', default: false },
     jobs: { type: 'string', default: String(Math.max(1, Math.floor(availableParallelism() / 2))) },
   },
 })
@@ -69,7 +70,7 @@ async function noticedBy(files: readonly string[], reach: Reach, copy: Copy): Pr
   const limitMs = START_MS + SLOWER * files.reduce((sum, path) => sum + (reach[path]?.ms ?? 0), 0)
   const first = await copy.test(files, { limitMs })
   if (!first.failed) return undefined
-  if (files.every((path) => path.startsWith('src/'))) return first.by
+  if (files.every(isUnitTest)) return first.by
   const second = await copy.test(files, { limitMs })
   return second.failed ? second.by : undefined
 }
@@ -83,7 +84,7 @@ async function main(): Promise<void> {
   console.log(
     `Seed ${values.seed}: ${values.count} of ${wanted.length} changes in ${[...new Set(wanted.map(({ path }) => folderOf(path)))].join(', ')}.`,
   )
-  const reach = await readReach(console.log)
+  const reach = values.measured ? knownReach() : await readReach(console.log)
   const queue = sample(wanted, Number(values.seed))
   const results: Result[] = []
   const work = async (): Promise<void> => {

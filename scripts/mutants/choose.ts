@@ -4,6 +4,8 @@ import { type Block, blockAt } from './blocks.ts'
 import type { Change } from './operators.ts'
 import type { Reach, TestReach } from './reached.ts'
 
+const FAR = 1_000_000
+
 /** Random numbers from 0 to 1 that are the same for the same seed. */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0
@@ -51,7 +53,8 @@ export function testsFor(change: Change, source: { hash: string; blocks: readonl
   const reaching = Object.entries(reach).filter(
     ([, test]) => test.passed && reaches(test, change.path, source.hash, block),
   )
-  const rank = ([path, { ms }]: [string, TestReach]): number => ms + (isBeside(path, change.path) ? -1_000_000 : 0)
+  const rank = ([path, { ms }]: [string, TestReach]): number =>
+    ms + (isBeside(path, change.path) ? -FAR : isUnitTest(path) ? 0 : FAR)
   return reaching.toSorted((a, b) => rank(a) - rank(b)).map(([path]) => path)
 }
 
@@ -67,6 +70,11 @@ function isBeside(test: string, source: string): boolean {
   return isTest(test) && test.startsWith(`${posix.join(posix.dirname(source), posix.basename(source, '.ts'))}.`)
 }
 
+/** The tests in src start hardly any programs, so that these need not be bundled for them. */
+export function isUnitTest(path: string): boolean {
+  return path.startsWith('src/')
+}
+
 /** Test files in the order given, in a few runs: first three, then ever more, and none after `seconds` of tests. */
 export function batches(
   tests: readonly string[],
@@ -74,19 +82,18 @@ export function batches(
   seconds: number,
 ): { runs: string[][]; leftOut: number } {
   const runs: string[][] = []
-  let taken = 0
+  let size = 3
   let ms = 0
-  for (let size = 3; taken < tests.length; size *= 4) {
-    const run: string[] = []
-    for (const path of tests.slice(taken, taken + size)) {
-      ms += reach[path]?.ms ?? 0
-      if (ms > seconds * 1000 && taken + run.length > 0) break
-      run.push(path)
+  for (const [n, path] of tests.entries()) {
+    ms += reach[path]?.ms ?? 0
+    if (n > 0 && ms > seconds * 1000) return { runs, leftOut: tests.length - n }
+    const run = runs.at(-1)
+    const [first] = run ?? []
+    if (run !== undefined && run.length < size && isUnitTest(first ?? '') === isUnitTest(path)) run.push(path)
+    else {
+      if (run?.length === size) size *= 4
+      runs.push([path])
     }
-    if (run.length === 0) break
-    runs.push(run)
-    taken += run.length
-    if (run.length < size) break
   }
-  return { runs, leftOut: tests.length - taken }
+  return { runs, leftOut: 0 }
 }

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, sym
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { listFiles, root } from '../repository.ts'
+import { isUnitTest } from './choose.ts'
 import type { Report } from '../stages/vitest.ts'
 
 /** What a run of some test files came to. */
@@ -41,7 +42,8 @@ export class Copy {
     const file = join(this.folder, 'report.json')
     rmSync(file, { force: true })
     const args = ['run', ...files, '--reporter=json', `--outputFile.json=${file}`, ...(bail ? ['--bail=1'] : [])]
-    const exitCode = await this.#run('vitest', args, limitMs)
+    const env = files.every(isUnitTest) ? { PANNIER_BUNDLES: 'none' } : {}
+    const exitCode = await this.#run('vitest', args, limitMs, env)
     if (exitCode === undefined) return { failed: true, by: 'the time limit', report: undefined }
     return verdictOf(exitCode, readReport(file))
   }
@@ -53,9 +55,9 @@ export class Copy {
   }
 
   /** The exit code, or undefined when the time was over. */
-  #run(program: string, args: readonly string[], limitMs: number): Promise<number | undefined> {
+  #run(program: string, args: readonly string[], limitMs: number, more = {}): Promise<number | undefined> {
     const path = [join(root, 'node_modules/.bin'), process.env['PATH']].join(delimiter)
-    const env = { ...process.env, PATH: path, NO_COLOR: '1' }
+    const env = { ...process.env, PATH: path, NO_COLOR: '1', ...more }
     // Its own process group, so that what it started ends with it.
     const child = spawn(program, args, { cwd: this.folder, env, stdio: 'ignore', detached: true })
     this.#running = child

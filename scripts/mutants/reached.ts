@@ -51,9 +51,14 @@ export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
+/** What is measured already. */
+export function knownReach(): Reach {
+  return existsSync(cache) ? (JSON.parse(readFileSync(cache, 'utf8')) as Reach) : {}
+}
+
 /** The reach of every test file, measured now where it is not known. */
 export async function readReach(log: (line: string) => void): Promise<Reach> {
-  const known = existsSync(cache) ? (JSON.parse(readFileSync(cache, 'utf8')) as Reach) : {}
+  const known = knownReach()
   const tests = listFiles().filter(isUsed)
   const reach: Reach = Object.fromEntries(tests.flatMap((path) => (known[path] ? [[path, known[path]]] : [])))
   const stale = tests.filter((path) => known[path]?.hash !== hashOf(readText(path)))

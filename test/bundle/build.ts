@@ -37,10 +37,10 @@ const DAY_MS = 24 * 3_600_000
 
 /**
  * Bundles the programs, and has all processes that this one starts from now on use the bundles. `npm test` does so before
- * its stages, and each stage that runs alone by itself.
+ * its stages, and each stage that runs alone by itself. With `PANNIER_BUNDLES=none` programs run from their sources.
  */
 export default async function bundlePrograms(): Promise<void> {
-  if (process.env['NODE_OPTIONS']?.includes(folder)) return
+  if (process.env['NODE_OPTIONS']?.includes(folder) || process.env['PANNIER_BUNDLES'] === 'none') return
   mkdirSync(folder, { recursive: true })
   const preload = await writeBundles()
   removeOld()

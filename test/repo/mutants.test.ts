@@ -143,6 +143,7 @@ describe('the tests of a change', () => {
     expect(sizes(8)).toEqual([3, 5])
     expect(batches(names, many, 8).leftOut).toBe(12)
     expect(sizes(0.5)).toEqual([1])
+    expect(batches(['src/a.test.ts', 'test/b.test.ts'], many, 9).runs).toEqual([['src/a.test.ts'], ['test/b.test.ts']])
   })
 })
 
