@@ -101,6 +101,47 @@ test('a check may take its time', async () => {
   expect((await slow.check({ name: 'Bob' })).ok).toBe(false)
 })
 
+describe('uniqueItems of a plain JSON Schema', () => {
+  const { check } = compileSchema({ type: 'array', uniqueItems: true }, 'input', 'The input')
+
+  test.each([
+    [[1, '1', [1], { a: 1 }, null, 'null', true, 'true', 'a,b', ['a', 'b'], ['a,b']], true],
+    [
+      [
+        { a: 1, b: [{ c: 2, d: 3 }] },
+        { b: [{ d: 3, c: 2 }], a: 1 },
+      ],
+      false,
+    ],
+    [[0, -0], false],
+    [[Number.POSITIVE_INFINITY, null], true],
+    [['x', 'x'], false],
+    [[], true],
+  ])('of %j: %s', async (items, ok) => {
+    expect((await check(items)).ok).toBe(ok)
+  })
+
+  test('takes a long list in no time, also of objects', async () => {
+    const items = Array.from({ length: 10_000 }, (_, index) => ({ a: { b: [index] }, c: { d: 1 } }))
+    const begun = process.cpuUsage()
+    expect((await check(items)).ok).toBe(true)
+    const { user } = process.cpuUsage(begun)
+    expect(user / 1000).toBeLessThan(500) // comparing each with each takes 20 s
+  })
+
+  test('may be false', async () => {
+    const either = compileSchema({ type: 'array', uniqueItems: false }, 'input', 'The input')
+    expect((await either.check([1, 1])).ok).toBe(true)
+  })
+})
+
+test('the issues of a plain JSON Schema are shortened, too', async () => {
+  const schema = { type: 'object', additionalProperties: { type: 'string' } }
+  const checked = await compileSchema(schema, 'input', 'The input').check({ ['k'.repeat(100_000)]: 1 })
+  expect(checked.ok).toBe(false)
+  expect(JSON.stringify(checked).length).toBeLessThan(500)
+})
+
 test.each([
   ['a valibot schema that cannot describe itself', v.object({ name: v.string() }), 'toStandardJsonSchema'],
   [
