@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, test } from 'vitest'
-import { NodeSink } from './node.ts'
+import { type AddressInfo, connect } from 'node:net'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { NodeSink, send } from './node.ts'
 
 test.each([
   ['told at once when the client has gone already', true, false, 1],
@@ -29,5 +29,77 @@ test('the head of an answer waits for what is written at once, and goes out with
   const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   const [first, second] = (await response.text()).match(/\d+/g) ?? []
   expect([first, Number(second) > 0]).toEqual(['0', true])
+  server.close()
+})
+
+const LARGE = 'x'.repeat(8 * 1024 * 1024)
+
+test.each<[string, (res: ServerResponse) => void]>([
+  ['answer', (res) => send(res, { status: 200, body: JSON.stringify(LARGE) })],
+  [
+    'stream',
+    (res) => {
+      const sink = new NodeSink(res)
+      sink.open({ 'content-type': 'text/event-stream' })
+      sink.write(LARGE)
+      sink.write(LARGE.slice(0, 1000))
+    },
+  ],
+  [
+    'end of a stream',
+    (res) => {
+      const sink = new NodeSink(res)
+      sink.open({ 'content-type': 'text/event-stream' })
+      process.nextTick(() => {
+        sink.write('data: small\n\n')
+        setImmediate(() => {
+          res.write(LARGE)
+          sink.end()
+        })
+      })
+    },
+  ],
+])('an %s that its client does not read is given up after a while, and its memory with it', async (_, answer) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const answered = Promise.withResolvers<ServerResponse>()
+  const server = createServer((_req, res) => {
+    answer(res)
+    setImmediate(() => setImmediate(() => answered.resolve(res)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.pause().write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  const res = await answered.promise
+  expect(res.writableLength).toBeGreaterThan(1_000_000)
+  vi.advanceTimersByTime(60_000)
+  expect(res.destroyed).toBe(false) // a slow network may take a while for so much
+  vi.advanceTimersByTime(8 * 1024 * 1024)
+  expect(res.destroyed).toBe(true)
+  client.destroy()
+  server.close()
+})
+
+test('an answer that is read in time leaves no timer behind, and its connection is used again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const server = createServer((_, res) => send(res, { status: 200, body: JSON.stringify(LARGE) }))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const request = 'GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'
+  let read = 0
+  for (const times of [1, 2]) {
+    const whole = Promise.withResolvers<void>()
+    client.removeAllListeners('data').on('data', (chunk) => {
+      read += chunk.length
+      if (read > times * LARGE.length) whole.resolve()
+    })
+    client.write(request)
+    await whole.promise
+    await new Promise((resolve) => setImmediate(resolve))
+    vi.advanceTimersByTime(8 * 1024 * 1024)
+  }
+  expect([vi.getTimerCount(), client.destroyed]).toEqual([0, false])
+  client.destroy()
   server.close()
 })

@@ -1,6 +1,6 @@
 /** The endpoint as a handler for `node:http` and the frameworks built on it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HeaderReader } from '../../protocol/index.ts'
+import { type HeaderReader, unref } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
 import { chunksOf, limited, parseBody, parseBytes, tooLarge } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
@@ -48,6 +48,20 @@ export function send(res: ServerResponse, { status, headers, body }: HttpReply):
   if (headers !== undefined) head.push(...Object.entries(headers).flat())
   res.writeHead(status, head)
   res.end(body)
+  giveUpUnread(res)
+}
+
+// A minute, and a second for each 64 KiB: what is not read meanwhile would stay in memory.
+const READ_WITHIN_MS = 60_000
+const READ_BYTES_PER_MS = 64
+
+/** Closes the connection if its client does not read in time what has been written. */
+function giveUpUnread(res: ServerResponse): void {
+  const { writableLength } = res
+  if (writableLength === 0 || res.destroyed) return
+  const timer = unref(setTimeout(() => res.destroy(), READ_WITHIN_MS + writableLength / READ_BYTES_PER_MS))
+  const stop = (): void => clearTimeout(timer)
+  res.once('drain', stop).once('close', stop)
 }
 
 const BODY_READ = 'The body was read before it came here; hand it over as "body" of the request.'
@@ -133,6 +147,7 @@ export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
 /** A streamed answer on `node:http`. */
 export class NodeSink implements Sink {
   readonly #res: ServerResponse
+  #hasUnread = false
 
   constructor(res: ServerResponse) {
     this.#res = res
@@ -161,12 +176,20 @@ export class NodeSink implements Sink {
 
   write(text: string): void {
     if (this.#res.destroyed || this.#res.writableEnded) return
-    this.#res.write(text)
+    if (!this.#res.write(text)) this.#limitUnread()
     if (this.#res.writableLength > MAX_UNREAD_BYTES) this.#res.destroy()
   }
 
   end(): void {
     this.#res.end()
+    giveUpUnread(this.#res)
+  }
+
+  #limitUnread(): void {
+    if (this.#hasUnread) return // its time runs already
+    this.#hasUnread = true
+    giveUpUnread(this.#res)
+    this.#res.once('drain', () => (this.#hasUnread = false))
   }
 
   onDisconnect(listener: () => void): void {

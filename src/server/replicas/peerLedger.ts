@@ -41,9 +41,9 @@ export function peerLedger({ self, peers, messenger, local }: PeerLedgerOptions)
   }
 
   return {
-    async claim(id, ttlSeconds) {
-      const reply = await ask({ op: 'claim', id, ttlSeconds })
-      return reply === undefined ? local.claim(id, ttlSeconds) : readClaim(reply)
+    async claim(id, ttlSeconds, holder) {
+      const reply = await ask({ op: 'claim', id, ttlSeconds, ...(holder !== undefined && { holder }) })
+      return reply === undefined ? local.claim(id, ttlSeconds, holder) : readClaim(reply)
     },
     async settle(id, value) {
       if ((await ask({ op: 'settle', id, value })) === undefined) await local.settle(id, value)
@@ -51,8 +51,9 @@ export function peerLedger({ self, peers, messenger, local }: PeerLedgerOptions)
     async release(id) {
       if ((await ask({ op: 'release', id })) === undefined) await local.release(id)
     },
-    async serve({ op, id, ttlSeconds, value }) {
-      if (op === 'claim') return local.claim(String(id), Number(ttlSeconds))
+    async serve({ op, id, ttlSeconds, holder, value }) {
+      if (op === 'claim')
+        return local.claim(String(id), Number(ttlSeconds), holder === undefined ? undefined : String(holder))
       if (op === 'settle') await local.settle(String(id), value)
       if (op === 'release') await local.release(String(id))
       return {}

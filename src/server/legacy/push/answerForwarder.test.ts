@@ -68,7 +68,7 @@ test('an answer is taken here when its call comes here while it is looked for', 
   const call = { call: 'call', generation: 0, carried: false, request: { id: 1, method: 'tools/call', params: {} } }
   const questions = [{ key: 'key', question: 'question', id: 'id' }]
   bus.subscribe((event) => {
-    if (event.kind === 'question-wanted') void pushes.adopt({ ...call, journal: [], questions }, 'stream')
+    if (event.kind === 'question-wanted') void pushes.adopt({ ...call, journal: [], questions }, 'stream', caller)
   })
   expect(await take()).toEqual({ status: 202 })
 })

@@ -11,6 +11,7 @@ import { readJournal } from '../../../journal/index.ts'
 import type { ResponseMessage } from '../../../protocol/index.ts'
 import type { Caller } from '../../call.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
+import { holderOf } from '../../lifecycle/holder.ts'
 import type { Instance, Self } from '../../replicas/instance.ts'
 import type { Generations } from './generations.ts'
 import type { RevivedCall } from './handOver.ts'
@@ -88,7 +89,7 @@ export class AnswerTaker {
     if (await this.#relay?.offer(question, response, caller)) return SETTLED
     if (!this.mayRevive(instance)) return { kind: 'unreachable' }
     const state = echo ?? (await states.readStored(question, caller))
-    return state === undefined ? LOST : this.#goOn(state, response, new Set([...gone, instance.id]))
+    return state === undefined ? LOST : this.#goOn(state, response, caller, new Set([...gone, instance.id]))
   }
 
   /** Whether it can be known that this instance is gone, so that another may go on with its calls. */
@@ -120,15 +121,20 @@ export class AnswerTaker {
   }
 
   /** Claims the next generation for this process; gives the instance that has it already, if one has. */
-  async #advance({ name }: PushedCall, generation: number): Promise<Instance | undefined> {
-    const claimant = await this.#options.generations.claim(name, generation)
+  async #advance({ name, holder }: PushedCall, generation: number): Promise<Instance | undefined> {
+    const claimant = await this.#options.generations.claim(name, generation, holder)
     // Where the ledger cannot tell, the process that has the call goes on with it.
     if (typeof claimant === 'string' || claimant.id === this.#options.self.id) return undefined
     return claimant
   }
 
   /** The instance that asked is gone: goes on from the state, where no other instance does. */
-  async #goOn(state: PushState, response: ResponseMessage, gone: ReadonlySet<string>): Promise<Taken> {
+  async #goOn(
+    state: PushState,
+    response: ResponseMessage,
+    caller: Caller,
+    gone: ReadonlySet<string>,
+  ): Promise<Taken> {
     const underWay = this.#reviving.get(state.call)
     if (underWay !== undefined) {
       const taken = await underWay
@@ -139,15 +145,20 @@ export class AnswerTaker {
       if (!asking.takeAnswer(state.key, response)) this.#ignore('An answer came twice.')
       return SETTLED
     }
-    const reviving = this.#revive(state, response, gone).finally(() => this.#reviving.delete(state.call))
+    const reviving = this.#revive(state, response, caller, gone).finally(() => this.#reviving.delete(state.call))
     this.#reviving.set(state.call, reviving)
     return reviving
   }
 
-  async #revive(state: PushState, response: ResponseMessage, gone: ReadonlySet<string>): Promise<Taken> {
+  async #revive(
+    state: PushState,
+    response: ResponseMessage,
+    caller: Caller,
+    gone: ReadonlySet<string>,
+  ): Promise<Taken> {
     const { call, key, request, stream } = state
     const journal = readJournal(call, 0, state.journal)
-    const claimed = await this.#options.generations.claimAfter(call, state.generation, gone)
+    const claimed = await this.#options.generations.claimAfter(call, state.generation, gone, holderOf(caller))
     if (claimed === 'unknown') return { kind: 'lost', state }
     if (typeof claimed === 'string' || (typeof claimed === 'object' && claimed.id === this.#options.self.id))
       return { kind: 'ended', state }

@@ -40,12 +40,17 @@ const caller = { peer, principal: undefined }
 const call = { ...caller, id: 1, method: 'tools/call', params: {} } as unknown as Call
 
 /** Asks under `key`; gives the question as sent and the answer to come. */
-async function ask(pushes: PushBroker, key: string): Promise<{ question: Json; answer: Promise<unknown> }> {
-  const journal = newJournal('call')
-  const carried = { id: 'call', key, body: () => writeJournal(journal) }
+async function ask(
+  pushes: PushBroker,
+  key: string,
+  id = 'call',
+  by = call,
+): Promise<{ question: Json; answer: Promise<unknown> }> {
+  const journal = newJournal(id)
+  const carried = { id, key, body: () => writeJournal(journal) }
   let answer: Promise<unknown> = Promise.resolve()
   const question = await new Promise<Json>((resolve) => {
-    answer = pushes.push(call, request, carried, stream, {
+    answer = pushes.push(by, request, carried, stream, {
       send: resolve,
       elsewhere: { contents: () => ({ name: 'stream', position: 0, kept: [], progress: null }), handOver() {} },
     })
@@ -112,6 +117,22 @@ test('a call that ends takes its open questions with it, and a late answer to on
   expect(pushes.end('call')).toEqual([question['id']])
   await expect(answer).rejects.toThrow('The request has ended.')
   expect(await pushes.take(answerTo(question, 'A'), caller)).toEqual(settled)
+})
+
+test('a caller who asks and cancels for ever fills its own part of the ledger, and no other caller notices', async () => {
+  const ledger = memoryLedger({ maxEntries: 40 })
+  const pushes = process({ ledger })
+  for (let count = 0; count < 50; count++) {
+    await ask(pushes, 'a')
+    pushes.end('call')
+    await ask(pushes, 'a', `call ${count}`)
+    pushes.end(`call ${count}`)
+  }
+  await vi.waitFor(() => expect(pushes.has('call 49')).toBe(false))
+  expect(await ledger.claim('payment', 60, 'principal ann')).toEqual({ state: 'fresh' })
+  const other = { ...caller, principal: { id: 'ann' } }
+  const { question } = await ask(process({ self: dead }), 'a', 'hers', { ...call, ...other })
+  expect(await process({ ledger }).take(answerTo(question, 'A'), other, gone)).toMatchObject({ kind: 'revived' })
 })
 
 test('instances that share a ledger revive a call once between them', async () => {

@@ -12,6 +12,7 @@ import { errorDetails } from '../../logger.ts'
 import type { Instance, Self } from '../../replicas/instance.ts'
 import { newId } from '../../binding.ts'
 import { AnswerTaker, type Taken } from './answerTaker.ts'
+import { holderOf } from '../../lifecycle/holder.ts'
 import { Generations } from './generations.ts'
 import type { CallHandOver, RevivedCall, StreamHandOver } from './handOver.ts'
 import type { PushedCall } from './pushedCall.ts'
@@ -156,7 +157,7 @@ export class PushBroker {
     const asking = this.#calls.get(name)
     if (asking === undefined) return []
     this.#calls.remove(asking)
-    if (asking.carried && !asking.isHandedOver) this.#generations.end(name, asking.generation)
+    if (asking.carried && !asking.isHandedOver) this.#generations.end(name, asking.generation, asking.holder)
     return asking.end()
   }
 
@@ -167,10 +168,10 @@ export class PushBroker {
   }
 
   /** Goes on with a call of an instance that stops, if no other does: its questions are not asked again. */
-  async adopt(handedOver: CallHandOver, stream: string): Promise<RevivedCall | undefined> {
+  async adopt(handedOver: CallHandOver, stream: string, caller: Caller): Promise<RevivedCall | undefined> {
     const { call, generation, carried, request, journal, questions } = handedOver
     // From now on this instance goes on with the call, also for one that finds its state and knows nothing of this.
-    const claimant = carried ? await this.#generations.claim(call, generation) : 'fresh'
+    const claimant = carried ? await this.#generations.claim(call, generation, holderOf(caller)) : 'fresh'
     if (claimant !== 'fresh' && claimant !== 'unknown') return undefined
     for (const { question } of questions) this.#moved.delete(question)
     this.#calls.adopt(call, carried ? generation + 1 : generation, questions)

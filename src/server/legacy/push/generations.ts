@@ -31,31 +31,41 @@ export class Generations {
     this.#options = options
   }
 
-  /** Claims this generation for this instance. */
-  claim(call: string, generation: number): Promise<Claimant> {
-    return this.#claim(call, generation, writeInstance(this.#options.self))
+  /** Claims this generation for this instance. `holder` is whose call it is: a ledger may count claims by it. */
+  claim(call: string, generation: number, holder: string | undefined): Promise<Claimant> {
+    return this.#claim(call, generation, writeInstance(this.#options.self), holder)
   }
 
   /** Nobody is to go on with the call any more. */
-  end(call: string, generation: number): void {
-    void this.#claim(call, generation, ENDED)
+  end(call: string, generation: number, holder: string | undefined): void {
+    void this.#claim(call, generation, ENDED, holder)
   }
 
   /** The first generation from here on that no instance has which is still there, claimed; or who has it instead. */
-  async claimAfter(call: string, first: number, gone: ReadonlySet<string>): Promise<number | Claimant> {
+  async claimAfter(
+    call: string,
+    first: number,
+    gone: ReadonlySet<string>,
+    holder: string | undefined,
+  ): Promise<number | Claimant> {
     for (let generation = first; ; generation++) {
-      const claimant = await this.claim(call, generation)
+      const claimant = await this.claim(call, generation, holder)
       if (claimant === 'fresh') return generation
       if (typeof claimant === 'string' || !gone.has(claimant.id)) return claimant
     }
   }
 
-  async #claim(call: string, generation: number, signature: unknown): Promise<Claimant> {
+  async #claim(
+    call: string,
+    generation: number,
+    signature: unknown,
+    holder: string | undefined,
+  ): Promise<Claimant> {
     const { ledger, ttlSeconds, logger } = this.#options
     const id = `push/${call}/${generation}`
     try {
       for (let waitedMs = 0; waitedMs <= SIGNED_WITHIN_MS; waitedMs += LOOK_AGAIN_MS) {
-        const claim = await ledger.claim(id, ttlSeconds + CLAIM_LONGER_SECONDS)
+        const claim = await ledger.claim(id, ttlSeconds + CLAIM_LONGER_SECONDS, holder)
         if (claim.state === 'fresh') {
           await ledger.settle(id, signature)
           return 'fresh'

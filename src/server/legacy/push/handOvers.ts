@@ -78,7 +78,7 @@ export class HandOvers {
       returning.tookOver(name)
       return true
     }
-    const revived = await pushes.adopt(call, name)
+    const revived = await pushes.adopt(call, name, caller)
     if (revived === undefined) return true // another instance goes on with it
     const stream = streams.adopt(handedOver)
     this.#announce(call.questions.map(({ question }) => question))

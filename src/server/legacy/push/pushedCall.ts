@@ -2,7 +2,6 @@
 import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../../protocol/index.ts'
 import { ServerError } from '../../errors.ts'
 import type { Caller } from '../../call.ts'
-import { holderOf } from '../../lifecycle/holder.ts'
 import type { Instance } from '../../replicas/instance.ts'
 import type { AdoptedQuestion, CallHandOver, StreamHandOver } from './handOver.ts'
 import { bareResult, type PushStream } from './state.ts'
@@ -57,6 +56,8 @@ export class PushedCall {
   readonly #early = new Map<string, ResponseMessage>()
   /** Questions of an earlier process that have been answered. */
   readonly #taken = new Set<RequestId>()
+  /** Whose call it is, once it has asked. */
+  holder: string | undefined
   /** Answers that are being taken. */
   readonly #arriving = new Set<Promise<unknown>>()
   readonly #onClosed: (question: string) => void
@@ -82,12 +83,6 @@ export class PushedCall {
   /** Whether another instance could go on with the call right now. */
   get canMove(): boolean {
     return this.isWaiting || this.waitsAnywhere
-  }
-
-  /** Whose call it is, where it waits for an answer. */
-  get holder(): string | undefined {
-    const [waiting] = this.#open.values()
-    return waiting && holderOf(waiting.caller)
   }
 
   /** Whether the clients of all open questions have disconnected. */

@@ -87,10 +87,11 @@ export class WaitingCalls {
   }
 
   makeRoomFor(asking: PushedCall, call: Call): void {
+    asking.holder ??= holderOf(call)
     if (asking.isWaiting) return // it is counted already
     asking.chars ||= JSON.stringify(call.params).length
     const { maxWaiting = 1000, maxWaitingPerCaller = 100 } = this.#options
-    evictAbandoned(this.#calls.values(), asking, holderOf(call), {
+    evictAbandoned(this.#calls.values(), asking, asking.holder, {
       perProcess: maxWaiting,
       perHolder: maxWaitingPerCaller,
       chars: MAX_WAITING_CHARS,

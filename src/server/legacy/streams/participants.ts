@@ -33,7 +33,7 @@ export class Participants {
     if (this.#claims === undefined) return
     const name = `stream/${digestOf(stream)}`
     for (let place = 0; place < MAX_PARTICIPANTS; place++) {
-      const claimant = await this.#claims.claim(name, place)
+      const claimant = await this.#claims.claim(name, place, undefined)
       // Whoever came after this instance has met it.
       if (typeof claimant === 'string' || claimant.id === self.id) return
       peers.meet(claimant)
