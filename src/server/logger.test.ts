@@ -175,3 +175,44 @@ test('any logger with the four levels will do, and none is written to without on
   await new Caller(makeServer({}).fetch).round('fails')
   expect(lines).toHaveLength(1)
 })
+
+test.each(['modern', 'legacy'])('of what a client of the %s era chose, a line has a short part only', async (era) => {
+  const { logger, lines } = listen()
+  const server = createServer({ name: 'terse', version: '1.0.0', logger })
+  server.tool('fail', { description: 'Fails.', input: z.object({ text: z.string() }) }, ({ text }) => {
+    throw new Error(`There is no ${text}`, { cause: text })
+  })
+  server.resourceTemplate('x://{name}', { name: 'x' }, async (_, { name = '' }, ctx) => {
+    void ctx.step('late', () => 1)
+    throw new Error(name)
+  })
+  const long = 'l'.repeat(1_000_000)
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: long, version: long },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const send = async (method: string, params: object) => {
+    const headers = new Headers({ 'content-type': 'application/json', 'user-agent': long.slice(0, 8000) })
+    if (era === 'modern') headers.set('mcp-protocol-version', '2026-07-28')
+    const named: unknown = 'name' in params ? params.name : 'uri' in params ? params.uri : undefined
+    if (era === 'modern') headers.set('mcp-method', method)
+    if (era === 'modern' && typeof named === 'string') headers.set('mcp-name', named)
+    const body = { jsonrpc: '2.0', id: 1, method, params: era === 'modern' ? { ...params, _meta: meta } : params }
+    return (await server.fetch(new Request(RESOURCE, { method: 'POST', headers, body: JSON.stringify(body) }))).text()
+  }
+  const replies = [
+    await send(long, {}),
+    await send('tools/call', { name: long }),
+    await send('tools/call', { name: 'fail', arguments: { text: long } }),
+    await send('resources/read', { uri: `x://${long}` }),
+    await send('prompts/get', { name: long }),
+    await send('completion/complete', { ref: { type: 'ref/prompt', name: long }, argument: { name: long, value: '' } }),
+    await send('initialize', { protocolVersion: long, capabilities: {}, clientInfo: { name: long, version: long } }),
+  ]
+  expect(replies).not.toContain('')
+  const written = lines().split('\n').filter(Boolean)
+  expect(written.length).toBeGreaterThan(4)
+  for (const line of written) expect(line.length).toBeLessThan(60_000)
+  expect(lines()).toContain('There is no llll')
+})

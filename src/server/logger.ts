@@ -59,18 +59,27 @@ interface ErrorDetails {
 }
 
 const MAX_CAUSES = 4
+// Messages may quote what a client sent.
+const MAX_MESSAGE_CHARS = 2000
+const MAX_STACK_CHARS = 10_000
+const MAX_FIELD_CHARS = 200
+
+/** A text that a client chose, for a log line or a message. */
+export function shortened(text: string, maxChars = MAX_FIELD_CHARS): string {
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}… (${text.length} characters)`
+}
 
 export function errorDetails(error: unknown, causes = MAX_CAUSES): ErrorDetails {
   // A thrown string is the message that the author would have given to an Error.
-  if (typeof error === 'string') return { type: 'string', message: error }
+  if (typeof error === 'string') return { type: 'string', message: shortened(error, MAX_MESSAGE_CHARS) }
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack, cause } = error
   const code = 'code' in error ? error.code : undefined
   return {
     type: name,
-    message,
+    message: shortened(message, MAX_MESSAGE_CHARS),
     ...((typeof code === 'string' || typeof code === 'number') && { code }),
-    ...(stack !== undefined && { stack }),
+    ...(stack !== undefined && { stack: shortened(stack, MAX_STACK_CHARS) }),
     ...(cause !== undefined && causes > 0 && { cause: errorDetails(cause, causes - 1) }),
   }
 }

@@ -196,6 +196,21 @@ describe('a cancelled call', () => {
     instance.close()
     expect(lengths).toEqual([1024])
   })
+
+  test('of very many that nobody made is looked for at other instances some times a second only', async () => {
+    const bus = localBus()
+    let published = 0
+    bus.subscribe((event) => event.kind === 'cancelled' && published++)
+    const instance = await startHere({ bus, clock: () => 1_800_000_000_000 })
+    const cancel = (session: RawSession, requestId: number) =>
+      session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } })
+    const [greedy, other] = [await RawSession.begin(instance.url), await RawSession.begin(instance.url)]
+    for (let count = 0; count < 120; count++) await cancel(greedy, count)
+    expect(published).toBe(100)
+    await cancel(other, 1)
+    instance.close()
+    expect(published).toBe(101)
+  })
 })
 
 describe('a subscription', () => {

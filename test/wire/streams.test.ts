@@ -123,11 +123,17 @@ describe('a subscription', () => {
     await drained
   })
 
-  test.each([[undefined], [3], [{ resourceSubscriptions: 'x' }], [{ resourceSubscriptions: [3] }]])(
-    'with the filter %j is refused',
-    async (notifications) => {
-      const { message } = await post(at.url, { method: 'subscriptions/listen', params: { notifications } })
-      expect(message.error.code).toBe(-32602)
-    },
-  )
+  const tooLong = Array.from({ length: 33 }, (_, number) => `test://${number}/`.padEnd(2048, '.'))
+
+  test.each([
+    [undefined],
+    [3],
+    [{ resourceSubscriptions: 'x' }],
+    [{ resourceSubscriptions: [3] }],
+    [{ resourceSubscriptions: tooLong }],
+    [{ taskIds: tooLong }],
+  ])('with the filter %j is refused', async (notifications) => {
+    const { message } = await post(at.url, { method: 'subscriptions/listen', params: { notifications } })
+    expect(message.error.code).toBe(-32602)
+  })
 })

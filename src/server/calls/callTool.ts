@@ -14,7 +14,7 @@ import type { Schema } from '../schema.ts'
 import { failure, text } from '../catalog/content.ts'
 import type { ToolReturn } from '../catalog/definitions.ts'
 import type { ToolEntry } from '../catalog/entries.ts'
-import { errorDetails, type Logger } from '../logger.ts'
+import { errorDetails, type Logger, shortened } from '../logger.ts'
 import { ServerError } from '../errors.ts'
 import type { InputRequired } from '../handler/questions.ts'
 import type { RoundRunner, Invocation } from './rounds.ts'
@@ -119,7 +119,7 @@ function unfit(issues: string): CallToolResult {
 }
 
 function unknownTool(name: string): ProtocolError {
-  return new ProtocolError('PARAMS_INVALID', `There is no tool "${name}".`)
+  return new ProtocolError('PARAMS_INVALID', `There is no tool "${shortened(name)}".`)
 }
 
 /** Session-era clients do not have to mirror parameters in headers; a header that is present must still match. */

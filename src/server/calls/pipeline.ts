@@ -4,7 +4,7 @@ import { StateError } from '../../state/internal.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { Call, CallAnswer, CallHandler, CallMethod } from '../call.ts'
 import { AuthError, LimitError } from '../errors.ts'
-import { errorDetails, type Logger } from '../logger.ts'
+import { errorDetails, type Logger, shortened } from '../logger.ts'
 import type { Lists, Listing } from '../catalog/lists.ts'
 import type { RequestLimits } from '../lifecycle/limits.ts'
 import type { Load } from '../lifecycle/load.ts'
@@ -75,11 +75,12 @@ export class Pipeline implements CallHandler {
     const wire = toWireError(error)
     const code = (error as { code?: unknown } | undefined)?.code
     const logger = this.#options.logger()
+    const method = shortened(call.method)
     // The peer gets the same error for every bad state; the log says which it was. An unknown key may mean that one
     // instance has other keys.
-    if (!isExpected(error)) logger.error({ method: call.method, err: errorDetails(error) }, 'A request failed.')
-    else if (error instanceof StateError) logger.warn({ method: call.method, code }, 'A state was refused.')
-    else logger.debug({ method: call.method, code }, 'A request was refused.')
+    if (!isExpected(error)) logger.error({ method, err: errorDetails(error) }, 'A request failed.')
+    else if (error instanceof StateError) logger.warn({ method, code }, 'A state was refused.')
+    else logger.debug({ method, code }, 'A request was refused.')
     // Of both eras: it is by the status that a client gets another token, or waits.
     const headers = refusalHeaders(error)
     if (headers !== undefined) return { status: wire.status, headers, body: errorMessage(call.id, wire) }
@@ -162,5 +163,5 @@ function refusalHeaders(error: unknown): Readonly<Record<string, string>> | unde
 }
 
 function unknownMethod({ method }: Call): ProtocolError {
-  return new ProtocolError('METHOD_UNKNOWN', `This server has no method "${method}".`)
+  return new ProtocolError('METHOD_UNKNOWN', `This server has no method "${shortened(method)}".`)
 }

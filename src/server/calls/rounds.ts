@@ -12,7 +12,7 @@ import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
 import { holderOf } from '../lifecycle/holder.ts'
 import type { Load } from '../lifecycle/load.ts'
-import type { Logger } from '../logger.ts'
+import { type Logger, shortened } from '../logger.ts'
 import type { Results } from '../results.ts'
 import { type CallResult, handlerCall, type MiddlewareChain, UnwrittenResults } from './middleware.ts'
 import type { Carrier, Subject } from './carrier.ts'
@@ -144,7 +144,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     const call = this.#call
     const { ledger, load, maxAsks, unwindMs, watch, logger, lifetime } = this.#options
     return {
-      about: { method: call.method, name: this.#invocation.subject.name },
+      about: { method: call.method, name: shortened(this.#invocation.subject.name) },
       claimSeconds: lifetime.claimSeconds,
       isStopped: () => call.channel.cancelled,
       ledger,

@@ -21,6 +21,7 @@ import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { SessionHandler } from '../http/messageHandler.ts'
 import { refusal } from '../http/refusal.ts'
 import type { EventBus } from '../lifecycle/eventBus.ts'
+import { Allowance, holderOf } from '../lifecycle/holder.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { errorMessage } from '../results.ts'
 import type { ClientRequest, Forwarder } from '../replicas/forwarder.ts'
@@ -67,16 +68,20 @@ export interface LegacyHttpOptions {
 }
 
 const NONE: ReadonlySet<string> = new Set()
+// Cancellations of one caller that go to all instances, in a second: nobody knows whether there are such requests.
+const MAX_CANCELLATIONS = 100
 
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
   readonly #live = new LiveCalls()
+  readonly #cancellations: Allowance
   readonly #answers: AnswerForwarder
   readonly #returning: StreamResumption
   readonly #handOvers: HandOvers
 
   constructor(options: LegacyHttpOptions) {
     this.#options = options
+    this.#cancellations = new Allowance(MAX_CANCELLATIONS, options.clock)
     this.#answers = new AnswerForwarder({
       ...options,
       revive: (call, caller, position) =>
@@ -190,9 +195,10 @@ export class LegacyHttp implements SessionHandler {
   }
 
   /** The request may be under way at any instance. */
-  #cancel({ peer: { session } }: Caller, request: unknown): void {
-    if (session === undefined || !isId(request)) return
-    if (!this.#live.cancel(session, request)) this.#options.bus.publish({ kind: 'cancelled', session, request })
+  #cancel(caller: Caller, request: unknown): void {
+    const { session } = caller.peer
+    if (session === undefined || !isId(request) || this.#live.cancel(session, request)) return
+    if (this.#cancellations.take(holderOf(caller))) this.#options.bus.publish({ kind: 'cancelled', session, request })
   }
 
   async #initialize(

@@ -4,6 +4,7 @@ import type { Call, CallMethod } from '../call.ts'
 import { type SessionDeclaration, serverCapabilities } from '../catalog/capabilities.ts'
 import type { ServerIdentity } from '../options.ts'
 import type { Registry } from '../catalog/registry.ts'
+import { holderOf } from '../lifecycle/holder.ts'
 import type { Results } from '../results.ts'
 import { readHandshake } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
@@ -53,7 +54,7 @@ export function sessionMethods({
       (call) => {
         const { level } = call.params
         if (!isLogLevel(level)) throw new ProtocolError('PARAMS_INVALID', '"params.level" must be a log level.')
-        if (call.peer.session !== undefined) facts.setLevel(call.peer.session, level)
+        if (call.peer.session !== undefined) facts.setLevel(call.peer.session, level, holderOf(call))
         return EMPTY
       },
     ],
@@ -62,7 +63,8 @@ export function sessionMethods({
       (call) => {
         const uri = watchedUri(call, registry)
         access.assertWatchable(call, uri)
-        if (call.peer.session !== undefined && !facts.watch(call.peer.session, uri)) throw tooManyWatched()
+        const { session } = call.peer
+        if (session !== undefined && !facts.watch(session, uri, holderOf(call))) throw tooManyWatched()
         return EMPTY
       },
     ],

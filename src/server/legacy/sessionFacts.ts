@@ -4,9 +4,13 @@
  * harmless.
  */
 import type { LoggingLevel } from '@modelcontextprotocol/client'
+import { digestOf } from '../../state/internal.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import { Holdings } from '../lifecycle/holder.ts'
+import { MAX_WATCHED_CHARS } from '../modern/subscriptions.ts'
 
 interface Facts {
+  readonly holder: string
   level: LoggingLevel
   readonly watched: Set<string>
   watchedChars: number
@@ -16,8 +20,7 @@ interface Facts {
 const FIRST_LEVEL: LoggingLevel = 'info'
 const MAX_SESSIONS = 10_000
 const MAX_WATCHED = 1000
-const MAX_WATCHED_CHARS = 65_536
-// For all sessions together. Above it, the facts of the oldest sessions are dropped.
+// For all sessions together. Above it, the caller with the most loses those of its oldest session.
 const MAX_ALL_WATCHED_CHARS = 64 * 1024 * 1024
 // A client that ends this many sessions within the life of a session evicts the entries of others, whose ids then open
 // again. So DELETE is not a revocation; revoke access at the authenticator.
@@ -28,6 +31,7 @@ export class SessionFacts {
   readonly #clock: () => number
   readonly #facts = new Map<string, Facts>()
   readonly #ended = new Map<string, number>()
+  readonly #holdings = new Holdings<string>()
   #watchedChars = 0
 
   constructor(bus: EventBus, clock: () => number) {
@@ -42,9 +46,9 @@ export class SessionFacts {
     for (const [session, expiresAt] of this.#ended) {
       if (expiresAt > now) yield { kind: 'session-ended', session, expiresAt }
     }
-    for (const [session, { level, watched }] of this.#facts) {
-      if (level !== FIRST_LEVEL) yield { kind: 'session-noted', session, note: { level } }
-      for (const uri of watched) yield { kind: 'session-noted', session, note: { subscribe: uri } }
+    for (const [session, { level, watched, holder }] of this.#facts) {
+      if (level !== FIRST_LEVEL) yield { kind: 'session-noted', session, note: { level }, holder }
+      for (const uri of watched) yield { kind: 'session-noted', session, note: { subscribe: uri }, holder }
     }
   }
 
@@ -64,13 +68,14 @@ export class SessionFacts {
     this.#tell({ kind: 'session-ended', session, expiresAt })
   }
 
-  setLevel(session: string, level: LoggingLevel): void {
-    this.#tell({ kind: 'session-noted', session, note: { level } })
+  /** `holder` is whose session it is. */
+  setLevel(session: string, level: LoggingLevel, holder = session): void {
+    this.#tell({ kind: 'session-noted', session, note: { level }, holder: digestOf(holder) })
   }
 
-  /** False when the session has reached its limit. */
-  watch(session: string, uri: string): boolean {
-    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri } })
+  /** False when the session has reached its limit. `holder` is whose session it is. */
+  watch(session: string, uri: string, holder = session): boolean {
+    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri }, holder: digestOf(holder) })
     return this.watchedBy(session).has(uri)
   }
 
@@ -87,7 +92,7 @@ export class SessionFacts {
   #hear(event: ServerEvent): void {
     if (event.kind === 'session-ended') this.#forget(event.session, event.expiresAt)
     if (event.kind !== 'session-noted' || this.isEnded(event.session)) return
-    const facts = this.#factsOf(event.session)
+    const facts = this.#factsOf(event.session, event.holder ?? event.session)
     const { note } = event
     if ('level' in note) facts.level = note.level as LoggingLevel
     else if ('subscribe' in note) this.#add(facts, note.subscribe)
@@ -100,10 +105,17 @@ export class SessionFacts {
     if (isFull || facts.watched.has(uri)) return
     facts.watched.add(uri)
     this.#count(facts, uri.length)
-    for (const [oldest, { watchedChars }] of this.#facts) {
-      if (this.#watchedChars <= MAX_ALL_WATCHED_CHARS) break
-      if (watchedChars > 0) this.#drop(oldest)
-    }
+    while (this.#watchedChars > MAX_ALL_WATCHED_CHARS) this.#dropOldest((sessions) => this.#charsOf(sessions))
+  }
+
+  /** The oldest session, with something to drop, of the holder with the most. */
+  #dropOldest(size: (sessions: ReadonlySet<string>) => number): void {
+    const [largest = []] = this.#holdings.largestFirst(size)
+    for (const session of largest) if (size(new Set([session])) > 0) return this.#drop(session)
+  }
+
+  #charsOf(sessions: ReadonlySet<string>): number {
+    return [...sessions].reduce((sum, session) => sum + (this.#facts.get(session)?.watchedChars ?? 0), 0)
   }
 
   #count(facts: Facts, chars: number): void {
@@ -112,7 +124,10 @@ export class SessionFacts {
   }
 
   #drop(session: string): void {
-    this.#watchedChars -= this.#facts.get(session)?.watchedChars ?? 0
+    const facts = this.#facts.get(session)
+    if (facts === undefined) return
+    this.#watchedChars -= facts.watchedChars
+    this.#holdings.delete(facts.holder, session)
     this.#facts.delete(session)
   }
 
@@ -127,15 +142,13 @@ export class SessionFacts {
     this.#ended.set(session, expiresAt)
   }
 
-  #factsOf(session: string): Facts {
+  #factsOf(session: string, holder: string): Facts {
     const known = this.#facts.get(session)
     if (known !== undefined) return known
-    const fresh: Facts = { level: FIRST_LEVEL, watched: new Set(), watchedChars: 0 }
+    const fresh: Facts = { holder, level: FIRST_LEVEL, watched: new Set(), watchedChars: 0 }
+    if (this.#facts.size >= MAX_SESSIONS) this.#dropOldest(({ size }) => size)
     this.#facts.set(session, fresh)
-    for (const oldest of this.#facts.keys()) {
-      if (this.#facts.size <= MAX_SESSIONS) break
-      this.#drop(oldest)
-    }
+    this.#holdings.add(holder, session)
     return fresh
   }
 }

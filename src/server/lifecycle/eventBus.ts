@@ -5,7 +5,13 @@ export type ServerEvent =
   | { readonly kind: 'changed'; readonly list: ListName }
   | { readonly kind: 'updated'; readonly uri: string }
   | { readonly kind: 'session-ended'; readonly session: string; readonly expiresAt: number }
-  | { readonly kind: 'session-noted'; readonly session: string; readonly note: SessionNote }
+  /** `holder` is the same for all sessions of one caller. */
+  | {
+      readonly kind: 'session-noted'
+      readonly session: string
+      readonly note: SessionNote
+      readonly holder?: string
+    }
   /** A client gave up a request, which may be under way at any instance. */
   | { readonly kind: 'cancelled'; readonly session: string; readonly request: string | number }
   /** An answer is here to a question of an instance that is gone. */

@@ -8,6 +8,29 @@ export function holderOf({ principal, peer }: Caller): string {
   return principal === undefined ? `session ${peer.session ?? ''}` : `principal ${principal.id}`
 }
 
+/** How often each holder may do something within a second. */
+export class Allowance {
+  readonly #max: number
+  readonly #clock: () => number
+  readonly #taken = new Map<string, number>()
+  #second = 0
+
+  constructor(max: number, clock: () => number) {
+    this.#max = max
+    this.#clock = clock
+  }
+
+  /** False when the holder has done it too often. */
+  take(holder: string): boolean {
+    const second = Math.floor(this.#clock() / 1000)
+    if (second !== this.#second) this.#taken.clear()
+    this.#second = second
+    const taken = this.#taken.get(holder) ?? 0
+    if (taken < this.#max) this.#taken.set(holder, taken + 1)
+    return taken < this.#max
+  }
+}
+
 /** What each holder has, oldest first. */
 export class Holdings<T> {
   readonly #byHolder = new Map<string, Set<T>>()
@@ -26,21 +49,12 @@ export class Holdings<T> {
 
   /** What each holder has, the holder of the most first. `size` measures what one has. */
   *largestFirst(size: (items: ReadonlySet<T>) => number): Generator<ReadonlySet<T>> {
-    const left = new Set(this.#byHolder.values())
-    // One look at each holder for each that is asked for: mostly the first one will do.
-    for (let largest = maxBy(left, size); largest !== undefined; largest = maxBy(left, size)) {
-      left.delete(largest)
-      yield largest
-    }
+    const all = Array.from(this.#byHolder.values(), (items) => ({ items, size: size(items) }))
+    // Mostly the first one will do, and only if not are all of them sorted: there may be thousands.
+    const largest = all.reduce((most, one) => (one.size > most.size ? one : most), all[0] ?? NOTHING)
+    if (largest.size > 0) yield largest.items as ReadonlySet<T>
+    for (const one of all.sort((a, b) => b.size - a.size)) if (one !== largest) yield one.items
   }
 }
 
-function maxBy<T>(items: Iterable<T>, size: (item: T) => number): T | undefined {
-  let largest: T | undefined
-  let most = Number.NEGATIVE_INFINITY
-  for (const item of items) {
-    const measured = size(item)
-    if (measured > most) [largest, most] = [item, measured]
-  }
-  return largest
-}
+const NOTHING = { items: new Set<never>(), size: 0 }

@@ -22,6 +22,8 @@ const LIST_FIELD = {
 const MAX_URIS = 1000
 /** The longest URI or id to watch. It is held in memory as long as the subscription. */
 export const MAX_WATCHED_URI_CHARS = 2048
+/** All that one subscription, or one session, watches. */
+export const MAX_WATCHED_CHARS = 65_536
 
 /** Which resources a caller may watch. */
 export interface WatchGuard {
@@ -123,10 +125,12 @@ function readFilter(notifications: unknown): Filter {
 function namesIn(notifications: Json, field: 'resourceSubscriptions' | 'taskIds'): Filter {
   const names = notifications[field]
   if (names === undefined) return {}
-  const isName = (name: unknown): boolean => typeof name === 'string' && name.length <= MAX_WATCHED_URI_CHARS
-  if (Array.isArray(names) && names.length <= MAX_URIS && names.every(isName)) return { [field]: names }
-  throw new ProtocolError(
-    'PARAMS_INVALID',
-    `"${field}" must be a list of at most ${MAX_URIS} strings of at most ${MAX_WATCHED_URI_CHARS} characters.`,
-  )
+  const isName = (name: unknown): name is string => typeof name === 'string' && name.length <= MAX_WATCHED_URI_CHARS
+  if (!Array.isArray(names) || names.length > MAX_URIS || !names.every(isName)) {
+    const sentence = `a list of at most ${MAX_URIS} strings of at most ${MAX_WATCHED_URI_CHARS} characters`
+    throw new ProtocolError('PARAMS_INVALID', `"${field}" must be ${sentence}.`)
+  }
+  const chars = names.reduce((sum, name) => sum + name.length, 0)
+  if (chars <= MAX_WATCHED_CHARS) return { [field]: names }
+  throw new ProtocolError('PARAMS_INVALID', `"${field}" has more than ${MAX_WATCHED_CHARS} characters; listen twice.`)
 }

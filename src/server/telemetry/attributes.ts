@@ -7,6 +7,9 @@ import type { Attributes } from '@opentelemetry/api'
 import { CODES, isServerError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
+import { shortened } from '../logger.ts'
+
+const MAX_URI_CHARS = 2000
 
 export interface CallDescription {
   readonly spanName: string
@@ -46,7 +49,8 @@ function ownAttributes({ id, method, params, peer }: Call): Attributes {
   return {
     'jsonrpc.request.id': String(id),
     ...(peer.session !== undefined && { 'mcp.session.id': peer.session }),
-    ...(method.startsWith('resources/') && typeof uri === 'string' && { 'mcp.resource.uri': uri }),
+    ...(method.startsWith('resources/') &&
+      typeof uri === 'string' && { 'mcp.resource.uri': shortened(uri, MAX_URI_CHARS) }),
   }
 }
 

@@ -129,12 +129,7 @@ export class AnswerTaker {
   }
 
   /** The instance that asked is gone: goes on from the state, where no other instance does. */
-  async #goOn(
-    state: PushState,
-    response: ResponseMessage,
-    caller: Caller,
-    gone: ReadonlySet<string>,
-  ): Promise<Taken> {
+  async #goOn(state: PushState, response: ResponseMessage, caller: Caller, gone: ReadonlySet<string>): Promise<Taken> {
     const underWay = this.#reviving.get(state.call)
     if (underWay !== undefined) {
       const taken = await underWay

@@ -55,12 +55,7 @@ export class Generations {
     }
   }
 
-  async #claim(
-    call: string,
-    generation: number,
-    signature: unknown,
-    holder: string | undefined,
-  ): Promise<Claimant> {
+  async #claim(call: string, generation: number, signature: unknown, holder: string | undefined): Promise<Claimant> {
     const { ledger, ttlSeconds, logger } = this.#options
     const id = `push/${call}/${generation}`
     try {

@@ -120,6 +120,30 @@ test('a caller with very many streams loses its own, and the running call of ano
   expect([streams.get(other.name), streams.get(first.name)]).toEqual([other, undefined])
 })
 
+test('a caller whose very many streams all have connections costs no other caller a running call', () => {
+  const streams = new LegacyStreams(sealer, new Self())
+  const lost: string[] = []
+  const running = streams.begin({ peer, principal: { id: 'ann' } }, 1)
+  running.onEvicted = () => lost.push('running')
+  const over = streams.begin({ peer, principal: { id: 'ann' } }, 2)
+  over.finish('over')
+  for (let count = 0; count < 10_010; count++) {
+    const stream = streams.begin({ peer, principal: { id: 'bob' } }, 1)
+    stream.connect(sinkOf([]), 0)
+  }
+  expect([lost, streams.get(running.name), streams.get(over.name)]).toEqual([[], running, undefined])
+})
+
+test('very many callers with one stream each do not make it slow to find room', () => {
+  const streams = new LegacyStreams(sealer, new Self())
+  const begin = (session: string) =>
+    streams.begin({ peer: { ...peer, session }, principal: undefined }, 1).connect(sinkOf([]), 0)
+  for (let count = 0; count < 10_000; count++) begin(`s${count}`)
+  const { user: before } = process.cpuUsage()
+  for (let count = 0; count < 5; count++) begin(`t${count}`)
+  expect((process.cpuUsage().user - before) / 5000).toBeLessThan(100)
+})
+
 test('what is kept for one caller does not make others forget', () => {
   const streams = new LegacyStreams(sealer, new Self())
   const mine = streams.begin({ peer, principal: { id: 'ann' } }, 1)

@@ -149,12 +149,16 @@ export class LegacyStreams {
     if (caller !== undefined) this.#holdings.delete(holderOf(caller), stream)
   }
 
-  /** The holder of the most streams loses first: those whose calls have ended, then the oldest without a connection. */
+  /**
+   * The holder of the most streams loses first: those whose calls have ended, then the oldest without a connection. Of any
+   * other holder no running call is given up. Where all streams have connections there may be more: those cost more.
+   */
   #makeRoom(): void {
     if (this.#streams.size < MAX_STREAMS) return
+    let most = 0
     for (const streams of this.#holdings.largestFirst(({ size }) => size)) {
-      const idle = [...streams].filter(({ connected }) => !connected)
-      const oldest = idle.find(({ finished }) => finished) ?? idle[0]
+      most = Math.max(most, streams.size)
+      const oldest = oldestIdle(streams, streams.size === most)
       if (oldest === undefined) continue
       this.#remove(oldest)
       return oldest.evict()
@@ -187,6 +191,17 @@ export class LegacyStreams {
       throw error
     }
   }
+}
+
+/** The oldest stream without a connection whose call has ended; else, where it may run, the oldest of all. */
+function oldestIdle(streams: ReadonlySet<LegacyStream>, mayRun: boolean): LegacyStream | undefined {
+  let oldest: LegacyStream | undefined
+  for (const stream of streams) {
+    if (stream.connected) continue
+    if (stream.finished) return stream
+    oldest ??= mayRun ? stream : undefined
+  }
+  return oldest
 }
 
 function keptChars(streams: ReadonlySet<LegacyStream>): number {
