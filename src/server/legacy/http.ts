@@ -68,8 +68,7 @@ export interface LegacyHttpOptions {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-// Cancellations of one caller that go to all instances, in a second: nobody knows whether there are such requests.
-const MAX_CANCELLATIONS = 100
+const MAX_CANCELLATIONS = 100 // of one caller go to all instances in a second: nobody knows whether there are such requests
 
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions

@@ -52,7 +52,7 @@ export class Holdings<T> {
     const all = Array.from(this.#byHolder.values(), (items) => ({ items, size: size(items) }))
     // Mostly the first one will do, and only if not are all of them sorted: there may be thousands.
     const largest = all.reduce((most, one) => (one.size > most.size ? one : most), all[0] ?? NOTHING)
-    if (largest.size > 0) yield largest.items as ReadonlySet<T>
+    if (largest.size > 0) yield largest.items
     for (const one of all.sort((a, b) => b.size - a.size)) if (one !== largest) yield one.items
   }
 }

@@ -52,8 +52,8 @@ export function peerLedger({ self, peers, messenger, local }: PeerLedgerOptions)
       if ((await ask({ op: 'release', id })) === undefined) await local.release(id)
     },
     async serve({ op, id, ttlSeconds, holder, value }) {
-      if (op === 'claim')
-        return local.claim(String(id), Number(ttlSeconds), holder === undefined ? undefined : String(holder))
+      const by = typeof holder === 'string' ? holder : undefined
+      if (op === 'claim') return local.claim(String(id), Number(ttlSeconds), by)
       if (op === 'settle') await local.settle(String(id), value)
       if (op === 'release') await local.release(String(id))
       return {}
