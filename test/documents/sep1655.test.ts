@@ -161,3 +161,38 @@ describe.each([
 async function kept(jar: Jar): Promise<string[]> {
   return (await jar.list()).map(({ scope, name }) => `${scope} ${name}`)
 }
+
+proves(
+  'CS-13 CS-14',
+  'what www.example.com sets is sent to it alone, whatever the port, and to no other host',
+  async () => {
+    const server = shop()
+    const sent: string[] = []
+    const reach = async (url: string | URL, init?: RequestInit): Promise<Response> => {
+      const { host } = new URL(url)
+      if (String(init?.body).includes(SESSION)) sent.push(host)
+      return server.fetch(new Request(url, init))
+    }
+    const jar = memoryJar()
+    const visit = async (host: string): Promise<unknown> => {
+      const client = await connect(`https://${host}/mcp`, { jar, context: 'chat', fetch: reach })
+      const told = await client.callTool({ name: 'add', arguments: {} })
+      if (host === 'www.example.com') await client.listTools()
+      await client.close()
+      return told.content
+    }
+    const told = []
+    for (const host of [
+      'www.example.com',
+      'other.example.com',
+      'example.com',
+      'www.example.com:8443',
+      'WWW.EXAMPLE.COM.',
+    ])
+      told.push(await visit(host))
+    const nothing = [{ type: 'text', text: 'undefined' }]
+    const kept = [{ type: 'text', text: coupon }]
+    expect(told).toEqual([nothing, nothing, nothing, kept, kept])
+    expect(new Set(sent)).toEqual(new Set(['www.example.com', 'www.example.com:8443', 'www.example.com.']))
+  },
+)

@@ -223,11 +223,11 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
   ],
 ]
 
-proves('DT-16', 'combined, a known server decides, else the sequential test, else the score', () => {
+test('combined, a known server decides, else the sequential test, else the score', () => {
   for (const [name, findings, expected] of COMBINED) expect(next(findings), name).toBe(expected)
 })
 
-proves('DT-17', 'cheap first asks for nothing where the server is known, then looks at the score, then tests', () => {
+test('cheap first asks for nothing where the server is known, then looks at the score, then tests', () => {
   const started = { ...overHttp, era: legacy }
   const cases: [Findings, string][] = [
     [known, 'STATEFUL by metadata'],
@@ -242,7 +242,7 @@ proves('DT-17', 'cheap first asks for nothing where the server is known, then lo
   for (const [findings, expected] of cases) expect(next(findings, 'cheap-first')).toBe(expected)
 })
 
-proves('DT-13', 'the score is never used alone', () => {
+test('the score is never used alone', () => {
   const scored: Findings = { ...overHttp, initialize: statelessScore }
   expect(next(overHttp, 'usual', ['capabilities'])).toBe('ask initialize')
   const alone = nextStep(scored, 'usual', ['capabilities'])

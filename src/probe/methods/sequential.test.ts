@@ -10,7 +10,7 @@ const http = (status: number, more = {}) => ({ http: { status, session: undefine
 
 const stateOf = (bare: ProbeReply) => sequentialResult(initialized, bare).state
 
-proves('DT-2', 'an error from initialize gives UNKNOWN, whatever comes after', () => {
+test('an error from initialize gives UNKNOWN, whatever comes after', () => {
   const failed: ProbeReply[] = [
     error('session initialization failed'),
     { kind: 'refused', status: 500, text: '' },
@@ -48,7 +48,7 @@ test('the words may also stand in the data of an error', () => {
   expect(stateOf(error('Bad Request', -32600, 'no session'))).toBe('STATEFUL')
 })
 
-proves('DT-5', 'another error gives UNKNOWN, and its words are told', () => {
+test('another error gives UNKNOWN, and its words are told', () => {
   const result = sequentialResult(initialized, error('Method not found', -32601))
   expect(result).toMatchObject({ state: 'UNKNOWN', confidence: 0, details: { error: 'Method not found' } })
   expect(result.message).toContain('Method not found')
@@ -66,7 +66,7 @@ proves('DT-6', 'a list of tools gives STATELESS, with its length', () => {
   }
 })
 
-proves('DT-7', 'any other answer gives UNKNOWN', () => {
+test('any other answer gives UNKNOWN', () => {
   const others: ProbeReply[] = [
     { kind: 'result', result: {} },
     listed('none'),

@@ -35,7 +35,7 @@ proves('CS-14', 'the name of an HTTP server is its full domain name without prot
   expect(domains.map(([url]) => [url, nameOf(url)])).toEqual(domains)
 })
 
-proves('CS-13 CS-14', 'names of servers are equal exactly when their domain names are', () => {
+proves('CS-14', 'names of servers are equal exactly when their domain names are', () => {
   const label = fc.stringMatching(/^[a-z]([a-z0-9-]{0,8}[a-z0-9])?$/)
   const host = fc
     .tuple(label, fc.constantFrom('example.com', 'example.co.uk', 'ann.github.io'))
@@ -261,7 +261,7 @@ describe('a server that is started as a process', () => {
     ['uv run --directory ../nowhere weather', /no such folder/],
   ]
   for (const [line, reason] of refused) {
-    proves('CS-13 CS-18', `no state is kept for "${line}", which does not tell the server's file`, () => {
+    proves('CS-18', `no state is kept for "${line}", which does not tell the server's file`, () => {
       expect(run(line)).toMatch(/^No state is kept, because it is not clear which file is the server: /)
       expect(run(line)).toMatch(reason)
     })
