@@ -68,11 +68,11 @@ export interface LegacyHttpOptions {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-const MAX_CANCELLATIONS = 100 // of one caller go to all instances in a second: nobody knows whether there are such requests
 
 export class LegacyHttp implements SessionHandler {
   readonly #options: LegacyHttpOptions
   readonly #live = new LiveCalls()
+  /** Those that go to all instances, because nobody knows whether there are such requests. */
   readonly #cancellations: Allowance
   readonly #answers: AnswerForwarder
   readonly #returning: StreamResumption
@@ -80,7 +80,7 @@ export class LegacyHttp implements SessionHandler {
 
   constructor(options: LegacyHttpOptions) {
     this.#options = options
-    this.#cancellations = new Allowance(MAX_CANCELLATIONS, options.clock)
+    this.#cancellations = new Allowance(100, options.clock)
     this.#answers = new AnswerForwarder({
       ...options,
       revive: (call, caller, position) =>
