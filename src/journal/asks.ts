@@ -6,11 +6,13 @@
  * - A question is asked again when its answer is missing, has the wrong shape or does not fit its form, at most
  *   `maxAsks` times.
  * - An answer of the client is kept in the journal even when this round does not need it.
+ * - A question that names who may answer accepts only an answer whose giver was checked: by the task service, which
+ *   recorded who that was, or here, where it comes with the caller's request.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { answersInShape, isObject } from '../protocol/index.ts'
 import { JournalError } from './errors.ts'
-import { assertKey, type Journal, reused } from './journal.ts'
+import { type Approvers, assertKey, type Journal, reused } from './journal.ts'
 import { ignoreRejection, type RoundLifecycle } from './roundLifecycle.ts'
 
 /** A question of a handler: the request to send, and how to read the response. */
@@ -21,6 +23,8 @@ export interface Question<T> {
   readonly fingerprint: string
   /** Whether an answer is valid only for exactly this request. If not, it is valid for any question with its key. */
   readonly pinned: boolean
+  /** Who may answer. @default the caller */
+  readonly approvers?: Approvers | undefined
   /** The request as it is sent after a response that did not fit. @default the same request */
   readonly again?: (issues: string) => InputRequest
   /** Reads a response that already has the right shape. */
@@ -40,6 +44,10 @@ export interface AskOptions {
   readonly push?: ((key: string, request: InputRequest) => Promise<unknown>) | undefined
   /** Throws when the client did not declare the capability that the request needs. */
   readonly assertAskable: (request: InputRequest) => void
+  /** The id of the caller, if the caller is one of these; absent where callers are not known. */
+  readonly approverId?: (approvers: Approvers) => string | undefined
+  /** Whether questions may be for others than the caller, as in a task. @default false */
+  readonly asksOthers?: boolean
   /** How often one question is asked before the call fails with ASK_EXHAUSTED. */
   readonly maxAsks: number
   /** Called when a response did not fit its question. */
@@ -68,11 +76,14 @@ export class Asks {
   readonly #options: AskOptions
   readonly #inRun = new Map<string, AskedInRun>()
   readonly #waiting = new Map<string, InputRequest>()
+  readonly #detach: () => Promise<void>
 
   /** How many answers this run added to the journal. */
   gained = 0
 
-  constructor(journal: Journal, lifecycle: RoundLifecycle, options: AskOptions) {
+  /** `detach` lets the call continue as a task; it resolves where that is not possible. */
+  constructor(journal: Journal, lifecycle: RoundLifecycle, options: AskOptions, detach: () => Promise<void>) {
+    this.#detach = detach
     this.#journal = journal
     this.#lifecycle = lifecycle
     this.#options = options
@@ -114,20 +125,39 @@ export class Asks {
     this.#lifecycle.assertOpen(`The question "${key}"`)
     this.#lifecycle.assertOutsideSteps(`The question "${key}"`)
     assertKey(key)
+    const callerId = this.#approverId(key, question)
+    if (callerId === undefined) this.#dropUnvouched(key, question)
     const { response, changes } = this.#responseTo(key, question)
     let { request } = question
     if (response !== undefined) {
       const reading = await this.#read(key, question, response)
       if (reading.ok) {
-        this.#keep(key, question, response as Readonly<Record<string, unknown>>)
+        this.#keep(key, question, response as Readonly<Record<string, unknown>>, callerId)
         return reading.value
       }
       this.#journal.answers.delete(key)
       request = requestAfter(question, reading)
     }
+    if (question.approvers !== undefined && callerId === undefined && this.#options.asksOthers !== true) {
+      await this.#detach()
+      throw needsTask(key, question.approvers)
+    }
     this.#options.assertAskable(request)
     const asking = { key, question, request, changes }
     return this.#options.push === undefined ? this.#askNextRound(asking) : this.#askInPlace(asking, this.#options.push)
+  }
+
+  /** The caller's id, where the question names who may answer and the caller is one of them. */
+  #approverId<T>(key: string, { approvers }: Question<T>): string | undefined {
+    if (approvers === undefined) return undefined
+    if (this.#options.approverId === undefined) throw callersUnknown(key)
+    return this.#options.approverId(approvers)
+  }
+
+  /** Removes an answer that only the caller can have given, who may not give it. */
+  #dropUnvouched<T>(key: string, { approvers }: Question<T>): void {
+    const { answers } = this.#journal
+    if (approvers !== undefined && answers.get(key)?.by === undefined) answers.delete(key)
   }
 
   async #read<T>(key: string, question: Question<T>, response: unknown): Promise<Reading<T>> {
@@ -155,7 +185,7 @@ export class Asks {
     this.#lifecycle.assertOpen(`The question "${key}"`)
     const times = this.#timesAsked(key, question) + 1
     if (times > this.#options.maxAsks) throw exhausted(key, this.#options.maxAsks)
-    this.#journal.open.set(key, { question: pin(question), times, changes })
+    this.#journal.open.set(key, { question: pin(question), times, changes, approvers: question.approvers })
     this.#waiting.set(key, request)
     return this.#lifecycle.wait()
   }
@@ -171,7 +201,7 @@ export class Asks {
       const response = await push(key, request)
       const reading = await this.#read(key, question, response)
       if (reading.ok) {
-        this.#keep(key, question, response as Readonly<Record<string, unknown>>)
+        this.#keep(key, question, response as Readonly<Record<string, unknown>>, this.#approverId(key, question))
         return reading.value
       }
       request = requestAfter(question, reading)
@@ -187,11 +217,17 @@ export class Asks {
     return !question.pinned && Object.hasOwn(this.#options.responses, key) ? 1 : 0
   }
 
-  #keep<T>(key: string, question: Question<T>, response: Readonly<Record<string, unknown>>): void {
+  #keep<T>(
+    key: string,
+    question: Question<T>,
+    response: Readonly<Record<string, unknown>>,
+    callerId: string | undefined,
+  ): void {
     const { answers, open } = this.#journal
+    const by = answers.get(key)?.by ?? callerId
     const isNew = open.delete(key) || !answers.has(key)
     if (isNew) this.gained++
-    answers.set(key, { question: pin(question), response })
+    answers.set(key, { question: pin(question), response, ...(by !== undefined && { by }) })
   }
 }
 
@@ -209,6 +245,21 @@ function requestAfter({ request, again }: Question<unknown>, reading: Reading<un
 
 function pin(question: Question<unknown>): string | undefined {
   return question.pinned ? question.fingerprint : undefined
+}
+
+function needsTask(key: string, { by }: Approvers): JournalError {
+  return new JournalError(
+    'APPROVER_ELSEWHERE',
+    `Only ${by.join(' or ')} may answer "${key}", and only a task can wait for somebody else: the tool needs the option ` +
+      '"task", and the client must support tasks.',
+  )
+}
+
+function callersUnknown(key: string): JournalError {
+  return new JournalError(
+    'APPROVER_UNKNOWN',
+    `The question "${key}" says who may answer it, and this server does not know its callers; give it a "principal".`,
+  )
 }
 
 function exhausted(key: string, times: number): JournalError {

@@ -1,5 +1,7 @@
 /** The codes of the errors that a handler can get while it runs over its journal. */
 export const JOURNAL_CODES = [
+  'APPROVER_ELSEWHERE',
+  'APPROVER_UNKNOWN',
   'ASK_DECLINED',
   'ASK_EXHAUSTED',
   'ASK_IN_STEP',

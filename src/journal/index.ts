@@ -1,5 +1,5 @@
 export { Declined, JournalError, ScopeClosed } from './errors.ts'
-export { isBlank, type Journal, newJournal, nextRound, readJournal, writeJournal } from './journal.ts'
+export { type Approvers, isBlank, type Journal, newJournal, nextRound, readJournal, writeJournal } from './journal.ts'
 export { isGivenRejection } from './givenPromises.ts'
 export type { Question, Reading } from './asks.ts'
 export { isRoundEnded } from './roundLifecycle.ts'

@@ -11,6 +11,16 @@ interface RecordedAnswer {
   /** The fingerprint of the question that was answered; undefined when the question was not pinned. */
   readonly question: string | undefined
   readonly response: Readonly<Record<string, unknown>>
+  /** The id of the principal who answered, where that was checked. @default the caller */
+  readonly by?: string | undefined
+}
+
+/** Who may answer a question. */
+export interface Approvers {
+  /** Roles, subjects and the like, as the handler writes them; one of them is enough. */
+  readonly by: readonly string[]
+  /** Whether the caller may not answer, even if one of them fits. */
+  readonly fourEyes: boolean
 }
 
 interface OpenQuestion {
@@ -19,6 +29,8 @@ interface OpenQuestion {
   readonly times: number
   /** How often its text has changed since it was asked first. @default 0 */
   readonly changes?: number
+  /** Undefined when the caller is asked. */
+  readonly approvers?: Approvers | undefined
 }
 
 export interface Journal {
@@ -37,7 +49,7 @@ export interface Journal {
 
 /** A journal as it is written in JSON: answers, steps, open questions, own state and `begunAt`, each if not empty. */
 interface JournalBody {
-  readonly a?: readonly [key: string, question: string | null, response: unknown][]
+  readonly a?: readonly (readonly [key: string, question: string | null, response: unknown, by?: string])[]
   readonly s?: readonly ([key: string] | [key: string, value: unknown])[]
   readonly o?: readonly (readonly [key: string, question: string | null, times: number, changes?: number])[]
   readonly x?: unknown
@@ -102,13 +114,18 @@ export function writeJournal(journal: Journal): JournalBody {
   const { answers, steps, open, own, begunAt } = journal
   return {
     ...(answers.size > 0 && {
-      a: Array.from(answers, ([key, { question, response }]) => [key, question ?? null, response]),
+      a: Array.from(answers, ([key, answer]) => writeAnswer(key, answer)),
     }),
     ...(steps.size > 0 && { s: Array.from(steps, ([key, step]) => ('value' in step ? [key, step.value] : [key])) }),
     ...(open.size > 0 && { o: Array.from(open, ([key, asked]) => writeOpen(key, asked)) }),
     ...(own !== undefined && { x: own }),
     ...(begunAt !== undefined && { b: begunAt }),
   }
+}
+
+function writeAnswer(key: string, { question, response, by }: RecordedAnswer) {
+  const written = [key, question ?? null, response] as const
+  return by === undefined ? written : ([...written, by] as const)
 }
 
 function writeOpen(key: string, { question, times, changes = 0 }: OpenQuestion) {
@@ -121,8 +138,9 @@ export function readJournal(id: string, round: number, body: unknown): Journal {
   try {
     const { a = [], s = [], o = [], x, b } = body as JournalBody
     const journal = { id, round, answers: new Map(), steps: new Map(), open: new Map(), own: x, begunAt: b } as Journal
-    for (const [key, question, response] of a) {
-      journal.answers.set(key, { question: question ?? undefined, response: response as RecordedAnswer['response'] })
+    for (const [key, question, response, by] of a) {
+      const answer = { question: question ?? undefined, response: response as RecordedAnswer['response'] }
+      journal.answers.set(key, by === undefined ? answer : { ...answer, by })
     }
     for (const step of s) journal.steps.set(step[0], step.length === 2 ? { value: step[1] } : {})
     for (const [key, question, times, changes = 0] of o) {

@@ -64,7 +64,7 @@ export class Run implements RoundListener, GivenListener {
 
   // Made when first used, because many handlers neither ask nor use steps.
   get #asks(): Asks {
-    this.#asksMade ??= new Asks(this.#options.journal, this.#lifecycle, this.#options)
+    this.#asksMade ??= new Asks(this.#options.journal, this.#lifecycle, this.#options, () => this.detach())
     return this.#asksMade
   }
 
@@ -104,6 +104,12 @@ export class Run implements RoundListener, GivenListener {
     if (this.#options.detachable !== true) return
     this.#detached = true
     await ignoreRejection(this.#lifecycle.wait())
+  }
+
+  /** Who answered a question; undefined where nobody has. `caller` is who it was where nothing else is recorded. */
+  answererOf(key: string, caller: string | undefined): string | undefined {
+    const answer = this.#options.journal.answers.get(key)
+    return answer && (answer.by ?? caller)
   }
 
   /** Whether the handler has not yet done anything that an earlier run had not done. */

@@ -175,6 +175,10 @@ const MIGRATIONS: readonly Migration[] = [
       expire bigint
     )
   `,
+  // Who may answer a question (JSON; null: the owner), and who did.
+  (tables) => `
+    ALTER TABLE ${tables}.questions ADD COLUMN approvers text, ADD COLUMN answered_by text
+  `,
 ]
 
 /** The names of our schemas, quoted for use in statements, and of the notification channel. */

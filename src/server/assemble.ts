@@ -2,6 +2,7 @@
 import { DEFAULT_TTL_SECONDS } from '../state/seal/index.ts'
 import { memoryLedger } from '../state/stores/index.ts'
 import { SessionDeclaration } from './catalog/capabilities.ts'
+import { Approval } from './auth/approval.ts'
 import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
 import { assertMayCall, callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
 import { AccessControl } from './catalog/accessControl.ts'
@@ -106,10 +107,12 @@ export function assemble(options: ServerOptions) {
     logger: log,
   })
   const middleware = new MiddlewareChain()
+  const approval = options.principal === undefined ? undefined : new Approval(options.approves)
   const limits = {
     ledger,
     audience,
     middleware,
+    approval,
     maxAsks: options.maxAsks ?? 5,
     maxRounds: options.maxRounds ?? 256,
     unwindMs: options.unwindMs ?? 5000,
@@ -134,6 +137,7 @@ export function assemble(options: ServerOptions) {
     play: taskPlayer(calling, limits),
     assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,
+    mayAnswer: (approvers, { principal }, isCaller) => approval?.includes(approvers, principal, isCaller) ?? false,
   })
 
   const facts = new SessionFacts(bus, clock)

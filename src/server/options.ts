@@ -3,6 +3,7 @@ import type { Watch } from '../journal/index.ts'
 import type { Keyring } from '../state/seal/index.ts'
 import type { CarryStore, Ledger } from '../state/stores/index.ts'
 import type { Architecture } from './catalog/capabilities.ts'
+import type { Approves } from './auth/approval.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import type { CarryMode, Difference } from './calls/carrier.ts'
 import type { LimitOptions } from './lifecycle/limits.ts'
@@ -68,6 +69,11 @@ export interface ServerOptions extends GuardOptions {
 
   /** Authenticates callers: a hook, or a ready one such as `bearer()`. @default all callers are anonymous */
   principal?: Authenticator
+  /**
+   * Whether a principal is one of those that `by` of a question names. @default `name:value` is held against the
+   * principal's claim of that name; `role` and `group` read the claims `roles` and `groups` as well
+   */
+  approves?: Approves
   /** How much one caller may ask for. @default no limits */
   limits?: LimitOptions
   /** How long a session of the session era lives, in seconds. @default 86400 */
@@ -137,6 +143,7 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   ledger: true,
   tasks: true,
   principal: true,
+  approves: true,
   limits: true,
   sessionTtlSeconds: true,
   legacy: true,

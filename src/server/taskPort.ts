@@ -3,10 +3,10 @@
  * `pannier/postgres` on PostgreSQL.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Journal } from '../journal/index.ts'
+import type { Approvers, Journal } from '../journal/index.ts'
 import type { Era, Json } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
-import type { Call, Peer } from './call.ts'
+import type { Call, Caller, Peer } from './call.ts'
 import type { Logger } from './logger.ts'
 import type { WireError } from './wireErrors.ts'
 
@@ -27,6 +27,8 @@ export interface TaskHost {
   write(result: Json, peer: Peer): string
   /** Throws when this caller may not call the tool. */
   assertMayCall(call: Call, tool: string): void
+  /** Whether somebody is one of those that a question names. `isCaller`: whether that is who made the task. */
+  mayAnswer(approvers: Approvers, answerer: Caller, isCaller: boolean): boolean
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
   play(work: TaskWork): Promise<RunOutcome>
 }

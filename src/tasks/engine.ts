@@ -17,7 +17,7 @@
  *   that the same lease made is 'fresh' again.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Journal } from '../journal/index.ts'
+import type { Approvers, Journal } from '../journal/index.ts'
 import { DAY_MS, type Json, type TaskStatus } from '../protocol/index.ts'
 import type { Logger } from '../server/index.ts'
 import { TaskError } from './errors.ts'
@@ -42,6 +42,8 @@ export interface TaskRecord {
   readonly ttlMs: number | null
   /** The unanswered questions by their keys on the wire. Empty unless the status is input_required. */
   readonly questions: ReadonlyMap<string, InputRequest>
+  /** Who may answer, for those of the questions that are not for the owner. */
+  readonly approvers: ReadonlyMap<string, Approvers>
   /** Set when the task is completed. */
   readonly result: Json | undefined
   /** Set when the task has failed. */
@@ -61,7 +63,7 @@ export interface NewTask {
   readonly ttlMs: number | null
 }
 
-/** A question that a run asks the owner of its task. */
+/** A question that a run asks the owner of its task, or those whom it names. */
 export interface NewQuestion {
   /** The handler's key. If the task has used it on the wire before, the engine chooses another one there. */
   readonly key: string
@@ -70,6 +72,8 @@ export interface NewQuestion {
   readonly question: string | undefined
   /** How often it has been asked, this time included. */
   readonly times: number
+  /** Who may answer; undefined when that is the owner. */
+  readonly approvers?: Approvers | undefined
 }
 
 /** A client's answers by the keys on the wire. Keys without an open question are ignored. */
@@ -77,6 +81,8 @@ export interface TaskAnswers {
   readonly accepted: ReadonlyMap<string, Json>
   /** Malformed answers. The engine asks these questions again under new keys; after a few times the run has to. */
   readonly refused: ReadonlySet<string>
+  /** The id of the principal who answers, which is stored with the accepted answers. */
+  readonly by?: string | undefined
 }
 
 export type TaskEnd =
@@ -154,12 +160,20 @@ export interface TaskEngine {
   /** Creates a task, or gives the one that the same call has created before. */
   create(task: NewTask): Promise<TaskRecord>
   read(id: string, owner: string): Promise<TaskRecord | undefined>
+  /**
+   * A task of any owner, while it waits for somebody else than its owner; without its progress. Whoever calls this
+   * decides who may see it, by `approvers`.
+   */
+  awaiting(id: string): Promise<TaskRecord | undefined>
   /** Those of the tasks that the owner has. It reads no results, which may be large. */
   existing(ids: readonly string[], owner: string): Promise<string[]>
   /** Newest first; at most `limit` tasks, fewer if their results are large. */
   list(owner: string, after: string | undefined, limit: number): Promise<Page>
-  /** Gives the task as it is afterwards. It is ready to run once every question is answered. */
-  answer(id: string, owner: string, answers: TaskAnswers): Promise<TaskRecord | undefined>
+  /**
+   * Gives the task as it is afterwards. It is ready to run once every question is answered. Without an owner the task is
+   * anybody's, and only questions that name their approvers are answered.
+   */
+  answer(id: string, owner: string | undefined, answers: TaskAnswers): Promise<TaskRecord | undefined>
   /** Gives the task as it is afterwards. A task that has ended is not changed. */
   cancel(id: string, owner: string): Promise<TaskRecord | undefined>
   work(options: WorkOptions): Working

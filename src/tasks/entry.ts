@@ -1,4 +1,5 @@
 /** Entries: the JSON values that a task store keeps, each of a bounded size. */
+import type { Approvers } from '../journal/index.ts'
 import { isObject, type Json } from '../protocol/index.ts'
 import { jsonText, StateError } from '../state/internal.ts'
 import { entryTooLarge, TaskError } from './errors.ts'
@@ -50,6 +51,17 @@ export function readString(text: unknown): string {
   const value = readEntry(text)
   if (typeof value === 'string') return value
   throw unreadable()
+}
+
+/** Who may answer a question, as `approversText` wrote it. */
+export function readApprovers(text: string): Approvers {
+  const { by, fourEyes } = readObject(text)
+  if (!Array.isArray(by) || !by.every((each) => typeof each === 'string')) throw unreadable()
+  return { by, fourEyes: fourEyes === true }
+}
+
+export function approversText(approvers: Approvers | undefined): string | null {
+  return approvers === undefined ? null : JSON.stringify(approvers)
 }
 
 export function unreadable(): StateError {

@@ -20,7 +20,16 @@ export {
   type Working,
   type WorkOptions,
 } from './engine.ts'
-export { entryText, objectText, readEntry, readObject, readString, textOrNull } from './entry.ts'
+export {
+  approversText,
+  entryText,
+  objectText,
+  readApprovers,
+  readEntry,
+  readObject,
+  readString,
+  textOrNull,
+} from './entry.ts'
 export {
   cursorUnknown,
   LOST_TOO_OFTEN,

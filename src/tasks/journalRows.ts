@@ -18,6 +18,8 @@ export interface QuestionRow {
   readonly times: number
   /** Undefined until it is answered. */
   readonly response: Json | undefined
+  /** The id of the principal who answered, where that is recorded. */
+  readonly by?: string | undefined
 }
 
 export interface StepRow {
@@ -42,18 +44,18 @@ export interface JournalRows {
 export function journalOf({ call, round, own, begunAt, steps, asks }: JournalRows): Journal {
   const journal: Journal = { id: call, round, own, begunAt, answers: new Map(), steps: new Map(), open: new Map() }
   for (const { key, result } of steps) journal.steps.set(key, result)
-  for (const { key, question, times, response } of asks) {
+  for (const { key, question, times, response, by } of asks) {
     journal.open.set(key, { question, times })
     if (response === undefined) journal.answers.delete(key)
-    else journal.answers.set(key, { question, response })
+    else journal.answers.set(key, { question, response, ...(by !== undefined && { by }) })
   }
   return journal
 }
 
 /** What was answered before the call became a task, as rows under the handler's keys. */
 export function answeredBefore({ answers, open }: Journal): QuestionRow[] {
-  return Array.from(answers, ([key, { question, response }]) => {
-    return { key, question, times: open.get(key)?.times ?? 1, response }
+  return Array.from(answers, ([key, { question, response, by }]) => {
+    return { key, question, times: open.get(key)?.times ?? 1, response, by }
   })
 }
 

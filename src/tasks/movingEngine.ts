@@ -14,6 +14,7 @@ export function movingEngine({ from, to }: Move): TaskEngine {
     open: (host) => open(host),
     create: (task: NewTask) => to.create(task),
     read: (id, owner) => inEither((engine) => engine.read(id, owner)),
+    awaiting: (id) => inEither((engine) => engine.awaiting(id)),
     existing: async (ids, owner) => {
       const found = new Set((await Promise.all([to, from].map((engine) => engine.existing(ids, owner)))).flat())
       return ids.filter((id) => found.has(id))

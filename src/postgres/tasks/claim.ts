@@ -163,7 +163,7 @@ async function withJournals(
     `SELECT task,
        (SELECT coalesce(json_agg(json_build_array(s.key, s.value)), '[]') FROM ${tables}.steps AS s
         WHERE s.task = given.task) AS steps,
-       (SELECT coalesce(json_agg(json_build_array(q.key, q.question, q.times, q.response) ORDER BY q.place), '[]')
+       (SELECT coalesce(json_agg(json_build_array(q.key, q.question, q.times, q.response, q.answered_by) ORDER BY q.place), '[]')
         FROM ${tables}.questions AS q WHERE q.task = given.task) AS asks
      FROM unnest($1::bigint[]) AS given (task)`,
     [held.map(({ task }) => task)],
@@ -209,7 +209,13 @@ interface LeasedRow {
 interface JournalRow {
   readonly task: string
   readonly steps: readonly (readonly [key: string, value: string | null])[]
-  readonly asks: readonly (readonly [key: string, question: string | null, times: number, response: string | null])[]
+  readonly asks: readonly (readonly [
+    key: string,
+    question: string | null,
+    times: number,
+    response: string | null,
+    by: string | null,
+  ])[]
 }
 
 export function journalOfTask(row: LeasedTask): Journal {
@@ -221,11 +227,12 @@ export function journalOfTask(row: LeasedTask): Journal {
     steps: row.steps.map(([key, value]) => {
       return { key: readString(key), result: value === null ? {} : { value: readEntry(value) } }
     }),
-    asks: row.asks.map(([key, question, times, response]) => ({
+    asks: row.asks.map(([key, question, times, response, by]) => ({
       key: readString(key),
       question: question === null ? undefined : readString(question),
       times,
       response: response === null ? undefined : readObject(response),
+      by: by === null ? undefined : readString(by),
     })),
   })
 }

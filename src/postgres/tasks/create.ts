@@ -22,7 +22,13 @@ interface Prepared {
   readonly queue: string
   readonly row: readonly unknown[]
   readonly steps: readonly [keys: string[], values: (string | null)[]]
-  readonly asks: readonly [keys: string[], questions: (string | null)[], times: number[], responses: string[]]
+  readonly asks: readonly [
+    keys: string[],
+    questions: (string | null)[],
+    times: number[],
+    responses: string[],
+    by: (string | null)[],
+  ]
 }
 
 export async function createTask(store: PostgresTaskStore, task: NewTask): Promise<Creation> {
@@ -70,6 +76,7 @@ async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepare
       asks.map(({ question }) => textOrNull(question)),
       asks.map(({ times }) => times),
       asks.map(({ response }) => entryText('An answer', response, maxEntryBytes)),
+      asks.map(({ by }) => textOrNull(by)),
     ],
   }
 }
@@ -95,9 +102,10 @@ async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): P
   }
   if (asks[0].length > 0) {
     await sql.rows(
-      `INSERT INTO ${tables}.questions (task, wire_key, key, question, times, response, state)
-       SELECT $1, key, key, question, times, response, 'answered'
-       FROM unnest($2::text[], $3::text[], $4::integer[], $5::text[]) AS given (key, question, times, response)`,
+      `INSERT INTO ${tables}.questions (task, wire_key, key, question, times, response, answered_by, state)
+       SELECT $1, key, key, question, times, response, by, 'answered'
+       FROM unnest($2::text[], $3::text[], $4::integer[], $5::text[], $6::text[])
+         AS given (key, question, times, response, by)`,
       [created.task, ...asks],
     )
   }

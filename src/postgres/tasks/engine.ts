@@ -27,7 +27,7 @@ import { createTask } from './create.ts'
 import { decodeEvent, type EngineEvent, encodeEvent, taskKey } from './events.ts'
 import { answerTask } from './questions.ts'
 import { JobQueues } from './queue.ts'
-import { existingTasks, listTasks, readTask } from './records.ts'
+import { awaitingRef, existingTasks, listTasks, readTask } from './records.ts'
 import { addressDigest, ownerDigest, type PostgresTaskStore, statements, taskRef } from './store.ts'
 import { startSweeping } from './sweep.ts'
 import { cancelTask, type TaskChange } from './transitions.ts'
@@ -82,6 +82,13 @@ class PostgresEngine implements TaskEngine, NotificationListener {
     return readTask(await statements(store), store, taskRef(store, id, owner))
   }
 
+  async awaiting(id: string): Promise<TaskRecord | undefined> {
+    const store = this.#store
+    const ref = await awaitingRef(await statements(store), store, id)
+    const task = ref && (await readTask(await statements(store), store, ref))
+    return task && { ...task, statusMessage: undefined }
+  }
+
   async existing(ids: readonly string[], owner: string): Promise<string[]> {
     const store = this.#store
     return existingTasks(await statements(store), store, ids, ownerDigest(store, owner))
@@ -93,9 +100,11 @@ class PostgresEngine implements TaskEngine, NotificationListener {
     return listTasks(await statements(store), store, { owner: ownerDigest(store, owner), after: from, limit })
   }
 
-  async answer(id: string, owner: string, answers: TaskAnswers): Promise<TaskRecord | undefined> {
+  async answer(id: string, owner: string | undefined, answers: TaskAnswers): Promise<TaskRecord | undefined> {
     const store = this.#store
-    const change = await answerTask(store, taskRef(store, id, owner), answers)
+    const isOwner = owner !== undefined
+    const ref = isOwner ? taskRef(store, id, owner) : await awaitingRef(await statements(store), store, id)
+    const change = ref && (await answerTask(store, ref, answers, isOwner))
     if (change?.isChanged) this.#notify(eventOf(taskKey(store, id), change))
     return change?.task
   }

@@ -3,6 +3,7 @@
  * worker claims the task, each write is either committed before and part of the journal, or refused.
  */
 import {
+  approversText,
   entryText,
   type LossReason,
   type NewQuestion,
@@ -117,12 +118,13 @@ export class LeaseWrites {
 
   ask(questions: readonly NewQuestion[], own: unknown): Promise<boolean> {
     const { task, epoch, queue, job } = this.#lease
-    const prepared = questions.map(({ key, question, times, request }) => {
+    const prepared = questions.map(({ key, question, times, request, approvers }) => {
       return {
         key: JSON.stringify(key),
         question: textOrNull(question),
         times,
         request: this.#entry('A question', request),
+        approvers: approversText(approvers),
       }
     })
     const state = own === undefined ? null : this.#entry('The state of a handler', own)

@@ -1,6 +1,13 @@
 /** Asks the owner of a task, and stores the answers. */
 import { randomUUID } from 'node:crypto'
-import { type TaskAnswers, entryText, MAX_AUTOMATIC_REPEATS, nextWireKey, readString } from '../../tasks/internal.ts'
+import {
+  type TaskAnswers,
+  entryText,
+  MAX_AUTOMATIC_REPEATS,
+  nextWireKey,
+  readString,
+  textOrNull,
+} from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
 import { BEGUN_PRIORITY } from './queue.ts'
 import { readTask } from './records.ts'
@@ -11,16 +18,21 @@ interface OpenRow extends QuestionText {
   readonly wire_key: string
 }
 
-/** Stores answers in one transaction. Partial answers are kept; the last one makes the task ready. */
+/**
+ * Stores answers in one transaction. Partial answers are kept; the last one makes the task ready. Whoever is not the owner
+ * can answer only questions that name their approvers.
+ */
 export function answerTask(
   store: PostgresTaskStore,
   ref: TaskRef,
   answers: TaskAnswers,
+  isOwner: boolean,
 ): Promise<TaskChange | undefined> {
   return transaction(store, async (sql) => {
     const row = await lockTask(sql, store, ref)
     if (row === undefined) return undefined
-    const left = row.status === 'input_required' ? await settleQuestions(sql, store, row.task, answers) : undefined
+    const left =
+      row.status === 'input_required' ? await settleQuestions(sql, store, row.task, { ...answers, isOwner }) : undefined
     const queue = left === 0 ? row.queue : undefined
     if (left !== undefined) await updateTask(sql, store, row.task, queue)
     const task = await readTask(sql, store, ref)
@@ -29,13 +41,19 @@ export function answerTask(
 }
 
 /** Gives the number of questions that are still open, or undefined when nothing has changed. */
-async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string, { accepted, refused }: TaskAnswers) {
+async function settleQuestions(
+  sql: Sql,
+  store: PostgresTaskStore,
+  task: string,
+  { accepted, refused, by, isOwner }: TaskAnswers & { readonly isOwner: boolean },
+) {
   const { tables } = store.database.names
-  const open = await sql.rows<OpenRow>(
-    `SELECT wire_key, key, question, times, request FROM ${tables}.questions
+  const all = await sql.rows<OpenRow>(
+    `SELECT wire_key, key, question, times, request, approvers FROM ${tables}.questions
      WHERE task = $1 AND state = 'open' ORDER BY place`,
     [task],
   )
+  const open = isOwner ? all : all.filter(({ approvers }) => approvers !== null)
   const answered = open.flatMap(({ wire_key: wireKey }) => {
     const response = accepted.get(readString(wireKey))
     return response === undefined ? [] : [[wireKey, entryText('An answer', response, store.settings.maxEntryBytes)]]
@@ -45,6 +63,7 @@ async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string,
   if (answered.length + unanswered.length === 0) return undefined
   await sql.rows(
     `UPDATE ${tables}.questions AS q SET request = NULL, response = given.response,
+       answered_by = CASE WHEN given.response IS NULL THEN NULL ELSE $4::text END,
        state = CASE WHEN given.response IS NULL THEN 'refused' ELSE 'answered' END
      FROM unnest($2::text[], $3::text[]) AS given (wire_key, response)
      WHERE q.task = $1 AND q.wire_key = given.wire_key`,
@@ -52,6 +71,7 @@ async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string,
       task,
       [...answeredKeys, ...unanswered.map(({ wire_key: wireKey }) => wireKey)],
       [...answered.map(([, response]) => response), ...unanswered.map(() => null)],
+      textOrNull(by),
     ],
   )
   const askedAgain = unanswered.filter(({ times }) => times < MAX_AUTOMATIC_REPEATS)
@@ -61,7 +81,7 @@ async function settleQuestions(sql: Sql, store: PostgresTaskStore, task: string,
     task,
     askedAgain.map((question) => ({ ...question, times: question.times + 1 })),
   )
-  return open.length - answered.length - unanswered.length + askedAgain.length
+  return all.length - answered.length - unanswered.length + askedAgain.length
 }
 
 /** Marks the task as changed. With a queue it becomes ready there. */
@@ -87,6 +107,7 @@ interface QuestionText {
   readonly question: string | null
   readonly times: number
   readonly request: string
+  readonly approvers: string | null
 }
 
 /** Asks the owner, each question under a key that this task has not used on the wire. */
@@ -104,10 +125,10 @@ export async function insertQuestions(
   )
   const wireKeys = pickWireKeys(rows, questions)
   await sql.rows(
-    `INSERT INTO ${tables}.questions (task, wire_key, key, question, times, request, state)
-     SELECT $1, wire_key, key, question, times, request, 'open'
-     FROM unnest($2::text[], $3::text[], $4::text[], $5::integer[], $6::text[]) WITH ORDINALITY
-       AS given (wire_key, key, question, times, request, place)
+    `INSERT INTO ${tables}.questions (task, wire_key, key, question, times, request, approvers, state)
+     SELECT $1, wire_key, key, question, times, request, approvers, 'open'
+     FROM unnest($2::text[], $3::text[], $4::text[], $5::integer[], $6::text[], $7::text[]) WITH ORDINALITY
+       AS given (wire_key, key, question, times, request, approvers, place)
      ORDER BY place`,
     [
       task,
@@ -116,6 +137,7 @@ export async function insertQuestions(
       questions.map(({ question }) => question),
       questions.map(({ times }) => times),
       questions.map(({ request }) => request),
+      questions.map(({ approvers }) => approvers),
     ],
   )
 }

@@ -5,6 +5,7 @@ import {
   cursorUnknown,
   type Page,
   PAGE_BYTES,
+  readApprovers,
   readObject,
   readString,
   type TaskFailure,
@@ -23,7 +24,7 @@ export interface RecordRow {
   readonly ttl_ms: number | null
   readonly result: string | null
   readonly failure: string | null
-  readonly questions: readonly (readonly [wireKey: string, request: string])[] | null
+  readonly questions: readonly (readonly [wireKey: string, request: string, approvers: string | null])[] | null
 }
 
 const COLUMNS = `
@@ -35,7 +36,7 @@ const COLUMNS = `
 /** The columns of a record, on `tasks AS t`. They take the same work for every status. */
 export function recordColumns({ database }: PostgresTaskStore): string {
   return `${COLUMNS},
-    (SELECT json_agg(json_build_array(q.wire_key, q.request) ORDER BY q.place)
+    (SELECT json_agg(json_build_array(q.wire_key, q.request, q.approvers) ORDER BY q.place)
      FROM ${database.names.tables}.questions AS q
      WHERE q.task = t.task AND q.state = 'open' AND t.status = 'input_required') AS questions`
 }
@@ -54,6 +55,18 @@ export async function readTask(
     [address, owner],
   )
   return row && recordOf(row)
+}
+
+/** A task of any owner that waits for somebody else. */
+export async function awaitingRef(sql: Sql, store: PostgresTaskStore, id: string): Promise<TaskRef | undefined> {
+  const { tables } = store.database.names
+  const [row] = await sql.rows<TaskRef>(
+    `SELECT t.address, t.owner FROM ${tables}.tasks AS t
+     WHERE t.address = $1 AND t.status = 'input_required' AND ${NOT_EXPIRED} AND EXISTS (
+       SELECT FROM ${tables}.questions AS q WHERE q.task = t.task AND q.state = 'open' AND q.approvers IS NOT NULL)`,
+    [addressDigest(store, id)],
+  )
+  return row
 }
 
 /** Those of the tasks that the owner has. */
@@ -137,6 +150,11 @@ export function recordOf(row: RecordRow): TaskRecord {
     updatedAt: row.updated_ms,
     ttlMs: row.ttl_ms,
     questions: new Map(questions?.map(([wireKey, request]) => [readString(wireKey), readRequest(request)])),
+    approvers: new Map(
+      questions?.flatMap(([wireKey, , named]) =>
+        named === null ? [] : [[readString(wireKey), readApprovers(named)] as const],
+      ),
+    ),
     result: result === null ? undefined : readObject(result),
     failure: failure === null ? undefined : readFailure(failure),
   }

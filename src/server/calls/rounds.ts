@@ -6,6 +6,7 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, nextRound, type Run, type SharedClaims, type Watch, writeJournal } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
+import type { Approval } from '../auth/approval.ts'
 import type { Call, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
@@ -29,6 +30,8 @@ export interface RoundRunnerOptions {
   readonly load: Load
   readonly results: Results
   readonly middleware: MiddlewareChain
+  /** Absent where callers are not known. */
+  readonly approval: Approval | undefined
   readonly maxAsks: number
   readonly maxRounds: number
   readonly lifetime: CallLifetime
@@ -156,6 +159,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
       assertAskable: (request) => assertAskable(call, request),
+      ...callersApproval(call, this.#options),
       shedding: () => load.shedding(),
       onRefused: () => call.observer?.answerRefused(),
       detachable: this.#invocation.detach !== undefined,
@@ -243,6 +247,15 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   get #stateMeta(): Json | undefined {
     return this.#ctx && Context.stateMeta(this.#ctx)
   }
+}
+
+/** Questions that name who may answer, where the caller of a run may be one of those. */
+export function callersApproval(
+  { principal }: Call,
+  { approval }: Pick<RoundRunnerOptions, 'approval'>,
+): Pick<RunSetup, 'approverId'> {
+  if (approval === undefined) return {}
+  return { approverId: (approvers) => (approval.includes(approvers, principal, true) ? principal?.id : undefined) }
 }
 
 /** Claims that all calls of this caller to this tool share. */

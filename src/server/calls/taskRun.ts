@@ -10,12 +10,12 @@ import { Context, DetachableContext } from '../handler/context.ts'
 import { InputRequired } from '../handler/questions.ts'
 import type { RunOutcome, TaskWork } from '../taskPort.ts'
 import { type CallResult, handlerCall, UnfinishedResult } from './middleware.ts'
-import { type Invocation, type RoundRunnerOptions, sharedClaims } from './rounds.ts'
+import { callersApproval, type Invocation, type RoundRunnerOptions, sharedClaims } from './rounds.ts'
 import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './run.ts'
 
 export type TaskRunOptions = Pick<
   RoundRunnerOptions,
-  'ledger' | 'audience' | 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger' | 'middleware'
+  'approval' | 'ledger' | 'audience' | 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger' | 'middleware'
 >
 
 /** The call that a task stands for, as if it had just come from a client that can be asked but not notified. */
@@ -94,6 +94,8 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
       responses: {}, // the answers are in the journal already
       // Whatever the client that made the task declares: another one can answer.
       assertAskable: () => {},
+      ...callersApproval(call, this.#options),
+      asksOthers: true,
       shedding: () => (work.draining() ? 'draining' : 'no'),
       onRefused: () => call.observer?.answerRefused(),
     }

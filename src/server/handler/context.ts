@@ -172,6 +172,17 @@ export class Context extends Asking {
     return this.#call.principal
   }
 
+  /** The id of the principal who answered a question: the caller, or one of those that its `by` names. */
+  answeredBy(key: string): string | undefined {
+    return this.#run.answererOf(key, this.#call.principal?.id)
+  }
+
+  /** The id of the task that this run belongs to, for those who are to answer it; undefined in an ordinary call. */
+  get taskId(): string | undefined {
+    const { channel, id } = this.#call
+    return channel.progress === undefined ? undefined : String(id)
+  }
+
   /** Name and version that the client gives. They are not verified. */
   get client(): Implementation | undefined {
     return this.#call.peer.client

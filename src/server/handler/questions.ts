@@ -8,7 +8,7 @@ import type {
   InputRequest,
   ListRootsResult,
 } from '@modelcontextprotocol/client'
-import { Declined, type Question, type Reading } from '../../journal/index.ts'
+import { type Approvers, Declined, type Question, type Reading } from '../../journal/index.ts'
 import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Call } from '../call.ts'
@@ -29,9 +29,17 @@ export interface Form<S extends SchemaLike = SchemaLike> {
    * @default true
    */
   pin?: boolean
+  /**
+   * Who may answer, if not the caller: `role:manager`, `sub:ann`, or a list, of which one is enough. Where the caller is
+   * none of them, only a task can wait for the answer.
+   * @default the caller
+   */
+  by?: string | readonly string[]
+  /** Whether the caller may not answer even where `by` fits the caller. @default false */
+  fourEyes?: boolean
 }
 
-const FORM_OPTIONS: OptionNames<Form> = { message: true, schema: true, mode: true, pin: true }
+const FORM_OPTIONS: OptionNames<Form> = { message: true, schema: true, mode: true, pin: true, by: true, fourEyes: true }
 
 /** The person's action on a form, with the content checked. */
 export type Elicited<S extends SchemaLike> =
@@ -52,10 +60,14 @@ export function askForm<S extends SchemaLike>(form: Form<S>): Question<InferSche
 /** The three-way result of a form. */
 export function elicitForm<S extends SchemaLike>(form: Form<S>): Question<Elicited<S>> {
   const request = formRequest(form)
+  const approvers = approversOf(form)
+  const fingerprint = formFingerprint(request)
   return {
     request,
+    approvers,
     pinned: form.pin ?? true,
-    fingerprint: formFingerprint(request),
+    // An answer counts for the approvers that were asked, not for others that the handler names later.
+    fingerprint: approvers === undefined ? fingerprint : digestOf([fingerprint, approvers]),
     again: (issues) => withIssues(request, issues),
     read: async (_, response) => {
       const action = response['action']
@@ -104,6 +116,25 @@ function formRequest(form: Form): InputRequest {
     method: 'elicitation/create',
     params: { ...(mode !== undefined && { mode }), message, requestedSchema: flat(json, message) },
   } as InputRequest
+}
+
+const MAX_APPROVERS = 32
+const MAX_APPROVER_CHARS = 256
+
+function approversOf({ by, fourEyes = false, pin = true, message }: Form): Approvers | undefined {
+  if (by === undefined) {
+    if (fourEyes) throw new TypeError(`The form "${message}" has "fourEyes" and does not say who may answer: add "by".`)
+    return undefined
+  }
+  const names: readonly unknown[] = typeof by === 'string' ? [by] : by
+  const areNames = Array.isArray(names) && names.length > 0 && names.length <= MAX_APPROVERS && names.every(isApprover)
+  if (!areNames) throw new TypeError(`In the form "${message}", "by" must be a string like "role:manager", or a list.`)
+  if (!pin) throw new TypeError(`The form "${message}" has "by", so its answer must be pinned; leave out "pin".`)
+  return { by: names, fourEyes }
+}
+
+function isApprover(name: unknown): name is string {
+  return typeof name === 'string' && name.length > 0 && name.length <= MAX_APPROVER_CHARS
 }
 
 /** The form with what was wrong with the last answer, for the person who answers again. */
@@ -186,9 +217,15 @@ interface InputRequiredOptions {
   requestState?: unknown
 }
 
+/** In explicit style the handler reads the answers itself, unchecked, so nothing could tell who gave them. */
+function callersForm(form: Form): InputRequest {
+  if (form.by === undefined) return formRequest(form)
+  throw new TypeError(`The form "${form.message}" has "by"; ask it with ctx.ask or ctx.elicit.`)
+}
+
 export function inputRequired({ inputRequests = {}, requestState }: InputRequiredOptions): InputRequired {
   const requests = new Map(
-    Object.entries(inputRequests).map(([key, ask]) => [key, 'method' in ask ? ask : formRequest(ask)] as const),
+    Object.entries(inputRequests).map(([key, ask]) => [key, 'method' in ask ? ask : callersForm(ask)] as const),
   )
   if (requests.size === 0 && requestState === undefined) {
     throw new TypeError('inputRequired needs at least one of inputRequests and requestState.')

@@ -4,6 +4,8 @@ import { type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Call, TaskHost } from '../../server/index.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
 import { TaskError } from '../errors.ts'
+import { sortAnswers } from './answers.ts'
+import { answerableBy, assertAnswerable, type FoundTask } from './view.ts'
 
 export interface DialectOptions {
   readonly host: TaskHost
@@ -22,9 +24,33 @@ export async function withClientErrors<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** A task of the caller. An unknown id and the id of another caller's task give the same error. */
-export async function ownTask({ engine }: DialectOptions, call: Call, id: string): Promise<TaskRecord> {
-  return assertKnown(await (await engine()).read(id, ownerOf(call)))
+/** A task that the caller may see. An unknown id and the id of another caller's task give the same error. */
+export async function findTask({ engine, host }: DialectOptions, call: Call, id: string): Promise<FoundTask> {
+  const store = await engine()
+  const own = await store.read(id, ownerOf(call))
+  if (own !== undefined) return { task: own, isOwner: true }
+  const other = call.principal === undefined ? undefined : await store.awaiting(id)
+  const found = { task: assertKnown(other), isOwner: false }
+  if (answerableBy(found, call, host).size === 0) assertKnown(undefined)
+  return found
+}
+
+/** Stores the answers of a caller, with who that is. Undefined where the task does not exist any more. */
+export async function answerTask(
+  { engine, host }: DialectOptions,
+  call: Call,
+  found: FoundTask,
+  responses: Json,
+): Promise<TaskRecord | undefined> {
+  const { task, isOwner } = found
+  const answerable = answerableBy(found, call, host)
+  if (isOwner) {
+    host.assertMayCall(call, task.tool)
+    assertAnswerable(task, answerable, responses)
+  }
+  const answers = { ...sortAnswers(answerable, responses), by: call.principal?.id }
+  const store = await engine()
+  return withClientErrors(store.answer(task.id, isOwner ? ownerOf(call) : undefined, answers))
 }
 
 export function assertKnown(task: TaskRecord | undefined): TaskRecord {

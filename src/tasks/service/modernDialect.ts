@@ -1,8 +1,7 @@
 /** Tasks of the revision 2026-07-28: the extension io.modelcontextprotocol/tasks (SEP-2663). */
 import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION, toObject } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
-import { sortAnswers } from './answers.ts'
-import { type DialectOptions, withClientErrors, iso, assertKnown, ownerOf, ownTask, taskIdIn } from './dialect.ts'
+import { answerTask, assertKnown, type DialectOptions, findTask, iso, ownerOf, taskIdIn } from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
 import { type TaskView, viewOf } from './view.ts'
 
@@ -15,8 +14,8 @@ export function modernTaskMethods(options: DialectOptions): ReadonlyMap<string, 
       'tasks/get',
       async (call) => {
         assertDeclared(call)
-        const task = await ownTask(options, call, taskIdIn(call.params))
-        return host.write(modernTask(viewOf(task, call), options.pollMs), call.peer)
+        const found = await findTask(options, call, taskIdIn(call.params))
+        return host.write(modernTask(viewOf(found, call, host), options.pollMs), call.peer)
       },
     ],
     [
@@ -28,10 +27,7 @@ export function modernTaskMethods(options: DialectOptions): ReadonlyMap<string, 
         if (!isObject(inputResponses)) {
           throw new ProtocolError('PARAMS_INVALID', '"params.inputResponses" must be an object.')
         }
-        const task = await ownTask(options, call, id)
-        host.assertMayCall(call, task.tool)
-        const answers = sortAnswers(task.questions, inputResponses)
-        assertKnown(await withClientErrors((await engine()).answer(id, ownerOf(call), answers)))
+        assertKnown(await answerTask(options, call, await findTask(options, call, id), inputResponses))
         return host.write({}, call.peer)
       },
     ],

@@ -3,7 +3,15 @@ import type { TaskEngine, TaskRecord } from '../engine.ts'
 import { listenToTasks } from './notifications.ts'
 
 const record = (id: string) =>
-  ({ id, status: 'working', createdAt: 0, updatedAt: 0, ttlMs: null, questions: new Map() }) as unknown as TaskRecord
+  ({
+    id,
+    status: 'working',
+    createdAt: 0,
+    updatedAt: 0,
+    ttlMs: null,
+    questions: new Map(),
+    approvers: new Map(),
+  }) as unknown as TaskRecord
 
 test('of very many tasks one is read at a time, and none to find out whether it is there', async () => {
   let [reads, reading, most] = [0, 0, 0]
@@ -24,6 +32,7 @@ test('of very many tasks one is read at a time, and none to find out whether it 
   const listening = await listenToTasks(engine as TaskEngine, {
     owner: 'ann',
     viewer: { peer: {} as never, principal: undefined },
+    host: { mayAnswer: () => false },
     taskIds,
     send,
     pollMs: 1000,

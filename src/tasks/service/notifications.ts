@@ -1,7 +1,7 @@
 /** `notifications/tasks`: sends a task, in the form of `tasks/get`, whenever it has changed. */
 import { hash } from 'node:crypto'
 import { type Json, runLater } from '../../protocol/index.ts'
-import type { TaskListening } from '../../server/index.ts'
+import type { TaskHost, TaskListening } from '../../server/index.ts'
 import type { TaskEngine } from '../engine.ts'
 import { modernTask } from './modernDialect.ts'
 import { type Viewer, viewOf } from './view.ts'
@@ -9,6 +9,7 @@ import { type Viewer, viewOf } from './view.ts'
 export interface TaskListenOptions {
   readonly owner: string
   readonly viewer: Viewer
+  readonly host: Pick<TaskHost, 'mayAnswer'>
   readonly taskIds: readonly string[]
   readonly send: (task: Json) => void
   readonly pollMs: number
@@ -77,10 +78,10 @@ class TaskNotifier {
   }
 
   async #send(): Promise<void> {
-    const { owner, viewer, pollMs, send } = this.#options
+    const { owner, viewer, host, pollMs, send } = this.#options
     const task = await this.#engine.read(this.#id, owner)
     if (task === undefined || this.#isStopped) return
-    const message = modernTask(viewOf(task, viewer), pollMs)
+    const message = modernTask(viewOf({ task, isOwner: true }, viewer, host), pollMs)
     // A digest instead of the text, which may be long and would stay in memory as long as the subscription.
     const digest = hash('sha256', JSON.stringify(message))
     if (digest === this.#sentDigest) return

@@ -2,19 +2,22 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { isObject, type Json, ProtocolError, relatedTask } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
-import { sortAnswers } from './answers.ts'
-import { withClientErrors, ownerOf } from './dialect.ts'
+import { answerTask, type DialectOptions } from './dialect.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
+import type { FoundTask } from './view.ts'
 import { waitForTask } from './waitFor.ts'
 
 /** Takes the answer of a request that was revived on another instance than the one that asked. */
-export async function answerCarried(engine: TaskEngine, call: Call, task: TaskRecord): Promise<void> {
+export async function answerCarried(options: DialectOptions, call: Call, found: FoundTask): Promise<void> {
   const { inputResponses } = call.params
   if (call.revived === undefined || !isObject(inputResponses)) return
-  await withClientErrors(engine.answer(task.id, ownerOf(call), sortAnswers(task.questions, inputResponses)))
+  await answerTask(options, call, found, inputResponses)
 }
 
 export interface PushOptions {
+  /** Takes one answer. */
+  readonly answer: (responses: Json) => Promise<unknown>
+  readonly read: () => Promise<TaskRecord | undefined>
   /** The request whose stream the questions go on. */
   readonly carried: { readonly id: string; readonly body: () => unknown }
   readonly signal: AbortSignal
@@ -25,7 +28,7 @@ export async function pushQuestions(
   engine: TaskEngine,
   call: Call,
   task: TaskRecord,
-  { carried, signal }: PushOptions,
+  { answer, read, carried, signal }: PushOptions,
 ): Promise<void> {
   const { channel } = call
   if (channel.push === undefined) {
@@ -33,13 +36,12 @@ export async function pushQuestions(
   }
   const answered = Array.from(task.questions, async ([key, request]) => {
     const response = await channel.push?.(related(request, task.id), { ...carried, key })
-    const answers = sortAnswers(new Map([[key, request]]), { [key]: response })
-    await withClientErrors(engine.answer(task.id, ownerOf(call), answers))
+    await answer({ [key]: response })
   })
   const moved = new AbortController()
   const elsewhere = waitForTask(engine, {
     id: task.id,
-    owner: ownerOf(call),
+    read,
     until: ({ questions }) => [...task.questions.keys()].every((key) => !questions.has(key)),
     signal: AbortSignal.any([signal, moved.signal]),
   })

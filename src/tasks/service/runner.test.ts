@@ -10,7 +10,15 @@ import { TaskRunner } from './runner.ts'
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 function hostThat(play: TaskHost['play']): TaskHost {
-  return { audience: 'x', logger: () => silent, knowsCallers: false, assertMayCall() {}, write: () => '', play }
+  return {
+    audience: 'x',
+    logger: () => silent,
+    knowsCallers: false,
+    assertMayCall() {},
+    mayAnswer: () => false,
+    write: () => '',
+    play,
+  }
 }
 
 /** A lease that notes how it ended. */

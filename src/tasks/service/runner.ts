@@ -120,8 +120,8 @@ async function settle(lease: Lease, outcome: RunOutcome, remembered: unknown): P
 
 function questionsOf({ journal }: Lease, requests: Extract<RunOutcome, { kind: 'asked' }>['requests']): NewQuestion[] {
   return Array.from(requests, ([key, request]) => {
-    const { question, times } = journal.open.get(key) ?? { question: undefined, times: 1 }
-    return { key, request, question, times }
+    const { question, times, approvers } = journal.open.get(key) ?? { question: undefined, times: 1 }
+    return { key, request, question, times, approvers }
   })
 }
 

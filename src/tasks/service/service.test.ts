@@ -11,6 +11,7 @@ const host: TaskHost = {
   logger: () => silent,
   knowsCallers: false,
   assertMayCall() {},
+  mayAnswer: () => false,
   write: (result) => JSON.stringify(result),
   play: async () => ({ kind: 'completed', result: {} }),
 }

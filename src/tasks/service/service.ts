@@ -16,6 +16,7 @@ import { type DialectOptions, withClientErrors, ownerOf } from './dialect.ts'
 import { assertDeclared, modernCreated, modernTaskMethods, type TaskMethod } from './modernDialect.ts'
 import { listenToTasks } from './notifications.ts'
 import { TaskRunner } from './runner.ts'
+import { viewOf } from './view.ts'
 import { sessionCreated, sessionTaskMethods } from './sessionDialect.ts'
 
 export interface TaskServiceOptions {
@@ -88,7 +89,7 @@ class EngineTaskService implements TaskService {
     const task = await withClientErrors(creating)
     if (isAbandoned(call, journal)) await engine.cancel(task.id, owner)
     if (call.peer.era === 'modern') return this.#host.write(modernCreated(task, pollMs), call.peer)
-    return JSON.stringify(sessionCreated(task, pollMs, call))
+    return JSON.stringify(sessionCreated(viewOf({ task, isOwner: true }, call, this.#host), pollMs, call))
   }
 
   method({ method, peer, principal }: Call): TaskMethod | undefined {
@@ -103,6 +104,7 @@ class EngineTaskService implements TaskService {
     return listenToTasks(await this.#openEngine(), {
       owner: ownerOf(call),
       viewer: { peer: call.peer, principal: call.principal },
+      host: this.#host,
       taskIds,
       send,
       pollMs: this.#settings.pollMs,

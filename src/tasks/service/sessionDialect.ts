@@ -17,8 +17,16 @@ import {
   toObject,
 } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
-import { sortAnswers } from './answers.ts'
-import { type DialectOptions, withClientErrors, iso, assertKnown, ownerOf, ownTask, taskIdIn } from './dialect.ts'
+import {
+  answerTask,
+  assertKnown,
+  type DialectOptions,
+  findTask,
+  iso,
+  ownerOf,
+  taskIdIn,
+  withClientErrors,
+} from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
 import { waitForTask } from './waitFor.ts'
 import type { TaskMethod } from './modernDialect.ts'
@@ -28,11 +36,14 @@ import { pushQuestions, answerCarried } from './pushedQuestions.ts'
 const PAGE_SIZE = 100
 
 export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string, TaskMethod> {
-  const { engine, pollMs } = options
+  const { host, engine, pollMs } = options
   return new Map<string, TaskMethod>([
     [
       'tasks/get',
-      async (call) => JSON.stringify(sessionTask(await ownTask(options, call, taskIdIn(call.params)), pollMs, call)),
+      async (call) => {
+        const found = await findTask(options, call, taskIdIn(call.params))
+        return JSON.stringify(sessionTask(viewOf(found, call, host), pollMs, call))
+      },
     ],
     ['tasks/result', (call) => taskResult(options, call)],
     ['tasks/input_response', (call) => inputResponse(options, call)],
@@ -40,10 +51,11 @@ export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string,
       'tasks/cancel',
       async (call) => {
         const id = taskIdIn(call.params)
-        if (hasEnded((await ownTask(options, call, id)).status)) throw alreadyEnded()
-        const task = assertKnown(await (await engine()).cancel(id, ownerOf(call)))
+        const store = await engine()
+        if (hasEnded(assertKnown(await store.read(id, ownerOf(call))).status)) throw alreadyEnded()
+        const task = assertKnown(await store.cancel(id, ownerOf(call)))
         if (task.status !== 'cancelled') throw alreadyEnded()
-        return JSON.stringify(sessionTask(task, pollMs, call))
+        return JSON.stringify(sessionTask(viewOf({ task, isOwner: true }, call, host), pollMs, call))
       },
     ],
     [
@@ -56,7 +68,8 @@ export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string,
         const { tasks, next } = await withClientErrors(
           (await engine()).list(ownerOf(call), cursor || undefined, PAGE_SIZE),
         )
-        const listed = tasks.map((task) => sessionTask(task, pollMs, call))
+        const views = tasks.map((task) => viewOf({ task, isOwner: true }, call, host))
+        const listed = views.map((view) => sessionTask(view, pollMs, call))
         return JSON.stringify({ tasks: listed, ...(next !== undefined && { nextCursor: next }) })
       },
     ],
@@ -64,18 +77,18 @@ export function sessionTaskMethods(options: DialectOptions): ReadonlyMap<string,
 }
 
 /** The result of a call that has become a task. */
-export function sessionCreated(task: TaskRecord, pollMs: number, call: Call): Json {
+export function sessionCreated(task: TaskView, pollMs: number, call: Call): Json {
   const statusMessage = `Task has been created for ${task.tool} tool invocation.`
   return { task: { ...sessionTask(task, pollMs, call), statusMessage } }
 }
 
-function sessionTask(task: TaskRecord, pollMs: number, call: Call): Json {
+function sessionTask(task: TaskView, pollMs: number, call: Call): Json {
   const { id, createdAt, updatedAt, ttlMs } = task
   const status = sessionStatus(task)
   return {
     taskId: id,
     status,
-    statusMessage: statusMessageOf(viewOf(task, call), call.peer.takesInputRequired),
+    statusMessage: statusMessageOf(task, call.peer.takesInputRequired),
     createdAt: iso(createdAt),
     lastUpdatedAt: iso(updatedAt),
     ttl: ttlMs,
@@ -104,28 +117,39 @@ function statusMessageOf(task: TaskView, rounds: boolean): string | undefined {
 
 async function taskResult(options: DialectOptions, call: Call): Promise<string> {
   const id = taskIdIn(call.params)
+  const { host } = options
   const engine = await options.engine()
-  const found = await ownTask(options, call, id)
-  if (call.revived !== undefined) options.host.assertMayCall(call, found.tool) // it brings an answer
-  await answerCarried(engine, call, found)
+  const found = await findTask(options, call, id)
+  await answerCarried(options, call, found)
   const disconnect = new AbortController()
   call.channel.onCancel(() => disconnect.abort())
   if (call.channel.cancelled) disconnect.abort()
+  const { isOwner } = found
+  const read = isOwner ? () => engine.read(id, ownerOf(call)) : () => engine.awaiting(id)
+  const view = (task: TaskRecord): TaskView => viewOf({ task, isOwner }, call, host)
   // A client that is asked by results gets an empty one where it can answer nothing; others wait for whoever can.
   const until = (task: TaskRecord): boolean => {
     if (task.status !== 'input_required') return hasEnded(task.status)
-    return call.peer.takesInputRequired || viewOf(task, call).questions.size > 0
+    return !isOwner || call.peer.takesInputRequired || view(task).questions.size > 0
   }
   const carried = { id: call.revived?.id ?? randomUUID(), body: () => ({}) }
   for (;;) {
     const goOn = call.channel.waitAnywhere?.(carried)
-    const waiting = waitForTask(engine, { id, owner: ownerOf(call), until, signal: disconnect.signal })
-    const task = viewOf(assertKnown(await waiting.finally(goOn)), call)
-    if (hasEnded(task.status)) return options.host.write(ended(task), call.peer)
-    if (call.peer.takesInputRequired) return options.host.write(asking(task), call.peer)
-    options.host.assertMayCall(call, task.tool)
-    await pushQuestions(engine, call, task, { carried, signal: disconnect.signal })
+    const now = await waitForTask(engine, { id, read, until, signal: disconnect.signal }).finally(goOn)
+    if (!isOwner && (now === undefined || view(now).questions.size === 0)) return host.write(answerTaken(id), call.peer)
+    const task = view(assertKnown(now))
+    if (hasEnded(task.status)) return host.write(ended(task), call.peer)
+    if (call.peer.takesInputRequired) return host.write(asking(task), call.peer)
+    if (isOwner) host.assertMayCall(call, task.tool)
+    const answer = (responses: Json) => answerTask(options, call, { task: assertKnown(now), isOwner }, responses)
+    await pushQuestions(engine, call, task, { answer, read, carried, signal: disconnect.signal })
   }
+}
+
+/** For those who were asked and did not make the task: what becomes of it is for its owner. */
+function answerTaken(id: string): Json {
+  const text = 'There is nothing more to answer; the result of the task goes to its owner.'
+  return { content: [{ type: 'text', text }], _meta: relatedTask(id) }
 }
 
 function asking({ id, questions }: TaskRecord): Json {
@@ -149,11 +173,10 @@ async function inputResponse(options: DialectOptions, call: Call): Promise<strin
   if (!isObject(inputResponses)) {
     throw new ProtocolError('PARAMS_INVALID', '"params.inputResponses" must be an object.')
   }
-  const task = await ownTask(options, call, id)
-  if (task.status !== 'input_required') throw new ProtocolError('PARAMS_INVALID', 'The task has no open questions.')
-  options.host.assertMayCall(call, task.tool)
-  const answers = sortAnswers(task.questions, inputResponses)
-  await withClientErrors((await options.engine()).answer(id, ownerOf(call), answers))
+  const found = await findTask(options, call, id)
+  if (found.task.status !== 'input_required')
+    throw new ProtocolError('PARAMS_INVALID', 'The task has no open questions.')
+  await answerTask(options, call, found, inputResponses)
   return JSON.stringify({ _meta: relatedTask(id) })
 }
 

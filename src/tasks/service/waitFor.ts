@@ -6,14 +6,15 @@ const POLL_MS = 10_000
 
 export interface WaitOptions {
   readonly id: string
-  readonly owner: string
+  /** Reads the task; undefined when it no longer exists. */
+  readonly read: () => Promise<TaskRecord | undefined>
   readonly until: (task: TaskRecord) => boolean
   readonly signal: AbortSignal
 }
 
 /** The task once `until` is true; undefined when the task no longer exists, or when the signal aborts. */
 export async function waitForTask(engine: TaskEngine, options: WaitOptions): Promise<TaskRecord | undefined> {
-  const { id, owner, until, signal } = options
+  const { id, read, until, signal } = options
   const change = new ChangeSignal()
   const unwatch = engine.watch(id, change.notify)
   signal.addEventListener('abort', change.notify, { once: true })
@@ -21,7 +22,7 @@ export async function waitForTask(engine: TaskEngine, options: WaitOptions): Pro
     for (;;) {
       // Before the read: a change during the read must not be missed.
       const changed = change.next(POLL_MS)
-      const task = await engine.read(id, owner)
+      const task = await read()
       if (task === undefined || signal.aborted || until(task)) return signal.aborted ? undefined : task
       await changed
     }

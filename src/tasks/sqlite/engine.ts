@@ -67,6 +67,7 @@ export function sqliteEngine({ path, clock = Date.now, ...options }: SqliteEngin
     },
     create: async (task) => engine().create(task),
     read: async (id, owner) => engine().read(id, owner),
+    awaiting: async (id) => engine().awaiting(id),
     existing: async (ids, owner) => engine().existing(ids, owner),
     list: async (owner, after, limit) => engine().list(owner, after, limit),
     answer: async (id, owner, answers) => engine().answer(id, owner, answers),
@@ -122,6 +123,10 @@ class SqliteEngine implements TimerHandlers {
     return this.#tables.records.read(id, owner)
   }
 
+  awaiting(id: string): TaskRecord | undefined {
+    return this.#tables.records.awaiting(id)
+  }
+
   existing(ids: readonly string[], owner: string): string[] {
     return this.#tables.records.existing(ids, owner)
   }
@@ -130,9 +135,9 @@ class SqliteEngine implements TimerHandlers {
     return this.#tables.records.list(owner, after, limit)
   }
 
-  async answer(id: string, owner: string, answers: TaskAnswers): Promise<TaskRecord | undefined> {
+  async answer(id: string, owner: string | undefined, answers: TaskAnswers): Promise<TaskRecord | undefined> {
     return this.#change(id, owner, (task) => {
-      const open = this.#tables.questions.answer(task, answers)
+      const open = this.#tables.questions.answer(task, answers, owner !== undefined)
       if (open === undefined) return
       this.#tables.transitions.setStatus(task, open === 0 ? 'working' : 'input_required')
       if (open === 0) this.#worker.claim()
@@ -211,8 +216,8 @@ class SqliteEngine implements TimerHandlers {
     return this.#sweep.run()
   }
 
-  /** Changes a task of this owner, if it exists, and gives it as it is afterwards. */
-  async #change(id: string, owner: string, run: (task: number) => void): Promise<TaskRecord | undefined> {
+  /** Changes a task of this owner, or one that waits for somebody else, if it exists, and gives it as it is afterwards. */
+  async #change(id: string, owner: string | undefined, run: (task: number) => void): Promise<TaskRecord | undefined> {
     const { records } = this.#tables
     if (records.numberOf(id, owner) === undefined) return undefined
     return this.#store.writes.write(() => {

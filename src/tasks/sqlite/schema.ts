@@ -59,12 +59,17 @@ const TRIALS = `
   CREATE INDEX tasks_suspect ON tasks (audience, tool, retry_at)
     WHERE status = 'working' AND worker IS NULL AND crashes > 0`
 
+// Who may answer a question (JSON; null: the owner), and who did.
+const APPROVERS = `
+  ALTER TABLE asks ADD COLUMN approvers TEXT;
+  ALTER TABLE asks ADD COLUMN answered_by TEXT`
+
 const FORMAT: SqliteFormat = {
   applicationId: 0x50_54_73_6b, // "PTsk"
   makesFolder: false,
   noun: 'a task store',
   pragmas: 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
-  migrations: [FIRST, TRIALS],
+  migrations: [FIRST, TRIALS, APPROVERS],
 }
 
 export function openTaskFile(path: string): DatabaseSync {

@@ -32,6 +32,32 @@ export function declareQuestions(harness: ContractHarness): void {
     expect(answers.get('b')?.response).toEqual(answerTo('b'))
   })
 
+  test('a question for others is found without an owner as long as it is open, and keeps who answered it', async () => {
+    const approvers = { by: ['role:manager'], fourEyes: true }
+    const { engine, worker, lease } = await asking(harness, [question('a'), question('b', { approvers })])
+    const other = await harness.engine()
+    expect([...((await engine.read(lease.id, 'ann'))?.approvers ?? [])]).toEqual([['b', approvers]])
+    const awaiting = await other.awaiting(lease.id)
+    expect(awaiting).toMatchObject({ id: lease.id, status: 'input_required', statusMessage: undefined })
+    expect([...(awaiting?.approvers ?? [])]).toEqual([['b', approvers]])
+    expect(await other.read(lease.id, 'mia')).toBeUndefined()
+    expect(keysOf(await other.answer(lease.id, undefined, { ...answering('a'), by: 'mia' }))).toEqual(['a', 'b'])
+    const again = await other.answer(lease.id, undefined, { ...refusing('b'), by: 'mia' })
+    expect([keysOf(again), again?.approvers.get('b~2')]).toEqual([['a', 'b~2'], approvers])
+    expect(keysOf(await other.answer(lease.id, undefined, { ...answering('b~2'), by: 'mia' }))).toEqual(['a'])
+    expect(await other.awaiting(lease.id)).toBeUndefined()
+    expect(await other.answer(lease.id, undefined, { ...answering('a'), by: 'mia' })).toBeUndefined()
+    await engine.answer(lease.id, 'ann', answering('a'))
+    const { answers } = (await worker.nextLease()).journal
+    expect([answers.get('a')?.by, answers.get('b')?.by]).toEqual([undefined, 'mia'])
+  })
+
+  test('a task that asks only its owner is found by nobody else', async () => {
+    const { engine, lease } = await asking(harness, [question('a')])
+    expect(await engine.awaiting(lease.id)).toBeUndefined()
+    expect(await engine.answer(lease.id, undefined, { ...answering('a'), by: 'mia' })).toBeUndefined()
+  })
+
   test('an answer through another process lets the task go on', async () => {
     const { worker, lease } = await asking(harness, [question('a')])
     const other = await harness.engine()

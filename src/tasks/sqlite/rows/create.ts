@@ -83,6 +83,7 @@ export class NewTaskRows {
       updatedAt: now,
       ttlMs: expiresAt === null ? null : expiresAt - now,
       questions: new Map(),
+      approvers: new Map(),
       result: undefined,
       failure: undefined,
     }

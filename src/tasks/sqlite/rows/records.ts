@@ -27,6 +27,10 @@ export class RecordRows {
       find: database.prepare(
         `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND id = ? AND owner = ? AND ${NOT_EXPIRED}`,
       ),
+      awaiting: database.prepare(
+        `SELECT ${COLUMNS} FROM tasks WHERE audience = ? AND id = ? AND status = 'input_required' AND ${NOT_EXPIRED}
+         AND EXISTS (SELECT 1 FROM asks WHERE task = number AND state = 'open' AND approvers IS NOT NULL)`,
+      ),
       get: database.prepare(`SELECT ${COLUMNS} FROM tasks WHERE number = ?`),
       // Also finds expired tasks: their rows still work as cursors.
       position: database.prepare('SELECT number FROM tasks WHERE audience = ? AND id = ? AND owner = ?'),
@@ -43,6 +47,12 @@ export class RecordRows {
     const row = this.#row(id, owner)
     const questions = withStoreErrors(() => this.#questions.open(Number(row?.['number'] ?? NO_TASK)))
     return row && recordOf(row, questions)
+  }
+
+  /** A task of any owner that waits for somebody else. */
+  awaiting(id: string): TaskRecord | undefined {
+    const row = this.#awaitingRow(id)
+    return row && { ...this.get(Number(row['number'])), statusMessage: undefined }
   }
 
   /** Those of the tasks that the owner has. */
@@ -62,8 +72,9 @@ export class RecordRows {
     return recordOf(row, this.#questions.open(task))
   }
 
-  numberOf(id: string, owner: string): number | undefined {
-    const row = this.#row(id, owner)
+  /** Without an owner, only a task that waits for somebody else is found. */
+  numberOf(id: string, owner: string | undefined): number | undefined {
+    const row = owner === undefined ? this.#awaitingRow(id) : this.#row(id, owner)
     return row && Number(row['number'])
   }
 
@@ -75,6 +86,11 @@ export class RecordRows {
       fillPage(list.iterate(audience, JSON.stringify(owner), before, now(), limit + 1), limit),
     )
     return { tasks: rows.flatMap((row) => this.#recordOrNone(row)), next: isLast ? undefined : lastId(rows) }
+  }
+
+  #awaitingRow(id: string): SqliteRow | undefined {
+    const { audience, now } = this.#store
+    return withStoreErrors(() => this.#statements.awaiting.get(audience, JSON.stringify(id), now()))
   }
 
   #row(id: string, owner: string): SqliteRow | undefined {
@@ -135,7 +151,7 @@ function idIn(text: unknown): string | undefined {
   }
 }
 
-function recordOf(row: SqliteRow, questions: TaskRecord['questions']): TaskRecord {
+function recordOf(row: SqliteRow, open: Pick<TaskRecord, 'questions' | 'approvers'>): TaskRecord {
   const { message, outcome, created_at: createdAt, expires_at: expiresAt } = row
   const status = STATUSES.find((known) => known === row['status'])
   if (status === undefined) throw unreadable()
@@ -147,7 +163,7 @@ function recordOf(row: SqliteRow, questions: TaskRecord['questions']): TaskRecor
     createdAt: Number(createdAt),
     updatedAt: Number(row['updated_at']),
     ttlMs: expiresAt === null ? null : Number(expiresAt) - Number(createdAt),
-    questions,
+    ...open,
     result: status === 'completed' ? readObject(outcome) : undefined,
     failure: status === 'failed' ? readFailure(outcome) : undefined,
   }
