@@ -184,6 +184,26 @@ describe('docs/guides/tools-prompts-resources.md', () => {
     expect(rowsUnder(guide, `Options of ${name}`).toSorted()).toEqual(members.toSorted())
   })
 
+  const kinds: [string, (options: never) => unknown][] = [
+    ['tool', (options) => createServer({ name: 'a', version: '1' }).tool('x', options, () => 'x')],
+    ['prompt', (options) => createServer({ name: 'a', version: '1' }).prompt('x', options, () => 'x')],
+    ['resource', (options) => createServer({ name: 'a', version: '1' }).resource('x://y', options, () => 'x')],
+    [
+      'resource',
+      (options) => createServer({ name: 'a', version: '1' }).resourceTemplate('x://{y}', options, () => 'x'),
+    ],
+  ]
+
+  test.each(kinds)('the one table of entries has every option that a %s takes, and no other', (kind, add) => {
+    // The error for an option that resembles none names all there are.
+    const [, accepted = ''] = /It has: (.*)\.$/.exec(refusalOf(() => add({ qqqqqqqqqqqq: true } as never))) ?? []
+    const [, section = ''] = guide.split('### Options of tools, prompts and resources\n')
+    const rows = [...(section.split(/^#/m)[0] ?? '').matchAll(/^\| `(\w+)` \| ([\w, ]+) \|/gm)]
+    const named = rows.filter(([, , of = '']) => of.split(', ').includes(kind)).map(([, option]) => option)
+    expect(named.length).toBeGreaterThan(5)
+    expect(named.toSorted()).toEqual(accepted.split(', ').toSorted())
+  })
+
   test.each([
     [true, 'Out of ink.'],
     [false, 'The tool failed.'],
@@ -195,3 +215,12 @@ describe('docs/guides/tools-prompts-resources.md', () => {
     expect(textOf(await new Caller(printer.fetch).round('print'))).toBe(expected)
   })
 })
+
+function refusalOf(fn: () => unknown): string {
+  try {
+    fn()
+  } catch (error) {
+    return (error as Error).message
+  }
+  return ''
+}

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { proves } from '../../../test/proves.ts'
 import { readEra } from '../methods/era.ts'
 import type { Findings } from './findings.ts'
 import type { ProbeReply } from '../wire/reply.ts'
