@@ -91,7 +91,7 @@ function connectDespiteJar({ display }: CommandContext): typeof connectAsProgram
 }
 
 function connectOptions(flags: ClientFlags): ConnectOptions {
-  const { header = [], bearerEnv, timeout, jar = defaultJarPath(), principal, context, allowLocal } = flags
+  const { header = [], bearerEnv, timeout, jar = defaultJarPath(), principal, context, allowLocal, era } = flags
   const variables = { env: process.env, places: {} }
   const timeoutMs = readTimeout(timeout)
   const maxRounds = readMaxRounds(flags.maxRounds)
@@ -105,6 +105,7 @@ function connectOptions(flags: ClientFlags): ConnectOptions {
     ...(principal !== undefined && { principal }),
     ...(context !== undefined && { context }),
     ...(allowLocal && { allowLocal }),
+    ...(era !== undefined && { era }),
   }
 }
 

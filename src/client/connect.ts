@@ -1,12 +1,5 @@
 /** `connect` gives the SDK's client, connected in the era that the server speaks, with Pannier's layers. */
-import {
-  type Client,
-  type ClientOptions,
-  type FetchLike,
-  type PriorDiscovery,
-  SdkError,
-  SdkErrorCode,
-} from '@modelcontextprotocol/client'
+import type { Client, ClientOptions, FetchLike, PriorDiscovery } from '@modelcontextprotocol/client'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 import type { Answerers } from './questions/answerer.ts'
 import type { Authorizer } from './transports/authorization.ts'
@@ -25,6 +18,10 @@ import { addressOf, nameOf, type Target } from './config/target.ts'
 import { tasks, type TasksOptions } from './tasks/layer.ts'
 import { timerMs } from './timerMs.ts'
 import type { Layer } from './layer/transport.ts'
+import type { Address } from './config/address.ts'
+import type { ClientError } from './errors.ts'
+import { MODERN_VERSION } from '../protocol/index.ts'
+import { firstWay, mostTelling, nextWay, type ServerEra, type Tried, type Way } from './ways.ts'
 import { openTransport, type OpenTransport } from './openTransport.ts'
 
 export interface ConnectOptions {
@@ -63,6 +60,11 @@ export interface ConnectOptions {
   timeoutMs?: number
   /** How long connecting may take, including the start of a process, in milliseconds. @default 60000 */
   connectTimeoutMs?: number
+  /**
+   * The only way that is tried: the stateless era, the session era, or the session era over HTTP+SSE (2024-11-05).
+   * @default the server is asked for its era, and what it does not answer is tried as well
+   */
+  era?: ServerEra
   /** The era of the server, if it is known from before, in the SDK's form. Then the server is not asked for it. */
   prior?: PriorDiscovery
   /** Cancels connecting. */
@@ -94,34 +96,33 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
   options.signal?.throwIfAborted()
   const address = await addressOf(target)
   options.signal?.throwIfAborted()
-  const name = nameOf(target)
-  const opened = openTransport(address, options)
-  try {
-    return await connectBy(opened, target, options, options.prior)
-  } catch (error) {
-    options.signal?.throwIfAborted()
-    if (!exitedOnProbe(error, opened)) throw connectFailure(error, attempt(opened, name, options))
+  const tried: (Tried & { readonly opened: OpenTransport })[] = []
+  let way: Way | undefined = firstWay(options.era ?? transportOf(address), options.prior)
+  while (way !== undefined) {
+    const opened: OpenTransport = openTransport(address, way, options)
+    try {
+      return await connectBy(opened, target, options, way)
+    } catch (error) {
+      options.signal?.throwIfAborted()
+      const failed: (typeof tried)[number] = {
+        way,
+        error,
+        opened,
+        isProcess: opened.isProcess,
+        hasEnded: opened.ended() !== undefined,
+      }
+      tried.push(failed)
+      way = options.era === undefined ? nextWay(failed) : undefined
+    }
   }
-  // Some session-era servers exit when a request comes before `initialize`. They are started again without the probe.
-  const again = openTransport(address, options)
-  try {
-    return await connectBy(again, target, options, { kind: 'legacy' })
-  } catch (error) {
-    options.signal?.throwIfAborted()
-    throw connectFailure(error, attempt(again, name, options))
-  }
+  throw failureOf(tried, nameOf(target), options)
 }
 
-async function connectBy(
-  opened: OpenTransport,
-  target: Target,
-  options: TimedOptions,
-  prior?: PriorDiscovery,
-): Promise<Client> {
+async function connectBy(opened: OpenTransport, target: Target, options: TimedOptions, way: Way): Promise<Client> {
   const { connectTimeoutMs, timeoutMs, signal } = options
   const jar = openJar(opened.address, options)
   const closing = flushOnClose(opened.endSession)
-  const client = clientFor(opened, options, async () => {
+  const client = clientFor(opened, options, way, async () => {
     await closing.flush()
     await jar.close()
   })
@@ -131,6 +132,7 @@ async function connectBy(
   const cancel = (): void => void opened.transport.close()
   signal?.addEventListener('abort', cancel, { once: true })
   try {
+    const prior = priorOf(way, options)
     const more = { ...(signal && { signal }), ...(prior && { prior }) }
     await client.connect(layers(opened.transport), { timeout: connectTimeoutMs, ...more })
     return client
@@ -143,11 +145,17 @@ async function connectBy(
   }
 }
 
-function clientFor({ isProcess }: OpenTransport, options: TimedOptions, beforeClose: () => Promise<void>): Client {
+function clientFor(
+  { isProcess }: OpenTransport,
+  options: TimedOptions,
+  way: Way,
+  beforeClose: () => Promise<void>,
+): Client {
   const { name = 'pannier', version = '0', connectTimeoutMs, onNotice } = options
-  const probe = isProcess && { probe: { timeoutMs: Math.min(STDIO_PROBE_MS, connectTimeoutMs) } }
+  const probeMs = isProcess ? Math.min(STDIO_PROBE_MS, connectTimeoutMs) : Math.ceil(connectTimeoutMs / 2)
   const ours: ClientOptions = {
-    versionNegotiation: { mode: 'auto', ...probe },
+    versionNegotiation:
+      way === 'stateless' ? { mode: { pin: MODERN_VERSION } } : { mode: 'auto', probe: { timeoutMs: probeMs } },
     jsonSchemaValidator: limitedValidator(() => new AjvJsonSchemaValidator()),
   }
   const client = new SdkClient({ name, version }, { ...ours, ...options.client }, beforeClose)
@@ -167,11 +175,21 @@ function upperLayers(target: Target, options: ConnectOptions, closing: FlushOnCl
   )
 }
 
-function exitedOnProbe(error: unknown, opened: OpenTransport): boolean {
-  const isProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
-  return isProbe && opened.isProcess && opened.ended() !== undefined
+function priorOf(way: Way, { prior }: ConnectOptions): PriorDiscovery | undefined {
+  if (way === 'session' || way === 'sse') return { kind: 'legacy' }
+  return way === 'ask' ? prior : undefined
 }
 
-function attempt(opened: OpenTransport, name: string, { connectTimeoutMs }: TimedOptions) {
-  return { name, timeoutMs: connectTimeoutMs, ended: opened.ended() }
+function transportOf(address: Address): 'sse' | undefined {
+  return 'url' in address ? address.transport : undefined
+}
+
+function failureOf(
+  tried: readonly (Tried & { readonly opened: OpenTransport })[],
+  name: string,
+  { connectTimeoutMs }: TimedOptions,
+): ClientError {
+  const telling = mostTelling(tried)
+  const ended = tried.find((each) => each === telling)?.opened.ended()
+  return connectFailure(telling?.error, { name, timeoutMs: connectTimeoutMs, ended })
 }

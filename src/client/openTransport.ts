@@ -10,11 +10,14 @@ import type { Notice } from './notice.ts'
 import { scopeFetch } from './scope/fetch.ts'
 import { tasksFetch } from './tasks/fetch.ts'
 import { ChildTransport } from './transports/child.ts'
-import { type HttpOptions, httpTransport } from './transports/http.ts'
+import { type HttpOptions, httpTransport, sseTransport } from './transports/http.ts'
 import { lineReader } from './transports/lineReader.ts'
+import type { Way } from './ways.ts'
 
 export interface OpenTransportOptions extends Omit<HttpOptions, 'wrapFetch'> {
   strictScope?: boolean
+  /** How long opening the stream of HTTP+SSE may take. */
+  connectTimeoutMs: number
   onNotice?: (notice: Notice) => void
 }
 
@@ -22,14 +25,28 @@ export interface OpenTransport {
   readonly address: Address
   readonly transport: Transport
   readonly isProcess: boolean
-  /** How the server's process ended, as the end of a sentence; undefined while it runs, and for HTTP. */
+  /** How the server's process or stream ended, as the end of a sentence; undefined while it is there. */
   ended(): string | undefined
   /** Ends the session of a session-era server. Does nothing where there is none. */
   endSession(): Promise<void>
 }
 
-export function openTransport(address: Address, options: OpenTransportOptions): OpenTransport {
-  return 'url' in address ? openHttp(address, options) : openChild(address, options)
+export function openTransport(address: Address, way: Way, options: OpenTransportOptions): OpenTransport {
+  if (!('url' in address)) return openChild(address, options)
+  return way === 'sse' ? openSse(address, options) : openHttp(address, options)
+}
+
+/** Everything comes on one stream, so that `strictScope` has nothing to go by. */
+function openSse(address: HttpAddress, options: OpenTransportOptions): OpenTransport {
+  const wrapFetch = (inner: FetchLike): FetchLike => echoFetch(inner, { isOneConnection: true })
+  const transport = sseTransport(address, { ...options, wrapFetch, startTimeoutMs: options.connectTimeoutMs })
+  return {
+    address,
+    transport,
+    isProcess: false,
+    ended: () => (transport.isCut ? 'the stream of the server has ended.' : undefined),
+    endSession: () => Promise.resolve(),
+  }
 }
 
 function openHttp(address: HttpAddress, options: OpenTransportOptions): OpenTransport {

@@ -20,7 +20,7 @@ import type { ProbeWire } from './wire/connection.ts'
 export async function probe(target: Target, options: ProbeOptions = {}): Promise<Verdict> {
   const settings = settingsOf(options)
   settings.signal?.throwIfAborted()
-  const address = await addressOf(target, options.env, { sse: true })
+  const address = await addressOf(target, options.env)
   const started = performance.now()
   const budget = new RequestBudget(settings.maxRequests)
   const { wire, secrets } = createWire(address, settings, budget)

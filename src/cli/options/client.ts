@@ -1,11 +1,13 @@
 /** The options of every command that connects to a server, and how their values are read. */
 import { type Command, Option } from 'commander'
+import { SERVER_ERAS, type ServerEra } from '../../client/index.ts'
 import { isLogLevel, MAX_TIMER_MS } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 
 export interface ClientFlags {
   readonly header?: readonly string[]
   readonly bearerEnv?: string
+  readonly era?: ServerEra
   readonly oauth?: boolean
   readonly timeout?: string
   readonly maxRounds?: string
@@ -27,6 +29,12 @@ TARGET is one of
 
 export function withClientOptions(command: Command): Command {
   return withCredentialOptions(command)
+    .addOption(
+      new Option(
+        '--era <era>',
+        'connect in this era only (default: found out; sse is the transport of 2024-11-05)',
+      ).choices(SERVER_ERAS),
+    )
     .option('--oauth', 'log in with the browser when the server asks for it')
     .option('--timeout <seconds>', 'give up when the server is silent for so long; questions to you do not count')
     .optionsGroup('Showing:')

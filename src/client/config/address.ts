@@ -4,6 +4,8 @@
 export interface HttpAddress {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The transport of the revision 2024-11-05. @default found out by trying */
+  readonly transport?: 'sse'
 }
 
 /** A server that is started as a child process. */

@@ -103,7 +103,6 @@ describe('a file that cannot be used is refused with its place and no value', ()
       /"headers" must be an object/,
     ],
     ['an entry that is no object', secret, 'CONFIG_INVALID', /#a must be an object/],
-    ['the transport sse', { type: 'sse', url: 'http://a' }, 'CONFIG_INVALID', /a transport that was replaced/],
     [
       'an address that is none of the web',
       { url: `ftp://${secret}` },
@@ -172,8 +171,7 @@ test('the names of all servers of a file come in its order', async () => {
   await expect(entryNames(fileWith({}, 'none.json'))).rejects.toThrow('has no servers')
 })
 
-test('an entry for the transport of the first revision is read only by who asks for it', async () => {
+test('an entry for the transport of the first revision says so in its address', async () => {
   const file = fileWith({ servers: { old: { type: 'sse', url: 'http://x/sse' } } }, 'sse.json')
-  await expect(readEntry(file, 'old')).rejects.toThrow('a transport that was replaced')
-  expect(await readEntry(file, 'old', {}, { sse: true })).toEqual({ url: 'http://x/sse', headers: {} })
+  expect(await readEntry(file, 'old')).toEqual({ url: 'http://x/sse', headers: {}, transport: 'sse' })
 })

@@ -22,23 +22,13 @@ export async function entryNames(file: string): Promise<readonly string[]> {
 }
 
 /** Reads the entry `name` of a file. Relative paths start from the project folder that the file belongs to. */
-export async function readEntry(
-  file: string,
-  name: string,
-  env: Env = process.env,
-  { sse = false }: EntryOptions = {},
-): Promise<Address> {
+export async function readEntry(file: string, name: string, env: Env = process.env): Promise<Address> {
   const project = projectOf(file)
   const variables = { env, places: editorVariables(project) }
-  const { address, envFile } = entryIn(await readConfigFile(file), { file, name, project, variables, sse })
+  const { address, envFile } = entryIn(await readConfigFile(file), { file, name, project, variables })
   if (envFile === undefined || 'url' in address) return address
   const fromFile = parseEnv(await readConfigFile(envFile)) as Record<string, string>
   return { ...address, env: { ...fromFile, ...address.env } }
-}
-
-export interface EntryOptions {
-  /** Also reads entries of the type "sse", the transport of the first revision. @default false */
-  readonly sse?: boolean
 }
 
 interface EntryPlace {
@@ -47,7 +37,6 @@ interface EntryPlace {
   /** The folder that relative paths start from. */
   readonly project: string
   readonly variables: Variables
-  readonly sse: boolean
 }
 
 interface ServerEntry {
@@ -66,15 +55,12 @@ function entryIn(text: string, place: EntryPlace): ServerEntry {
   if (!isObject(entry)) throw invalid(`${where} must be an object.`)
   const fields = fieldsOf(entry, where, place.variables)
   const type = entry['type']
-  if (type === 'sse' && !place.sse)
-    throw invalid(
-      `${where} has the type "sse", a transport that was replaced; give the server's Streamable HTTP address.`,
-    )
   if (fields.has('command') && fields.has('url') && !DECIDING_TYPES.has(type))
     throw invalid(`${where} ${COMMAND_AND_URL}`)
   if (entry['command'] !== undefined && !HTTP_TYPES.has(type)) return commandOf(fields, place.project)
   if (entry['url'] !== undefined) {
-    return { address: { url: assertHttp(fields.text('url'), where), headers: fields.texts('headers') } }
+    const url = assertHttp(fields.text('url'), where)
+    return { address: { url, headers: fields.texts('headers'), ...(type === 'sse' && { transport: 'sse' }) } }
   }
   throw invalid(`${where} needs a "command" or a "url".`)
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { isObject } from '../../protocol/index.ts'
 import type { Address, CommandAddress } from './address.ts'
 import { ClientError } from '../errors.ts'
-import { type EntryOptions, readEntry } from './mcpJson.ts'
+import { readEntry } from './mcpJson.ts'
 
 /**
  * A URL; a command with its arguments, as a list; `file#name`; or an address with all its parts. The first three are
@@ -25,14 +25,10 @@ export function readTarget(target: Target): ParsedTarget {
 }
 
 /** The address of a target. Reads the file if the target is `file#name`. */
-export async function addressOf(
-  target: Target,
-  env?: Readonly<Record<string, string | undefined>>,
-  options?: EntryOptions,
-): Promise<Address> {
+export async function addressOf(target: Target, env?: Readonly<Record<string, string | undefined>>): Promise<Address> {
   const reading = readTarget(target)
   if (!('entry' in reading)) return reading
-  const address = await readEntry(reading.file, reading.entry, env, options)
+  const address = await readEntry(reading.file, reading.entry, env)
   return 'url' in address ? { ...address, url: httpUrl(address.url) } : address
 }
 

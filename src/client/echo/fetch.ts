@@ -7,11 +7,19 @@ import { AskingStreams, postPersistently } from './answers.ts'
 import { withTopDeclared, EchoStates } from './states.ts'
 import { isEventStream, mapEvents } from '../transports/eventStream.ts'
 
+export interface EchoFetchOptions {
+  /**
+   * Whether all requests belong to one connection, as over HTTP+SSE, where answers are not posted to the address that the
+   * questions come from. @default false
+   */
+  isOneConnection?: boolean
+}
+
 /**
  * Takes states off requests that come in, and puts them on their responses. After the stream of a call was cut, the
  * answers that may be lost with it are posted again. Does nothing in the stateless revision.
  */
-export function echoFetch(inner: FetchLike = fetch): FetchLike {
+export function echoFetch(inner: FetchLike = fetch, options: EchoFetchOptions = {}): FetchLike {
   const states = new EchoStates()
   const streams = new AskingStreams()
 
@@ -35,7 +43,7 @@ export function echoFetch(inner: FetchLike = fetch): FetchLike {
   return async (url, init = {}) => {
     const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers)
     if (headers.has('mcp-method')) return inner(url, init)
-    const channel = `${String(url)} ${headers.get('mcp-session-id') ?? ''}`
+    const channel = options.isOneConnection ? '' : `${String(url)} ${headers.get('mcp-session-id') ?? ''}`
     const response = typeof init.body === 'string' ? await post(url, init, channel, init.body) : await inner(url, init)
     // Requests of a server come as events. A JSON body is the response to the request that was posted.
     if (!isEventStream(response)) return response

@@ -1,8 +1,9 @@
-/** The SDK's transport over Streamable HTTP, with headers and credentials, redirects within one origin, and a size limit. */
+/** The SDK's transports over HTTP, with headers and credentials, redirects within one origin, and a size limit. */
 import { type FetchLike, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { HttpAddress } from '../config/address.ts'
 import { authorizedFetch, type Authorizer, bearerFetch, type BearerToken, setHeader } from './authorization.ts'
 import { boundedFetch } from './boundedFetch.ts'
+import { SseTransport } from './sse.ts'
 
 export interface HttpOptions {
   headers?: Readonly<Record<string, string>>
@@ -15,11 +16,27 @@ export interface HttpOptions {
 }
 
 export function httpTransport({ url, headers }: HttpAddress, options: HttpOptions): StreamableHTTPClientTransport {
-  const limited = boundedFetch(sameOrigin(options.fetch ?? fetch))
   return new StreamableHTTPClientTransport(new URL(url), {
-    fetch: options.wrapFetch(withCredentials(limited, url, options)),
+    fetch: fetchFor(url, options),
     requestInit: { headers: headersOf(headers, options.headers) },
   })
+}
+
+/** The transport of the revision 2024-11-05. */
+export function sseTransport(
+  { url, headers }: HttpAddress,
+  options: HttpOptions & { readonly startTimeoutMs: number },
+): SseTransport {
+  return new SseTransport(new URL(url), {
+    fetch: fetchFor(url, options),
+    headers: headersOf(headers, options.headers),
+    startTimeoutMs: options.startTimeoutMs,
+  })
+}
+
+function fetchFor(url: string, options: HttpOptions): FetchLike {
+  const limited = boundedFetch(sameOrigin(options.fetch ?? fetch))
+  return options.wrapFetch(withCredentials(limited, url, options))
 }
 
 function withCredentials(fetch: FetchLike, url: string, { authorizer, bearer }: HttpOptions): FetchLike {
