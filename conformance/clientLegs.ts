@@ -8,13 +8,16 @@ interface Run {
   readonly scenario: string
 }
 
-/** Not scored by the suite, and required by us. DPoP and workload identity need more than the SDK's providers offer. */
+/** Not scored by the suite, and required by us. */
 const extras: Readonly<Record<Revision, readonly string[]>> = {
   '2026-07-28': [
     'json-schema-2020-12-preservation',
     'auth/client-credentials-jwt',
     'auth/client-credentials-basic',
     'auth/enterprise-managed-authorization',
+    'auth/dpop',
+    'auth/dpop-nonce',
+    'auth/wif-jwt-bearer',
   ],
   '2025-11-25': ['json-schema-2020-12-preservation'],
 }

@@ -1,5 +1,10 @@
 /** A login without a person: the suite's authorization server lets everybody in and answers with a redirect. */
-import type { OAuthDiscoveryState, StoredOAuthClientInformation, StoredOAuthTokens } from '@modelcontextprotocol/client'
+import type {
+  DpopSession,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client'
 import type { Authorizer } from 'pannier/client'
 
 const REDIRECT_URL = 'http://localhost:3000/callback'
@@ -7,7 +12,8 @@ const REDIRECT_URL = 'http://localhost:3000/callback'
 /** Where the suite expects this client's metadata document, for authorization servers that take one. */
 const METADATA_URL = 'https://conformance-test.local/client-metadata.json'
 
-export function headlessLogin(registered?: StoredOAuthClientInformation): Authorizer {
+/** `dpop` binds the tokens to its key. */
+export function headlessLogin(registered?: StoredOAuthClientInformation, dpop?: DpopSession): Authorizer {
   let client = registered
   let tokens: StoredOAuthTokens | undefined
   let discovery: OAuthDiscoveryState | undefined
@@ -42,6 +48,30 @@ export function headlessLogin(registered?: StoredOAuthClientInformation): Author
       const { headers } = await fetch(url, { redirect: 'manual' })
       response = new URL(headers.get('location') ?? REDIRECT_URL).searchParams
     },
+    ...(dpop && { dpop: () => dpop }),
     authorizationResponse: () => Promise.resolve(response),
+  }
+}
+
+/** A workload with an identity of its own: the token that it has from elsewhere is the grant (RFC 7523, section 2.1). */
+export function workloadLogin(clientId: string, assertion: string): Authorizer {
+  let tokens: StoredOAuthTokens | undefined
+  return {
+    redirectUrl: undefined,
+    clientMetadata: { client_name: 'pannier-conformance', redirect_uris: [] },
+    clientInformation: () => ({ client_id: clientId }),
+    tokens: () => tokens,
+    saveTokens: (saved) => {
+      tokens = saved
+    },
+    prepareTokenRequest: (scope) =>
+      new URLSearchParams({
+        grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+        assertion,
+        ...(scope !== undefined && { scope }),
+      }),
+    saveCodeVerifier: () => undefined,
+    codeVerifier: () => '',
+    redirectToAuthorization: () => undefined,
   }
 }

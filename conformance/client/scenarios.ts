@@ -3,12 +3,13 @@ import {
   type Client,
   ClientCredentialsProvider,
   CrossAppAccessProvider,
+  DpopSession,
   PrivateKeyJwtProvider,
   requestJwtAuthorizationGrant,
 } from '@modelcontextprotocol/client'
 import { type Authorizer, type ConnectOptions, connect, defaults, folders, model } from 'pannier/client'
 import { type Context, texts } from './context.ts'
-import { headlessLogin } from './headlessLogin.ts'
+import { headlessLogin, workloadLogin } from './headlessLogin.ts'
 
 export type Scenario = (url: string, context: Context) => Promise<void>
 
@@ -96,9 +97,9 @@ const sendSchemaBack: Scenario = (url) =>
   })
 
 const logIn =
-  (authorizer: (context: Context) => Authorizer): Scenario =>
-  (url, context) =>
-    using(url, { authorizer: authorizer(context) }, async (client) => {
+  (authorizer: (context: Context) => Authorizer | Promise<Authorizer>): Scenario =>
+  async (url, context) =>
+    using(url, { authorizer: await authorizer(context) }, async (client) => {
       await client.listTools()
       await client.callTool({ name: 'test-tool', arguments: {} })
     })
@@ -151,6 +152,12 @@ const byName: Readonly<Record<string, Scenario>> = {
       privateKey: given.private_key_pem,
       algorithm: given.signing_algorithm,
     })
+  }),
+  'auth/dpop': logIn(async () => headlessLogin(undefined, await DpopSession.create())),
+  'auth/dpop-nonce': logIn(async () => headlessLogin(undefined, await DpopSession.create())),
+  'auth/wif-jwt-bearer': logInOnly((context) => {
+    const given = texts(context, 'client_id', 'valid_jwt')
+    return workloadLogin(given.client_id, given.valid_jwt)
   }),
   'auth/enterprise-managed-authorization': logInOnly(crossAppAccess),
 }

@@ -11,6 +11,7 @@ import {
   isStrictScopeSuperset,
   type OAuthClientProvider,
   UnauthorizedError,
+  withDpopFromProvider,
 } from '@modelcontextprotocol/client'
 import { ClientError } from '../errors.ts'
 import { assertRemembered, authorizationFetch } from './authorizationAddress.ts'
@@ -39,13 +40,15 @@ export function bearerFetch(bearer: BearerToken, fetch: FetchLike): FetchLike {
 /** Sends the authorizer's token with each request, and starts a flow where the server demands one. */
 export function authorizedFetch(authorizer: Authorizer, serverUrl: string, fetch: FetchLike): FetchLike {
   let flow: Promise<void> | undefined
+  // A token that is bound to a key goes out with a proof of it in place of "Bearer" (RFC 9449).
+  const send = authorizer.dpop === undefined ? fetch : withDpopFromProvider(authorizer)(fetch)
 
   const token = async (): Promise<string | undefined> => (await authorizer.tokens())?.access_token
 
   return async (url, init) => {
     for (let flows = 0; ; flows++) {
       const used = await token()
-      const response = await fetch(url, withToken(init, used))
+      const response = await send(url, withToken(init, used))
       const challenge = challengeOf(response)
       if (challenge === undefined) return response
       await response.body?.cancel()
