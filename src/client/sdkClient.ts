@@ -1,7 +1,8 @@
 /**
- * The SDK's client with two differences. Calls that may wait for people have no time limit of the SDK; the layer
- * `deadline` limits how long the server may be silent. And `close` first waits for `beforeClose`, which flushes messages
- * and ends the session.
+ * The SDK's client with three differences. Calls that may wait for people have no time limit of the SDK; the layer
+ * `deadline` limits how long the server may be silent. A result that the SDK itself refuses is an
+ * error of this side, not one of the server. And `close` first waits for `beforeClose`, which flushes messages and ends
+ * the session.
  */
 import {
   type CallToolRequest,
@@ -10,10 +11,13 @@ import {
   type ClientOptions,
   type GetPromptRequest,
   type Implementation,
+  ProtocolError,
   type ReadResourceRequest,
   type RequestOptions,
 } from '@modelcontextprotocol/client'
 import { MAX_TIMER_MS } from '../protocol/index.ts'
+import { ClientError } from './errors.ts'
+import { plainLine } from './safeText.ts'
 
 export class SdkClient extends Client {
   readonly #beforeClose: () => Promise<void>
@@ -24,8 +28,12 @@ export class SdkClient extends Client {
     this.#beforeClose = beforeClose
   }
 
-  override callTool(params: CallToolRequest['params'], options?: CallToolRequestOptions) {
-    return super.callTool(params, { ...options, timeout: options?.timeout ?? MAX_TIMER_MS })
+  override async callTool(params: CallToolRequest['params'], options?: CallToolRequestOptions) {
+    try {
+      return await super.callTool(params, { ...options, timeout: options?.timeout ?? MAX_TIMER_MS })
+    } catch (error) {
+      throw isOwnCheck(error) ? resultInvalid(params.name, error) : error
+    }
   }
 
   override getPrompt(params: GetPromptRequest['params'], options?: RequestOptions) {
@@ -48,4 +56,17 @@ export class SdkClient extends Client {
       await super.close()
     }
   }
+}
+
+/** The SDK reports what its check of a result found as if the server had sent it, so only the sentence tells. */
+const OWN_CHECKS =
+  /^(?:MCP error -?\d+: )?(?:Structured content does not match|Failed to validate structured content|Tool .* has an output schema but did not)/s
+
+function isOwnCheck(error: unknown): error is ProtocolError {
+  return error instanceof ProtocolError && OWN_CHECKS.test(error.message)
+}
+
+function resultInvalid(tool: string, cause: ProtocolError): ClientError {
+  const sentence = `The result of the tool "${plainLine(tool, 60)}" does not fit its output schema: ${plainLine(cause.message)}`
+  return new ClientError('RESULT_INVALID', sentence, { cause })
 }
