@@ -1,7 +1,7 @@
 /** The code of docs/guides/many-instances.md. */
 // #region imports
 import { postgres, postgresBus, postgresCarryStore, postgresLedger } from 'pannier/postgres'
-import { type CarryMode, createServer, type Difference, type EventBus, type Server } from 'pannier/server'
+import { type Carry, createServer, type Difference, type EventBus, type Server } from 'pannier/server'
 import { type CarryStore, sqliteLedger } from 'pannier/state'
 import { z } from 'zod'
 // #endregion imports
@@ -50,10 +50,23 @@ export async function stop(server: Server): Promise<void> {
 
 // #region carry
 /** The stages of a migration from a store to none, to be deployed one after the other. */
-export function migrating(carry: CarryMode, store: CarryStore, onDifference: (found: Difference) => void): Server {
+export function migrating(carry: Carry, store: CarryStore, onDifference: (found: Difference) => void): Server {
   return createServer({ name: 'migrating', version: '1.0.0', carry, store, onDifference })
 }
 // #endregion carry
+
+// #region carry-by-kind
+/** People take hours to answer, models seconds: only what people are asked is carried. */
+export function selective(store: CarryStore): Server {
+  const server = createServer({ name: 'selective', version: '1.0.0', store, carry: { sampling: 'process' } })
+  const form = { message: 'Which account?', schema: z.object({ account: z.string() }) }
+  // The journal of this tool stays with the server, whoever asks.
+  return server.tool('transfer', { description: 'Transfers money.', carry: 'store' }, async (_, ctx) => {
+    const { account } = await ctx.ask('account', form)
+    return `Transferred to ${account}.`
+  })
+}
+// #endregion carry-by-kind
 
 export function offerWorkItem(server: Server): Server {
   const form = { message: 'Resolve as?', schema: z.object({ resolution: z.string() }) }

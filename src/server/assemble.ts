@@ -5,6 +5,7 @@ import { SessionDeclaration } from './catalog/capabilities.ts'
 import { Approval } from './auth/approval.ts'
 import { documentsOf, scopeChallengeOf, toAuthenticate } from './auth/authenticator.ts'
 import { assertMayCall, callTool, type CallToolOptions, taskPlayer } from './calls/callTool.ts'
+import { CarryRules, differenceReporter } from './catalog/carry.ts'
 import { AccessControl } from './catalog/accessControl.ts'
 import { Carrier } from './calls/carrier.ts'
 import { CallLifetime } from './calls/lifetime.ts'
@@ -88,7 +89,9 @@ export function assemble(options: ServerOptions) {
     declaration.isStateful ? undefined : replicas.handOver({ ...stream }),
   )
 
-  const registry = new Registry()
+  const carrying = new CarryRules(options.carry, store !== undefined)
+  const onDifference = differenceReporter(log, options.onDifference)
+  const registry = new Registry(carrying)
   const access = new AccessControl(registry, scopeChallengeOf(options.principal))
   const telemetry = new Telemetry(registry)
   const results = new Results(identity, options.maxResultBytes ?? MAX_RESULT_BYTES)
@@ -96,14 +99,14 @@ export function assemble(options: ServerOptions) {
   const lists = new Lists(registry, identity, caching, options.pageSize ?? 1000)
   const subscriptions = new Subscriptions(bus, results, access, () => tasks)
   const carrier = new Carrier({
-    mode: options.carry ?? 'client',
+    rules: carrying,
     sealer,
     vault,
     store,
     ttlSeconds,
     lifetime,
     clock,
-    onDifference: options.onDifference,
+    onDifference,
     logger: log,
   })
   const middleware = new MiddlewareChain()
@@ -174,7 +177,9 @@ export function assemble(options: ServerOptions) {
     self,
     bus: options.bus,
     sealer: pushSealer,
+    rules: carrying,
     store,
+    onDifference,
     ledger: replicas.ledger,
     handOver,
     cancel: (session, request) => bus.publish({ kind: 'cancelled', session, request }),

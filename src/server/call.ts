@@ -3,6 +3,7 @@ import type { ClientCapabilities, Implementation, InputRequest, LoggingLevel } f
 import type { Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, RequestId } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
+import type { Carry } from './catalog/carry.ts'
 
 /**
  * Answers calls, whatever host they came by: the pipeline of this server, or anything else that can stand behind the
@@ -102,6 +103,8 @@ export interface Channel {
 export interface CarriedCall {
   readonly key: string
   readonly id: string
+  /** Where the tool, prompt or resource wants its journal to wait, if it says so. */
+  readonly carry?: Carry | undefined
   /** The journal as it is at the moment of asking. */
   readonly body: () => unknown
 }

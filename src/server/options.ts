@@ -5,7 +5,7 @@ import type { CarryStore, Ledger } from '../state/stores/index.ts'
 import type { Architecture } from './catalog/capabilities.ts'
 import type { Approves } from './auth/approval.ts'
 import type { Authenticator } from './auth/authenticator.ts'
-import type { CarryMode, Difference } from './calls/carrier.ts'
+import type { Carry, Difference } from './catalog/carry.ts'
 import type { LimitOptions } from './lifecycle/limits.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
@@ -52,9 +52,12 @@ export interface ServerOptions extends GuardOptions {
    * of it whether that part occurs in the rest, so say true only where no call keeps a secret. @default false
    */
   compress?: boolean
-  /** Where the journal of a call is kept between rounds. @default 'client' */
-  carry?: CarryMode
-  /** Needed by every carry mode but 'client'. */
+  /**
+   * Where the journal of a call waits for an answer, for all questions or by kind. Tools, prompts and resources may say
+   * otherwise. @default 'client'; the store, if there is one, for session-era clients that echo no state
+   */
+  carry?: Carry
+  /** Needed by every carry mode but 'client' and 'process'. */
   store?: CarryStore
   /** Called when `carry: 'both'` finds that client and store differ. */
   onDifference?: (difference: Difference) => void

@@ -20,6 +20,7 @@ import {
   clusterInstance,
   instance,
   migrating,
+  selective,
   offerIndexing,
   offerWorkItem,
   stop,
@@ -389,6 +390,15 @@ describe('docs/snippets/many-instances.ts', () => {
     const requestState = `${result.requestState?.slice(0, -1)}~`
     const next = await caller.round('resolve', {}, { inputResponses: { resolution: answers.resolution }, requestState })
     expect(Object.keys(next.result.inputRequests ?? {})).toEqual(['agree'])
+  })
+
+  test('the journal of a tool with carry: store is in the store', async () => {
+    const store = memoryCarryStore()
+    const put = vi.fn(store.put)
+    const caller = new Caller(selective({ ...store, put }).fetch)
+    const { text } = await caller.call('transfer', {}, { account: accept({ account: '12' }) })
+    expect(text).toBe('Transferred to 12.')
+    expect(put).toHaveBeenCalledTimes(1)
   })
 
   test('a bus tells every instance of a change', async () => {

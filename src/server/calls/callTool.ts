@@ -103,7 +103,7 @@ type Finished = Exclude<ToolReturn, InputRequired>
 
 function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Invocation<Finished> {
   return {
-    subject: { name: entry.name, args: call.params['arguments'] ?? {} },
+    subject: { name: entry.name, args: call.params['arguments'] ?? {}, carry: entry.carry },
     invoke: (ctx) => entry.handler(value, ctx),
     finish: (result) => finishTool(entry, result, call),
     rescue: (error) => observed(call, rescueTool(entry, error, call, options)),

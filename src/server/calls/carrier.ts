@@ -3,39 +3,35 @@
  * session store to none).
  *
  * - A journal in the store is sealed and bound in the same way as one with the client.
- * - Absent state starts a new call; bad state is an error. Only 'client-first' then reads the store, by the row name in
- *   front of the seal, and opens what it finds there under the same binding.
+ * - A state that the store has, too, has the name of its row in front of the seal. 'both' compares it with that row.
+ * - Absent state starts a new call; bad state is an error. Only 'client-first' then reads the store, by the row's name, and
+ *   opens what it finds there under the same binding.
  * - Every mode opens the states of every other one, if it has the store, so that a change of mode loses no call.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { InputRequest } from '@modelcontextprotocol/client'
 import { type Journal, newJournal, nextRound, readJournal, writeJournal } from '../../journal/index.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import { digestOf, StateError } from '../../state/internal.ts'
 import type { Binding, Sealer } from '../../state/seal/index.ts'
 import type { CarryStore } from '../../state/stores/index.ts'
 import type { Call } from '../call.ts'
+import type { Carry, CarryRules, Difference } from '../catalog/carry.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { bindingOf, newId, sealedWithin } from '../binding.ts'
 import { ServerError } from '../errors.ts'
 import type { CallLifetime } from './lifetime.ts'
 
-export type CarryMode = 'store' | 'both' | 'client-first' | 'client'
-
-/** What `carry: 'both'` reports: names and a reason, and nothing of the journals themselves. */
-export interface Difference {
-  readonly method: string
-  readonly name: string
-  readonly reason: 'missing-in-store' | 'unreadable-in-store' | 'different'
-}
-
 /** What a state is bound to beside its caller. */
 export interface Subject {
   readonly name: string
   readonly args: unknown
+  /** The entry's own choice of carriers. */
+  readonly carry?: Carry | undefined
 }
 
 export interface CarrierOptions {
-  readonly mode: CarryMode
+  readonly rules: CarryRules
   /** Seals journals for the client. */
   readonly sealer: Sealer
   /** Seals journals for the store, which may be larger. */
@@ -44,7 +40,7 @@ export interface CarrierOptions {
   readonly ttlSeconds: number
   readonly lifetime: CallLifetime
   readonly clock: () => number
-  readonly onDifference: ((difference: Difference) => void) | undefined
+  readonly onDifference: (difference: Difference) => void
   readonly logger: () => Logger
 }
 
@@ -54,9 +50,6 @@ export class Carrier {
   readonly #options: CarrierOptions
 
   constructor(options: CarrierOptions) {
-    if (options.mode !== 'client' && options.store === undefined) {
-      throw new TypeError(`carry: '${options.mode}' needs a store, for example sqliteCarryStore({ path }).`)
-    }
     this.#options = options
   }
 
@@ -81,28 +74,24 @@ export class Carrier {
 
   #openBy(
     call: Call,
-    subject: Subject,
+    { name, carry }: Subject,
     binding: Binding,
     token: string,
     row: string | undefined,
   ): Journal | Promise<Journal> {
-    switch (this.#options.mode) {
-      case 'client':
-      case 'store':
-        return this.#openSealed(binding, token)
-      case 'both':
-        return this.#openCompared(call, subject, binding, token)
-      case 'client-first':
-        return this.#openClientFirst(binding, token, row)
-      default:
-        return this.#options.mode satisfies never
-    }
+    const { rules } = this.#options
+    if (row === undefined) return this.#openSealed(binding, token)
+    const opening = rules.mayBe('client-first', carry)
+      ? this.#openClientFirst(binding, token, row)
+      : this.#openSealed(binding, token)
+    return rules.mayBe('both', carry) ? this.#compared(call, name, binding, opening) : opening
   }
 
-  /** Stores the journal as the mode says, and gives the `requestState` for the client. */
-  async save(call: Call, subject: Subject, journal: Journal): Promise<string> {
+  /** Stores the journal as the mode of these questions says, and gives the `requestState` for the client. */
+  async save(call: Call, subject: Subject, journal: Journal, requests: Iterable<InputRequest>): Promise<string> {
     const binding = callBinding(call, subject)
-    const { mode, sealer, lifetime } = this.#options
+    const { rules, sealer, lifetime } = this.#options
+    const mode = rules.modeOfRound(requests, subject.carry)
     lifetime.begin(journal)
     const { id, round } = nextRound(journal)
     const next = { id, round, body: writeJournal(journal) }
@@ -111,7 +100,7 @@ export class Carrier {
     if (sealed === undefined) return this.#saveInStore(binding, next)
     if (mode === 'client') return sealed
     await this.#putBeside(binding, next)
-    return mode === 'both' ? sealed : `${rowName(next)}${NAME_END}${sealed}`
+    return `${rowName(next)}${NAME_END}${sealed}`
   }
 
   #openSealed(binding: Binding, token: string): Journal | Promise<Journal> {
@@ -130,14 +119,15 @@ export class Carrier {
     return rowName(this.#options.sealer.open('ticket', binding, token))
   }
 
-  async #openCompared(call: Call, { name }: Subject, binding: Binding, token: string): Promise<Journal> {
-    const mine = await this.#openSealed(binding, token)
+  async #compared(
+    { method }: Call,
+    name: string,
+    binding: Binding,
+    opening: Journal | Promise<Journal>,
+  ): Promise<Journal> {
+    const mine = await opening
     const reason = await this.#compare(binding, mine)
-    if (reason !== undefined) {
-      const difference: Difference = { method: call.method, name, reason }
-      this.#options.logger().warn(difference, 'The state of the client and the state in the store differ.')
-      this.#options.onDifference?.(difference)
-    }
+    if (reason !== undefined) this.#options.onDifference({ method, name, reason })
     return mine
   }
 
@@ -150,11 +140,11 @@ export class Carrier {
     }
   }
 
-  async #openClientFirst(binding: Binding, token: string, row: string | undefined): Promise<Journal> {
+  async #openClientFirst(binding: Binding, token: string, row: string): Promise<Journal> {
     try {
       return await this.#openSealed(binding, token)
     } catch (error) {
-      if (!(error instanceof StateError) || row === undefined) throw error
+      if (!(error instanceof StateError)) throw error
       const stored = await this.#fromStore(binding, row)
       this.#options
         .logger()

@@ -14,10 +14,10 @@ export function readResource(registry: Registry, rounds: RoundRunner, access: Ac
     if (typeof uri !== 'string') throw new ProtocolError('PARAMS_INVALID', '"params.uri" must be a string.')
     const found = registry.findResource(uri)
     if (found === undefined) throw unknownResource(uri)
-    const { access: rule, options } = found.entry
+    const { access: rule, options, carry } = found.entry
     if (rule !== undefined) access.assertAllowed(rule, call, () => unknownResource(uri))
     return rounds.play<Exclude<ResourceReturn, InputRequired>>(call, {
-      subject: { name: uri, args: undefined },
+      subject: { name: uri, args: undefined, carry },
       invoke: (ctx) => read(found, uri, ctx),
       finish: (value) => ({ ...contents(uri, value, options), ...cachingOf(call, options) }),
     })

@@ -188,7 +188,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     assertRoundLeft(journal, maxRounds)
     this.#call.observer?.asked()
     const requestState = needsState(requests, journal)
-      ? await carrier.save(this.#call, this.#invocation.subject, journal)
+      ? await carrier.save(this.#call, this.#invocation.subject, journal, requests.values())
       : undefined
     return this.#results.inputRequired(requests, requestState, this.#call.peer, this.#stateMeta)
   }
@@ -216,7 +216,8 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     if (channel.push === undefined)
       throw new ProtocolError('MESSAGE_INVALID', 'This connection cannot carry a question to the client.')
     this.#options.lifetime.begin(journal)
-    return channel.push(request, { key, id: journal.id, body: () => writeJournal(journal) })
+    const { carry } = this.#invocation.subject
+    return channel.push(request, { key, id: journal.id, carry, body: () => writeJournal(journal) })
   }
 
   /** The next round of a handler in explicit style, for a client that is asked in place. */

@@ -12,11 +12,12 @@ import type { InputRequired } from '../handler/questions.ts'
 import type { RequestContext } from '../handler/requestContext.ts'
 import type { InferSchema, SchemaLike } from '../schema.ts'
 import type { AccessOptions } from './access.ts'
+import type { CarryOptions } from './carry.ts'
 import type { FailureResult, StructuredResult } from './content.ts'
 
 type Awaitable<T> = T | Promise<T>
 
-interface Described extends AccessOptions {
+interface Described extends AccessOptions, CarryOptions {
   /** A name to show to people. */
   title?: string
   description?: string

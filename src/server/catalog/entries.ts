@@ -14,6 +14,7 @@ import type {
 import { assertOptionNames, type OptionNames } from '../optionNames.ts'
 import { compileSchema, type Schema, type SchemaLike } from '../schema.ts'
 import { ACCESS_OPTIONS, accessRule, type AccessRule } from './access.ts'
+import { type Carry, CARRY_OPTIONS } from './carry.ts'
 import { assertSendable } from './promptArguments.ts'
 import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
 
@@ -21,6 +22,8 @@ import { parseUriTemplate, type UriTemplate } from './uriTemplate.ts'
 export interface Guarded {
   /** Undefined when everyone may see and use it. */
   readonly access: AccessRule | undefined
+  /** Undefined when the server's own choice counts. */
+  readonly carry: Carry | undefined
 }
 
 export interface ToolEntry extends Guarded {
@@ -60,7 +63,14 @@ export interface CompletionEntry {
   readonly handler: CompletionHandler
 }
 
-const DESCRIBED = { title: true, description: true, icons: true, _meta: true, ...ACCESS_OPTIONS } as const
+const DESCRIBED = {
+  title: true,
+  description: true,
+  icons: true,
+  _meta: true,
+  ...ACCESS_OPTIONS,
+  ...CARRY_OPTIONS,
+} as const
 const TOOL_OPTIONS: OptionNames<ToolOptions<SchemaLike>> = {
   ...DESCRIBED,
   input: true,
@@ -110,6 +120,7 @@ export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handle
     name,
     listed,
     access: accessRule(options, what),
+    carry: options.carry,
     input: args,
     output: result,
     mirrored: findParamHeaders(inputSchema),
@@ -127,7 +138,7 @@ export function promptEntry(name: string, options: PromptOptions<SchemaLike>, ha
   const args = input === undefined ? undefined : compileSchema(input, 'input', `The input of ${what}`)
   if (input !== undefined && args !== undefined) assertSendable(input, args.json, what)
   const listed = defined({ name, title, description, arguments: args && promptArguments(args.json), icons, _meta })
-  return { name, listed, access: accessRule(options, what), input: args, handler }
+  return { name, listed, access: accessRule(options, what), carry: options.carry, input: args, handler }
 }
 
 export function resourceEntry(uri: string, options: ResourceOptions, handler: ResourceHandler): ResourceEntry {
@@ -135,7 +146,7 @@ export function resourceEntry(uri: string, options: ResourceOptions, handler: Re
   assertOptionNames(options, RESOURCE_OPTIONS, `The resource "${uri}"`)
   assertHandler(handler, `resource "${uri}"`)
   const access = resourceRule(options, `resource "${uri}"`)
-  return { uri, listed: { uri, ...listedResource(options) }, access, options, handler }
+  return { uri, listed: { uri, ...listedResource(options) }, access, carry: options.carry, options, handler }
 }
 
 export function templateEntry(
@@ -147,7 +158,7 @@ export function templateEntry(
   assertHandler(handler, `resource template "${source}"`)
   const listed = { uriTemplate: source, ...listedResource(options) }
   const access = resourceRule(options, `resource template "${source}"`)
-  return { template: parseUriTemplate(source), listed, access, options, handler }
+  return { template: parseUriTemplate(source), listed, access, carry: options.carry, options, handler }
 }
 
 function resourceRule(options: ResourceOptions, what: string): AccessRule | undefined {

@@ -1,4 +1,5 @@
 /** What a server offers, by name. Maps and not objects, so that a name like `__proto__` is an ordinary one. */
+import { CarryRules } from './carry.ts'
 import type { CompletionTarget } from './definitions.ts'
 import type { CompletionEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
 
@@ -15,28 +16,37 @@ export class Registry {
   readonly resources = new Map<string, ResourceEntry>()
   readonly templates = new Map<string, TemplateEntry>()
   readonly completions = new Map<string, CompletionEntry>()
+  readonly #carrying: CarryRules
   #guardsResources = false
 
   /** Called after each change, so that cached lists can be dropped. */
   onChange: (list: ListName) => void = () => {}
 
+  constructor(carrying: CarryRules = new CarryRules(undefined, false)) {
+    this.#carrying = carrying
+  }
+
   addTool(entry: ToolEntry): void {
+    this.#carrying.admit(entry.carry, `the tool "${entry.name}"`)
     addOnce(this.tools, entry.name, entry, 'tool')
     this.onChange('tools')
   }
 
   addPrompt(entry: PromptEntry): void {
+    this.#carrying.admit(entry.carry, `the prompt "${entry.name}"`)
     addOnce(this.prompts, entry.name, entry, 'prompt')
     this.onChange('prompts')
   }
 
   addResource(entry: ResourceEntry): void {
+    this.#carrying.admit(entry.carry, `the resource "${entry.uri}"`)
     addOnce(this.resources, entry.uri, entry, 'resource')
     this.#guardsResources ||= entry.access !== undefined
     this.onChange('resources')
   }
 
   addTemplate(entry: TemplateEntry): void {
+    this.#carrying.admit(entry.carry, `the resource template "${entry.template.source}"`)
     addOnce(this.templates, entry.template.source, entry, 'resource template')
     this.#guardsResources ||= entry.access !== undefined
     this.onChange('resources')

@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import { memoryLedger } from '../../../state/stores/index.ts'
 import type { Sink } from '../../http/exchange.ts'
+import { CarryRules } from '../../catalog/carry.ts'
 import { localBus } from '../../lifecycle/eventBus.ts'
 import type { ClientRequest, Forwarded, Forwarder } from '../../replicas/forwarder.ts'
 import { type Instance, Self } from '../../replicas/instance.ts'
@@ -20,7 +21,16 @@ const [asker, second, third] = ['a', 'b', 'c'].map((name) => new Self(`http://${
 function receiver(there: readonly Instance[]) {
   const self = new Self('http://here/mcp')
   const bus = localBus()
-  const common = { sealer, store: undefined, bus: undefined, ledger: memoryLedger(), ttlSeconds: 60, clock: Date.now }
+  const common = {
+    sealer,
+    rules: new CarryRules(undefined, false),
+    store: undefined,
+    onDifference() {},
+    bus: undefined,
+    ledger: memoryLedger(),
+    ttlSeconds: 60,
+    clock: Date.now,
+  }
   const pushes = new PushBroker({ ...common, self, handOver: async () => undefined, cancel() {}, logger })
   const forward = vi.fn(
     async (instance: Instance): Promise<Forwarded> =>

@@ -17,7 +17,7 @@ import type { Generations } from './generations.ts'
 import type { RevivedCall } from './handOver.ts'
 import type { PushedCall } from './pushedCall.ts'
 import { PushRelay } from './relay.ts'
-import { bareResult, type PushState, type PushStates, type PushStatesOptions } from './state.ts'
+import { bareResult, type BroughtState, type PushState, type PushStates, type PushStatesOptions } from './state.ts'
 import type { QuestionIds } from './questionIds.ts'
 import type { WaitingCalls } from './waitingCalls.ts'
 
@@ -49,6 +49,14 @@ export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | '
   readonly movedTo: (question: string) => Instance | undefined
 }
 
+interface ArrivedAnswer {
+  /** The name of the question. */
+  readonly question: string
+  readonly response: ResponseMessage
+  /** The state that came with it. */
+  readonly echo: BroughtState | undefined
+}
+
 const SETTLED: Taken = { kind: 'settled' }
 const LOST: Taken = { kind: 'lost' }
 
@@ -63,7 +71,7 @@ export class AnswerTaker {
     const { bus, sealer, calls } = options
     const callerOf = (question: string) => calls.askerOf(question)?.callerOf(question)
     const take = async (question: string, response: ResponseMessage): Promise<boolean> =>
-      (await this.#settleHere(question, response))?.kind === 'settled'
+      (await this.#settleHere({ question, response, echo: undefined }))?.kind === 'settled'
     this.#relay = bus && new PushRelay({ bus, sealer, callerOf, take })
   }
 
@@ -72,24 +80,19 @@ export class AnswerTaker {
     const { self, ids, states, movedTo } = this.#options
     const asked = ids.read(response.id, caller)
     // ST-8: a state is validated wherever it comes back, even if its question still waits in this process.
-    const echo = states.readEcho(response, asked?.question, caller)
+    const echo = await states.readEcho(response, asked?.question, caller)
     if (asked === undefined) return this.#ignore('An answer came to a question that was never asked.')
     const { question } = asked
-    const taken = await this.#takeHere(question, response, caller)
+    const answer: ArrivedAnswer = { question, response, echo }
+    const taken = (await this.#takeHere(answer, caller)) ?? (await this.#takeAdopted(answer))
     if (taken !== undefined) return taken
-    const adopted = await this.#takeAdopted(question, response)
-    if (adopted !== undefined) return adopted
     const instance = movedTo(question) ?? asked.instance
     if (instance.id === self.id) {
       if (this.#options.calls.isLeft(question)) return { kind: 'left' }
       return this.#ignore('An answer came to a question that nobody waits for.')
     }
     if (instance.url !== undefined && !gone.has(instance.id)) return { kind: 'elsewhere', instance }
-    // An instance whose address leads nowhere may still be there.
-    if (await this.#relay?.offer(question, response, caller)) return SETTLED
-    if (!this.mayRevive(instance)) return { kind: 'unreachable' }
-    const state = echo ?? (await states.readStored(question, caller))
-    return state === undefined ? LOST : this.#goOn(state, response, caller, new Set([...gone, instance.id]))
+    return this.#takeFrom(instance, answer, caller, gone)
   }
 
   /** Whether it can be known that this instance is gone, so that another may go on with its calls. */
@@ -98,25 +101,27 @@ export class AnswerTaker {
   }
 
   /** An answer to a question of this process; undefined when the question is not open. */
-  async #takeHere(question: string, response: ResponseMessage, caller: Caller): Promise<Taken | undefined> {
+  async #takeHere(answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
+    const { question } = answer
     const asked = this.#options.calls.askerOf(question)?.callerOf(question)
-    if (asked === undefined || isSameCaller(asked, caller)) return this.#settleHere(question, response)
+    if (asked === undefined || isSameCaller(asked, caller)) return this.#settleHere(answer)
     return this.#ignore('An answer came from another session than the question went to.')
   }
 
-  async #settleHere(question: string, response: ResponseMessage): Promise<Taken | undefined> {
-    const asking = this.#options.calls.askerOf(question)
-    return asking?.arrive(this.#settle(asking, question, response))
+  async #settleHere(answer: ArrivedAnswer): Promise<Taken | undefined> {
+    const asking = this.#options.calls.askerOf(answer.question)
+    return asking?.arrive(this.#settle(asking, answer))
   }
 
-  async #settle(asking: PushedCall, question: string, response: ResponseMessage): Promise<Taken> {
+  async #settle(asking: PushedCall, { question, response, echo }: ArrivedAnswer): Promise<Taken> {
+    const report = await this.#options.states.examine(echo)
     const movedTo = asking.handingOver && (await asking.handingOver)
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     const other = asking.carried
       ? await asking.advance(question, (generation) => this.#advance(asking, generation))
       : undefined
-    if (other === undefined) asking.settle(question, response)
-    else this.#options.calls.leave(asking)
+    if (other !== undefined) this.#options.calls.leave(asking)
+    else if (asking.settle(question, response)) report()
     return other === undefined ? SETTLED : { kind: 'elsewhere', instance: other }
   }
 
@@ -126,6 +131,28 @@ export class AnswerTaker {
     // Where the ledger cannot tell, the process that has the call goes on with it.
     if (typeof claimant === 'string' || claimant.id === this.#options.self.id) return undefined
     return claimant
+  }
+
+  /** An answer to a question of an instance that cannot be reached by its address. */
+  async #takeFrom(
+    instance: Instance,
+    { question, response, echo }: ArrivedAnswer,
+    caller: Caller,
+    gone: ReadonlySet<string>,
+  ): Promise<Taken> {
+    const { states } = this.#options
+    const report = await states.examine(echo)
+    // An instance whose address leads nowhere may still be there.
+    if (await this.#relay?.offer(question, response, caller)) {
+      report()
+      return SETTLED
+    }
+    if (!this.mayRevive(instance)) return { kind: 'unreachable' }
+    const brought = echo ?? (await states.readStored(question, caller))
+    if (brought === undefined) return LOST
+    const taken = await this.#goOn(brought.state, response, caller, new Set([...gone, instance.id]))
+    if (taken.kind === 'revived') report()
+    return taken
   }
 
   /** The instance that asked is gone: goes on from the state, where no other instance does. */
@@ -166,13 +193,16 @@ export class AnswerTaker {
     return { kind: 'revived', call: { id: request.id, method: request.method, params, stream, journal }, state }
   }
 
-  async #takeAdopted(question: string, response: ResponseMessage): Promise<Taken | undefined> {
-    const { calls } = this.#options
+  async #takeAdopted({ question, response, echo }: ArrivedAnswer): Promise<Taken | undefined> {
+    const { calls, states } = this.#options
     const { asking, key } = calls.adopterOf(question) ?? {}
-    const movedTo = await asking?.handingOver
+    if (asking === undefined || key === undefined) return undefined
+    const report = await states.examine(echo)
+    const movedTo = await asking.handingOver
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
-    if (asking === undefined || key === undefined || calls.get(asking.name) !== asking) return undefined
-    if (!asking.takeAnswer(key, response)) this.#ignore('An answer came twice.')
+    if (calls.get(asking.name) !== asking) return undefined
+    if (asking.takeAnswer(key, response)) report()
+    else this.#ignore('An answer came twice.')
     return SETTLED
   }
 

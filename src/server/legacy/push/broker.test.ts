@@ -4,6 +4,7 @@ import type { Json, ResponseMessage } from '../../../protocol/index.ts'
 import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import { memoryLedger } from '../../../state/stores/index.ts'
 import type { Call } from '../../call.ts'
+import { CarryRules } from '../../catalog/carry.ts'
 import { Self } from '../../replicas/instance.ts'
 import type { Logger } from '../../logger.ts'
 import { PushBroker, type PushBrokerOptions } from './broker.ts'
@@ -25,7 +26,9 @@ function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
     self: new Self('http://instance/mcp'),
     bus: undefined,
     sealer,
+    rules: new CarryRules(undefined, false),
     store: undefined,
+    onDifference() {},
     ledger: memoryLedger(),
     ttlSeconds: 60,
     handOver: async () => undefined,

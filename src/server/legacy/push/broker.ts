@@ -68,7 +68,7 @@ export class PushBroker {
 
   /** Whether another instance can go on with a call of this client when this one, which has it, is gone. */
   mayRevive(instance: Instance, caller: Caller): boolean {
-    return this.#states.carries(caller) && this.#answers.mayRevive(instance)
+    return this.#states.mayCarry(caller) && this.#answers.mayRevive(instance)
   }
 
   /** Sends a question and waits for its answer. `stream` is where the result will go. */
@@ -85,7 +85,7 @@ export class PushBroker {
     if (early !== undefined) return early
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
-    asking.carried ||= this.#states.carries(call)
+    asking.carried ||= this.#states.carries(request, call, carried)
     if (way.elsewhere !== undefined) this.#prepare(asking, call, carried, way.elsewhere)
     const answer = await this.#ask(asking, { call, request, carried, stream, way })
     if (this.#isDraining) void this.#handOver(asking)

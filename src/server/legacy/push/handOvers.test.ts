@@ -4,6 +4,7 @@ import { memoryLedger } from '../../../state/stores/index.ts'
 import { newJournal, writeJournal } from '../../../journal/index.ts'
 import type { Sink } from '../../http/exchange.ts'
 import { localBus } from '../../lifecycle/eventBus.ts'
+import { CarryRules } from '../../catalog/carry.ts'
 import { Self } from '../../replicas/instance.ts'
 import { legacyPeer } from '../session.ts'
 import type { StreamResumption } from '../streams/resumption.ts'
@@ -19,14 +20,15 @@ const caller = { peer, principal: undefined }
 function adopter(ledger = memoryLedger()) {
   const self = new Self('http://here/mcp')
   const handOver = vi.fn(async (): Promise<Self | undefined> => undefined)
-  const common = { sealer, store: undefined, bus: undefined, ledger, ttlSeconds: 60, clock: Date.now }
+  const rules = new CarryRules(undefined, false)
+  const common = { sealer, rules, store: undefined, bus: undefined, ledger, ttlSeconds: 60, clock: Date.now }
   const streams = new LegacyStreams(sealer, self)
   const revive = vi.fn()
   const parts = {
     self,
     bus: localBus(),
     streams,
-    pushes: new PushBroker({ ...common, self, handOver, cancel() {}, logger }),
+    pushes: new PushBroker({ ...common, self, handOver, cancel() {}, onDifference() {}, logger }),
     returning: { tookOver() {} } as unknown as StreamResumption,
     handOver,
     revive,

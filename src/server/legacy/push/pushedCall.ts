@@ -173,12 +173,14 @@ export class PushedCall {
     return this.#advancing
   }
 
-  settle(question: string, response: ResponseMessage): void {
+  /** Gives the answer to whoever waits for it; false when nobody does any more. */
+  settle(question: string, response: ResponseMessage): boolean {
     const newest = this.#asking(this.#open.get(question)?.key).at(-1)
     const waiting = this.#close(question)
     if (newest !== undefined && newest[0] !== question) newest[1].withdraw(newest[1].id)
     if (response.error === undefined) waiting?.resolve(bareResult(response))
     else waiting?.reject(couldNot())
+    return waiting !== undefined
   }
 
   /** Notes that this question of an earlier process is answered. */

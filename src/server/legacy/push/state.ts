@@ -1,7 +1,8 @@
 /**
  * The state of a pushed question (SEP-1685): everything another process needs to continue the call from the answer. It
- * is sent to clients that declared that they echo it, and saved in the store if there is one.
+ * is sent to clients that echo it, or saved in the store, or both, as the carry mode of the question says.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
   ECHO_META_KEY,
@@ -15,7 +16,8 @@ import {
 import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
 import type { CarryStore } from '../../../state/stores/index.ts'
-import type { Call, Caller, CarriedCall } from '../../call.ts'
+import type { Call, Caller, CarriedCall, Peer } from '../../call.ts'
+import type { Carry, CarryMode, CarryRules, Difference } from '../../catalog/carry.ts'
 import { bindingOf, sealedWithin } from '../../binding.ts'
 import { errorDetails, type Logger } from '../../logger.ts'
 
@@ -31,13 +33,28 @@ export interface PushState {
   readonly stream: string
   readonly position: number
   readonly journal: unknown
+  /** How the question was carried, where that was chosen. */
+  readonly carry?: CarryMode
+}
+
+/** The state that an answer brings. */
+export interface BroughtState {
+  readonly question: string
+  readonly caller: Caller
+  readonly state: PushState
+  /** As the client sent it; absent when that could not be opened, and this is what the store has. */
+  readonly token?: string
+  /** Why the client's own could not be opened. */
+  readonly refused?: StateError
 }
 
 export interface PushStatesOptions {
   readonly sealer: Sealer
+  readonly rules: CarryRules
   readonly store: CarryStore | undefined
   readonly ttlSeconds: number
   readonly clock: () => number
+  readonly onDifference: (difference: Difference) => void
   readonly logger: () => Logger
 }
 
@@ -55,77 +72,150 @@ export interface QuestionName {
   readonly question: string
 }
 
+type AskedCall = CarriedCall & { readonly generation: number }
+
+const NOTHING = (): void => {}
+
 export class PushStates {
   readonly #options: PushStatesOptions
+  /** The questions of this process whose states are in the store. */
+  readonly #stored = new Set<string>()
 
   constructor(options: PushStatesOptions) {
     this.#options = options
   }
 
-  /** Whether questions to this client have a state. */
-  carries({ peer }: Caller): boolean {
-    return this.#options.store !== undefined || echoPlace(peer.capabilities) !== undefined
+  /** Whether questions to this client may have a state beside the process that asks. */
+  mayCarry({ peer }: Caller): boolean {
+    return this.#options.rules.mayCarry(echoPlace(peer.capabilities) !== undefined)
   }
 
-  /** The message of the question, with its state if the client echoes states. */
+  /** Whether this question has one. */
+  carries(request: InputRequest, { peer }: Caller, { carry }: CarriedCall): boolean {
+    const { client, store } = this.#carriersOf(request, peer, carry).carriers
+    return client || store
+  }
+
+  /** The message of the question, with its state if the client is to echo it. */
   async write(
     { id, question }: QuestionName,
     request: InputRequest,
     call: Call,
-    carried: CarriedCall & { readonly generation: number },
+    asking: AskedCall,
     stream: PushStream,
   ): Promise<Json> {
-    const place = echoPlace(call.peer.capabilities)
+    const { mode, place, carriers } = this.#carriersOf(request, call.peer, asking.carry)
     const message = { jsonrpc: '2.0', id, ...inSessionEra(request, question) }
-    if (!this.carries(call)) return message
+    if (!carriers.client && !carriers.store) return message
     // ST-16: without a state, with the client or in the store, only the process that asked can take the answer.
-    const state = sealedWithin(() => this.#seal(question, call, carried, stream))
+    const state = sealedWithin(() => this.#seal(question, call, asking, stream, mode))
     if (state === undefined) return message
-    await this.#put(question, state)
-    return place === undefined ? message : withState(message, place, state)
+    if (carriers.store) await this.#put(question, state)
+    return carriers.client && place !== undefined ? withState(message, place, state) : message
   }
 
-  /** The state that an answer echoes; undefined when there is none. Throws when it is not the one that was sent. */
-  readEcho(response: ResponseMessage, question: string | undefined, caller: Caller): PushState | undefined {
-    const state = echoed(response)
-    return state === undefined ? undefined : this.#open(state, question, caller)
+  /**
+   * The state that an answer echoes; undefined when there is none. Throws when it is not the one that was sent, unless
+   * the store has that one ('client-first').
+   */
+  async readEcho(
+    response: ResponseMessage,
+    question: string | undefined,
+    caller: Caller,
+  ): Promise<BroughtState | undefined> {
+    try {
+      const token = echoed(response)
+      return token === undefined ? undefined : { ...this.#open(token, question, caller), token }
+    } catch (error) {
+      if (!(error instanceof StateError)) throw error
+      const stored = await this.#readInstead(question, caller)
+      if (stored !== undefined) return { ...stored, refused: error }
+      this.#options.logger().warn({ code: error.code }, 'A state was refused.')
+      throw error
+    }
   }
 
   /** The state in the store, for an answer that came without one. */
-  async readStored(question: string, caller: Caller): Promise<PushState | undefined> {
+  async readStored(question: string, caller: Caller): Promise<BroughtState | undefined> {
+    if (!this.mayCarry(caller)) return undefined
     const state = await this.#options.store?.get(question)
     return state === undefined ? undefined : this.#open(state, question, caller)
   }
 
-  /** Deletes the state of a question that is answered, or whose call has ended. */
-  async forget(id: string): Promise<void> {
-    await this.#options.store?.delete(id)
+  /**
+   * Compares a state with the one in the store, where it should be in both. That has to be done before the answer is
+   * taken, because the row goes with its question; the function that this gives is to be called when it has been taken.
+   */
+  async examine(brought: BroughtState | undefined): Promise<() => void> {
+    const { rules, logger, onDifference } = this.#options
+    if (brought?.refused !== undefined) {
+      const { code } = brought.refused
+      return () =>
+        logger().warn({ code }, 'The state of the client could not be opened; the one in the store was used.')
+    }
+    if (brought?.state.carry !== 'both' || !rules.isInUse('both')) return NOTHING
+    const reason = await this.#compare(brought)
+    if (reason === undefined) return NOTHING
+    const { method, params } = brought.state.request
+    return () => onDifference({ method, name: String(params['name'] ?? params['uri']), reason })
   }
 
-  async #put(id: string, state: string): Promise<void> {
-    const { store, clock, ttlSeconds, logger } = this.#options
+  /** Deletes the state of a question that is answered, or whose call has ended. */
+  async forget(question: string): Promise<void> {
+    if (this.#stored.delete(question)) await this.#options.store?.delete(question)
+  }
+
+  #carriersOf(request: InputRequest, { capabilities }: Peer, carry: Carry | undefined) {
+    const { rules } = this.#options
+    const place = echoPlace(capabilities)
+    const mode = rules.modeOf(request, carry)
+    return { mode, place, carriers: rules.carriersOf(mode, place !== undefined) }
+  }
+
+  async #readInstead(question: string | undefined, caller: Caller): Promise<BroughtState | undefined> {
+    if (question === undefined || !this.#options.rules.isInUse('client-first')) return undefined
+    const stored = await this.readStored(question, caller)
+    return stored?.state.carry === 'client-first' ? stored : undefined
+  }
+
+  async #compare({ question, caller, state, token }: BroughtState): Promise<Difference['reason'] | undefined> {
     try {
-      await store?.put(id, state, Math.ceil(clock() / 1000) + ttlSeconds)
+      const stored = await this.#options.store?.get(question)
+      if (stored === undefined) return 'missing-in-store'
+      if (stored === token) return undefined
+      return isDeepStrictEqual(this.#open(stored, question, caller).state, state) ? undefined : 'different'
+    } catch {
+      return 'unreadable-in-store'
+    }
+  }
+
+  async #put(question: string, state: string): Promise<void> {
+    const { store, clock, ttlSeconds, logger } = this.#options
+    this.#stored.add(question)
+    try {
+      await store?.put(question, state, Math.ceil(clock() / 1000) + ttlSeconds)
     } catch (error) {
       logger().warn({ err: errorDetails(error) }, 'The store could not save the state of a question.')
     }
   }
 
   #seal(
-    id: string,
+    question: string,
     call: Call,
-    { key, id: name, generation, body }: CarriedCall & { readonly generation: number },
+    { key, id, generation, body }: AskedCall,
     { name: stream, position }: PushStream,
+    mode: CarryMode | undefined,
   ): string {
     const request = { id: call.id, method: call.method, params: call.params }
-    const state: PushState = { call: name, key, generation, request, stream, position, journal: body() }
-    return this.#options.sealer.seal('push', bindingOf(call), { id, body: state })
+    const carry = mode && { carry: mode }
+    const state: PushState = { call: id, key, generation, request, stream, position, journal: body(), ...carry }
+    return this.#options.sealer.seal('push', bindingOf(call), { id: question, body: state })
   }
 
-  #open(state: string, question: string | undefined, caller: Caller): PushState {
-    const { id, body } = this.#options.sealer.open('push', bindingOf(caller), state)
+  #open(token: string, question: string | undefined, caller: Caller): BroughtState {
+    const { id, body } = this.#options.sealer.open('push', bindingOf(caller), token)
     if (id !== question) throw new StateError('STATE_TAMPERED', 'The state belongs to another question.')
-    return body as PushState
+    return { question, caller, state: body as PushState }
   }
 }
 
