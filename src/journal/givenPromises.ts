@@ -37,6 +37,13 @@ export class GivenPromises {
     return this.#add(what, promise, true)
   }
 
+  /** What the handler's signal is aborted with: whatever rejects because of that follows from here. */
+  abortReason(): DOMException {
+    const reason = new DOMException('The client cancelled the call, or disconnected.', 'AbortError')
+    noteError(reason, { owner: this, what: 'something that its signal aborts' })
+    return reason
+  }
+
   /** Whether it takes another turn of the event loop to know what the handler did not wait for. */
   get isUndecided(): boolean {
     return this.#open.size > 0 || this.#hasRejected

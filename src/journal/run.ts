@@ -124,6 +124,12 @@ export class Run implements RoundListener, GivenListener {
     return this.#given.give(what, promise)
   }
 
+  /** What the handler's signal is aborted with. Nobody may wait for what that ends, which must not end the process. */
+  abortReason(): DOMException {
+    this.#given ??= new GivenPromises(this)
+    return this.#given.abortReason()
+  }
+
   /** Whether the client can still be sent something. What comes after the answer is reported once. */
   isOpen(what: string): boolean {
     if (this.#lifecycle.closed && !this.#isLate) {

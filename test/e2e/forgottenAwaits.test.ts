@@ -4,6 +4,8 @@ import { Declined, type Server, type ToolHandler } from 'pannier/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Instance, startHere } from '../interop/fixtures/instances.ts'
+import { open } from '../fixtures/modernClient.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { ERAS } from './fixtures/bothEras.ts'
 import { recordedLog } from './fixtures/recordedLog.ts'
 
@@ -145,6 +147,32 @@ function offerMistakes(server: Server): void {
     await Promise.all(all)
     return 'done'
   })
+  const aborted = (name: string, begin: (signal: AbortSignal) => unknown) =>
+    tool(name, async (_, ctx) => {
+      void begin(ctx.signal)
+      ctx.signal.addEventListener('abort', () => done.push(name))
+      ctx.progress(1)
+      await sleep(10_000, undefined, { signal: ctx.signal, ref: false })
+      return 'done'
+    })
+  aborted('aborted_promise', (signal) => {
+    return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+  })
+  aborted('aborted_sleep', (signal) => sleep(10_000, undefined, { signal, ref: false }))
+  aborted('failing_listener', (signal) => {
+    signal.addEventListener('abort', () => {
+      throw new Error('cannot roll back')
+    })
+  })
+  aborted('rejecting_listener', (signal) => {
+    const removed = (): void => void done.push('removed')
+    signal.addEventListener('abort', removed)
+    signal.removeEventListener('abort', removed)
+    // oxlint-disable-next-line typescript/no-misused-promises -- this is the mistake
+    signal.addEventListener('abort', async () => {
+      await Promise.reject(new Error('cannot roll back'))
+    })
+  })
   tool('checkpoint', async (_, ctx) => {
     void ctx.checkpoint()
     return 'passed'
@@ -168,6 +196,40 @@ beforeEach(() => {
   done.length = 0
 })
 afterAll(() => instance.close())
+
+describe.each([
+  ['aborted_promise', 'something that its signal aborts'],
+  ['aborted_sleep', 'something that its signal aborts'],
+  ['failing_listener', 'a listener of its signal'],
+  ['rejecting_listener', 'a listener of its signal'],
+])('%s: what fails when a signal is aborted, and nobody waits for it,', (name, what) => {
+  const isTold = () =>
+    expect
+      .poll(() => lines)
+      .toContainEqual({
+        level: 'error',
+        fields: expect.objectContaining({ name }),
+        message: expect.stringContaining(`did not wait for ${what}`),
+      })
+
+  test('ends no process when a client of 2026-07-28 disconnects, and is in the log', async () => {
+    const leaving = new AbortController()
+    const response = await open(instance.url, { params: { name }, meta: { progressToken: 1 }, signal: leaving.signal })
+    await response.body?.getReader().read()
+    leaving.abort()
+    await expect.poll(() => done).toEqual([name])
+    await isTold()
+  })
+
+  test('ends no process when a client of 2025-11-25 cancels, and is in the log', async () => {
+    const session = await RawSession.begin(instance.url)
+    const call = await session.open('tools/call', { name, arguments: {}, _meta: { progressToken: 1 } })
+    await call.next()
+    await session.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } })
+    await expect.poll(() => done).toEqual([name])
+    await isTold()
+  })
+})
 
 describe.each(ERAS)('at $revision', (era) => {
   const call = async (name: string, answer: object) => (await era.call(instance.url, name, [answer])).result

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
 import { accept, Caller } from '../../../test/docs/fixtures/caller.ts'
+import { recordedLog } from '../../../test/e2e/fixtures/recordedLog.ts'
 import { createServer, type Principal, type Server, type ServerOptions } from '../index.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -36,6 +37,32 @@ describe('without bearer tokens', () => {
     }
     expect((await as(server, 'ann', 'read write').round('write')).result.content?.[0]?.text).toBe('written')
   })
+})
+
+test('a rule that throws fails the call with its error, and a resource with it is news to nobody', async () => {
+  const { logger, lines } = recordedLog()
+  const server = open({ logger })
+  const allow = (): boolean => {
+    throw new Error('no database')
+  }
+  server.resource('test://broken', { name: 'broken', allow }, () => 'x')
+  expect((await as(server).send('resources/read', { uri: 'test://broken' })).error).toMatchObject({ code: -32603 })
+  expect(lines.map(({ fields }) => fields)).toContainEqual(
+    expect.objectContaining({ err: expect.objectContaining({ message: 'no database' }) }),
+  )
+  const opened = Promise.withResolvers<void>()
+  const door = async (request: Request): Promise<Response> => {
+    const response = await server.fetch(request)
+    opened.resolve()
+    return response
+  }
+  const notifications = { resourceSubscriptions: ['test://broken', 'test://fine'] }
+  const told = new Caller(door).send('subscriptions/listen', { notifications })
+  await opened.promise
+  for (const uri of notifications.resourceSubscriptions) server.updated(uri)
+  await server.drain()
+  const news = (await told).notifications.filter(({ method }) => method === 'notifications/resources/updated')
+  expect(news.map(({ params }) => params['uri'])).toEqual(['test://fine'])
 })
 
 describe('a list', () => {

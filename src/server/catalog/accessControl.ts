@@ -28,7 +28,12 @@ export class AccessControl {
 
   /** Whether a caller is notified of a resource. One that is not registered may be anything, so it is not hidden. */
   canRead(principal: Principal | undefined, uri: string): boolean {
-    return !this.#registry.guardsResources || isAllowed(this.#registry.findResource(uri)?.entry.access, principal)
+    if (!this.#registry.guardsResources) return true
+    try {
+      return isAllowed(this.#registry.findResource(uri)?.entry.access, principal)
+    } catch {
+      return false // a rule that throws: a call or a list fails with its error, and news has nobody to tell
+    }
   }
 
   /**

@@ -16,6 +16,7 @@ import { declares, type Era, type Json, reaches } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import type { InferSchema, SchemaLike } from '../schema.ts'
+import { guardListeners } from './guardedSignal.ts'
 import { ClientState } from './clientState.ts'
 import { askForm, type Elicited, elicitForm, type Form, listRoots, sampleModel, visitPage } from './questions.ts'
 
@@ -155,9 +156,11 @@ export class Context extends Asking {
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       const abort = new AbortController()
+      guardListeners(abort.signal, (error) => this.#run.lost('a listener of its signal', error))
       this.#abort = abort
-      if (this.#call.channel.cancelled) abort.abort()
-      else this.#call.channel.onCancel(() => abort.abort())
+      const cancel = (): void => abort.abort(this.#run.abortReason())
+      if (this.#call.channel.cancelled) cancel()
+      else this.#call.channel.onCancel(cancel)
     }
     return this.#abort.signal
   }
