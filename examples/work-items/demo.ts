@@ -16,9 +16,18 @@ const MAX_ROUNDS = 20
 const REQUEST_MS = 10_000
 const CALL = { name: 'update_work_item', arguments: { workItemId: 4522, fields: { 'System.State': 'Resolved' } } }
 
-const USAGE = 'Usage: npm run demo, or npm run demo -- --ask to answer the questions yourself, in a terminal.'
+const DEMOS = {
+  rounds: roundsDemo,
+  tasks: async () => (await import('../demos/tasks.ts')).tasksDemo(newFolder()),
+  shedding: async () => (await import('../demos/shedding.ts')).sheddingDemo(),
+}
+type DemoName = keyof typeof DEMOS
 
-const asking = readArguments(process.argv.slice(2))
+const USAGE =
+  'Usage: npm run demo, or npm run demo -- --ask to answer the questions yourself, in a terminal. ' +
+  `Demos: ${Object.keys(DEMOS).join(', ')}, as in npm run demo -- tasks.`
+
+const { asking, name } = readArguments(process.argv.slice(2))
 const terminal = process.stdin.isTTY && process.stdout.isTTY
 let folder: string | undefined
 
@@ -37,32 +46,41 @@ for (const [signal, code] of [
 process.stdout.on('error', () => process.exit(0))
 
 try {
-  await demo()
+  await DEMOS[name]()
   process.exit(0)
 } catch (error) {
   console.error(`\nThe demo stopped: ${(error as Error).message}`)
   process.exit(1)
 }
 
-/** Whether the person wants to answer. Any other argument ends the demo with its usage. */
-function readArguments(args: readonly string[]): boolean {
+/** Which demo it is, and whether the person wants to answer. Any other argument ends the demo with its usage. */
+function readArguments(args: readonly string[]): { asking: boolean; name: DemoName } {
   if (args.includes('--help') || args.includes('-h')) {
     console.log(USAGE)
     process.exit(0)
   }
-  const unknown = args.find((arg) => arg !== '--ask')
-  if (unknown !== undefined) {
-    console.error(`The demo does not know ${unknown}. ${USAGE}`)
-    process.exit(2)
-  }
-  return args.includes('--ask')
+  const named = args.filter((arg) => arg !== '--ask')
+  const asking = named.length < args.length
+  const name = named[0] ?? 'rounds'
+  if (isDemo(name) && named.length < 2 && (name === 'rounds' || !asking)) return { asking, name }
+  console.error(`The demo does not know ${isDemo(name) ? (named[1] ?? '--ask') : name}. ${USAGE}`)
+  process.exit(2)
 }
 
-async function demo(): Promise<void> {
+function isDemo(name: string): name is DemoName {
+  return Object.hasOwn(DEMOS, name)
+}
+
+/** A folder that is removed when the demo ends. */
+function newFolder(): string {
+  folder = mkdtempSync(join(tmpdir(), 'pannier-demo-'))
+  return folder
+}
+
+async function roundsDemo(): Promise<void> {
   headline('Pannier demo: one tool call, each round on another process, one process killed in between')
   note('Messages are shortened: each line is a member under its name on the wire; a sealed state is cut to its start.')
-  folder = mkdtempSync(join(tmpdir(), 'pannier-demo-'))
-  const path = join(folder, 'work-items.db')
+  const path = join(newFolder(), 'work-items.db')
   const items = new WorkItems(path, 'demo')
   addBugs(items)
   note('The work-item store holds Bug #4301 and Bug #4522; the call resolves the second.')

@@ -36,6 +36,8 @@ async function run(args: readonly string[], more: Readonly<Record<string, string
 }
 
 const demo = run(['--ask'], { FORCE_COLOR: '1' })
+const tasksDemo = run(['tasks'])
+const sheddingDemo = run(['shedding'])
 
 proves(
   'ST-21',
@@ -64,6 +66,40 @@ test('the demo writes no key and no whole state, and no colours where there is n
   expect(output).toMatch(/requestState\s+[\w-]{12}… \(\d{3} characters, sealed\)/)
   expect(output).not.toContain('\u001b')
 })
+
+test('npm run demo -- tasks answers a task whose process was killed on another process', async () => {
+  const { code, output, errors } = await tasksDemo
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  const processes = Array.from(output.matchAll(/process (\d+)/g), ([, pid]) => pid)
+  expect(new Set(processes).size).toBe(2)
+  expect(output.indexOf('Instance A is killed (SIGKILL)')).toBeGreaterThan(output.indexOf('asks     icing'))
+  expect(output).toContain('A cake that says "Well done", mixed by instance A and baked by instance B.')
+  expect(output.split('\n').length).toBeLessThan(40)
+})
+
+proves(
+  'MRTR-13',
+  'npm run demo -- shedding moves a computation to another instance by a state without questions',
+  async () => {
+    const { code, output, errors } = await sheddingDemo
+    expect({ code, errors }).toEqual({ code: 0, errors: '' })
+    expect(output).toMatch(/A call in \d rounds: A, then B/)
+    expect(output).not.toContain('inputRequests')
+    const moved = /shop: bread by A, .*tea by B\./.exec(output)?.[0] ?? ''
+    expect(moved.match(/ by [AB]/g)).toHaveLength(4)
+    expect(output.match(/[\w-]{40,}/g)).toBeNull()
+    expect(output.split('\n').length).toBeLessThan(40)
+  },
+)
+
+test.each([['nothing'], ['tasks', 'shedding'], ['tasks', '--ask'], ['--nothing']])(
+  'the demo names the demos when it does not know %s %s',
+  async (...args) => {
+    const { code, errors } = await run(args.filter((arg) => arg !== undefined))
+    expect(code).toBe(2)
+    expect(errors).toMatch(/^The demo does not know \S+\. Usage: .*Demos: rounds, tasks, shedding, .*\n$/)
+  },
+)
 
 test('the demo says that --ask needs a terminal, and goes on', async () => {
   const { output } = await demo

@@ -1,0 +1,70 @@
+/**
+ * `npm run demo -- shedding`: an instance with too many calls gives one away. The client gets a state and no question, and
+ * sends the call again, which another instance continues.
+ */
+import { join } from 'node:path'
+import { newKey } from 'pannier/state'
+import { type Instance, startInstance } from '../work-items/fleet.ts'
+import { headline, instanceName, note, say, showAnswer, showRequest } from '../work-items/show.ts'
+import { type AnswerMessage, post, type RequestMessage, servedBy } from '../work-items/wire.ts'
+
+const MAX_ROUNDS = 20
+const REQUEST_MS = 10_000
+const SHOPS = ['the first shop', 'the second shop']
+
+interface Leg {
+  readonly request: RequestMessage
+  readonly answer: AnswerMessage
+  readonly server: string
+}
+
+export async function sheddingDemo(): Promise<void> {
+  headline('Pannier demo: a busy instance gives a call away, and another one continues it')
+  note('Instance A has room for one call and gets two at once; the client sends on what A gives away.')
+  const keys = newKey()
+  const start = (name: string, more = {}) => {
+    const program = join(import.meta.dirname, 'prices.ts')
+    return startInstance({ name, program, env: { PANNIER_KEYS: keys, ...more } })
+  }
+  const [a, b] = await Promise.all([start('A', { MAX_IN_FLIGHT: '1' }), start('B')])
+  const calls = await Promise.all(SHOPS.map((shop, index) => runCall([a, b], shop, index + 1)))
+  for (const legs of calls) showCall(legs)
+  const shed = calls.filter((legs) => legs.length > 1).length
+  say()
+  say(
+    `Shown: A kept ${SHOPS.length - shed} of ${SHOPS.length} calls and gave ${shed} away. Nobody was asked, no step ran twice, and A and B share`,
+  )
+  say('nothing but a key: the finished steps went from A to B inside the state, with the client.')
+  say('Read next: examples/demos/prices.ts (the tool), and docs/guides/many-instances.md.')
+}
+
+// #region call
+/** The client's side: a result with a state and without questions is sent again at once, here to the other instance. */
+async function runCall([first, other]: readonly [Instance, Instance], shop: string, id: number): Promise<Leg[]> {
+  const legs: Leg[] = []
+  let carried: { requestState?: string } = {}
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const instance = round === 0 ? first : other
+    const params = { name: 'compare', arguments: { shop }, ...carried }
+    const request = { jsonrpc: '2.0', id: id * 10 + round, method: 'tools/call', params } as const
+    const answer = await post(instance.url, request, AbortSignal.timeout(REQUEST_MS))
+    legs.push({ request, answer, server: servedBy(answer) ?? instance.name })
+    const { result } = answer
+    if (result === undefined) throw new Error(`the call was answered with an error: ${answer.error?.message}`)
+    if (result.resultType === 'complete') return legs
+    carried = result.requestState === undefined ? {} : { requestState: result.requestState }
+  }
+  throw new Error(`the call was not done after ${MAX_ROUNDS} rounds.`)
+}
+// #endregion call
+
+function showCall(legs: readonly Leg[]): void {
+  say()
+  headline(
+    `A call in ${legs.length} ${legs.length === 1 ? 'round' : 'rounds'}: ${legs.map(({ server }) => instanceName(server)).join(', then ')}`,
+  )
+  for (const { request, answer, server } of legs) {
+    showRequest(request)
+    showAnswer(answer, server)
+  }
+}
