@@ -7,7 +7,7 @@ import { batches, folderOf, isUnitTest, sample, testsFor } from './mutants/choos
 import { Copy, removeCopies } from './mutants/copy.ts'
 import { type Equivalent, isEquivalent, staleEquivalents } from './mutants/equivalents.ts'
 import equivalents from './mutants/equivalents.json' with { type: 'json' }
-import { type Change, changesOf, seldomCompiles } from './mutants/operators.ts'
+import { type Change, changesOf } from './mutants/operators.ts'
 import { hashOf, knownReach, type Reach, readReach } from './mutants/reached.ts'
 import { describe, type Result, summary } from './mutants/report.ts'
 import { isTest, listFiles, readText } from './repository.ts'
@@ -52,7 +52,6 @@ async function tryChange(change: Change, source: Source, reach: Reach, copy: Cop
   if (isEquivalent(change, text, equivalents)) return { change, outcome: 'equivalent' }
   copy.write(change.path, text.slice(0, change.start) + change.after + text.slice(change.end))
   try {
-    if (seldomCompiles.has(change.operator) && !(await copy.compiles())) return { change, outcome: 'does not compile' }
     const { runs, leftOut } = batches(testsFor(change, source, reach), reach, Number(values.seconds))
     for (const files of runs) {
       const by = await noticedBy(files, reach, copy)

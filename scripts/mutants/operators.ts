@@ -25,19 +25,12 @@ export type Operator =
   | 'moved border'
   | 'other equality'
   | 'other junction'
-  | 'forgotten default'
+  | 'always the default'
   | 'other constant'
   | 'removed statement'
-  | 'dropped member'
+  | 'dropped members'
   | 'dropped await'
   | 'early return'
-
-/** Changes of these operators are often refused by the compiler. */
-export const seldomCompiles: ReadonlySet<Operator> = new Set<Operator>([
-  'forgotten default',
-  'dropped member',
-  'dropped await',
-])
 
 const BORDERS: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' }
 const EQUALITIES: Readonly<Record<string, string>> = { '===': '!==', '!==': '===' }
@@ -91,7 +84,7 @@ function operators(source: (span: Span) => string, add: Add): VisitorObject {
     },
     LogicalExpression(node) {
       const junction = JUNCTIONS[node.operator]
-      if (junction === undefined) add('forgotten default', node, source(node.left))
+      if (junction === undefined) add('always the default', node, source(node.right))
       else add('other junction', node, joined(node, junction))
     },
     Literal(node) {
@@ -105,8 +98,9 @@ function operators(source: (span: Span) => string, add: Add): VisitorObject {
       if (expression.type === 'AwaitExpression') add('dropped await', expression, source(expression.argument))
     },
     ObjectExpression({ properties }) {
-      for (const [n, { start, end }] of properties.entries()) {
-        add('dropped member', { start, end: properties[n + 1]?.start ?? end }, '')
+      // Only what is spread: the compiler minds most of the others.
+      for (const [n, { type, start, end }] of properties.entries()) {
+        if (type === 'SpreadElement') add('dropped members', { start, end: properties[n + 1]?.start ?? end }, '')
       }
     },
   }

@@ -442,6 +442,20 @@ describe('once', () => {
     release: async (id) => void log.push(`release ${id}`),
   })
 
+  test('its claim is given back before its failure is seen, so that whoever tries again at once finds it free', async () => {
+    const log: string[] = []
+    const release = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      log.push('released')
+    }
+    const run = runOver(newJournal('call'), {}, { ledger: { ...ledgerWith('fresh', []), release } })
+    await run.play(async () => {
+      const failing = run.once('pay', () => Promise.reject(new Error('declined')))
+      await failing.catch((error: Error) => log.push(error.message))
+    })
+    expect(log).toEqual(['released', 'declined'])
+  })
+
   test('it claims, hands over an idempotency key, and settles', async () => {
     const log: string[] = []
     const run = runOver(newJournal('call'), {}, { ledger: ledgerWith('fresh', log) })
