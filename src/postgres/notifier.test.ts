@@ -30,6 +30,17 @@ test('a message of one process reaches the others, and listeners of the same pro
   expect(own.onNotification).toHaveBeenCalledTimes(500)
 })
 
+test('listeners of one process share a connection, so that each gets a message once', async () => {
+  const [here, there] = [newNotifier(), newNotifier()]
+  const others = [listener(), listener(), listener()]
+  await here.subscribe(listener())
+  for (const other of others) await there.subscribe(other)
+  const messages = Array.from({ length: 100 }, (_, n) => `message ${n}`)
+  for (const message of messages) here.notify(message)
+  await vi.waitFor(() => expect(others[2]?.onNotification).toHaveBeenCalledWith('message 99'))
+  for (const { onNotification } of others) expect(onNotification.mock.calls.flat()).toEqual(messages)
+})
+
 test('a notifier whose connection is cut reports that messages may have been missed, and receives again', async () => {
   const [here, there] = [newNotifier(), newNotifier()]
   const other = listener()

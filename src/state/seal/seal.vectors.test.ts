@@ -1,4 +1,4 @@
-import { createDecipheriv, createHash } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { inflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -38,6 +38,35 @@ function openByHand({ token, keys, purpose }: Vector): unknown[] {
   const plain = Buffer.concat([decipher.update(bytes.subarray(18, -16)), decipher.final()])
   return JSON.parse(String(bytes[1]! & 1 ? inflateRawSync(plain) : plain))
 }
+
+/** Seals a row with nothing but the description of the form. */
+function sealByHand({ token, keys, purpose }: Vector, row: unknown): string {
+  const header = Buffer.from(token, 'base64url').subarray(0, 18)
+  const cipher = createCipheriv('aes-256-gcm', Buffer.from(keys[0]!, 'base64url'), header.subarray(6))
+  cipher.setAAD(Buffer.concat([header.subarray(0, 6), Buffer.from(purpose)]))
+  const sealed = Buffer.concat([cipher.update(JSON.stringify(row)), cipher.final()])
+  return Buffer.concat([header, sealed, cipher.getAuthTag()]).toString('base64url')
+}
+
+describe('a row that was sealed with the right key', () => {
+  const vector = vectors.cases.find(({ deflated, keys }) => !deflated && keys.length === 1)!
+  const row = openByHand(vector)
+  const open = (changed: unknown) => sealerOf(vector).open(vector.purpose, vector.binding, sealByHand(vector, changed))
+
+  test('opens as it is', () => expect(open(row).id).toBe(vector.content.id))
+
+  test.each<[string, unknown]>([
+    ['too long', [...row, 'more']],
+    ['too short', row.slice(0, -1)],
+    ['without the time it was made', row.with(6, String(row[6]))],
+    ['without the time it ends', row.with(7, String(row[7]))],
+    ['without a round', row.with(8, null)],
+    ['without an id', row.with(9, 7)],
+    ['an object', { ...row }],
+  ])('and is %s is refused', (_, changed) => {
+    expect(() => open(changed)).toThrow(expect.objectContaining({ code: 'STATE_MALFORMED' }))
+  })
+})
 
 describe.each(vectors.cases)('$name', (vector) => {
   const { purpose, binding, content, clockMs, token } = vector
