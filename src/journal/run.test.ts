@@ -451,9 +451,9 @@ describe('once', () => {
     const run = runOver(newJournal('call'), {}, { ledger: { ...ledgerWith('fresh', []), release } })
     await run.play(async () => {
       const failing = run.once('pay', () => Promise.reject(new Error('declined')))
-      await failing.catch((error: Error) => log.push(error.message))
+      await failing.catch((error: unknown) => log.push(String(error)))
     })
-    expect(log).toEqual(['released', 'declined'])
+    expect(log).toEqual(['released', 'Error: declined'])
   })
 
   test('it claims, hands over an idempotency key, and settles', async () => {
