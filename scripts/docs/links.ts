@@ -10,7 +10,19 @@ export interface Repository {
   scripts: readonly string[]
 }
 
-const folders = ['src', 'test', 'docs', 'examples', 'scripts', 'bench', 'conformance', 'probe-corpus', 'bin', 'changes']
+const folders = [
+  'src',
+  'test',
+  'docs',
+  'examples',
+  'scripts',
+  'bench',
+  'conformance',
+  'probe-corpus',
+  'interop',
+  'bin',
+  'changes',
+]
 const builtIn = new Set(['test', 'install', 'ci', 'pack', 'init', 'create', 'exec', 'start'])
 
 /** Links, named paths and commands of these pages that lead nowhere. */
