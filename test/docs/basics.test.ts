@@ -199,7 +199,7 @@ describe('docs/guides/tools-prompts-resources.md', () => {
     const [, accepted = ''] = /It has: (.*)\.$/.exec(refusalOf(() => add({ qqqqqqqqqqqq: true } as never))) ?? []
     const [, section = ''] = guide.split('### Options of tools, prompts and resources\n')
     const rows = [...(section.split(/^#/m)[0] ?? '').matchAll(/^\| `(\w+)` \| ([\w, ]+) \|/gm)]
-    const named = rows.filter(([, , of = '']) => of.split(', ').includes(kind)).map(([, option]) => option)
+    const named = rows.filter(([, , of = '']) => of.split(', ').includes(kind)).map(([, option = '']) => option)
     expect(named.length).toBeGreaterThan(5)
     expect(named.toSorted()).toEqual(accepted.split(', ').toSorted())
   })

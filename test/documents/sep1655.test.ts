@@ -170,7 +170,7 @@ proves(
     const sent: string[] = []
     const reach = async (url: string | URL, init?: RequestInit): Promise<Response> => {
       const { host } = new URL(url)
-      if (String(init?.body).includes(SESSION)) sent.push(host)
+      if (typeof init?.body === 'string' && init.body.includes(SESSION)) sent.push(host)
       return server.fetch(new Request(url, init))
     }
     const jar = memoryJar()

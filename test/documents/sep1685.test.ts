@@ -38,15 +38,15 @@ async function instance(): Promise<string> {
 proves('ST-12 ST-20 ST-21', 'the work-item flow is message by message what SEP-1685 prints', async () => {
   const [one, two] = await Promise.all([instance(), instance()])
   const capabilities = { elicitation: {}, experimental: { 'dev.pannier/state-echo': {} } }
-  const session = await RawSession.begin(one!, { capabilities })
+  const session = await RawSession.begin(one, { capabilities })
   const call = await session.open(sep.call.method, sep.call.params)
   for (const [index, { request, response }] of sep.rounds.entries()) {
     const { id, state, ...asked } = await call.next()
     // The SEP's state is plain; ours is sealed, and a string.
-    const { state: _, ...printed } = request as typeof second.request
+    const { state: _, ...printed } = request
     expect(asked).toEqual({ jsonrpc: '2.0', ...printed })
     expect(state).toEqual(expect.any(String))
-    session.url = index === 0 ? two! : one! // an answer may go to any instance
+    session.url = index === 0 ? two : one // an answer may go to any instance
     expect((await session.answer({ id: id! }, response.result, { state })).status).toBe(202)
   }
   const { result } = await call.next()
@@ -65,7 +65,7 @@ function pushing(answers: object[]): typeof fetch {
   }
   return async (_, init) => {
     if (init?.method !== 'POST') return new Response(null, { status: 405 })
-    const { id, method, ...message } = JSON.parse(String(init.body)) as { id?: unknown; method?: string }
+    const { id, method, ...message } = JSON.parse(init.body as string) as { id?: unknown; method?: string }
     if (method === 'initialize') {
       const serverInfo = { name: 'work-items', version: '1' }
       return reply({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo } })

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { accept, envelope, form, Script, task, text } from '../../../test/client/fixtures/scriptedServer.ts'
+import { proves } from '../../../test/proves.ts'
 import { compose } from '../layer/layer.ts'
 import { deadline } from '../layer/deadline.ts'
 import { type TasksOptions, tasks } from './layer.ts'
@@ -40,6 +41,18 @@ async function errorAfter(script: Script, ms: number, params: object = envelope(
   await pass(ms)
   return script.answer(1)?.error
 }
+
+proves('MRTR-7', 'questions in answer to tasks/get, tasks/update or tasks/cancel are refused', async () => {
+  const asks = { resultType: 'input_required', inputRequests: { name: form() }, requestState: 's' }
+  const error = await errorAfter(
+    modern(() => asks),
+    60_000,
+  )
+  expect(error).toMatchObject({ code: -32603, data: { code: 'RESULT_UNKNOWN' } })
+  const script = modern((n) => task(n === 0 ? 'input_required' : 'working', { inputRequests: { name: form() } }))
+  script.parts['tasks/update'] = () => asks
+  expect(await errorAfter(script, 60_000)).toMatchObject({ data: { code: 'RESULT_UNKNOWN' } })
+})
 
 describe('a task that cannot be', () => {
   test.each<[string, object]>([
