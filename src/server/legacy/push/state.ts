@@ -72,7 +72,7 @@ export interface QuestionName {
   readonly question: string
 }
 
-type AskedCall = CarriedCall & { readonly generation: number }
+type AskingCall = CarriedCall & { readonly generation: number }
 
 const NOTHING = (): void => {}
 
@@ -101,7 +101,7 @@ export class PushStates {
     { id, question }: QuestionName,
     request: InputRequest,
     call: Call,
-    asking: AskedCall,
+    asking: AskingCall,
     stream: PushStream,
   ): Promise<Json> {
     const { mode, place, carriers } = this.#carriersOf(request, call.peer, asking.carry)
@@ -202,7 +202,7 @@ export class PushStates {
   #seal(
     question: string,
     call: Call,
-    { key, id, generation, body }: AskedCall,
+    { key, id, generation, body }: AskingCall,
     { name: stream, position }: PushStream,
     mode: CarryMode | undefined,
   ): string {
