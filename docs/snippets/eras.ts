@@ -26,6 +26,18 @@ export function deployServer(keys: string): Server {
 export const modernOnly = createServer({ name: 'modern-only', version: '1.0.0', legacy: false })
 // #endregion modern-only
 
+// #region assume
+/** Our own agents echo states since their version 3, and do not declare it. */
+export function trusting(keys: string): Server {
+  return createServer({
+    name: 'trusting',
+    version: '1.0.0',
+    keys,
+    assume: ({ name, version = '' }) => ({ stateEcho: name === 'our-agent' && Number.parseInt(version) >= 3 }),
+  })
+}
+// #endregion assume
+
 // #region hang-up
 /** Closes the stream of a client of 2025-11-25 during long work; the client reconnects for the result. */
 export function offerReport(server: Server, work: () => Promise<string>): Server {

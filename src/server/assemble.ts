@@ -22,10 +22,10 @@ import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { requestLimits } from './lifecycle/limits.ts'
 import { Load } from './lifecycle/load.ts'
-import { createSealers, keyringOf, sayKeys, warnOfUnknownKey } from './keys.ts'
+import { createSealers, keyringOf, sayKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { RoundRunner } from './calls/rounds.ts'
-import { architectureOf, identityOf, type ServerOptions } from './options.ts'
+import { architectureOf, cachingOf, identityOf, type ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
 import { PushBroker } from './legacy/push/broker.ts'
@@ -57,12 +57,7 @@ export function assemble(options: ServerOptions) {
   } = options
   const lifetime = new CallLifetime({ ttlSeconds, maxCallSeconds: options.maxCallSeconds, clock })
   const identity = identityOf(options)
-  const architecture = architectureOf(options)
-  const caching = {
-    ttlMs: 0,
-    cacheScope: options.principal === undefined ? 'public' : 'private',
-    ...options.caching,
-  } as const
+  const caching = cachingOf(options)
   const logger = new LoggerSlot(options.logger)
   const log = () => logger.current
   const load = new Load(options.maxInFlight)
@@ -83,7 +78,7 @@ export function assemble(options: ServerOptions) {
   })
   const { bus, self, peers, forwarder } = replicas
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
-  const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable)
+  const declaration = new SessionDeclaration(architectureOf(options), keyring.ephemeral, isReachable)
   // What a stateful server keeps for a session is here, so nobody else can go on with its calls.
   const handOver = announced(bus, async (stream) =>
     declaration.isStateful ? undefined : replicas.handOver({ ...stream }),
@@ -188,7 +183,7 @@ export function assemble(options: ServerOptions) {
     logger: log,
   })
   replicas.onCrashed(() => pushes.askAgain())
-  const sessions = new Sessions(sessionSealer, facts, self, () => warnOfUnknownKey(log()))
+  const sessions = new Sessions(sessionSealer, facts, self, { assume: options.assume, logger: log })
   const legacyHttp = new LegacyHttp({
     calls,
     ledger: options.ledger,
@@ -247,6 +242,7 @@ export function assemble(options: ServerOptions) {
     getStreams,
     calls,
     pushes,
+    sessions,
     facts,
     endpoint,
     legacy,

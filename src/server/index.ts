@@ -34,6 +34,7 @@ export { type EventBus, localBus, type ServerEvent } from './lifecycle/eventBus.
 export type { FetchHandler } from './http/fetch.ts'
 export type { Elicited, Form } from './handler/questions.ts'
 export { type InputRequired, inputRequired } from './handler/questions.ts'
+export type { Assume, Assumed, SessionClient } from './legacy/assume.ts'
 export type { Logger } from './logger.ts'
 export type { Listening, ListenOptions } from './http/listen.ts'
 export type { HandlerOptions } from './http/endpoint.ts'

@@ -6,6 +6,7 @@ import type { Architecture } from './catalog/capabilities.ts'
 import type { Approves } from './auth/approval.ts'
 import type { Authenticator } from './auth/authenticator.ts'
 import type { Carry, Difference } from './catalog/carry.ts'
+import type { Assume } from './legacy/assume.ts'
 import type { LimitOptions } from './lifecycle/limits.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
@@ -84,6 +85,11 @@ export interface ServerOptions extends GuardOptions {
   /** Whether clients of the session era are served. @default true */
   legacy?: boolean
   /**
+   * What session-era clients can do although they do not declare it: for all of them, or by name and version. @default
+   * nothing
+   */
+  assume?: Assume
+  /**
    * What the server declares. Say 'stateful' if handlers keep something in this process between calls: then only the
    * session era is served, and only inside a session. @default 'stateless'
    */
@@ -150,6 +156,7 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
   limits: true,
   sessionTtlSeconds: true,
   legacy: true,
+  assume: true,
   architecture: true,
   caching: true,
   pageSize: true,
@@ -181,4 +188,8 @@ export function identityOf({ name, version, title, websiteUrl, icons }: ServerOp
 export function architectureOf({ architecture = 'stateless', legacy = true }: ServerOptions): Architecture {
   if (architecture === 'stateless' || legacy) return architecture
   throw new TypeError('A stateful server serves the session era, so it cannot have legacy: false.')
+}
+
+export function cachingOf({ caching, principal }: ServerOptions): Required<Caching> {
+  return { ttlMs: 0, cacheScope: principal === undefined ? 'public' : 'private', ...caching }
 }

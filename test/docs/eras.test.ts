@@ -3,8 +3,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Server } from 'pannier/server'
+import { z } from 'zod'
 import { newKey } from 'pannier/state'
-import { deployServer, modernOnly, offerReport } from '../../docs/snippets/eras.ts'
+import { deployServer, modernOnly, offerReport, trusting } from '../../docs/snippets/eras.ts'
 import { accept, Caller } from './fixtures/caller.ts'
 import { Session } from './fixtures/sessionClient.ts'
 
@@ -57,6 +58,20 @@ describe('docs/snippets/eras.ts', () => {
     const { result } = await session.request('tools/call', { name: 'deploy', arguments: service })
     expect(result['resultType']).toBe('input_required')
     expect(Object.keys(result['inputRequests'] as object)).toEqual(['version'])
+  })
+
+  test('a state goes to an agent that is known to echo it, although it declares nothing', async () => {
+    const server = trusting(keys).tool('greet', { description: 'Greets.' }, async (_, ctx) => {
+      const { name } = await ctx.ask('name', { message: 'Who?', schema: z.object({ name: z.string() }) })
+      return `Hello ${name}`
+    })
+    const url = await listening(server)
+    const asked = async (version: string) => {
+      const session = await Session.begin(url, { elicitation: {} }, { name: 'our-agent', version })
+      const stream = await session.stream('tools/call', { name: 'greet' })
+      return 'state' in (await stream.next()).message
+    }
+    expect([await asked('2.9.0'), await asked('3.0.1')]).toEqual([false, true])
   })
 
   test('dev.pannier/state-echo lets another instance go on from a pushed question', async () => {

@@ -38,7 +38,7 @@ import type { RevivedCall, StreamHandOver } from './push/handOver.ts'
 import { HandOvers } from './push/handOvers.ts'
 import type { PushBroker } from './push/broker.ts'
 import type { LegacyStream } from './streams/stream.ts'
-import { legacyPeer, type OpenSession, readHandshake, type Sessions, unknownPeer } from './session.ts'
+import { legacyPeer, type OpenSession, type Sessions, unknownPeer } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
 import type { LegacyStreams } from './streams/streams.ts'
 
@@ -206,7 +206,7 @@ export class LegacyHttp implements SessionHandler {
     principal: Principal | undefined,
     sink: Sink,
   ): Promise<HttpReply | undefined> {
-    const handshake = readHandshake(message.params)
+    const handshake = this.#options.sessions.handshake(message.params)
     const reply = await this.#request(message, header, { peer: legacyPeer(handshake), principal }, sink)
     if (reply === undefined || reply.status !== 200) return reply
     return {

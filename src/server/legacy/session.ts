@@ -19,6 +19,9 @@ import { type Instance, readInstance, type Self, writeInstance } from '../replic
 import { newId } from '../binding.ts'
 import { ServerError } from '../errors.ts'
 import type { Peer } from '../call.ts'
+import { warnOfUnknownKey } from '../keys.ts'
+import type { Logger } from '../logger.ts'
+import { type Assume, type Assumption, assumption } from './assume.ts'
 import type { SessionFacts } from './sessionFacts.ts'
 
 /** What `initialize` negotiated. */
@@ -35,18 +38,32 @@ export interface OpenSession extends Handshake {
   readonly begunBy: Instance | undefined
 }
 
+export interface SessionsOptions {
+  /** Told when a session id was sealed with a key that this instance does not have. */
+  readonly logger?: () => Logger
+  /** @default nothing is assumed of a client */
+  readonly assume?: Assume | undefined
+}
+
 export class Sessions {
   readonly #sealer: Sealer
   readonly #facts: SessionFacts
   readonly #self: Self
-  readonly #onUnknownKey: () => void
+  readonly #logger: (() => Logger) | undefined
+  readonly #assumption: Assumption
 
-  /** `onUnknownKey` is called when a session id was sealed with a key that this instance does not have. */
-  constructor(sealer: Sealer, facts: SessionFacts, self: Self, onUnknownKey: () => void = () => {}) {
-    this.#onUnknownKey = onUnknownKey
+  constructor(sealer: Sealer, facts: SessionFacts, self: Self, { logger, assume }: SessionsOptions = {}) {
+    this.#logger = logger
+    this.#assumption = assumption(assume)
     this.#sealer = sealer
     this.#facts = facts
     this.#self = self
+  }
+
+  /** What the parameters of `initialize` say, and what is assumed of the client. All of it is in the session's id. */
+  handshake(params: Json): Handshake {
+    const { version, client, capabilities } = readHandshake(params)
+    return { version, client, capabilities: this.#assumption(capabilities, client, version) }
   }
 
   /** Begins a session and gives its id. */
@@ -83,7 +100,7 @@ export class Sessions {
         return { id, expiresAt, version, client: client ?? undefined, capabilities, begunBy }
     } catch (error) {
       if (!(error instanceof StateError)) throw error
-      if (error.code === 'STATE_UNKNOWN_KEY') this.#onUnknownKey()
+      if (error.code === 'STATE_UNKNOWN_KEY' && this.#logger) warnOfUnknownKey(this.#logger())
     }
     throw new ServerError('SESSION_UNKNOWN', 'There is no such session (any more); initialize again.')
   }

@@ -4,7 +4,9 @@ import { expect, test } from 'vitest'
 import { localBus } from '../lifecycle/eventBus.ts'
 import type { CallHandler } from '../call.ts'
 import type { PushBroker } from '../legacy/push/broker.ts'
+import type { Sessions } from '../legacy/session.ts'
 import { SessionFacts } from '../legacy/sessionFacts.ts'
+import { LoggerSlot } from '../logger.ts'
 import { resultMessage } from '../results.ts'
 import { serveStdio } from './host.ts'
 
@@ -12,7 +14,9 @@ import { serveStdio } from './host.ts'
 async function served(calls: CallHandler, lines: string): Promise<unknown> {
   const bus = localBus()
   const access = { assertWatchable() {}, canRead: () => true }
-  const parts = { calls, pushes: {} as PushBroker, facts: new SessionFacts(bus, Date.now), bus, access, legacy: true }
+  const facts = new SessionFacts(bus, Date.now)
+  const common = { bus, facts, access, legacy: true, logger: new LoggerSlot(undefined) }
+  const parts = { ...common, calls, pushes: {} as PushBroker, sessions: {} as Sessions }
   const [input, output] = [new PassThrough(), new PassThrough()]
   input.end(lines)
   await serveStdio(parts, { input, output }, new Set())

@@ -21,16 +21,17 @@ import { assertBatch, readBatched } from '../legacy/batch.ts'
 import { newId } from '../binding.ts'
 import type { DrainableHost } from '../lifecycle/drain.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import { errorDetails, type LoggerSlot } from '../logger.ts'
 import type { OptionNames } from '../optionNames.ts'
 import { readLines } from './lines.ts'
 import { modernCall } from '../modern/request.ts'
 import type { PushBroker } from '../legacy/push/broker.ts'
 import { errorMessage, notificationMessage } from '../results.ts'
-import { legacyPeer, readHandshake, unknownPeer } from '../legacy/session.ts'
+import { legacyPeer, type Sessions, unknownPeer } from '../legacy/session.ts'
 import type { SessionFacts } from '../legacy/sessionFacts.ts'
 import { StdioChannel } from './channel.ts'
 import { notificationFor, type WatchGuard } from '../modern/subscriptions.ts'
-import { toWireError } from '../wireErrors.ts'
+import { isExpected, toWireError } from '../wireErrors.ts'
 
 export interface StdioOptions {
   /** @default process.stdin */
@@ -56,10 +57,12 @@ export const STDIO_OPTIONS: OptionNames<StdioOptions> = {
 export interface StdioParts {
   readonly calls: CallHandler
   readonly pushes: PushBroker
+  readonly sessions: Sessions
   readonly facts: SessionFacts
   readonly bus: EventBus
   readonly access: WatchGuard
   readonly legacy: boolean
+  readonly logger: LoggerSlot
 }
 
 /** Serves the connection until its input ends; resolves when the last answer is written. */
@@ -185,7 +188,7 @@ class Connection implements DrainableHost {
       return modernCall({ message, header: undefined, principal: this.#principal, channel })
     }
     if (message.method === 'initialize')
-      this.#peer = { ...legacyPeer(readHandshake(message.params)), session: this.#session }
+      this.#peer = { ...legacyPeer(this.#parts.sessions.handshake(message.params)), session: this.#session }
     const peer = { ...(this.#peer ?? unknownPeer(undefined)), logLevel: this.#peer && facts.levelOf(this.#session) }
     const { id, method, params } = message
     return {
@@ -202,12 +205,14 @@ class Connection implements DrainableHost {
 
   async #takeAnswer(message: Message & { kind: 'response' }): Promise<void> {
     if (this.#peer === undefined) return
-    const { pushes } = this.#parts
+    const { pushes, logger } = this.#parts
     try {
       // All calls of this connection began in this process, so no call has to be revived.
       await pushes.take(message, { peer: this.#peer, principal: this.#principal })
-    } catch {
-      // An invalid answer is a response, which cannot be answered with an error; the question stays open.
+    } catch (error) {
+      // As over HTTP: whoever answered is told, and the question stays open.
+      if (!isExpected(error)) logger.current.error({ err: errorDetails(error) }, 'An answer could not be taken.')
+      this.send(errorMessage(message.id, toWireError(error)))
     }
   }
 

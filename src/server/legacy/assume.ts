@@ -1,0 +1,47 @@
+/** What an operator knows of session-era clients that do not declare it themselves. */
+import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
+import { ECHO_CAPABILITY, ROUNDS_CAPABILITY } from '../../protocol/index.ts'
+import { assertOptionNames, type OptionNames } from '../optionNames.ts'
+
+export interface Assumed {
+  /** The client echoes the `state` of pushed questions (SEP-1685). @default false */
+  stateEcho?: boolean
+  /** The client understands `input_required` results, and sends its call again (SEP-2322). @default false */
+  rounds?: boolean
+}
+
+/** What a client said of itself in `initialize`. */
+export interface SessionClient {
+  readonly name: string | undefined
+  readonly version: string | undefined
+  /** The version that was agreed on. */
+  readonly protocolVersion: string
+}
+
+/** The same for all clients, or chosen by who they are. */
+export type Assume = Assumed | ((client: SessionClient) => Assumed | undefined)
+
+const ASSUMED: OptionNames<Assumed> = { stateEcho: true, rounds: true }
+
+/** Gives the capabilities that a client has: those it declared, and what is assumed of the others. */
+export type Assumption = (
+  declared: ClientCapabilities,
+  client: Implementation | undefined,
+  protocolVersion: string,
+) => ClientCapabilities
+
+export function assumption(assume: Assume = {}): Assumption {
+  if (typeof assume !== 'function') return always(assume)
+  return (declared, client, protocolVersion) => {
+    const { name, version } = client ?? {}
+    return always(assume({ name, version, protocolVersion }) ?? {})(declared, client, protocolVersion)
+  }
+}
+
+function always(assumed: Assumed): Assumption {
+  assertOptionNames(assumed, ASSUMED, 'The assume option')
+  const { stateEcho = false, rounds = false } = assumed
+  const added = { ...(stateEcho && { [ECHO_CAPABILITY]: {} }), ...(rounds && { [ROUNDS_CAPABILITY]: {} }) }
+  if (Object.keys(added).length === 0) return (declared) => declared
+  return (declared) => ({ ...declared, experimental: { ...added, ...declared.experimental } })
+}
