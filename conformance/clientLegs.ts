@@ -1,15 +1,15 @@
 /** The suite against our client: each scenario alone, so that exit codes and time-outs count. */
 import { join } from 'node:path'
 import { judgeClient, type Result } from './judge.ts'
-import { type Revision, requiredScenarios, runClientScenario } from './suite.ts'
+import { type RequiredRevision, requiredScenarios, runClientScenario } from './suite.ts'
 
 interface Run {
-  readonly revision: Revision
+  readonly revision: RequiredRevision
   readonly scenario: string
 }
 
 /** Not scored by the suite, and required by us. */
-const extras: Readonly<Record<Revision, readonly string[]>> = {
+const extras: Readonly<Record<RequiredRevision, readonly string[]>> = {
   '2026-07-28': [
     'json-schema-2020-12-preservation',
     'auth/client-credentials-jwt',
@@ -42,7 +42,7 @@ export async function runClientLegs(folder: string, report: (result: Result) => 
   await Promise.all(Array.from({ length: RUNS_AT_ONCE }, work))
 }
 
-async function runsAt(revision: Revision): Promise<Run[]> {
+async function runsAt(revision: RequiredRevision): Promise<Run[]> {
   const required = await requiredScenarios('client', revision)
   return [...required, ...extras[revision]].map((scenario) => ({ revision, scenario }))
 }

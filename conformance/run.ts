@@ -1,12 +1,14 @@
 // `npm run conformance`: the official suite against our server, its tasks and our client. `-- server`, `-- tasks` or
-// `-- client` runs one part.
+// `-- client` runs one part; `-- older` is the part that `npm run test:long` adds.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import '../scripts/compileCache.ts'
+import { isLong } from '../test/amount.ts'
 import bundlePrograms from '../test/bundle/build.ts'
 import { runClientLegs } from './clientLegs.ts'
 import type { Result } from './judge.ts'
+import { runOlderLegs } from './olderLegs.ts'
 import { runServerLegs } from './serverLegs.ts'
 import { heading, line } from './table.ts'
 import { runTaskLegs } from './taskLegs.ts'
@@ -24,6 +26,7 @@ function report(result: Result): void {
 await bundlePrograms()
 console.log(heading())
 if (sides.length === 0 || sides.includes('server')) await runServerLegs(folder, report)
+if ((sides.length === 0 && isLong) || sides.includes('older')) await runOlderLegs(folder, report)
 if (sides.length === 0 || sides.includes('tasks')) await runTaskLegs(folder, report)
 if (sides.length === 0 || sides.includes('client')) await runClientLegs(folder, report)
 

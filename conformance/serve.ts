@@ -7,7 +7,8 @@ import { createFixture } from './fixture/fixture.ts'
 import { tasksAt } from './fixture/taskPlace.ts'
 
 const parent = process.send?.bind(process)
-const bus = parent === undefined ? localBus() : siblingBus(parent)
+const hasBus = parent !== undefined && process.env['PANNIER_CONFORMANCE_BUS'] !== 'none'
+const bus = hasBus ? siblingBus(parent) : undefined
 const fixture = createFixture(bus, tasksAt(process.env['PANNIER_TASKS']))
 const { url } = await fixture.listen({ port: Number(process.argv[2] ?? 0) })
 parent?.({ kind: 'listening', url })

@@ -1,13 +1,16 @@
-/** The suite against our server fixture: at both revisions, and behind a round robin. */
+/** The suite against our server fixture: at both revisions, alone and behind a round robin. */
 import { join } from 'node:path'
+import { isLong } from '../test/amount.ts'
 import { startFixtures } from './fixtures.ts'
 import { judgeServer, type Result } from './judge.ts'
 import { startRoundRobin } from './roundRobin.ts'
-import { type Revision, requiredScenarios, runServerSuite } from './suite.ts'
+import { type RequiredRevision, requiredScenarios, runServerSuite } from './suite.ts'
 
 interface Leg {
-  readonly revision: Revision
+  readonly revision: RequiredRevision
   readonly instances: number
+  /** Whether its instances have a bus; without one they find each other by their addresses. @default 'shared' */
+  readonly bus?: 'none'
   /** Scenarios that the suite runs at this revision without scoring them, and that we require. */
   readonly extras: readonly string[]
 }
@@ -28,15 +31,18 @@ const legs: readonly Leg[] = [
   { ...modern, instances: 2 },
 ]
 
+/** More of the same, for the long form of the tests. */
+const longLegs: readonly Leg[] = [{ ...legacy, instances: 2, bus: 'none' }]
+
 export async function runServerLegs(folder: string, report: (result: Result) => void): Promise<void> {
-  for (const [index, leg] of legs.entries()) {
+  for (const [index, leg] of [...legs, ...(isLong ? longLegs : [])].entries()) {
     for (const result of await runLeg(leg, join(folder, `server-${index}`))) report(result)
   }
 }
 
-async function runLeg({ revision, instances, extras }: Leg, folder: string): Promise<Result[]> {
+async function runLeg({ revision, instances, extras, bus }: Leg, folder: string): Promise<Result[]> {
   const required = await requiredScenarios('server', revision)
-  const fixtures = await startFixtures(instances)
+  const fixtures = await startFixtures(instances, bus && { PANNIER_CONFORMANCE_BUS: bus })
   const balancer = instances > 1 ? await startRoundRobin(fixtures.urls) : undefined
   const run = await runServerSuite(balancer?.url ?? (fixtures.urls[0] as string), revision, folder)
   balancer?.stop()

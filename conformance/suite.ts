@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runProgram } from './children.ts'
 
-export type Revision = '2026-07-28' | '2025-11-25'
+export type Revision = '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26'
 export type Side = 'server' | 'client'
+
+/** The revisions that the suite has a list of requirements for. */
+export type RequiredRevision = Exclude<Revision, '2025-06-18' | '2025-03-26'>
 
 /** The part of the suite's `checks.json` that we read. */
 export interface Check {
@@ -25,12 +28,21 @@ export interface SuiteRun {
 }
 
 const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/conformance/dist/index.js'))
-const timeLimitMs = 120_000
+const timeLimitMs = 300_000
 const clientProgram = join(import.meta.dirname, 'client.ts')
 
 /** The scenarios that a revision requires of one side. */
-export async function requiredScenarios(side: Side, revision: Revision): Promise<string[]> {
-  const { output } = await runProgram(program, ['list', `--${side}`, '--requirements', revision], timeLimitMs)
+export function requiredScenarios(side: Side, revision: RequiredRevision): Promise<string[]> {
+  return listed(side, '--requirements', revision)
+}
+
+/** All scenarios that the suite has for a revision of one side. */
+export function scenariosAt(side: Side, revision: Revision): Promise<string[]> {
+  return listed(side, '--spec-version', revision)
+}
+
+async function listed(side: Side, option: string, revision: Revision): Promise<string[]> {
+  const { output } = await runProgram(program, ['list', `--${side}`, option, revision], timeLimitMs)
   const section = output.split(new RegExp(`^${side} scenarios.*$`, 'im'))[1]?.split(/\n\s*\n/)[0] ?? ''
   const names = Array.from(section.matchAll(/^\s+- (\S+)/gm), ([, name = '']) => name)
   if (names.length === 0) throw new Error(`The suite lists no ${side} scenarios for ${revision}:\n${output}`)
@@ -38,8 +50,18 @@ export async function requiredScenarios(side: Side, revision: Revision): Promise
 }
 
 /** Runs what a revision requires of a server, and what the suite runs beside it without scoring it. */
-export function runServerSuite(url: string, revision: Revision, folder: string): Promise<SuiteRun> {
+export function runServerSuite(url: string, revision: RequiredRevision, folder: string): Promise<SuiteRun> {
   return runSuite(['server', '--url', url, '--requirements', revision], folder)
+}
+
+/** Runs everything that the suite has for a revision of a server. */
+export function runServerRevision(url: string, revision: Revision, folder: string): Promise<SuiteRun> {
+  return runSuite(['server', '--url', url, '--suite', 'all', '--spec-version', revision], folder)
+}
+
+/** Runs one of the suite's own selections, each scenario at the revision it is for. */
+export function runServerSelection(url: string, selection: string, folder: string): Promise<SuiteRun> {
+  return runSuite(['server', '--url', url, '--suite', selection], folder)
 }
 
 /** Runs one scenario against a server, also one that no revision requires. */
