@@ -203,14 +203,14 @@ describe.each([
   ['failing_listener', 'a listener of its signal'],
   ['rejecting_listener', 'a listener of its signal'],
 ])('%s: what fails when a signal is aborted, and nobody waits for it,', (name, what) => {
-  const isTold = () =>
-    expect
-      .poll(() => lines)
-      .toContainEqual({
-        level: 'error',
-        fields: expect.objectContaining({ name }),
-        message: expect.stringContaining(`did not wait for ${what}`),
-      })
+  const isTold = async (): Promise<void> => {
+    const line = {
+      level: 'error',
+      fields: expect.objectContaining({ name }),
+      message: expect.stringContaining(`did not wait for ${what}`),
+    }
+    await expect.poll(() => lines).toContainEqual(line)
+  }
 
   test('ends no process when a client of 2026-07-28 disconnects, and is in the log', async () => {
     const leaving = new AbortController()
