@@ -4,10 +4,10 @@ import { ProbeError } from './errors.ts'
 import { type State, STATES } from './methods/result.ts'
 
 export interface KnownServer {
-  /** A part of its image, package, command or address; upper and lower case are the same. */
+  /** Its image, package or program, without a version, or the host of its address; upper and lower case are the same. */
   readonly match: string
   readonly state: State
-  /** From 0 to 1. Above 0.9 it decides without any request. @default 0.95 */
+  /** From 0 to 1. @default 0.95 */
   readonly confidence?: number
   /** The reason, as a sentence. */
   readonly because?: string

@@ -8,16 +8,16 @@ import type { TraceListener } from './wire/trace.ts'
 import { type KnownServer, readKnownServers } from './knownServers.ts'
 import type { Lookup } from './wire/httpRequest.ts'
 import { type Method, METHODS } from './methods/result.ts'
-import type { Order } from './decision/verdict.ts'
+import { type Order, ORDER_NAMES } from './decision/verdict.ts'
 
 export interface ProbeOptions {
   /** Sent with each HTTP request, and never shown. @default those of an mcp.json entry */
   headers?: Readonly<Record<string, string>>
   /** How long one answer may take, in milliseconds. @default 10000 */
   timeoutMs?: number
-  /** 'usual': known servers, sequential test, score. 'cheap-first': metadata, score, sequential test. @default 'usual' */
+  /** 'usual': behaviour, then what its process seems to keep. 'documented': known servers, sequential test, score. 'cheap-first': metadata, score, sequential test. @default 'usual' */
   order?: Order
-  /** Only these methods. @default all three, and the probe's further rules */
+  /** Only these methods. @default all, and the probe's further rules */
   methods?: readonly Method[]
   /** Known servers, searched before the built-in list. @default none */
   known?: readonly KnownServer[]
@@ -85,7 +85,7 @@ export function settingsOf(options: ProbeOptions): Settings {
   for (const [name, value] of Object.entries({ timeoutMs, listenMs, expireMs })) assertTime(name, value)
   if (typeof maxRequests !== 'number' || !(maxRequests >= MIN_REQUESTS))
     throw invalid(`"maxRequests" must be at least ${MIN_REQUESTS}.`)
-  if (order !== 'usual' && order !== 'cheap-first') throw invalid('"order" must be "usual" or "cheap-first".')
+  if (!ORDER_NAMES.includes(order)) throw invalid(`"order" must be one of ${ORDER_NAMES.join(', ')}.`)
   const unknown = (methods ?? []).find((method) => !Object.hasOwn(METHODS, method))
   if (unknown !== undefined || methods?.length === 0) {
     throw invalid(`"methods" must be some of ${Object.keys(METHODS).join(', ')}.`)

@@ -1,6 +1,7 @@
 /** Tells whether a server needs its sessions: sends as few requests as decide it, runs the checks, ends all sessions. */
 import { type Address, addressOf, nameOf, type Target } from '../client/index.ts'
 import { RequestBudget } from './budget.ts'
+import type { ProbeCheckContext } from './checks/check.ts'
 import { runChecks } from './checks/runChecks.ts'
 import type { CheckResults } from './report/evidence.ts'
 import type { Decision } from './decision/result.ts'
@@ -14,6 +15,7 @@ import { type ProbeOptions, type Settings, settingsOf } from './options.ts'
 import { REPORT_WORDS, report, type Verdict } from './report/report.ts'
 import { STEPS } from './decision/steps.ts'
 import { StdioWire } from './wire/stdio.ts'
+import { combined, twoFindings } from './decision/twoFindings.ts'
 import { nextStep } from './decision/verdict.ts'
 import type { ProbeWire } from './wire/connection.ts'
 
@@ -26,11 +28,13 @@ export async function probe(target: Target, options: ProbeOptions = {}): Promise
   const { wire, secrets } = createWire(address, settings, budget)
   try {
     const { findings: decisive, decided } = await decide(wire, address, settings)
-    const findings = settings.isExtended ? await initializeIfNeeded(wire, decisive, settings) : decisive
-    const results = await check(wire, { findings, decided }, settings, budget)
+    const extended = settings.isExtended ? await initializeIfNeeded(wire, decisive, settings) : decisive
+    const { findings, results } = await check(wire, { findings: extended, decided }, settings, budget)
     await wire.close()
+    const two = twoFindings(findings)
+    const isUsual = settings.order === 'usual' && settings.methods === undefined
     return {
-      ...secrets.hideIn(report(findings, decided, results)),
+      ...secrets.hideIn(report(findings, two, isUsual ? combined(two, decided) : decided, results)),
       target: nameOf(target),
       requests: budget.used,
       durationMs: Math.round(performance.now() - started),
@@ -98,9 +102,12 @@ async function check(
   { findings, decided }: Decided,
   settings: Settings,
   budget: RequestBudget,
-): Promise<CheckResults> {
+): Promise<{ readonly findings: Findings; readonly results: CheckResults }> {
   const { checks, methods, isExtended } = settings
-  if (checks === 'none' || methods !== undefined) return { evidence: [], notAsked: [] }
+  if (checks === 'none' || methods !== undefined) return { findings, results: { evidence: [], notAsked: [] } }
   const chosen = decided.decidedBy === 'metadata' && !isExtended ? [] : checks
-  return runChecks({ wire, findings, options: settings }, chosen, budget)
+  const context: ProbeCheckContext = { wire, findings, options: settings }
+  const results = await runChecks(context, chosen, budget)
+  // A server that refuses its list without a session gave it to a check that has one.
+  return { findings: context.second === undefined ? findings : { ...findings, inSession: context.second }, results }
 }

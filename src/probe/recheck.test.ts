@@ -14,6 +14,8 @@ const kept: Verdict = {
   level: 'high',
   decidedBy: 'sequential',
   details: {},
+  protocol: { state: 'STATELESS', message: 'No.', confidence: 0.99, level: 'high', decidedBy: 'era', because: ['No.'] },
+  process: { state: 'UNKNOWN', message: '', confidence: 0, level: 'low', decidedBy: 'nothing', because: [] },
   target: 'http://127.0.0.1:1/mcp',
   transport: 'http',
   era: 'legacy',

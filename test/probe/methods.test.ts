@@ -29,7 +29,8 @@ describe('the servers of the results table', () => {
   proves('DT-28', 'a GitHub-style server over HTTP is found STATELESS by the sequential test, 99 % sure', async () => {
     const url = await startProgram('githubStyle')
     const expected = { state: 'STATELESS', decidedBy: 'sequential', confidence: 0.99, details: { toolCount: 2 } }
-    expect(await probe(url)).toMatchObject(expected)
+    expect(await probe(url, { order: 'documented' })).toMatchObject(expected)
+    expect(await probe(url)).toMatchObject({ state: 'STATELESS', protocol: { state: 'STATELESS', confidence: 0.99 } })
     expect(await probe(url, { methods: ['sequential'] })).toMatchObject(expected)
   })
 
@@ -183,18 +184,41 @@ test('method 3 alone asks nobody', async () => {
   expect(host.seen).toEqual([])
 })
 
-test('a server that the user knows is asked for its era only', async () => {
+test('what a server does counts more than what is known by its name, and both are told', async () => {
   const host = await startSessionHost()
   const known = [{ match: '127.0.0.1', state: 'STATELESS', because: 'I wrote it.' }] as const
-  expect(await probe(host.url, { known })).toMatchObject({ state: 'STATELESS', decidedBy: 'metadata', requests: 1 })
+  expect(await probe(host.url, { known })).toMatchObject({
+    state: 'STATEFUL',
+    decidedBy: 'sequential',
+    protocol: { state: 'STATEFUL', decidedBy: 'sequential' },
+    process: { state: 'STATELESS', decidedBy: 'metadata', because: ['It is known as 127.0.0.1. I wrote it.'] },
+  })
+})
+
+test('a server that needs no session and is known to keep something is stateful', async () => {
+  const host = await startHost(({ message }, res) => json(res, plainAnswer(message)))
+  const known = [{ match: '127.0.0.1', state: 'STATEFUL', because: 'It keeps orders.' }] as const
+  expect(await probe(host.url, { known })).toMatchObject({
+    state: 'STATEFUL',
+    decidedBy: 'metadata',
+    message: 'It needs no session, but its process seems to keep something: It is known as 127.0.0.1. It keeps orders.',
+    protocol: { state: 'STATELESS' },
+    process: { state: 'STATEFUL', decidedBy: 'metadata' },
+  })
+})
+
+test('in the documented order a server that the user knows is asked for its era only', async () => {
+  const host = await startSessionHost()
+  const known = [{ match: '127.0.0.1', state: 'STATELESS', because: 'I wrote it.' }] as const
+  expect(await probe(host.url, { known, order: 'documented' })).toMatchObject({ decidedBy: 'metadata', requests: 1 })
   expect(await probe(host.url, { known, order: 'cheap-first' })).toMatchObject({ state: 'STATELESS', requests: 0 })
   const { url } = await startHere()
-  expect(await probe(url, { known })).toMatchObject({ decidedBy: 'metadata', era: 'modern', requests: 1 })
+  expect(await probe(url, { known, order: 'documented' })).toMatchObject({ decidedBy: 'metadata', era: 'modern' })
 })
 
 test('the checks that somebody names are made of a known server, too', async () => {
   const known = [{ match: '127.0.0.1', state: 'STATEFUL' }] as const
-  for (const order of ['usual', 'cheap-first'] as const) {
+  for (const order of ['documented', 'cheap-first'] as const) {
     const host = await startSessionHost()
     const { evidence, decidedBy } = await probe(host.url, { known, order, checks: ['second-connection'] })
     expect(decidedBy).toBe('metadata')

@@ -1,7 +1,14 @@
 /** The options of `pannier probe`, and how they become options of the library. */
 import { type Command, Option } from 'commander'
 import { expandVariables } from '../../client/index.ts'
-import { type CheckName, type Method, METHODS, type ProbeOptions, readKnownServers } from '../../probe/index.ts'
+import {
+  type CheckName,
+  type Method,
+  METHODS,
+  type Order,
+  type ProbeOptions,
+  readKnownServers,
+} from '../../probe/index.ts'
 import { isObject, MAX_TIMER_MS, parseJson } from '../../protocol/index.ts'
 import { InputError } from '../exit.ts'
 import { collect, readBearer, readHeaders, readTimeout, withCredentialOptions } from './client.ts'
@@ -42,7 +49,7 @@ function milliseconds(option: string, seconds: string): number {
 
 function methodNumbered(number: string): Method {
   const found = Object.entries(METHODS).find(([, method]) => String(method.number) === number)
-  if (found === undefined) throw new InputError('--method is 1, 2 or 3.')
+  if (found === undefined) throw new InputError('--method is 1, 2, 3 or 4.')
   return found[0] as Method
 }
 
@@ -67,7 +74,7 @@ export interface ProbeFlags {
   readonly bearerEnv?: string
   readonly timeout?: string
   readonly method?: readonly string[]
-  readonly order: 'usual' | 'cheap-first'
+  readonly order: Order
   readonly known?: string
   readonly check?: readonly string[]
   readonly replica?: readonly string[]
@@ -85,10 +92,13 @@ export function withProbeOptions(command: Command): Command {
   return withCredentialOptions(command)
     .option('--timeout <seconds>', 'how long one answer may take (default: 10)')
     .optionsGroup('Deciding:')
-    .option('--method <number>', 'only this method: 1 sequential, 2 score, 3 metadata (repeatable)', collect)
+    .option('--method <number>', 'only this method: 1 sequential, 2 score, 3 metadata, 4 tools (repeatable)', collect)
     .addOption(
-      new Option('--order <order>', 'cheap-first: metadata, score, then the test')
-        .choices(['usual', 'cheap-first'])
+      new Option(
+        '--order <order>',
+        'documented: known servers, the test, then the score; cheap-first: metadata, score, then the test',
+      )
+        .choices(['usual', 'documented', 'cheap-first'])
         .default('usual'),
     )
     .option('--known <file>', 'servers that you know, as JSON: [{ "match", "state", "because" }]')

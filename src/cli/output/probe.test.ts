@@ -10,6 +10,8 @@ const verdict: Verdict = {
   level: 'high',
   decidedBy: 'era',
   details: {},
+  protocol: { state: 'STATELESS', message: 'No.', confidence: 0.99, level: 'high', decidedBy: 'era', because: ['No.'] },
+  process: { state: 'UNKNOWN', message: '', confidence: 0, level: 'low', decidedBy: 'nothing', because: [] },
   target: 'https://example.com/mcp',
   transport: 'http',
   era: 'modern',
@@ -28,6 +30,8 @@ test('a verdict is told with its methods, its evidence and what was not asked', 
 It answers | [tools](x) <b>alone</b>.
 
 so          a load balancer may send each request to any instance
+protocol    needs no session (99 %)
+process     not known
 decided by  its era; 99 % sure (high)
 era         stateless: 2026-07-28
 server      example 1.0.0
@@ -37,6 +41,7 @@ Methods:
   1 sequential connection test  not used    said to be right in 99 %
   2 capability score            not used    said to be right in 70 %
   3 metadata heuristics         not used    said to be right in 50 %
+  4 what its tools say          not used    said to be right in 90 %
 
 Evidence:
   era  STATELESS  It says so.
@@ -49,9 +54,9 @@ test('several verdicts are told in one table, with those that could not be made'
     { name: 'a', verdict },
     { name: 'b\u001b[31m', failure: { exitCode: 2, text: 'No.' } },
   ] as const
-  expect(probeTable(all)).toBe(`SERVER  VERDICT     SURE  ERA        DECIDED BY  WHY
-a       STATELESS   99 %  stateless  its era     It answers | [tools](x) <b>alone</b>.
-b\ufffd[31m  not probed                               No.`)
+  expect(probeTable(all)).toBe(`SERVER  VERDICT     SURE  PROTOCOL                 PROCESS    ERA        DECIDED BY  WHY
+a       STATELESS   99 %  needs no session (99 %)  not known  stateless  its era     It answers | [tools](x) <b>alone</b>.
+b\ufffd[31m  not probed                                                                   No.`)
 })
 
 test('on a narrow screen, sentences go on below themselves, and reasons below their servers', () => {
@@ -89,9 +94,11 @@ test.each<[Partial<Verdict>, RegExp]>([
 })
 
 test('in Markdown, what a server wrote is text and nothing else', () => {
-  expect(probeMarkdown([{ name: 'a', verdict }])).toBe(`| server | verdict | sure | era | decided by | why |
-|---|---|---|---|---|---|
-| a | **STATELESS** | 99 % | stateless | its era | It answers \\| \\[tools\\](x) \\<b\\>alone\\</b\\>. |
+  expect(
+    probeMarkdown([{ name: 'a', verdict }]),
+  ).toBe(`| server | verdict | sure | protocol | process | era | decided by | why |
+|---|---|---|---|---|---|---|---|
+| a | **STATELESS** | 99 % | needs no session (99 %) | not known | stateless | its era | It answers \\| \\[tools\\](x) \\<b\\>alone\\</b\\>. |
 
 ### a
 

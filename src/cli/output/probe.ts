@@ -1,12 +1,13 @@
 /** Verdicts of the probe as text for a terminal. */
 import { plainLine } from '../../client/index.ts'
-import { type Exchanged, type MethodResult, METHODS, type Verdict } from '../../probe/index.ts'
+import { type Exchanged, type ProbeFinding, type MethodResult, METHODS, type Verdict } from '../../probe/index.ts'
 import type { Failure } from '../exit.ts'
 import { alignColumns, wrapText } from './layout.ts'
 
 /** The full report on one server. The first word is the verdict, so that scripts can read it. */
 export function probeText(verdict: Verdict, width = Infinity): string {
   const { state, target, message, evidence, notAsked } = verdict
+  const kept = verdict.process.because.map((sentence) => ['  process', '', sentence])
   const checks = evidence.map(({ check, points, sentence }) => [
     `  ${check}`,
     points === 'UNKNOWN' ? '' : points,
@@ -20,7 +21,7 @@ export function probeText(verdict: Verdict, width = Infinity): string {
     '',
     'Methods:',
     alignColumns(methodRows(verdict)),
-    ...(checks.length === 0 ? [] : ['', 'Evidence:', alignColumns(checks, '  ', width)]),
+    ...(checks.length + kept.length === 0 ? [] : ['', 'Evidence:', alignColumns([...checks, ...kept], '  ', width)]),
     ...(notAsked.length === 0 ? [] : ['', ...wrapText(notAskedText(notAsked), width)]),
   ].join('\n')
 }
@@ -38,18 +39,20 @@ export function probeTable(all: readonly Probed[], width = Infinity): string {
 function lineForEach(all: readonly Probed[]): string {
   const rows = all.map((one) => {
     const name = plainLine(one.name, 40)
-    if (!('verdict' in one)) return [name, 'not probed', '', '', '', plainLine(one.failure.text, 200)]
+    if (!('verdict' in one)) return [name, 'not probed', '', '', '', '', '', plainLine(one.failure.text, 200)]
     const { state, message } = one.verdict
     return [
       name,
       state,
       percent(one.verdict.confidence),
+      protocolText(one.verdict),
+      processText(one.verdict),
       eraText(one.verdict),
       decidedText(one.verdict),
       plainLine(message, 200),
     ]
   })
-  return alignColumns([['SERVER', 'VERDICT', 'SURE', 'ERA', 'DECIDED BY', 'WHY'], ...rows])
+  return alignColumns([['SERVER', 'VERDICT', 'SURE', 'PROTOCOL', 'PROCESS', 'ERA', 'DECIDED BY', 'WHY'], ...rows])
 }
 
 function reasonsBelow(all: readonly Probed[], width: number): string {
@@ -69,6 +72,8 @@ function factRows(verdict: Verdict): readonly (readonly string[])[] {
   const asked = transport === 'http' ? `${requests} request${requests === 1 ? '' : 's'}` : 'a process for each question'
   return [
     ['so', meaningOf(verdict)],
+    ['protocol', protocolText(verdict)],
+    ['process', processText(verdict)],
     ['decided by', `${decidedText(verdict)}; ${percent(confidence)} sure (${level})`],
     ['era', versions.length === 0 ? eraText(verdict) : `${eraText(verdict)}: ${versions.join(', ')}`],
     ...(server === undefined ? [] : [['server', `${server.name} ${server.version}`.trim()]]),
@@ -89,11 +94,39 @@ function sureText({ method, confidence, details }: MethodResult): string {
 }
 
 export function decidedText({ decidedBy }: Verdict): string {
-  if (decidedBy === 'sequential' || decidedBy === 'capabilities' || decidedBy === 'metadata') {
+  if (isMethod(decidedBy)) {
     const { number, title } = METHODS[decidedBy]
     return `method ${number}, ${title}`
   }
   return RULE_NAMES[decidedBy]
+}
+
+function isMethod(decidedBy: Verdict['decidedBy']): decidedBy is keyof typeof METHODS {
+  return Object.hasOwn(METHODS, decidedBy)
+}
+
+/** Whether the protocol needs a session, without the name of a verdict: scripts search for those. */
+export function protocolText({ protocol }: Verdict): string {
+  return findingText(protocol, PROTOCOL_WORDS)
+}
+
+/** Whether the process seems to keep something. */
+export function processText({ process }: Verdict): string {
+  return findingText(process, PROCESS_WORDS)
+}
+
+const PROTOCOL_WORDS = { STATELESS: 'needs no session', STATEFUL: 'needs a session', UNKNOWN: 'not known' } as const
+const PROCESS_WORDS = {
+  STATELESS: 'seems to keep nothing',
+  STATEFUL: 'seems to keep something',
+  UNKNOWN: 'not known',
+} as const
+
+function findingText(
+  { state, confidence }: ProbeFinding,
+  words: Readonly<Record<ProbeFinding['state'], string>>,
+): string {
+  return state === 'UNKNOWN' ? words[state] : `${words[state]} (${percent(confidence)})`
 }
 
 const RULE_NAMES = {
@@ -101,6 +134,7 @@ const RULE_NAMES = {
   transport: 'its transport',
   control: 'the test with and without initialize',
   declaration: 'what it declares',
+  witness: 'the witness call',
   nothing: 'nothing',
 } as const
 

@@ -1,9 +1,13 @@
 /** Verdicts as Markdown. Text of servers is escaped. */
 import { plainText } from '../../client/index.ts'
-import { decidedText, eraText, percent, type Probed } from './probe.ts'
+import { decidedText, eraText, percent, type Probed, processText, protocolText } from './probe.ts'
 
 export function probeMarkdown(all: readonly Probed[]): string {
-  const table = ['| server | verdict | sure | era | decided by | why |', '|---|---|---|---|---|---|', ...all.map(row)]
+  const table = [
+    '| server | verdict | sure | protocol | process | era | decided by | why |',
+    '|---|---|---|---|---|---|---|---|',
+    ...all.map(row),
+  ]
   const sections = all.map(section).filter((text) => text !== '')
   return [table.join('\n'), ...sections].join('\n\n')
 }
@@ -14,21 +18,24 @@ function row(one: Probed): string {
       ? [
           `**${one.verdict.state}**`,
           percent(one.verdict.confidence),
+          protocolText(one.verdict),
+          processText(one.verdict),
           eraText(one.verdict),
           decidedText(one.verdict),
           serverMarkdown(one.verdict.message),
         ]
-      : ['not probed', '', '', '', serverMarkdown(one.failure.text)]
+      : ['not probed', '', '', '', '', '', serverMarkdown(one.failure.text)]
   return `| ${[escapeMarkdown(one.name), ...cells].join(' | ')} |`
 }
 
 function section(one: Probed): string {
-  if (!('verdict' in one) || one.verdict.evidence.length === 0) return ''
+  if (!('verdict' in one) || one.verdict.evidence.length + one.verdict.process.because.length === 0) return ''
   const lines = one.verdict.evidence.map(({ check, points, sentence }) => {
     const to = points === 'UNKNOWN' ? '' : ` (${points})`
     return `- ${check}${to}: ${serverMarkdown(sentence)}`
   })
-  return [`### ${escapeMarkdown(one.name)}`, lines.join('\n')].join('\n\n')
+  const kept = one.verdict.process.because.map((sentence) => `- process: ${serverMarkdown(sentence)}`)
+  return [`### ${escapeMarkdown(one.name)}`, [...lines, ...kept].join('\n')].join('\n\n')
 }
 
 /** Escapes text of a server, and breaks autolinks and mentions with an invisible word joiner. */

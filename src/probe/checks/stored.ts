@@ -1,9 +1,8 @@
 /** State that a server keeps under ids that it gives out: tasks, and handles of its tools. These checks send nothing. */
 import { isObject, type Json, TASKS_EXTENSION } from '../../protocol/index.ts'
 import { evidence } from '../report/evidence.ts'
-import { selfDescriptionOf, type Findings } from '../decision/findings.ts'
-import { isResult } from '../wire/reply.ts'
-import { handlesIn, MAX_SHOWN, toolName, toolsIn } from '../methods/toolHandles.ts'
+import { selfDescriptionOf, type Findings, toolsOf } from '../decision/findings.ts'
+import { handlesIn, MAX_SHOWN, toolName } from '../methods/toolHandles.ts'
 import type { ProbeCheck } from './check.ts'
 
 export const tasks: ProbeCheck = {
@@ -29,9 +28,8 @@ export const handles: ProbeCheck = {
     }),
 }
 
-function listedTools({ modernList, bareList, control }: Findings): readonly Json[] {
-  const list = [modernList, bareList, control].find(isResult)
-  return list === undefined ? [] : toolsIn(list.result)
+function listedTools(findings: Findings): readonly Json[] {
+  return toolsOf(findings) ?? []
 }
 
 function offersTasks(findings: Findings): boolean {

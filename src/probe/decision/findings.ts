@@ -7,6 +7,8 @@ import { type ProbeReply, isResult } from '../wire/reply.ts'
 import type { StreamReply } from '../wire/sse.ts'
 import { sequentialResult } from '../methods/sequential.ts'
 import type { Method, MethodResult } from '../methods/result.ts'
+import { toolsIn } from '../methods/toolHandles.ts'
+import { toolsResult } from '../methods/tools.ts'
 
 /** The steps, each at most once. */
 export type Step = 'era' | 'modernList' | 'initialize' | 'bareList' | 'barePing' | 'sseStream' | 'control'
@@ -26,15 +28,38 @@ export interface Findings {
   readonly sseStream?: StreamReply | ProbeReply
   /** `tools/list` after `initialize`, in the same session or process. */
   readonly control?: ProbeReply
+  /** `tools/list` in a session, from a second connection. */
+  readonly inSession?: ProbeReply
+  /** The call that the user named, in one process twice and in a fresh one. */
+  readonly witness?: WitnessReplies
+}
+
+/** What the call that the user named was answered with. */
+export interface WitnessReplies {
+  readonly tool: string
+  readonly first: ProbeReply
+  readonly second: ProbeReply
+  /** From a process, or over HTTP from a session, that has got no other call. */
+  readonly fresh: ProbeReply
+}
+
+/** The tools, from whichever list of them was answered. */
+export function toolsOf({ modernList, bareList, control, inSession }: Findings): readonly Json[] | undefined {
+  const list = [modernList, bareList, control, inSession]
+    .filter(isResult)
+    .find(({ result }) => Array.isArray(result['tools']))
+  return list && toolsIn(list.result)
 }
 
 /** The result of each method that has the findings it needs. */
 export function methodsOf(findings: Findings): Partial<Record<Method, MethodResult>> {
   const { initialize, bareList, metadata } = findings
+  const tools = toolsOf(findings)
   return {
     ...(initialize !== undefined && { sequential: sequentialResult(initialize, bareList) }),
     ...(isResult(initialize) && { capabilities: capabilityScore(initialize.result) }),
     metadata,
+    ...(tools !== undefined && { tools: toolsResult(tools, selfDescriptionOf(findings) ?? {}) }),
   }
 }
 

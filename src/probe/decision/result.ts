@@ -2,8 +2,8 @@ import { type Level, levelOf, type Method, type State } from '../methods/result.
 import { errorTextOf, replyText, isUnauthorized } from '../wire/reply.ts'
 import { type Findings, methodsOf } from './findings.ts'
 
-/** What decided: one of the three methods, or one of the probe's further rules. */
-export type DecidedBy = Method | 'era' | 'transport' | 'control' | 'declaration' | 'nothing'
+/** What decided: one of the methods, or one of the probe's further rules. */
+export type DecidedBy = Method | 'era' | 'transport' | 'control' | 'declaration' | 'witness' | 'nothing'
 
 export interface Decision {
   readonly state: State
@@ -14,6 +14,15 @@ export interface Decision {
   readonly level: Level
   readonly decidedBy: DecidedBy
   readonly details: Readonly<Record<string, unknown>>
+}
+
+/**
+ * One of the two things that a verdict combines. Of the protocol, STATEFUL means that it needs a session; of the process,
+ * that it seems to keep something between calls.
+ */
+export interface ProbeFinding extends Omit<Decision, 'details'> {
+  /** The evidence, as sentences. */
+  readonly because: readonly string[]
 }
 
 export function decision(

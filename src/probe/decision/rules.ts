@@ -2,8 +2,8 @@
 import { CODES } from '../../protocol/index.ts'
 import { type Decision, decision, whyUnknown } from './result.ts'
 import { declaredState } from '../methods/declared.ts'
-import { declaredBy, type Findings, listMethodOf, methodsOf, sessionOf, type Step } from './findings.ts'
-import { type ProbeReply, replyText, isTemporary, isResult, isUnauthorized } from '../wire/reply.ts'
+import { declaredBy, type Findings, listMethodOf, methodsOf, sessionOf, type Step, toolsOf } from './findings.ts'
+import { errorTextOf, type ProbeReply, replyText, isTemporary, isResult, isUnauthorized } from '../wire/reply.ts'
 import { sseEndpointIn } from '../wire/sse.ts'
 import { asksForSession } from '../methods/sequential.ts'
 import type { MethodResult } from '../methods/result.ts'
@@ -90,6 +90,18 @@ const control: Rule = (findings) => {
   return { decided: decision('STATEFUL', 'control', 0.9, message) }
 }
 
+/** A server that was made for one session in its life refuses the next, whoever asks. */
+const oneSession: Rule = ({ initialize }) => {
+  if (initialize === undefined || isResult(initialize) || !isUsedUp(initialize)) return undefined
+  const message = `It allows one session in its life, and somebody has begun that: to initialize it ${replyText(initialize)}.`
+  return { decided: decision('STATEFUL', 'control', 0.9, message) }
+}
+
+/** Whether `initialize` is refused because there was one before. */
+export function isUsedUp(reply: ProbeReply): boolean {
+  return /already (been )?(initiali[sz]ed|connected)/i.test(errorTextOf(reply))
+}
+
 const declaration: Rule = (findings) => {
   const declared = declaredBy(findings)
   const state = declared === undefined ? 'UNKNOWN' : declaredState(declared)
@@ -102,6 +114,14 @@ const declaration: Rule = (findings) => {
 const capabilities: Rule = (findings) => {
   if (findings.initialize === undefined) return { ask: 'initialize' }
   return decidedByMethod(methodsOf(findings).capabilities)
+}
+
+/** What its tools say they do, from any list of them that can be had. */
+const tools: Rule = (findings) => {
+  if (findings.initialize === undefined) return { ask: 'initialize' }
+  if (toolsOf(findings) === undefined && isResult(findings.initialize) && findings.control === undefined)
+    return { ask: 'control' }
+  return decidedByMethod(methodsOf(findings).tools)
 }
 
 /** The score is never used alone: before the sequential test it counts only where the metadata agree. */
@@ -117,10 +137,12 @@ export const RULES = {
   metadata,
   publicList,
   sequential,
+  oneSession,
   transport,
   control,
   declaration,
   capabilities,
+  tools,
   agreement,
 }
 

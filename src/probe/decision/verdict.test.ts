@@ -223,7 +223,28 @@ const COMBINED: readonly (readonly [name: string, findings: Findings, expected: 
 ]
 
 test('combined, a known server decides, else the sequential test, else the score', () => {
-  for (const [name, findings, expected] of COMBINED) expect(next(findings), name).toBe(expected)
+  for (const [name, findings, expected] of COMBINED) expect(next(findings, 'documented'), name).toBe(expected)
+})
+
+test('in the usual order behaviour decides, and a known name only where behaviour does not', () => {
+  const started = { ...known, era: legacy, initialize: initialized() }
+  const cases: [Findings, string][] = [
+    [known, 'ask era'],
+    [{ ...known, era: legacy }, 'ask initialize'],
+    [started, 'ask bareList'],
+    [{ ...started, bareList: listed }, 'STATELESS by sequential'],
+    [{ ...started, bareList: sessionError }, 'STATEFUL by sequential'],
+    [{ ...known, era: modern, modernList: listed }, 'STATELESS by era'],
+    [{ ...known, era: readEra(wall), initialize: wall }, 'STATEFUL by metadata'],
+    [{ ...known, era: readEra(gone) }, 'UNKNOWN by nothing'],
+  ]
+  for (const [findings, expected] of cases) expect(next(findings)).toBe(expected)
+})
+
+test('a server that had its only session is stateful', () => {
+  const initialize = { ...otherError, message: 'Invalid Request: Server already initialized' }
+  expect(next({ ...overHttp, era: legacy, initialize })).toBe('STATEFUL by control')
+  expect(next({ ...overHttp, era: legacy, initialize }, 'documented')).toBe('UNKNOWN by nothing')
 })
 
 test('cheap first asks for nothing where the server is known, then looks at the score, then tests', () => {
@@ -278,18 +299,20 @@ describe('a known server', () => {
   test('that speaks the stateless revision and yet keeps something is told to do both', () => {
     const kept = 'It is known as serena-mcp-server. Serena keeps a project and its language servers.'
     const yet = 'It speaks a revision of MCP that has no sessions, but keeps state between calls.'
-    expect(nextStep({ ...known, era: modern }, 'usual')).toMatchObject({
+    expect(nextStep({ ...known, era: modern }, 'documented')).toMatchObject({
       decided: { state: 'STATEFUL', decidedBy: 'metadata', message: `${yet} ${kept}` },
     })
     const decided = { state: 'STATEFUL', decidedBy: 'metadata', message: kept }
-    expect(nextStep({ ...known, era: legacy }, 'usual')).toMatchObject({ decided })
+    expect(nextStep({ ...known, era: legacy }, 'documented')).toMatchObject({ decided })
     expect(nextStep(known, 'cheap-first')).toMatchObject({ decided })
     expect(nextStep(known, 'usual', ['metadata'])).toMatchObject({ decided })
   })
 
   test('that is said to be UNKNOWN is asked like any other', () => {
-    const metadata = guessFromMetadata({ container: 'serena-mcp-server' }, [{ match: 'serena', state: 'UNKNOWN' }])
-    for (const order of ['usual', 'cheap-first'] as const) {
+    const metadata = guessFromMetadata({ container: 'serena-mcp-server' }, [
+      { match: 'serena-mcp-server', state: 'UNKNOWN' },
+    ])
+    for (const order of ['usual', 'documented', 'cheap-first'] as const) {
       expect(next({ ...known, metadata, era: legacy }, order)).toBe('ask initialize')
     }
   })

@@ -59,7 +59,7 @@ const server = fc.record({
 })
 type Server = typeof server extends fc.Arbitrary<infer T> ? T : never
 
-const orders = fc.constantFrom<Order>('usual', 'cheap-first')
+const orders = fc.constantFrom<Order>('usual', 'documented', 'cheap-first')
 const some = fc.subarray(Object.keys(METHODS) as Method[], { minLength: 1 })
 
 function walk(
@@ -68,7 +68,7 @@ function walk(
   methods: readonly Method[] | undefined,
 ) {
   const list = known === undefined ? [] : [{ match: 'it', state: known }]
-  let findings: Findings = { transport, metadata: guessFromMetadata({ type: transport, url: 'it' }, list) }
+  let findings: Findings = { transport, metadata: guessFromMetadata({ type: transport, container: 'it' }, list) }
   const asked: Step[] = []
   for (;;) {
     const next = nextStep(findings, order, methods)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
-import { guessFromMetadata, type Metadata, metadataOf } from './metadata.ts'
+import { guessFromMetadata, metadataOf } from './metadata.ts'
+import type { Metadata } from './programNames.ts'
 import { KNOWN_SERVERS } from '../knownServers.ts'
 import { levelOf } from './result.ts'
 
@@ -72,4 +73,33 @@ test('the address of a server gives its metadata', () => {
 
 test('every known server says how it is known', () => {
   for (const { match, because } of KNOWN_SERVERS) expect(because, match).toMatch(/^[A-Z].*\.$/)
+})
+
+test.each([
+  ['npx -y mcp-remote https://example.com/github-mcp-server'],
+  ['npx other-server --like @playwright/mcp'],
+  ['node /srv/github-mcp-server/start.js'],
+  ['docker run -i --name github-mcp-server other/image'],
+  ['npx my-github-mcp-server-proxy'],
+])('%s is not known: no argument, folder or part of a name counts', (line) => {
+  const [command = '', ...args] = line.split(' ')
+  expect(guessFromMetadata(metadataOf({ command, args })).confidence).toBe(0.7)
+})
+
+test.each([
+  ['node /x/node_modules/@playwright/mcp/cli.js --headless', 'playwright/mcp'],
+  ['docker run -i --rm -e TOKEN ghcr.io/github/github-mcp-server:v1', 'github-mcp-server'],
+  ['/usr/local/bin/github-mcp-server stdio', 'github-mcp-server'],
+  ['uvx --from git+https://github.com/oraios/serena serena-mcp-server', 'serena-mcp-server'],
+  ['pnpm dlx chrome-devtools-mcp@1.2.3', 'chrome-devtools-mcp'],
+])('%s is known as %s', (line, name) => {
+  const [command = '', ...args] = line.split(' ')
+  expect(guessFromMetadata(metadataOf({ command, args })).message).toContain(`It is known as ${name}.`)
+})
+
+test('of an address the host is a name, and its path is none', () => {
+  const known = [{ match: 'mcp.example.com', state: 'STATEFUL' }] as const
+  expect(guessFromMetadata({ type: 'http', url: 'https://MCP.example.com/x' }, known).confidence).toBe(0.95)
+  const byPath = guessFromMetadata({ type: 'http', url: 'https://example.com/github-mcp-server' })
+  expect(byPath).toMatchObject({ state: 'STATELESS', confidence: 0.8 })
 })

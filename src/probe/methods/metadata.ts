@@ -1,17 +1,8 @@
 /** Method 3, metadata heuristics: a guess from the configuration alone, without any request. */
 import type { Address } from '../../client/index.ts'
 import { KNOWN_SERVERS, type KnownServer } from '../knownServers.ts'
+import { type Metadata, programNames } from './programNames.ts'
 import { type MethodResult, methodResult, type State } from './result.ts'
-
-/** What the configuration says about a server. */
-export interface Metadata {
-  readonly type?: string
-  /** The image of its container. */
-  readonly container?: string
-  readonly command?: string
-  readonly args?: readonly string[]
-  readonly url?: string
-}
 
 interface Guess {
   readonly state: State
@@ -32,12 +23,16 @@ export function metadataOf(address: Address): Metadata {
 }
 
 function knownGuess(metadata: Metadata, known: readonly KnownServer[]): Guess | undefined {
-  const { container = '', command = '', args = [], url = '' } = metadata
-  const text = [container, command, ...args, url].join(' ').toLowerCase()
-  const found = known.find(({ match }) => text.includes(match.toLowerCase()))
+  const names = programNames(metadata)
+  const found = known.find(({ match }) => names.some((name) => isNamed(name, match.toLowerCase())))
   if (found === undefined) return undefined
   const { match, state, confidence = 0.95, because = '' } = found
   return { state, confidence, because: `It is known as ${match}. ${because}`.trim() }
+}
+
+/** `server-memory` is the name of the package `@modelcontextprotocol/server-memory`; a part of a name is not. */
+function isNamed(name: string, match: string): boolean {
+  return name === match || name.endsWith(`/${match}`) || name === `@${match}`
 }
 
 function guess({ type, container = '' }: Metadata): Guess {

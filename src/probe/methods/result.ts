@@ -1,4 +1,5 @@
 /** The states of a server, and the result of one method. */
+import { TOOLS_ACCURACY } from './toolWeights.ts'
 
 export const STATES = ['STATELESS', 'STATEFUL', 'UNKNOWN'] as const
 
@@ -17,6 +18,7 @@ export const METHODS = {
   sequential: { number: 1, title: 'sequential connection test', accuracy: 0.99 },
   capabilities: { number: 2, title: 'capability score', accuracy: 0.7 },
   metadata: { number: 3, title: 'metadata heuristics', accuracy: 0.5 },
+  tools: { number: 4, title: 'what its tools say', accuracy: TOOLS_ACCURACY },
 } as const
 
 export type Method = keyof typeof METHODS

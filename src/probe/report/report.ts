@@ -7,12 +7,17 @@ import { selfDescriptionOf, declaredBy, type Findings, methodsOf, versionsOf } f
 import { isResult } from '../wire/reply.ts'
 import { sseEndpointIn } from '../wire/sse.ts'
 import { type Method, type MethodResult, METHODS, STATES } from '../methods/result.ts'
-import type { Decision } from '../decision/result.ts'
+import type { Decision, ProbeFinding } from '../decision/result.ts'
+import type { TwoFindings } from '../decision/twoFindings.ts'
 
 /** What was decided, and why. Plain JSON, so it can be stored. */
 export interface Verdict extends Decision {
   /** The server's name for people: its URL, command or entry, without secrets. */
   readonly target: string
+  /** Whether the protocol needs a session, as its behaviour shows. STATEFUL means that it does. */
+  readonly protocol: ProbeFinding
+  /** Whether the server seems to keep something in its process between calls. STATEFUL means that it does. */
+  readonly process: ProbeFinding
   readonly transport: 'http' | 'stdio'
   readonly era: Era | 'unknown'
   /** The protocol revisions that the server is known to support. */
@@ -37,7 +42,7 @@ export const REPORT_WORDS: readonly string[] = [
   ...CHECKS,
   ...Object.keys(METHODS),
   ...LEGACY_VERSIONS,
-  ...'transport control declaration nothing legacy modern unknown medium'.split(' '),
+  ...'transport control declaration witness nothing legacy modern unknown medium'.split(' '),
   ...'sessions initialized initialization stateless stateful'.split(' '),
   MODERN_VERSION,
 ]
@@ -45,10 +50,11 @@ export const REPORT_WORDS: readonly string[] = [
 /** The part of a verdict that may hold text from the server. */
 export type ServerReport = Omit<Verdict, 'target' | 'requests' | 'durationMs' | 'checkedAt'>
 
-export function report(findings: Findings, decided: Decision, results: CheckResults): ServerReport {
+export function report(findings: Findings, two: TwoFindings, decided: Decision, results: CheckResults): ServerReport {
   const declared = declaredBy(findings)
   return {
     ...decided,
+    ...two,
     transport: findings.transport,
     era: eraOf(findings),
     versions: versionsOf(findings),

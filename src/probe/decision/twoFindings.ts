@@ -1,0 +1,116 @@
+/**
+ * The two findings, and the verdict that combines them. Whether the protocol needs a session is found by behaviour
+ * alone. Whether the process keeps something is told, best first, by a witness call, by a known name, by what the server
+ * declares, and by what its tools say they do.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { declaredState } from '../methods/declared.ts'
+import { levelOf, type MethodResult, type State } from '../methods/result.ts'
+import { isResult, replyText } from '../wire/reply.ts'
+import { declaredBy, type Findings, methodsOf, type WitnessReplies } from './findings.ts'
+import { type DecidedBy, type Decision, decision, type ProbeFinding } from './result.ts'
+import { RULES } from './rules.ts'
+import { BY_BEHAVIOUR } from './verdict.ts'
+
+export interface TwoFindings {
+  readonly protocol: ProbeFinding
+  readonly process: ProbeFinding
+}
+
+export function twoFindings(findings: Findings): TwoFindings {
+  return { protocol: protocolFinding(findings), process: processFinding(findings) }
+}
+
+function protocolFinding(findings: Findings): ProbeFinding {
+  for (const name of BY_BEHAVIOUR) {
+    const next = RULES[name](findings)
+    if (next === undefined) continue
+    if ('ask' in next) break
+    const { details: _, ...decided } = next.decided
+    return { ...decided, because: [decided.message] }
+  }
+  return finding('UNKNOWN', 'nothing', 0, ['Whether the protocol needs a session was not found out.'])
+}
+
+/** The confidence where two calls in one process are answered alike, and so is one in a fresh process. */
+const ALIKE_CONFIDENCE = 0.9
+const DECLARED_CONFIDENCE = 0.9
+const KNOWN_ABOVE = 0.9
+
+function processFinding(findings: Findings): ProbeFinding {
+  const { tools } = methodsOf(findings)
+  const sources = [witnessed(findings.witness), known(findings.metadata), declared(findings), told(tools)]
+  const [best, ...others] = sources.filter((source) => source !== undefined && source.state !== 'UNKNOWN')
+  if (best === undefined) return told(tools) ?? finding('UNKNOWN', 'nothing', 0, ['It listed no tools.'])
+  const against = others.filter((other) => other !== undefined && other.state !== best.state)
+  return { ...best, because: [...best.because, ...against.map((other) => `But: ${other?.message ?? ''}`)] }
+}
+
+function witnessed(witness: WitnessReplies | undefined): ProbeFinding | undefined {
+  if (witness === undefined) return undefined
+  const { tool, first, second, fresh } = witness
+  const failed = [first, second, fresh].find((reply) => !isResult(reply))
+  if (failed !== undefined) return finding('UNKNOWN', 'witness', 0, [`To ${tool} it ${replyText(failed)}.`])
+  const [one, two, other] = [first, second, fresh].map((reply) => (isResult(reply) ? reply.result : {}))
+  if (isDeepStrictEqual(one, two)) {
+    return isDeepStrictEqual(two, other)
+      ? finding('STATELESS', 'witness', ALIKE_CONFIDENCE, [
+          `${tool} is answered alike twice in one process, and in a fresh one.`,
+        ])
+      : finding('UNKNOWN', 'witness', 0, [
+          `${tool} is answered alike twice in one process, and otherwise in a fresh one; the answer may hold a time or an id.`,
+        ])
+  }
+  // A time or a random id in the answer would make all three differ.
+  return isDeepStrictEqual(one, other)
+    ? finding('STATEFUL', 'witness', 0.97, [
+        `${tool} is answered otherwise the second time in one process, and as the first time in a fresh one.`,
+      ])
+    : finding('UNKNOWN', 'witness', 0, [`${tool} is answered otherwise each time, so it shows nothing.`])
+}
+
+/** A name that is known tells of the process: of its sessions behaviour tells more. */
+function known({ state, confidence, message }: MethodResult): ProbeFinding | undefined {
+  return confidence > KNOWN_ABOVE ? finding(state, 'metadata', confidence, [message]) : undefined
+}
+
+function declared(findings: Findings): ProbeFinding | undefined {
+  const about = declaredBy(findings)
+  const state = about === undefined ? 'UNKNOWN' : declaredState(about)
+  if (state === 'UNKNOWN') return undefined
+  return finding(state, 'declaration', DECLARED_CONFIDENCE, [`It declares itself ${state.toLowerCase()}.`])
+}
+
+function told(tools: MethodResult | undefined): ProbeFinding | undefined {
+  if (tools === undefined) return undefined
+  const { state, message, confidence, details } = tools
+  const because = Array.isArray(details['because']) ? details['because'].map(String) : []
+  return { ...finding(state, 'tools', confidence, because.length === 0 ? [message] : because), message }
+}
+
+function finding(state: State, decidedBy: DecidedBy, confidence: number, because: readonly string[]): ProbeFinding {
+  return { state, message: because[0] ?? '', confidence, level: levelOf(confidence), decidedBy, because }
+}
+
+/** `decided` is what the rules decide where the protocol finding does not. */
+export function combined({ protocol, process }: TwoFindings, decided: Decision): Decision {
+  if (protocol.state !== 'STATELESS') return decided
+  switch (process.state) {
+    case 'STATEFUL': {
+      const message = `It needs no session, but its process seems to keep something: ${process.message}`
+      return decision('STATEFUL', process.decidedBy, process.confidence, message, decided.details)
+    }
+    case 'STATELESS':
+      return { ...decided, ...atMost(decided, process.confidence) }
+    case 'UNKNOWN':
+      return { ...decided, ...atMost(decided, UNSEEN_CONFIDENCE) }
+  }
+}
+
+/** Where nothing tells of the process, no confidence is high. */
+const UNSEEN_CONFIDENCE = 0.9
+
+function atMost({ confidence }: Decision, most: number): Pick<Decision, 'confidence' | 'level'> {
+  const least = Math.min(confidence, most)
+  return { confidence: least, level: levelOf(least) }
+}
