@@ -27,6 +27,8 @@ export interface ProbeOptions {
   replicas?: readonly (string | URL)[]
   /** A tool that the probe may call. It calls no other. @default none */
   call?: HarmlessCall
+  /** A tool that the probe calls twice in one process and once in a fresh one, to see whether anything is kept. @default none */
+  witness?: HarmlessCall
   /** Credentials of another user, to check that a request state is refused from them. @default none */
   otherHeaders?: Readonly<Record<string, string>>
   /** After how long a request state should have expired, in milliseconds. @default expiry is not checked */
@@ -56,6 +58,7 @@ export interface Settings {
   readonly checks: CheckSelection | 'none'
   readonly replicas: readonly URL[]
   readonly call: HarmlessCall | undefined
+  readonly witness: HarmlessCall | undefined
   readonly otherHeaders: Readonly<Record<string, string>> | undefined
   readonly expireMs: number | undefined
   readonly listenMs: number
@@ -75,13 +78,24 @@ const MIN_REQUESTS = 4
 
 /** Fills in the defaults; throws, naming the option that is invalid. */
 export function settingsOf(options: ProbeOptions): Settings {
-  const { timeoutMs = 10_000, order = 'usual', listenMs = 50, expireMs, methods, checks = 'usual', call } = options
+  const {
+    timeoutMs = 10_000,
+    order = 'usual',
+    listenMs = 50,
+    expireMs,
+    methods,
+    checks = 'usual',
+    call,
+    witness,
+  } = options
   for (const name of ['methods', 'replicas'] as const) assertList(name, options[name])
   for (const name of ['onExchange', 'lookup', 'clock'] as const) assertFunction(name, options[name])
-  assertCall(call)
+  assertCall('call', call)
+  assertCall('witness', witness)
   const replicas = (options.replicas ?? []).map(replicaUrl)
   const isExtended = replicas.length > 0 || call !== undefined || (checks !== 'usual' && checks !== 'none')
-  const { maxRequests = isExtended ? DEFAULT_REQUESTS_EXTENDED : DEFAULT_REQUESTS } = options
+  const isLong = isExtended || witness !== undefined
+  const { maxRequests = isLong ? DEFAULT_REQUESTS_EXTENDED : DEFAULT_REQUESTS } = options
   for (const [name, value] of Object.entries({ timeoutMs, listenMs, expireMs })) assertTime(name, value)
   if (typeof maxRequests !== 'number' || !(maxRequests >= MIN_REQUESTS))
     throw invalid(`"maxRequests" must be at least ${MIN_REQUESTS}.`)
@@ -102,6 +116,7 @@ export function settingsOf(options: ProbeOptions): Settings {
     checks,
     replicas,
     call,
+    witness,
     maxRequests,
     isExtended,
     known,
@@ -125,11 +140,11 @@ function assertFunction(name: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'function') throw invalid(`"${name}" must be a function.`)
 }
 
-function assertCall(call: unknown): void {
+function assertCall(option: string, call: unknown): void {
   if (call === undefined) return
   const { name, arguments: args = {} } = isObject(call) ? call : {}
   if (typeof name !== 'string' || name === '' || !isObject(args)) {
-    throw invalid('"call" must have the name of a tool, and its arguments as an object where it takes some.')
+    throw invalid(`"${option}" must have the name of a tool, and its arguments as an object where it takes some.`)
   }
 }
 

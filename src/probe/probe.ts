@@ -3,6 +3,8 @@ import { type Address, addressOf, nameOf, type Target } from '../client/index.ts
 import { RequestBudget } from './budget.ts'
 import type { ProbeCheckContext } from './checks/check.ts'
 import { runChecks } from './checks/runChecks.ts'
+import { askWitness } from './checks/witness.ts'
+import { isResult } from './wire/reply.ts'
 import type { CheckResults } from './report/evidence.ts'
 import type { Decision } from './decision/result.ts'
 import { Tracer } from './wire/trace.ts'
@@ -29,7 +31,8 @@ export async function probe(target: Target, options: ProbeOptions = {}): Promise
   try {
     const { findings: decisive, decided } = await decide(wire, address, settings)
     const extended = settings.isExtended ? await initializeIfNeeded(wire, decisive, settings) : decisive
-    const { findings, results } = await check(wire, { findings: extended, decided }, settings, budget)
+    const asked = { ...extended, ...(await witnessed(wire, extended, settings)) }
+    const { findings, results } = await check(wire, { findings: asked, decided }, settings, budget)
     await wire.close()
     const two = twoFindings(findings)
     const isUsual = settings.order === 'usual' && settings.methods === undefined
@@ -94,6 +97,17 @@ async function initializeIfNeeded(wire: ProbeWire, decisive: Findings, settings:
     }
   }
   return findings
+}
+
+/** The user's witness is asked in the usual order: the others take exactly their own steps. */
+async function witnessed(
+  wire: ProbeWire,
+  findings: Findings,
+  { witness, replicas, order, methods }: Settings,
+): Promise<Pick<Findings, 'witness'>> {
+  const isServed = isResult(findings.initialize) || findings.era?.era === 'modern'
+  if (witness === undefined || order !== 'usual' || methods !== undefined || !isServed) return {}
+  return { witness: await askWitness(wire, findings, { call: witness, replica: replicas[0] }) }
 }
 
 /** No checks run where methods were named, and none for a known server unless checks were named. */

@@ -71,18 +71,27 @@ const tools: Answer = (id) => result(id, { tools: [{ name: 'a', inputSchema: { t
 describe('combined', () => {
   proves('DT-16', 'metadata above 0.9 decide, else the sequential test, else the score', async () => {
     const plain = await server((id) => result(id, UNCLEAR), tools)
-    expect(await probe(plain.url, { known, checks: 'none' })).toMatchObject({
+    expect(await probe(plain.url, { known, checks: 'none', order: 'documented' })).toMatchObject({
       state: 'STATEFUL',
       decidedBy: 'metadata',
     })
     expect(plain.asked).toEqual(['server/discover']) // only whether it is of the stateless era
-    for (const options of [{ checks: 'none' }, { known: lessKnown, checks: 'none' }] as const) {
+    for (const options of [
+      { checks: 'none', order: 'documented' },
+      { known: lessKnown, checks: 'none', order: 'documented' },
+    ] as const) {
       expect(await probe(plain.url, options)).toMatchObject({ state: 'STATELESS', decidedBy: 'sequential' })
     }
     const sessions = await startSessionHost()
-    expect(await probe(sessions.url, { checks: 'none' })).toMatchObject({ state: 'STATEFUL', decidedBy: 'sequential' })
+    expect(await probe(sessions.url, { checks: 'none', order: 'documented' })).toMatchObject({
+      state: 'STATEFUL',
+      decidedBy: 'sequential',
+    })
     const scored = await server((id) => result(id, LIKELY_STATELESS), outOfPaper)
-    expect(await probe(scored.url, { checks: 'none' })).toMatchObject({ state: 'STATELESS', decidedBy: 'capabilities' })
+    expect(await probe(scored.url, { checks: 'none', order: 'documented' })).toMatchObject({
+      state: 'STATELESS',
+      decidedBy: 'capabilities',
+    })
   })
 
   proves(

@@ -48,7 +48,7 @@ TARGET is one of
 
 The checks: ${CHECKS.join(', ')}.
 
-No tool is called unless you name it with --call. Sessions that begin are ended, and programs that are started, too.
+No tool is called unless you name it with --call or --witness. Sessions that begin are ended, and programs that are started, too.
 
 Examples:
   pannier probe --bearer-env TOKEN https://example.com/mcp

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { expandVariables } from '../../client/index.ts'
 import {
   type CheckName,
+  type HarmlessCall,
   type Method,
   METHODS,
   type Order,
@@ -33,6 +34,7 @@ export async function readProbeOptions(flags: ProbeFlags, env: EnvironmentVariab
     ...(otherHeader !== undefined && { otherHeaders: headersIn(otherHeader, env) }),
     ...(check !== undefined && { checks: checksIn(check) }),
     ...callIn(flags),
+    ...(flags.witness !== undefined && { witness: witnessIn(flags.witness) }),
   }
 }
 
@@ -69,6 +71,16 @@ function callIn({ call, arguments: given }: ProbeFlags): Pick<ProbeOptions, 'cal
   return { call: { name: call, arguments: args } }
 }
 
+/** A tool, and perhaps its arguments: `count {"by":1}`. */
+function witnessIn(text: string): HarmlessCall {
+  const [, name = '', given = '{}'] = /^\s*(\S+)\s*(\{[\s\S]*\})?\s*$/.exec(text) ?? []
+  const args = parseJson(given)
+  if (name === '' || !isObject(args)) {
+    throw new InputError('--witness takes a tool and a JSON object, as in --witness \'count {"by":1}\'.')
+  }
+  return { name, arguments: args }
+}
+
 export interface ProbeFlags {
   readonly header?: readonly string[]
   readonly bearerEnv?: string
@@ -80,6 +92,7 @@ export interface ProbeFlags {
   readonly replica?: readonly string[]
   readonly call?: string
   readonly arguments?: string
+  readonly witness?: string
   readonly otherHeader?: readonly string[]
   readonly expireAfter?: string
   readonly listen?: string
@@ -107,6 +120,10 @@ export function withProbeOptions(command: Command): Command {
     .option('--replica <url>', 'another instance of the same server (repeatable)', collect)
     .option('--call <tool>', 'a tool that may be called without harm')
     .option('--arguments <object>', 'its arguments as JSON')
+    .option(
+      '--witness <call>',
+      'a harmless call, as in \'count {"by":1}\': made twice in one process, once in a fresh one',
+    )
     .option(
       '--other-header <name:value>',
       'a header of another user, whose use of a request state must be refused (repeatable)',
@@ -141,4 +158,4 @@ const FOR_HTTP = [
   ['replica', '--replica'],
 ] as const
 
-const FOR_ONE = [...FOR_HTTP, ['call', '--call']] as const
+const FOR_ONE = [...FOR_HTTP, ['call', '--call'], ['witness', '--witness']] as const

@@ -41,7 +41,7 @@ Methods:
   1 sequential connection test  not used    said to be right in 99 %
   2 capability score            not used    said to be right in 70 %
   3 metadata heuristics         not used    said to be right in 50 %
-  4 what its tools say          not used    said to be right in 90 %
+  4 what its tools say          not used    said to be right in 92 %
 
 Evidence:
   era  STATELESS  It says so.

@@ -4,6 +4,9 @@ import { instanceText } from '../wire/httpRequest.ts'
 import { replyText } from '../wire/reply.ts'
 import type { ProbeCheck, ProbeCheckContext } from './check.ts'
 
+/** How long the headers of a GET may take. */
+const HEADERS_MS = 500
+
 /** Whether GET opens a stream, and how many messages come on it. */
 export const getStream: ProbeCheck = {
   name: 'get-stream',
@@ -12,7 +15,9 @@ export const getStream: ProbeCheck = {
   run: async (context) => {
     const { wire, findings, options } = context
     if (wire.transport !== 'http') return []
-    context.stream = await wire.listen(sessionHeaders(findings), { listenMs: options.listenMs })
+    // Some servers send the headers of a stream with its first event only. The verdict does not wait for that.
+    const timeoutMs = options.listenMs + HEADERS_MS
+    context.stream = await wire.listen(sessionHeaders(findings), { listenMs: options.listenMs }, { timeoutMs })
     const status = context.stream.http?.status
     if (context.stream.kind === 'stream') {
       const count = context.stream.events.length

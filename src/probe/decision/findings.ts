@@ -79,12 +79,12 @@ export function isServed({ transport, initialize, era }: Findings): boolean {
 }
 
 /** The session that `initialize` began. */
-export function sessionOf({ initialize }: Findings): string | undefined {
+export function sessionOf({ initialize }: Pick<Findings, 'initialize'>): string | undefined {
   return isResult(initialize) ? initialize.http?.session : undefined
 }
 
 /** The headers that a client sends after `initialize`. */
-export function sessionHeaders(findings: Findings): Record<string, string> {
+export function sessionHeaders(findings: Pick<Findings, 'initialize' | 'era'>): Record<string, string> {
   const session = sessionOf(findings)
   const version = versionsOf(findings)[0]
   return {
@@ -94,7 +94,7 @@ export function sessionHeaders(findings: Findings): Record<string, string> {
 }
 
 /** The revisions that a server is known to support: all that it named, or the one that `initialize` agreed on. */
-export function versionsOf({ era, initialize }: Findings): readonly string[] {
+export function versionsOf({ era, initialize }: Pick<Findings, 'initialize' | 'era'>): readonly string[] {
   if (era !== undefined && era.versions.length > 0) return era.versions
   const version = isResult(initialize) ? initialize.result['protocolVersion'] : undefined
   return typeof version === 'string' && /^\d{4}-\d\d-\d\d$/.test(version) ? [version] : []

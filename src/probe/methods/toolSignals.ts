@@ -32,31 +32,41 @@ export interface FoundSignal {
 }
 
 const MAX_NAMED = 4
-const MAX_DESCRIPTION = 2_000
+const MAX_DESCRIPTION = 500
 
 const PAIRS: readonly (readonly [RegExp, RegExp])[] = [
   [/^(.* )?(open|launch)( .*)?$/, /^(.* )?close( .*)?$/],
-  [/^(.* )?start( .*)?$/, /^(.* )?(stop|end)( .*)?$/],
+  [/^(.* )?(start|run)( .*)?$/, /^(.* )?(stop|end)( .*)?$/],
   [/^(.* )?connect( .*)?$/, /^(.* )?disconnect( .*)?$/],
   [
     /^(.* )?(create|new|begin|start|open|spawn)( .*)? (session|sessions|terminal|shell|tab|page|browser|context|connection|process)( .*)?$/,
     /^(.* )?(close|end|destroy|delete|kill|stop|terminate|remove)( .*)?$/,
   ],
+  [/^(.* )?unlock( .*)?$/, /^(.* )?lock( .*)?$/],
   [/^(.* )?attach( .*)?$/, /^(.* )?detach( .*)?$/],
   [/^(.* )?begin( .*)?$/, /^(.* )?(commit|rollback)( .*)?$/],
 ]
 const SESSION_PARAMETER =
-  /^(session|process|terminal|connection|context|browser|page|tab|window|instance|shell|pty|handle|debug|conversation|transport)[ _-]?(id|name|handle|index)$|^(pid|handle|session|uid|ref|tabid|pageid|pageidx)$/i
+  /^(session|process|terminal|connection|context|browser|tab|window|instance|shell|pty|handle|debug|conversation|transport)[ _-]?(id|name|handle|index)$|^(pid|handle|session|uid|ref|tabid|pageidx)$/i
 const PAGE_ACTION =
-  /\b(navigate|click|screenshot|hover|scroll|type text|press key|fill|tap|swipe|snapshot|goto|keyboard|mouse)\b/
+  /\b(navigate|click|screenshot|hover|scroll|type text|press key|fill|tap|swipe|goto|keyboard|mouse)\b/
 const SETTER =
-  /^(.* )?(set|select|switch|use|change|activate|choose|cd)( to)? (.* )?(default|current|active|working|directory|dir|cwd|workspace|project|account|database|db|context|profile|page|tab|device|board|window|root|team|organization|org|environment|target|mode|model|language|config|credentials|token)( .*)?$|^(.* )?cd$/
+  /^(.* )?(set|select|switch|use|change|activate|choose|cd)( to)? (.* )?(default|current|active|working|directory|dir|cwd|workspace|project|account|database|db|context|profile|tab|device|board|window|root|team|organization|org|environment|target|mode|model|language|config|credentials|token)( .*)?$|^(.* )?cd$/
 const CURRENT =
-  /\b(current(ly)?|active|open(ed)?|loaded|selected|focused|attached|connected) (page|tab|window|browser|document|session|project|workspace|directory|file|connection|database|device|context|board|game|frame|buffer|conversation|process|simulator|editor|scene|model|working directory)\b/i
+  /\b(current(ly)?|active|opened|loaded|selected|focused|attached|connected|inspected|running) (web ?)?(page|tab|window|browser|document|session|conversation|project|workspace|directory|connection|database|device|board|game|frame|buffer|process|simulator|emulator|editor|scene|working directory|chat|canvas|drawing|notebook|kernel|debugger)s?\b/i
 const CALL_FIRST =
   /\b(must|should|need(s)? to|has to|have to|required to|always) (be )?(call(ed)?|run|invoke(d)?|use(d)?|connect(ed)?|start(ed)?|launch(ed)?|open(ed)?|initiali[sz]e(d)?)\b[^.]{0,80}\b(first|before|prior)\b|\bbefore (using|calling|any) (any )?(other|the other|of the)\b|\b(call|use|run) this (tool )?(first|before)\b/i
 const BACKGROUND =
-  /\b(background|long[- ]running|interactive|persistent|running) (process|processes|command|commands|job|jobs|task|shell|session|sessions|server|terminal|repl)\b/i
+  /\b(background|long[- ]running|interactive|persistent) (process|processes|command|commands|job|jobs|shell|session|sessions|server|terminal|repl)\b|\b(was|were|previously|already) (started|launched|opened|spawned)\b|\bstarted (with|by|via) (the )?\S+ tool\b|\breturned by (the )?\S*(start|open|launch|connect|spawn|attach)/i
+const BEGINS =
+  /\b(init|initialize|launch|start|open|new|create|spawn|boot)\b.*\b(browser|session|terminal|shell|tab|emulator|simulator|debugger|debugging|game|repl|kernel|recording|codegen|devserver|process|tunnel|conversation|connection)\b/
+const LIVE =
+  /\b(list|get|show)\b.*\b(sessions|connections|processes|conversations|tabs|windows|terminals|tunnels|breakpoints|contexts|console logs|console messages|network requests)\b|\b(sessions|tabs|processes|connections|session|tab|process|tunnel|terminal) (list|select|new|close|switch|kill|send|read|status)\b/
+const CONNECT =
+  /^(.* )?(re)?(connect|attach)( (to )?(db|database|server|device|host|client|mongodb|mysql|postgres|redis|.* (db|database|server|device|host|tab|browser|process|project)))?$/
+const IN_PROCESS =
+  /\bin[- ]memory\b|\bprocess memory\b|\bin this (mcp )?(process|session)\b|\b(for|during|in|of) (the|this) (current )?session\b|\b(so far|since (the )?(server|process) (start|was started))\b|\bback to zero\b|\bsubsequent (calls|requests|commands|operations|tool calls)\b|\b(later|following|future) (calls|tool calls)\b/i
+const THOUGHT = /^next_?thought_?needed$|^thought_?number$/i
 
 /** The names are those of the weights. */
 export const SIGNALS = {
@@ -101,11 +111,8 @@ export const SIGNALS = {
     found: (tools) =>
       shownOf(
         tools.filter(
-          ({ name, description, parameters }) =>
+          ({ name, description }) =>
             /\b(history|undo|redo|thoughts?|thinking|previous step)\b/.test(name) ||
-            parameters.some((parameter) =>
-              /^(thought|nextThoughtNeeded|next_thought_needed|step_?number)$/i.test(parameter),
-            ) ||
             /\b(previous (thoughts?|steps?|calls?|messages?)|conversation history|command history|undo)\b/i.test(
               description,
             ),
@@ -123,19 +130,22 @@ export const SIGNALS = {
         tools.filter(
           ({ name, description }) =>
             BACKGROUND.test(description) ||
-            /\b(kill|terminate|spawn|interrupt)\b|\b(read|get) (.* )?output\b|\b(send|write) (.* )?(input|stdin|keys)\b/.test(
+            /\b(kill|terminate|spawn|interrupt|tunnel|port forward)\b|\b(read|get) (.* )?output\b|\b(send|write) (.* )?(input|stdin|keys)\b/.test(
               name,
             ),
         ),
       ),
   },
-  inMemory: {
-    because: 'There are tools that speak of memory or a cache',
-    found: (tools) => described(tools, /\bin[- ]memory\b|\bcached\b|\bthe cache\b|\bsince (the )?(server )?start/i),
+  inProcess: {
+    because: 'There are tools that say they remember something for later calls',
+    found: (tools) => described(tools, IN_PROCESS),
   },
-  connect: {
-    because: 'There are tools that connect to something',
-    found: (tools) => named(tools, /^(.* )?(connect|attach|login|log in|sign in|authenticate|join)( .*)?$/),
+  begins: { because: 'There are tools that begin something that goes on', found: (tools) => named(tools, BEGINS) },
+  live: { because: 'There are tools that list or steer what goes on', found: (tools) => named(tools, LIVE) },
+  connect: { because: 'There are tools that connect to something', found: (tools) => named(tools, CONNECT) },
+  login: {
+    because: 'There are tools that log in',
+    found: (tools) => named(tools, /^(.* )?(login|log in|sign in|authenticate|unlock|join)( .*)?$/),
   },
   debug: {
     because: 'There are tools that step through a program',
@@ -143,7 +153,7 @@ export const SIGNALS = {
   },
   game: {
     because: 'There are tools that play or simulate something step by step',
-    found: (tools) => named(tools, /\b(game|move|player|simulat(e|ion|or)|scene|emulator|recording|record|playback)\b/),
+    found: (tools) => named(tools, /\b(game|chess|simulation|scene|emulator|recording|playback)\b/),
   },
   toggled: {
     because: 'There are tools that turn others on or off',
@@ -172,22 +182,31 @@ export const SIGNALS = {
     because: 'Its tools are annotated as read-only',
     found: (tools) => shownOf(tools.filter(({ isReadOnly }) => isReadOnly)),
   },
-  fewTools: { because: 'There are few tools', found: (tools) => (tools.length <= 5 ? shownOf(tools) : []) },
+  thoughts: {
+    because: 'There are tools that take one thought after the other',
+    found: (tools) => shownOf(tools.filter(({ parameters }) => parameters.some((name) => THOUGHT.test(name)))),
+  },
+  toggle: {
+    because: 'There are tools that turn something on and off',
+    found: (tools) => named(tools, /\b(toggle|mute|unmute)\b/),
+  },
 } as const satisfies Readonly<Record<string, Signal>>
 
 export type SignalName = keyof typeof SIGNALS
 
 /** Signals that a server shows by the share of its tools; the others by how many there are. */
-const BY_SHARE: ReadonlySet<string> = new Set(['plain', 'readOnly', 'current', 'session', 'sessionParameter'])
-/** So many tools show a signal fully. */
-const FULL = 3
+const BY_SHARE: ReadonlySet<string> = new Set(['plain', 'readOnly', 'session'])
+/** How many tools show a signal fully: of many tools, some show it by chance. */
+function fullAt(tools: number): number {
+  return Math.max(1, tools * 0.05)
+}
 
 export function signalsIn(listed: readonly Json[], about: Json): readonly FoundSignal[] {
   const tools = listed.map(readTool)
   return Object.entries<Signal>(SIGNALS).flatMap(([name, { because, found }]) => {
     const shown = [...new Set(found(tools, listed, about))]
     if (shown.length === 0) return []
-    const strength = BY_SHARE.has(name) ? shown.length / tools.length : Math.min(1, shown.length / FULL)
+    const strength = BY_SHARE.has(name) ? shown.length / tools.length : Math.min(1, shown.length / fullAt(tools.length))
     const more = shown.length > MAX_NAMED ? `, and ${shown.length - MAX_NAMED} more` : ''
     const sentence = `${because}: ${shown.slice(0, MAX_NAMED).join(', ')}${more}.`
     return [{ name: name as SignalName, strength, sentence }]

@@ -19,15 +19,18 @@ export function toolsResult(tools: readonly Json[], about: Json): MethodResult {
   })
 }
 
-export function keepsProbability(signals: readonly FoundSignal[]): number {
+function keepsProbability(signals: readonly FoundSignal[]): number {
   const sum = signals.reduce((total, { name, strength }) => total + WEIGHTS[name] * strength, INTERCEPT)
   return 1 / (1 + Math.exp(-sum))
 }
 
-/** How often a verdict of this probability was right for servers that the weights had not seen. */
-export function confidenceOf(probability: number): number {
+/** What tools do not say may be kept nevertheless, so this is the most. */
+const MAX_CONFIDENCE = 0.9
+
+/** How often a judgement of this probability was right for servers that the weights had not seen. */
+function confidenceOf(probability: number): number {
   const row = CALIBRATION.find(({ below }) => probability < below) ?? CALIBRATION.at(-1)
-  return row?.right ?? 0
+  return Math.min(row?.right ?? 0, MAX_CONFIDENCE)
 }
 
 function byWeight(one: FoundSignal, other: FoundSignal): number {

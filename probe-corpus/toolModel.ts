@@ -1,0 +1,147 @@
+/** Fits the weights of the method "tools", and measures how often it is right. */
+import { signalsIn, SIGNALS, type SignalName } from '../src/probe/methods/toolSignals.ts'
+import { percentOf } from './confusionMatrix.ts'
+import { crossValidate, type Example, fit } from './logisticRegression.ts'
+import { readRecordings, type Recording } from './recordings.ts'
+
+/** What the weights are drawn towards: set by hand from reading servers, before the fit. */
+const PRIOR: Readonly<Record<SignalName, number>> = {
+  pair: 1,
+  page: 3,
+  sessionParameter: 1,
+  handle: 0.8,
+  setter: 1.6,
+  current: 1.8,
+  callFirst: 0.7,
+  session: 1,
+  history: 1,
+  reset: 0.7,
+  background: 1.2,
+  inProcess: 1.2,
+  begins: 1,
+  live: 1,
+  connect: 2.2,
+  login: 0.6,
+  debug: 1.5,
+  game: 1,
+  toggled: 0.6,
+  loaded: 0.2,
+  plain: -1,
+  readOnly: -0.7,
+  thoughts: 3,
+  toggle: 1.5,
+}
+const PRIOR_INTERCEPT = -1.5
+const PULL = 8
+const FOLDS = 10
+/** From here on a server is called STATEFUL: chosen by cross-validation. */
+const THRESHOLD = 0.35
+/** The upper ends of the ranges of probability for which the frequency is measured. */
+const RANGES = [0.1, 0.2, THRESHOLD, 0.6, 1.01] as const
+
+const NAMES = Object.keys(SIGNALS) as readonly SignalName[]
+
+export interface CalibrationRow {
+  /** Probabilities below this, and not below that of the row before. */
+  readonly below: number
+  readonly servers: number
+  readonly right: number
+}
+
+export interface FittedModel {
+  readonly intercept: number
+  readonly weights: Readonly<Record<SignalName, number>>
+  readonly servers: number
+  /** By cross-validation: each server is judged by weights that were fitted without it. */
+  readonly calibration: readonly CalibrationRow[]
+}
+
+export function fitted(): FittedModel {
+  const recordings = shuffled(readRecordings().filter(({ part }) => part === 'fit'))
+  const examples = recordings.map(exampleOf)
+  const prior = [PRIOR_INTERCEPT, ...NAMES.map((name) => PRIOR[name])]
+  const [intercept = 0, ...weights] = fit(examples, prior, PULL).map(rounded)
+  const probabilities = crossValidate(examples, prior, { pull: PULL, folds: FOLDS })
+  return {
+    intercept,
+    weights: Object.fromEntries(NAMES.map((name, at) => [name, weights[at] ?? 0])) as Record<SignalName, number>,
+    servers: examples.length,
+    calibration: calibrationOf(recordings, probabilities),
+  }
+}
+
+/** How often a judgement by these probabilities is right, for each range of them. */
+export function calibrationOf(
+  recordings: readonly Recording[],
+  probabilities: readonly number[],
+): readonly CalibrationRow[] {
+  return RANGES.map((below, at) => {
+    const from = RANGES[at - 1] ?? 0
+    const inside = recordings.filter((_, index) => isBetween(probabilities[index] ?? 0, from, below))
+    const isKeeping = below > THRESHOLD
+    const right = inside.filter(({ truth }) => (truth === 'STATEFUL') === isKeeping).length
+    return { below, servers: inside.length, right }
+  })
+}
+
+function isBetween(value: number, from: number, below: number): boolean {
+  return value >= from && value < below
+}
+
+function exampleOf({ tools, capabilities, truth }: Recording): Example {
+  const found = signalsIn(tools, { capabilities })
+  const strengths = NAMES.map((name) => found.find((signal) => signal.name === name)?.strength ?? 0)
+  return { features: [1, ...strengths], isPositive: truth === 'STATEFUL' }
+}
+
+/** The folds are random, and the same each time. */
+function shuffled(recordings: readonly Recording[]): readonly Recording[] {
+  let seed = 9
+  const random = (): number => {
+    seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32
+    return seed
+  }
+  return recordings
+    .map((recording) => ({ recording, at: random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ recording }) => recording)
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}
+
+/** Laplace's rule: a frequency of few servers is never certain. */
+function frequencyOf({ servers, right }: CalibrationRow): number {
+  return rounded((right + 1) / (servers + 2))
+}
+
+/** The text of src/probe/methods/toolWeights.ts. */
+export function weightsFile({ intercept, weights, servers, calibration }: FittedModel): string {
+  const right = calibration.reduce((sum, row) => sum + row.right, 0)
+  return `/**
+ * The weights of the signals, written by \`npm run probe:fit\`: a logistic regression on what ${servers} servers from npm list
+ * (probe-corpus/recordings.json, the part "fit"). By cross-validation it is right for ${percentOf(right, servers)} of them.
+ */
+import type { SignalName } from './toolSignals.ts'
+
+/** How often the method was right for servers that the weights had not seen, by cross-validation. */
+export const TOOLS_ACCURACY = ${rounded(right / servers)}
+
+export const INTERCEPT = ${intercept}
+
+export const WEIGHTS: Readonly<Record<SignalName, number>> = {
+${Object.entries(weights)
+  .map(([name, weight]) => `  ${name}: ${weight},`)
+  .join('\n')}
+}
+
+/** From this probability on the process is said to keep something. */
+export const THRESHOLD = ${THRESHOLD}
+
+/** How often a judgement was right, by its probability, for servers that the weights had not seen. */
+export const CALIBRATION: readonly { readonly below: number; readonly right: number }[] = [
+${calibration.map((row) => `  { below: ${row.below}, right: ${frequencyOf(row)} },`).join('\n')}
+]
+`
+}
