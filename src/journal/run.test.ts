@@ -526,3 +526,41 @@ describe('checkpoints', () => {
 test('a journal of a shape nobody wrote is refused with a code', () => {
   expect(() => readJournal('call', 1, { a: 3 })).toThrow(JournalError)
 })
+
+describe('a promise that a handler was given', () => {
+  const declined = () => Promise.reject(new Error('declined'))
+
+  test('and did not wait for fails the round, by its name', async () => {
+    const run = runOver(newJournal('call'))
+    const outcome = await run.play(() => void run.give('the step "pay"', Promise.resolve(1)))
+    expect(outcome).toMatchObject({
+      kind: 'failed',
+      error: { code: 'AWAIT_MISSING', message: expect.stringContaining('the step "pay"') },
+    })
+  })
+
+  test('that rejected is waited for by whoever catches it', async () => {
+    const run = runOver(newJournal('call'))
+    const outcome = await run.play(async () => {
+      try {
+        await run.give('the step "pay"', declined())
+      } catch {
+        return 'went on'
+      }
+      return 'never'
+    })
+    expect(outcome).toEqual({ kind: 'complete', value: 'went on' })
+  })
+
+  test('that rejected before the handler returned, and that nobody waited for, is lost, and said so once', async () => {
+    const lost: unknown[] = []
+    const run = runOver(newJournal('call'), {}, { onLost: (...what: unknown[]) => void lost.push(what) })
+    const outcome = await run.play(async () => {
+      void run.give('the step "pay"', declined())
+      await new Promise((resolve) => setImmediate(resolve))
+      return 'went on'
+    })
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'AWAIT_MISSING' } })
+    expect(lost).toEqual([['the step "pay"', new Error('declined')]])
+  })
+})
