@@ -82,7 +82,9 @@ async function withServer<T>({ place, server, folder }: ServerPlace, use: (targe
     if (place === 'http') return await use({ url: urls[0] as string })
     const balancer = await startRoundRobin(urls)
     try {
-      return await use({ url: balancer.url })
+      const result = await use({ url: balancer.url })
+      if (balancer.served.includes(0)) throw new Error('An instance got no request, so nothing was tried between them.')
+      return result
     } finally {
       balancer.stop()
     }
