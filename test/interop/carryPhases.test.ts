@@ -71,7 +71,8 @@ async function play(
   [from, to]: readonly [CarryMode, CarryMode],
   { state: change = (state) => state, rows: changeRows = () => {} }: Accident = NONE,
 ): Promise<string> {
-  const [one, two] = [await start(from), await start(to)]
+  const one = await start(from)
+  const two = place === 'in place' ? one : await start(to)
   if (place === 'modern') {
     const requestState = await toSecondRound(one.url)
     changeRows(rows)

@@ -81,6 +81,7 @@ export class CarryRules {
    * stateless era leaves nothing in a process.
    */
   modeOfRound(requests: Iterable<InputRequest>, own: Carry | undefined): Exclude<CarryMode, 'process'> {
+    if (own === undefined && this.#carry === undefined) return 'client'
     const modes = Array.from(requests, (request) => this.modeOf(request, own) ?? 'client')
     if (modes.length === 0) modes.push(this.#resolve(NO_KIND, own) ?? 'client')
     const mode = MODES.find((each) => modes.includes(each)) ?? 'client'
