@@ -21,7 +21,7 @@ import type { Layer } from './layer/transport.ts'
 import type { Address } from './config/address.ts'
 import type { ClientError } from './errors.ts'
 import { MODERN_VERSION } from '../protocol/index.ts'
-import { firstWay, mostTelling, nextWay, type ServerEra, type Tried, type Way } from './ways.ts'
+import { firstWay, mostTelling, nextWay, type ServerEra, type FailedAttempt, type ConnectWay } from './ways.ts'
 import { openTransport, type OpenTransport } from './openTransport.ts'
 
 export interface ConnectOptions {
@@ -96,8 +96,8 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
   options.signal?.throwIfAborted()
   const address = await addressOf(target)
   options.signal?.throwIfAborted()
-  const tried: (Tried & { readonly opened: OpenTransport })[] = []
-  let way: Way | undefined = firstWay(options.era ?? transportOf(address), options.prior)
+  const tried: (FailedAttempt & { readonly opened: OpenTransport })[] = []
+  let way: ConnectWay | undefined = firstWay(options.era ?? transportOf(address), options.prior)
   while (way !== undefined) {
     const opened: OpenTransport = openTransport(address, way, options)
     try {
@@ -118,7 +118,12 @@ export async function connect(target: Target, given: ConnectOptions = {}): Promi
   throw failureOf(tried, nameOf(target), options)
 }
 
-async function connectBy(opened: OpenTransport, target: Target, options: TimedOptions, way: Way): Promise<Client> {
+async function connectBy(
+  opened: OpenTransport,
+  target: Target,
+  options: TimedOptions,
+  way: ConnectWay,
+): Promise<Client> {
   const { connectTimeoutMs, timeoutMs, signal } = options
   const jar = openJar(opened.address, options)
   const closing = flushOnClose(opened.endSession)
@@ -148,7 +153,7 @@ async function connectBy(opened: OpenTransport, target: Target, options: TimedOp
 function clientFor(
   { isProcess }: OpenTransport,
   options: TimedOptions,
-  way: Way,
+  way: ConnectWay,
   beforeClose: () => Promise<void>,
 ): Client {
   const { name = 'pannier', version = '0', connectTimeoutMs, onNotice } = options
@@ -175,7 +180,7 @@ function upperLayers(target: Target, options: ConnectOptions, closing: FlushOnCl
   )
 }
 
-function priorOf(way: Way, { prior }: ConnectOptions): PriorDiscovery | undefined {
+function priorOf(way: ConnectWay, { prior }: ConnectOptions): PriorDiscovery | undefined {
   if (way === 'session' || way === 'sse') return { kind: 'legacy' }
   return way === 'ask' ? prior : undefined
 }
@@ -185,7 +190,7 @@ function transportOf(address: Address): 'sse' | undefined {
 }
 
 function failureOf(
-  tried: readonly (Tried & { readonly opened: OpenTransport })[],
+  tried: readonly (FailedAttempt & { readonly opened: OpenTransport })[],
   name: string,
   { connectTimeoutMs }: TimedOptions,
 ): ClientError {

@@ -12,7 +12,7 @@ import { tasksFetch } from './tasks/fetch.ts'
 import { ChildTransport } from './transports/child.ts'
 import { type HttpOptions, httpTransport, sseTransport } from './transports/http.ts'
 import { lineReader } from './transports/lineReader.ts'
-import type { Way } from './ways.ts'
+import type { ConnectWay } from './ways.ts'
 
 export interface OpenTransportOptions extends Omit<HttpOptions, 'wrapFetch'> {
   strictScope?: boolean
@@ -31,7 +31,7 @@ export interface OpenTransport {
   endSession(): Promise<void>
 }
 
-export function openTransport(address: Address, way: Way, options: OpenTransportOptions): OpenTransport {
+export function openTransport(address: Address, way: ConnectWay, options: OpenTransportOptions): OpenTransport {
   if (!('url' in address)) return openChild(address, options)
   return way === 'sse' ? openSse(address, options) : openHttp(address, options)
 }

@@ -10,25 +10,25 @@ import { failureReason } from './failureReason.ts'
 export type ServerEra = 'stateless' | 'session' | 'sse'
 
 /** `ask`: the server is asked for its era. */
-export type Way = ServerEra | 'ask'
+export type ConnectWay = ServerEra | 'ask'
 
 export const SERVER_ERAS: readonly ServerEra[] = ['stateless', 'session', 'sse']
 
 /** What was tried. */
-export interface Tried {
-  readonly way: Way
+export interface FailedAttempt {
+  readonly way: ConnectWay
   readonly error: unknown
   readonly isProcess: boolean
   /** Whether the server's process has ended. */
   readonly hasEnded: boolean
 }
 
-export function firstWay(era: ServerEra | undefined, prior: PriorDiscovery | undefined): Way {
+export function firstWay(era: ServerEra | undefined, prior: PriorDiscovery | undefined): ConnectWay {
   return era ?? (prior?.kind === 'legacy' ? 'session' : 'ask')
 }
 
 /** The way to try next; undefined where the error is final. */
-export function nextWay({ way, error, isProcess, hasEnded }: Tried): Way | undefined {
+export function nextWay({ way, error, isProcess, hasEnded }: FailedAttempt): ConnectWay | undefined {
   if (way === 'stateless' || way === 'sse' || isFinal(error)) return undefined
   const isProbe = way === 'ask' && isProbeFailure(error)
   // Some session-era programs exit when a request comes before `initialize`. They are started again without the probe.
@@ -50,7 +50,7 @@ function isProbeFailure(error: unknown): boolean {
 }
 
 /** The error to report when no way has led to the server: that of the last one which is not only for old servers. */
-export function mostTelling(tried: readonly Tried[]): Tried | undefined {
+export function mostTelling(tried: readonly FailedAttempt[]): FailedAttempt | undefined {
   const last = tried.at(-1)
   if (last === undefined || last.way !== 'sse' || failureReason(last.error).isUnauthorized) return last
   return tried.findLast(({ way }) => way !== 'sse') ?? last

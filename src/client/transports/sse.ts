@@ -23,10 +23,10 @@ export interface SseOptions {
 
 export class SseTransport extends SSEClientTransport {
   readonly #startTimeoutMs: number
-  readonly #connection: Connection
+  readonly #connection: StreamState
 
   constructor(url: URL, { fetch, headers, startTimeoutMs }: SseOptions) {
-    const connection = newConnection(() => void this.close())
+    const connection = newStreamState(() => void this.close())
     const options: SSEClientTransportOptions = { fetch: watched(fetch, connection), requestInit: { headers } }
     super(url, options)
     this.#startTimeoutMs = startTimeoutMs
@@ -61,7 +61,7 @@ export class SseTransport extends SSEClientTransport {
 }
 
 /** What happened to the requests of one transport. */
-interface Connection {
+interface StreamState {
   /** Why the stream could not be opened. The SDK's event source does not pass errors of `fetch` on. */
   failure: unknown
   isOpened: boolean
@@ -71,11 +71,11 @@ interface Connection {
   readonly onCut: () => void
 }
 
-function newConnection(onCut: () => void): Connection {
+function newStreamState(onCut: () => void): StreamState {
   return { failure: undefined, isOpened: false, isCut: false, isClosed: false, onCut }
 }
 
-function watched(fetch: FetchLike, connection: Connection): FetchLike {
+function watched(fetch: FetchLike, connection: StreamState): FetchLike {
   return (url, init) => (init?.method === 'POST' ? post(fetch, url, init) : open(fetch, url, init, connection))
 }
 
@@ -89,7 +89,7 @@ async function open(
   fetch: FetchLike,
   url: string | URL,
   init: RequestInit | undefined,
-  connection: Connection,
+  connection: StreamState,
 ): Promise<Response> {
   if (connection.isOpened) return new Response(null, { status: 204 }) // tells the event source not to try again
   try {
