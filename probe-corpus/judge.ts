@@ -2,13 +2,22 @@
  * The probe's judgements of one server: by each method alone, by the combination, and without the list of known
  * servers.
  */
+import { basename } from 'node:path'
 import { type KnownServer, type Method, probe, type ProbeOptions, type State, type Verdict } from 'pannier/probe'
 import type { Configuration } from './configuration.ts'
 import { type Server, withServer } from './serverProcess.ts'
 import { contradiction } from './groundTruth.ts'
 
-/** Each method alone; the combination; and the combination without the list of known servers. */
-export const APPROACHES = ['sequential', 'capabilities', 'metadata', 'combined', 'nameless'] as const
+/** Each method alone; the documented combination; the verdict; and the verdict without the list of known servers. */
+export const APPROACHES = [
+  'sequential',
+  'capabilities',
+  'metadata',
+  'tools',
+  'documented',
+  'combined',
+  'nameless',
+] as const
 
 export type Approach = (typeof APPROACHES)[number]
 
@@ -38,6 +47,8 @@ export function judge(configuration: Configuration): Promise<JudgedServer> {
     const sequential = await alone('sequential')
     const capabilities = await alone('capabilities')
     const metadata = await alone('metadata')
+    const tools = await alone('tools')
+    const documented = judgementOf(await ask({ order: 'documented' }))
     const verdict = await ask()
     const again = await ask()
     const nameless = verdict.decidedBy === 'metadata' ? await ask({ known: [unknownServer(server)] }) : again
@@ -45,6 +56,8 @@ export function judge(configuration: Configuration): Promise<JudgedServer> {
       sequential,
       capabilities,
       metadata,
+      tools,
+      documented,
       combined: judgementOf(verdict),
       nameless: judgementOf(nameless),
     }
@@ -56,7 +69,8 @@ export function judge(configuration: Configuration): Promise<JudgedServer> {
 
 /** An entry that overrides what the list of known servers says about this server. */
 function unknownServer(server: Server): KnownServer {
-  return { match: 'program' in server ? server.program.command : server.url, state: 'UNKNOWN', confidence: 0 }
+  const match = 'program' in server ? basename(server.program.command) : new URL(server.url).hostname
+  return { match, state: 'UNKNOWN', confidence: 0 }
 }
 
 /** A program is started anew by each client; of a server over HTTP a second instance is started. */

@@ -9,8 +9,10 @@ const TITLES: Readonly<Record<Approach, string>> = {
   sequential: `method 1, ${METHODS.sequential.title}`,
   capabilities: `method 2, ${METHODS.capabilities.title}`,
   metadata: `method 3, ${METHODS.metadata.title}`,
-  combined: 'the combination',
-  nameless: 'the combination, no server known by name',
+  tools: `method 4, ${METHODS.tools.title}`,
+  documented: 'the documented combination',
+  combined: 'the verdict',
+  nameless: 'the verdict, no server known by name',
 }
 
 /** A row for each kind of server and each approach. */

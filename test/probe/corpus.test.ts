@@ -1,5 +1,5 @@
 /** The corpus: what it counts and how it tells it. The servers themselves are asked by `npm run probe:corpus`. */
-import { KNOWN_SERVERS } from 'pannier/probe'
+import { KNOWN_SERVERS, METHODS } from 'pannier/probe'
 import { describe, expect, test } from 'vitest'
 import type { Configuration, Truth } from '../../probe-corpus/configuration.ts'
 import { CONFIGURATIONS } from '../../probe-corpus/configurations/all.ts'
@@ -31,6 +31,8 @@ function judged(name: string, truth: Truth, [one, two, three, all]: readonly Jud
       sequential: sequential ?? unknown,
       capabilities: capabilities ?? unknown,
       metadata: metadata ?? unknown,
+      tools: unknown,
+      documented: unknown,
       combined: combined ?? unknown,
       nameless: says('STATELESS', 30),
     },
@@ -93,7 +95,7 @@ describe('the results', () => {
 
   test('have a matrix for each method, for all of them, and without names', () => {
     const rows = matrixRows(ALL)
-    expect(rows).toHaveLength(1 + 5 * 2)
+    expect(rows).toHaveLength(1 + 7 * 2)
     expect(rows[1]).toEqual(['method 1, sequential connection test', 'STATELESS', '1', '0', '0'])
     expect(rows[2]).toEqual(['method 1, sequential connection test', 'STATEFUL', '1', '0', '0'])
   })
@@ -104,6 +106,8 @@ describe('the results', () => {
       ['99 %', '50 % (1 of 2)', '50 % (1 of 2)', '10 ms', '10 ms'],
       ['70 %', '0 % (0 of 2)', '– (0 of 0)', '10 ms', '10 ms'],
       ['50 %', '50 % (1 of 2)', '50 % (1 of 2)', '10 ms', '10 ms'],
+      [percentOf(METHODS.tools.accuracy, 1), '0 % (0 of 2)', '– (0 of 0)', '10 ms', '10 ms'],
+      ['', '0 % (0 of 2)', '– (0 of 0)', '10 ms', '10 ms'],
       ['', '100 % (2 of 2)', '100 % (2 of 2)', '10 ms', '10 ms'],
       ['', '50 % (1 of 2)', '50 % (1 of 2)', '30 ms', '30 ms'],
     ])

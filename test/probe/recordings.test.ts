@@ -1,6 +1,7 @@
 /** What the probe says of recorded servers, and that its weights are those that the recordings give. */
 import { expect, test } from 'vitest'
-import { measure } from '../../probe-corpus/measure.ts'
+import { readText } from '../../scripts/repository.ts'
+import { calibrationRows, measure } from '../../probe-corpus/measure.ts'
 import { readRecordings } from '../../probe-corpus/recordings.ts'
 import { fitted } from '../../probe-corpus/toolModel.ts'
 import { INTERCEPT, TOOLS_ACCURACY, WEIGHTS } from '../../src/probe/methods/toolWeights.ts'
@@ -24,4 +25,11 @@ test('by its tools alone nine of ten servers are judged rightly, and none wrongl
   for (const { confidence, servers: alike, right: those } of byConfidence) {
     expect(confidence > 0.9 ? those : alike).toBe(alike)
   }
+})
+
+test('the page has the calibration that the recordings give, also for servers that were kept aside', () => {
+  const page = readText('docs/probe-accuracy.md')
+  for (const row of calibrationRows()) expect(page).toContain(`| ${row.join(' | ')} |`)
+  const { servers, right } = measure('aside')
+  expect(page).toContain(`**${right} of ${servers} (`)
 })

@@ -4,7 +4,14 @@ import type { CheckName, CheckResults, Evidence } from '../report/evidence.ts'
 import { strayOutput, unrelatedRequests } from './sideEffects.ts'
 import { bareCall, bareLists } from './bare.ts'
 import type { ProbeCheck, ProbeCheckContext } from './check.ts'
-import { afterDelete, inventedSession, secondConnection, sessionIssued, sessionRequired } from './sessions.ts'
+import {
+  afterDelete,
+  inventedSession,
+  oneSession,
+  secondConnection,
+  sessionIssued,
+  sessionRequired,
+} from './sessions.ts'
 import { eraCheck, olderEra } from './eras.ts'
 import { getStream, resume } from './streams.ts'
 import { handles, tasks } from './stored.ts'
@@ -17,6 +24,7 @@ const IN_ORDER: readonly ProbeCheck[] = [
   sessionIssued,
   sessionRequired,
   secondConnection,
+  oneSession,
   getStream,
   replica,
   addresses,

@@ -2,8 +2,9 @@
 import { sessionHeaders, sessionOf } from '../decision/findings.ts'
 import { asksForSession } from '../methods/sequential.ts'
 import { evidence } from '../report/evidence.ts'
-import { INITIALIZED, LIST_TOOLS } from '../wire/messages.ts'
-import { replyText, isResult } from '../wire/reply.ts'
+import { INITIALIZE, INITIALIZED, LIST_TOOLS } from '../wire/messages.ts'
+import { errorTextOf, replyText, isResult } from '../wire/reply.ts'
+import { isUsedUp } from '../decision/rules.ts'
 import type { ProbeCheck } from './check.ts'
 
 /** From the findings; sends nothing. */
@@ -57,6 +58,28 @@ export const secondConnection: ProbeCheck = {
     return isResult(reply)
       ? evidence('second-connection', 'UNKNOWN', 'The session is accepted from a second connection.')
       : evidence('second-connection', 'STATEFUL', `From a second connection with the session it ${replyText(reply)}.`)
+  },
+}
+
+/** What a server says whose only session has begun, and hardly any other. */
+const MISSING_HEADER = /mcp-session-id header is required/i
+
+/** Whether a second session can begin, where what the server says raises doubts about it. */
+export const oneSession: ProbeCheck = {
+  name: 'one-session',
+  isUsual: true,
+  cost: ({ findings }) => {
+    const { bareList } = findings
+    const isSuspect = bareList !== undefined && MISSING_HEADER.test(errorTextOf(bareList))
+    return sessionOf(findings) !== undefined && isSuspect ? 2 : undefined
+  },
+  run: async ({ wire }) => {
+    if (wire.transport !== 'http') return []
+    const reply = await wire.post(INITIALIZE)
+    if (!isUsedUp(reply)) return evidence('one-session', 'UNKNOWN', 'A second session can begin.')
+    const sentence =
+      'It allows one session in its life, and the probe has begun that: start it again before it is used.'
+    return evidence('one-session', 'STATEFUL', sentence, { isUsedUp: true })
   },
 }
 

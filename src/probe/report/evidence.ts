@@ -7,6 +7,7 @@ export const CHECKS = [
   'session-issued',
   'session-required',
   'second-connection',
+  'one-session',
   'get-stream',
   'replica',
   'resume',
