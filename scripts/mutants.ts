@@ -50,28 +50,41 @@ function readSources(): Map<string, Source> {
 async function tryChange(change: Change, source: Source, reach: Reach, copy: Copy): Promise<Result> {
   const { text } = source
   if (isEquivalent(change, text, equivalents)) return { change, outcome: 'equivalent' }
-  copy.write(change.path, text.slice(0, change.start) + change.after + text.slice(change.end))
+  const set = (isChanged: boolean): void =>
+    copy.write(change.path, isChanged ? text.slice(0, change.start) + change.after + text.slice(change.end) : text)
+  set(true)
   try {
     const { runs, leftOut } = batches(testsFor(change, source, reach), reach, Number(values.seconds))
     for (const files of runs) {
-      const by = await noticedBy(files, reach, copy)
+      const by = await noticedBy(files, reach, copy, set)
       if (by !== undefined) return { change, outcome: 'noticed', by }
     }
     if (!(await copy.compiles())) return { change, outcome: 'does not compile' }
     return { change, outcome: 'survived', tests: runs.flat().length, leftOut }
   } finally {
-    copy.write(change.path, text)
+    set(false)
   }
 }
 
-/** The test that fails. One with processes counts when it fails twice, because a busy machine can make it fail, too. */
-async function noticedBy(files: readonly string[], reach: Reach, copy: Copy): Promise<string | undefined> {
+/**
+ * The test that fails. One with processes counts when it fails twice, because a busy machine can make it fail, too; one
+ * that failed when it was measured, when it passes without the change.
+ */
+async function noticedBy(
+  files: readonly string[],
+  reach: Reach,
+  copy: Copy,
+  set: (isChanged: boolean) => void,
+): Promise<string | undefined> {
   const limitMs = START_MS + SLOWER * files.reduce((sum, path) => sum + (reach[path]?.ms ?? 0), 0)
   const first = await copy.test(files, { limitMs })
   if (!first.failed) return undefined
-  if (files.every(isUnitTest)) return first.by
-  const second = await copy.test(files, { limitMs })
-  return second.failed ? second.by : undefined
+  if (!files.every(isUnitTest) && !(await copy.test(files, { limitMs })).failed) return undefined
+  if (files.every((path) => reach[path]?.passed)) return first.by
+  set(false)
+  const unchanged = await copy.test(files, { limitMs })
+  set(true)
+  return unchanged.failed ? undefined : first.by
 }
 
 async function main(): Promise<void> {

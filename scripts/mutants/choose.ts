@@ -50,9 +50,7 @@ export function* sample(changes: readonly Change[], seed: number): Generator<Cha
 export function testsFor(change: Change, source: { hash: string; blocks: readonly Block[] }, reach: Reach): string[] {
   const at = change.operator === 'early return' ? change.end : change.start
   const block = blockAt(source.blocks, at)?.start
-  const reaching = Object.entries(reach).filter(
-    ([, test]) => test.passed && reaches(test, change.path, source.hash, block),
-  )
+  const reaching = Object.entries(reach).filter(([, test]) => reaches(test, change.path, source.hash, block))
   const rank = ([path, { ms }]: [string, TestReach]): number =>
     ms + (isBeside(path, change.path) ? -FAR : isUnitTest(path) ? 0 : FAR)
   return reaching.toSorted((a, b) => rank(a) - rank(b)).map(([path]) => path)

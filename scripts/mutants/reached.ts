@@ -15,7 +15,7 @@ import type { Report } from '../stages/vitest.ts'
 export interface TestReach {
   hash: string
   ms: number
-  /** Whether it passed in the copy. What fails without a change tells nothing about one. */
+  /** Whether it passed when it was measured. One that did not must be seen to pass without a change. */
   passed: boolean
   files: Record<string, { hash: string; blocks: number[] }>
 }
@@ -61,7 +61,7 @@ export async function readReach(log: (line: string) => void): Promise<Reach> {
   const known = knownReach()
   const tests = listFiles().filter(isUsed)
   const reach: Reach = Object.fromEntries(tests.flatMap((path) => (known[path] ? [[path, known[path]]] : [])))
-  const stale = tests.filter((path) => !known[path]?.passed || known[path].hash !== hashOf(readText(path)))
+  const stale = tests.filter((path) => known[path]?.hash !== hashOf(readText(path)))
   if (stale.length === 0) return reach
   log(`Measuring what ${stale.length} test files reach.`)
   mkdirSync(dirname(cache), { recursive: true })

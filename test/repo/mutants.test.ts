@@ -111,7 +111,6 @@ describe('the tests of a change', () => {
     'test/slow.test.ts': reached([5], { ms: 900 }),
     'test/quick.test.ts': reached([5]),
     'test/elsewhere.test.ts': reached([50]),
-    'test/broken.test.ts': reached([5], { passed: false }),
     'test/none.test.ts': reached([], { files: {} }),
     'src/state/a.some.test.ts': reached([5, 50], { ms: 500 }),
   }
