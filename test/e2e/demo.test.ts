@@ -36,8 +36,6 @@ async function run(args: readonly string[], more: Readonly<Record<string, string
 }
 
 const demo = run(['--ask'], { FORCE_COLOR: '1' })
-const tasksDemo = run(['tasks'])
-const sheddingDemo = run(['shedding'])
 
 proves(
   'ST-21',
@@ -68,7 +66,7 @@ test('the demo writes no key and no whole state, and no colours where there is n
 })
 
 test('npm run demo -- tasks answers a task whose process was killed on another process', async () => {
-  const { code, output, errors } = await tasksDemo
+  const { code, output, errors } = await run(['tasks'])
   expect({ code, errors }).toEqual({ code: 0, errors: '' })
   const processes = Array.from(output.matchAll(/process (\d+)/g), ([, pid]) => pid)
   expect(new Set(processes).size).toBe(2)
@@ -81,7 +79,7 @@ proves(
   'MRTR-13',
   'npm run demo -- shedding moves a computation to another instance by a state without questions',
   async () => {
-    const { code, output, errors } = await sheddingDemo
+    const { code, output, errors } = await run(['shedding'])
     expect({ code, errors }).toEqual({ code: 0, errors: '' })
     expect(output).toMatch(/A call in \d rounds: A, then B/)
     expect(output).not.toContain('inputRequests')
