@@ -179,6 +179,7 @@ const MIGRATIONS: readonly Migration[] = [
   (tables) => `
     ALTER TABLE ${tables}.questions ADD COLUMN approvers text, ADD COLUMN answered_by text
   `,
+  (tables) => `ALTER TABLE ${tables}.tasks ADD COLUMN progress text`,
 ]
 
 /** The names of our schemas, quoted for use in statements, and of the notification channel. */

@@ -46,6 +46,8 @@ export {
   hasEnded,
   isTaskStatus,
   readRelatedTask,
+  progressMeta,
+  readProgressMeta,
   relatedTask,
   TaskFailed,
   TASKS_EXTENSION,

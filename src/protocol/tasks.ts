@@ -8,6 +8,23 @@ export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 /** The `_meta` key of 2025-11-25 for the task that a message belongs to. */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
+/** The `_meta` key for how far a task is: neither dialect has a member for it, and the extension has no notification. */
+const PROGRESS_META = 'dev.pannier/progress'
+
+/** The `_meta` of a task that says how far it is. */
+export function progressMeta(progress: { readonly progress: number; readonly total?: number | undefined }): Json {
+  return { [PROGRESS_META]: progress }
+}
+
+/** How far a task is, by its `_meta`. */
+export function readProgressMeta(meta: unknown): { progress: number; total?: number } | undefined {
+  const told = isObject(meta) ? meta[PROGRESS_META] : undefined
+  if (!isObject(told)) return undefined
+  const { progress, total } = told
+  if (typeof progress !== 'number') return undefined
+  return { progress, ...(typeof total === 'number' && { total }) }
+}
+
 const TASK_STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
 
 export type TaskStatus = (typeof TASK_STATUSES)[number]

@@ -29,12 +29,20 @@ export interface TaskFailure {
   readonly data?: unknown
 }
 
+/** What a handler gave to `ctx.progress`. */
+export interface TaskProgress {
+  readonly progress: number
+  readonly total?: number | undefined
+}
+
 /** What the owner of a task may see of it. */
 export interface TaskRecord {
   readonly id: string
   readonly tool: string
   readonly status: TaskStatus
   readonly statusMessage: string | undefined
+  /** How far the task is; undefined where its handler has not said. */
+  readonly progress: TaskProgress | undefined
   /** Milliseconds since 1970, by the engine's one clock. */
   readonly createdAt: number
   readonly updatedAt: number
@@ -110,8 +118,8 @@ export interface Lease {
   claim(key: string): Promise<'fresh' | 'running'>
   /** Withdraws a claim whose work was not done. */
   unclaim(key: string): Promise<void>
-  /** What the owner sees as `statusMessage`. */
-  note(statusMessage: string): Promise<void>
+  /** What the owner sees as `statusMessage`, and how far the task is. */
+  note(statusMessage: string, progress?: TaskProgress): Promise<void>
   /**
    * Ends the lease: the task waits for the answers. Without questions it is ready again at once. `own` is the state that
    * a handler in explicit style keeps between its runs.

@@ -2,6 +2,7 @@
 import type { Approvers } from '../journal/index.ts'
 import { isObject, type Json } from '../protocol/index.ts'
 import { jsonText, StateError } from '../state/internal.ts'
+import type { TaskProgress } from './engine.ts'
 import { entryTooLarge, TaskError } from './errors.ts'
 
 /** The JSON text of an entry; `what` names it in the error when it is too large. */
@@ -51,6 +52,18 @@ export function readString(text: unknown): string {
   const value = readEntry(text)
   if (typeof value === 'string') return value
   throw unreadable()
+}
+
+/** How far a task is, as `progressText` wrote it. */
+export function readProgress(text: unknown): TaskProgress | undefined {
+  if (text === null) return undefined
+  const { progress, total } = readObject(text)
+  if (typeof progress !== 'number') throw unreadable()
+  return { progress, ...(typeof total === 'number' && { total }) }
+}
+
+export function progressText(progress: TaskProgress | undefined): string | null {
+  return progress === undefined ? null : JSON.stringify(progress)
 }
 
 /** Who may answer a question, as `approversText` wrote it. */

@@ -10,6 +10,7 @@ export type {
   TaskEnd,
   TaskEngine,
   TaskFailure,
+  TaskProgress,
   TaskRecord,
   Working,
   WorkOptions,

@@ -14,9 +14,18 @@ const STATUS_WORDS: Readonly<Record<Task['status'], string>> = {
 }
 
 /** The status of a task in one line. */
-export function statusText({ status, statusMessage }: Pick<Task, 'status' | 'statusMessage'>): string {
-  const words = `Task: ${STATUS_WORDS[status]}`
+export function statusText({
+  status,
+  statusMessage,
+  progress,
+}: Pick<Task, 'status' | 'statusMessage' | 'progress'>): string {
+  const far = progress === undefined ? '' : ` (${progress.progress}${of(progress.total)})`
+  const words = `Task: ${STATUS_WORDS[status]}${status === 'working' ? far : ''}`
   return statusMessage === undefined || status === 'input_required' ? words : `${words}, ${plainLine(statusMessage)}`
+}
+
+function of(total: number | undefined): string {
+  return total === undefined ? '' : ` of ${total}`
 }
 
 /** A task with its questions or its error. Its result is shown as that of a call. */

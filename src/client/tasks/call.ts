@@ -16,7 +16,7 @@ export class TaskCall {
   asksForTask = false
   isOver = false
   poller: TaskPoller | undefined
-  #progress = 0
+  #progress = -1
   #ended: AbortController | undefined
 
   constructor(request: WireRequest, options: SendOptions | undefined) {
@@ -82,17 +82,30 @@ export class TaskCall {
 
   /** A progress notification with the status of the task. */
   progress(task: Task): WireMessage {
-    const { taskId, status, statusMessage } = task
-    this.#progress = Math.floor(this.#progress) + 1
+    const { taskId, status, statusMessage, progress } = task
+    const told = progress !== undefined && progress.progress > this.#progress ? progress : undefined
+    this.#progress = told?.progress ?? this.#progress + stepAfter(progress, this.#progress)
     return {
       jsonrpc: '2.0',
       method: 'notifications/progress',
       params: {
         progressToken: this.progressToken,
         progress: this.#progress,
+        ...(progress?.total !== undefined && { total: progress.total }),
         ...(statusMessage !== undefined && { message: statusMessage }),
-        _meta: taskMeta({ taskId, status, ...(statusMessage !== undefined && { statusMessage }), ttlMs: task.ttlMs }),
+        _meta: taskMeta({
+          taskId,
+          status,
+          ...(statusMessage !== undefined && { statusMessage }),
+          ...(progress !== undefined && { progress }),
+          ttlMs: task.ttlMs,
+        }),
       },
     }
   }
+}
+
+/** Progress must increase with each notification, also where a task changed and is no further. */
+function stepAfter(progress: Task['progress'], last: number): number {
+  return progress === undefined ? Math.floor(last) + 1 - last : 1e-6
 }

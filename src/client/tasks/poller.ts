@@ -121,8 +121,7 @@ export class TaskPoller {
   #remember(task: Task): void {
     const before = this.#latest
     this.#latest = task
-    const isChanged = before?.status !== task.status || before.statusMessage !== task.statusMessage
-    if (isChanged) this.#options.onChange(task)
+    if (before === undefined || isOther(before, task)) this.#options.onChange(task)
   }
 
   #ask(batch: Batch | undefined): TaskOutcome | undefined {
@@ -214,6 +213,12 @@ export class TaskPoller {
 /** Whether an error can go to the caller as it is. */
 function isSelfExplaining(error: unknown): boolean {
   return error instanceof ClientError || error instanceof ServerFault
+}
+
+/** Whether somebody who watches the task would see a difference. */
+function isOther(one: Task, other: Task): boolean {
+  if (one.status !== other.status || one.statusMessage !== other.statusMessage) return true
+  return one.progress?.progress !== other.progress?.progress || one.progress?.total !== other.progress?.total
 }
 
 function isBefore(task: Task, other: Task | undefined): boolean {

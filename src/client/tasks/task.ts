@@ -1,6 +1,6 @@
 /** A task as its client sees it, whichever dialect its server speaks. It is checked here, where it is read from the wire. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { hasEnded, isObject, isTaskStatus, type Json, type TaskStatus } from '../../protocol/index.ts'
+import { hasEnded, isObject, isTaskStatus, type Json, readProgressMeta, type TaskStatus } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { readInputRequired } from '../questions/inputRequests.ts'
 
@@ -9,6 +9,8 @@ export interface Task {
   readonly status: TaskStatus
   /** The server's words; not safe for a terminal. */
   readonly statusMessage?: string
+  /** How far it is, where the server says so. */
+  readonly progress?: { readonly progress: number; readonly total?: number }
   readonly createdAt?: string
   readonly lastUpdatedAt?: string
   /** The time to live from the creation, in milliseconds; null where there is no end. */
@@ -40,11 +42,13 @@ export function readTask(value: unknown, expectedId?: string): Task {
     throw invalidTask('it has no id')
   if (expectedId !== undefined && taskId !== expectedId) throw invalidTask('its id is not the one that was asked for')
   if (!isTaskStatus(status)) throw invalidTask('its status does not exist')
+  const progress = readProgressMeta(value['_meta']) ?? readProgressMeta({ 'dev.pannier/progress': value['progress'] })
   const pollIntervalMs = value['pollIntervalMs'] ?? value['pollInterval']
   return {
     taskId,
     status,
     ...(typeof statusMessage === 'string' && { statusMessage }),
+    ...(progress !== undefined && { progress }),
     ...(typeof createdAt === 'string' && { createdAt }),
     ...(typeof lastUpdatedAt === 'string' && { lastUpdatedAt }),
     ttlMs: readTtl(value['ttlMs'] ?? value['ttl']),

@@ -86,7 +86,7 @@ class PostgresEngine implements TaskEngine, NotificationListener {
     const store = this.#store
     const ref = await awaitingRef(await statements(store), store, id)
     const task = ref && (await readTask(await statements(store), store, ref))
-    return task && { ...task, statusMessage: undefined }
+    return task && { ...task, statusMessage: undefined, progress: undefined }
   }
 
   async existing(ids: readonly string[], owner: string): Promise<string[]> {

@@ -15,6 +15,7 @@ import {
   type NewQuestion,
   readObject,
   type TaskEnd,
+  type TaskProgress,
 } from '../../tasks/internal.ts'
 import { type LeasedTask, journalOfTask } from './claim.ts'
 import type { LeaseTimes } from './leaseTimes.ts'
@@ -94,8 +95,8 @@ export class PostgresLease implements Lease {
     await this.#write(() => this.#host.writes.unclaim(key))
   }
 
-  async note(statusMessage: string): Promise<void> {
-    await this.#write(() => this.#host.writes.note(statusMessage))
+  async note(statusMessage: string, progress?: TaskProgress): Promise<void> {
+    await this.#write(() => this.#host.writes.note(statusMessage, progress))
     this.#host.onChange()
   }
 

@@ -8,7 +8,9 @@ import {
   type LossReason,
   type NewQuestion,
   objectText,
+  progressText,
   type TaskEnd,
+  type TaskProgress,
   textOrNull,
 } from '../../tasks/internal.ts'
 import { insertQuestions } from './questions.ts'
@@ -105,13 +107,13 @@ export class LeaseWrites {
     return rows.length > 0
   }
 
-  async note(message: string): Promise<boolean> {
+  async note(message: string, progress: TaskProgress | undefined): Promise<boolean> {
+    const isChanged = '(t.status_message IS DISTINCT FROM $3 OR t.progress IS DISTINCT FROM $4)'
     const rows = await this.#rows(
-      `UPDATE ${this.#tasks} SET status_message = $3,
-         version = t.version + (t.status_message IS DISTINCT FROM $3)::integer,
-         updated_at = CASE WHEN t.status_message IS DISTINCT FROM $3 THEN now() ELSE t.updated_at END
+      `UPDATE ${this.#tasks} SET status_message = $3, progress = $4, version = t.version + ${isChanged}::integer,
+         updated_at = CASE WHEN ${isChanged} THEN now() ELSE t.updated_at END
        WHERE ${HELD} RETURNING 1`,
-      [this.#entry('A status message', message)],
+      [this.#entry('A status message', message), progressText(progress)],
     )
     return rows.length > 0
   }

@@ -7,6 +7,7 @@ import {
   PAGE_BYTES,
   readApprovers,
   readObject,
+  readProgress,
   readString,
   type TaskFailure,
   type TaskRecord,
@@ -19,6 +20,7 @@ export interface RecordRow {
   readonly tool: string
   readonly status: TaskRecord['status']
   readonly status_message: string | null
+  readonly progress: string | null
   readonly created_ms: number
   readonly updated_ms: number
   readonly ttl_ms: number | null
@@ -28,7 +30,7 @@ export interface RecordRow {
 }
 
 const COLUMNS = `
-    t.id, t.tool, t.status, t.status_message, t.result, t.failure,
+    t.id, t.tool, t.status, t.status_message, t.progress, t.result, t.failure,
     (extract(epoch FROM t.created_at) * 1000)::float8 AS created_ms,
     (extract(epoch FROM t.updated_at) * 1000)::float8 AS updated_ms,
     (extract(epoch FROM t.expires_at - t.created_at) * 1000)::float8 AS ttl_ms`
@@ -146,6 +148,7 @@ export function recordOf(row: RecordRow): TaskRecord {
     tool,
     status,
     statusMessage: message === null ? undefined : readString(message),
+    progress: readProgress(row.progress),
     createdAt: row.created_ms,
     updatedAt: row.updated_ms,
     ttlMs: row.ttl_ms,

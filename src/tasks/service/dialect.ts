@@ -1,6 +1,6 @@
 /** What both dialects of the `tasks/…` methods share. */
 import { hash } from 'node:crypto'
-import { type Json, ProtocolError } from '../../protocol/index.ts'
+import { hasEnded, type Json, progressMeta, ProtocolError } from '../../protocol/index.ts'
 import type { Call, TaskHost } from '../../server/index.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
 import { TaskError } from '../errors.ts'
@@ -61,6 +61,11 @@ export function assertKnown(task: TaskRecord | undefined): TaskRecord {
 export function taskIdIn({ taskId }: Json): string {
   if (typeof taskId === 'string' && taskId.length > 0 && taskId.length <= 512 && taskId.isWellFormed()) return taskId
   throw new ProtocolError('PARAMS_INVALID', '"params.taskId" must be the id of a task.')
+}
+
+/** How far a task is that has not ended, for its `_meta`. */
+export function progressOf({ status, progress }: TaskRecord): Json {
+  return progress === undefined || hasEnded(status) ? {} : { _meta: progressMeta(progress) }
 }
 
 export function iso(ms: number): string {

@@ -1,7 +1,16 @@
 /** Tasks of the revision 2026-07-28: the extension io.modelcontextprotocol/tasks (SEP-2663). */
 import { declaresTasks, isObject, type Json, ProtocolError, TASKS_EXTENSION, toObject } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
-import { answerTask, assertKnown, type DialectOptions, findTask, iso, ownerOf, taskIdIn } from './dialect.ts'
+import {
+  answerTask,
+  assertKnown,
+  type DialectOptions,
+  findTask,
+  iso,
+  ownerOf,
+  progressOf,
+  taskIdIn,
+} from './dialect.ts'
 import type { TaskRecord } from '../engine.ts'
 import { type TaskView, viewOf } from './view.ts'
 
@@ -82,6 +91,7 @@ function taskFields(task: TaskRecord, pollMs: number, statusMessage = statusMess
     lastUpdatedAt: iso(updatedAt),
     ttlMs,
     pollIntervalMs: pollMs,
+    ...progressOf(task),
   }
 }
 

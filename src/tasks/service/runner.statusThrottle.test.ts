@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers())
 
 test('the first message is written at once, and of those in the next interval the latest', async () => {
   const written: string[] = []
-  const notes = new StatusThrottle(async (note) => void written.push(note), 100)
+  const notes = new StatusThrottle(async ({ message: note }) => void written.push(note), 100)
   for (let step = 1; step <= 5; step++) notes.progress(step, 10, undefined)
   expect(written).toEqual(['1 of 10'])
   await vi.advanceTimersByTimeAsync(100)
@@ -21,7 +21,7 @@ test('the first message is written at once, and of those in the next interval th
 test('nothing is written after the end, which waits for the write under way', async () => {
   const written: string[] = []
   let finish: () => void = () => {}
-  const notes = new StatusThrottle(async (note) => {
+  const notes = new StatusThrottle(async ({ message: note }) => {
     await new Promise<void>((resolve) => (finish = resolve))
     written.push(note)
   }, 100)
@@ -36,7 +36,7 @@ test('nothing is written after the end, which waits for the write under way', as
 
 test('the latest message before a question is written, and no other after it', async () => {
   const written: string[] = []
-  const notes = new StatusThrottle(async (note) => void written.push(note), 100)
+  const notes = new StatusThrottle(async ({ message: note }) => void written.push(note), 100)
   for (let step = 1; step <= 3; step++) notes.progress(step, 3, undefined)
   await notes.end('written')
   notes.progress(4, undefined, 'too late')
@@ -47,7 +47,7 @@ test('the latest message before a question is written, and no other after it', a
 test('while a write takes long, the next one waits for it', async () => {
   const begun: string[] = []
   const ends: (() => void)[] = []
-  const notes = new StatusThrottle((note) => {
+  const notes = new StatusThrottle(({ message: note }) => {
     begun.push(note)
     return new Promise<void>((resolve) => ends.push(resolve))
   }, 100)
@@ -63,7 +63,7 @@ test('while a write takes long, the next one waits for it', async () => {
 
 test('a message after the end is not written', async () => {
   const written: string[] = []
-  const notes = new StatusThrottle(async (note) => void written.push(note), 100)
+  const notes = new StatusThrottle(async ({ message: note }) => void written.push(note), 100)
   await notes.end()
   notes.progress(1, undefined, 'too late')
   await vi.advanceTimersByTimeAsync(1000)

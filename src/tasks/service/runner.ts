@@ -8,7 +8,7 @@
  */
 import { CODES, unref } from '../../protocol/index.ts'
 import type { RunOutcome, TaskCaller, TaskHost } from '../../server/index.ts'
-import type { Lease, NewQuestion } from '../engine.ts'
+import type { Lease, NewQuestion, TaskProgress } from '../engine.ts'
 import { isInvalidEntry } from '../entry.ts'
 import { isLeaseLost } from '../errors.ts'
 import { retryWrite } from './writeRetry.ts'
@@ -53,7 +53,7 @@ export class TaskRunner {
   async #runHandler(lease: Lease, signal: AbortSignal): Promise<void> {
     const { id, tool, args, journal } = lease
     const remembered = journal.own
-    const status = new StatusThrottle((message) => lease.note(message))
+    const status = new StatusThrottle(({ message, ...progress }) => lease.note(message, progress))
     const retried = <T>(write: () => Promise<T>): Promise<T> =>
       retryWrite(write, signal, (error) =>
         this.#log('warn', lease, error, 'The task store is unavailable; a run waits for it.'),
@@ -125,24 +125,30 @@ function questionsOf({ journal }: Lease, requests: Extract<RunOutcome, { kind: '
   })
 }
 
+/** What a handler reports, as it is stored. */
+interface Report extends TaskProgress {
+  readonly message: string
+}
+
 /** Throttles the status messages of a run: the latest message is written, at most one per interval. */
 export class StatusThrottle {
-  readonly #write: (statusMessage: string) => Promise<void>
+  readonly #write: (report: Report) => Promise<void>
   readonly #everyMs: number
-  #latest: string | undefined
+  #latest: Report | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #writing: Promise<void> | undefined
   /** A message is being written, or was within the last interval. */
   #isPausing = false
   #hasEnded = false
 
-  constructor(write: (statusMessage: string) => Promise<void>, everyMs = 200) {
+  constructor(write: (report: Report) => Promise<void>, everyMs = 200) {
     this.#write = write
     this.#everyMs = everyMs
   }
 
   progress = (progress: number, total: number | undefined, message: string | undefined): void => {
-    this.#latest = message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)
+    const text = message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)
+    this.#latest = { message: text, progress, ...(total !== undefined && { total }) }
     if (!this.#isPausing) this.#flush()
   }
 
@@ -163,7 +169,7 @@ export class StatusThrottle {
   }
 
   /** One write at a time: with a slow store, an older message must not overwrite a newer one. */
-  async #writeAndPause(latest: string): Promise<void> {
+  async #writeAndPause(latest: Report): Promise<void> {
     // A failed write does not stop the run; the next step shows whether the lease is still held.
     await this.#write(latest).catch(() => {})
     if (this.#hasEnded) return

@@ -24,6 +24,7 @@ import {
   findTask,
   iso,
   ownerOf,
+  progressOf,
   taskIdIn,
   withClientErrors,
 } from './dialect.ts'
@@ -93,6 +94,7 @@ function sessionTask(task: TaskView, pollMs: number, call: Call): Json {
     lastUpdatedAt: iso(updatedAt),
     ttl: ttlMs,
     pollInterval: pollMs,
+    ...progressOf(task),
   }
 }
 

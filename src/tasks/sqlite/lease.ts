@@ -2,7 +2,7 @@
 import type { Journal } from '../../journal/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import { entryText, objectText } from '../entry.ts'
-import type { Lease, NewQuestion, TaskEnd } from '../engine.ts'
+import type { Lease, NewQuestion, TaskEnd, TaskProgress } from '../engine.ts'
 import { type LossReason, LOST_TOO_OFTEN, leaseLost } from '../errors.ts'
 import type { SqliteLeaseKey } from './rows/leases.ts'
 import type { Tables } from './rows/tables.ts'
@@ -99,9 +99,9 @@ export class SqliteLease implements Lease {
     await this.#write((task) => this.#tables.steps.unclaim(task, key))
   }
 
-  async note(statusMessage: string): Promise<void> {
+  async note(statusMessage: string, progress?: TaskProgress): Promise<void> {
     this.#text('A status message', statusMessage)
-    await this.#write((task) => this.#tables.transitions.note(task, statusMessage))
+    await this.#write((task) => this.#tables.transitions.note(task, statusMessage, progress))
   }
 
   async ask(questions: readonly NewQuestion[], own: unknown): Promise<void> {

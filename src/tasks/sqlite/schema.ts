@@ -64,12 +64,14 @@ const APPROVERS = `
   ALTER TABLE asks ADD COLUMN approvers TEXT;
   ALTER TABLE asks ADD COLUMN answered_by TEXT`
 
+const PROGRESS = 'ALTER TABLE tasks ADD COLUMN progress TEXT'
+
 const FORMAT: SqliteFormat = {
   applicationId: 0x50_54_73_6b, // "PTsk"
   makesFolder: false,
   noun: 'a task store',
   pragmas: 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
-  migrations: [FIRST, TRIALS, APPROVERS],
+  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS],
 }
 
 export function openTaskFile(path: string): DatabaseSync {

@@ -101,7 +101,8 @@ describe.each(taskWays)('$name', ({ dialect, isShared, connect: open }) => {
     expect(statuses.map(({ status }) => status)).toEqual(
       expect.arrayContaining(['working', 'input_required', 'completed']),
     )
-    expect(progress).toEqual(statuses.map((_, index) => index + 1))
+    expect(progress).toHaveLength(statuses.length)
+    expect(progress).toEqual([...new Set(progress)].toSorted((one, other) => one - other))
   })
 
   test('several questions at once are answered together, and many tasks side by side', async () => {

@@ -79,6 +79,7 @@ export class NewTaskRows {
       tool,
       status: 'working',
       statusMessage: undefined,
+      progress: undefined,
       createdAt: now,
       updatedAt: now,
       ttlMs: expiresAt === null ? null : expiresAt - now,

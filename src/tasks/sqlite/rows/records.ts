@@ -2,7 +2,7 @@
 import { isObject } from '../../../protocol/index.ts'
 import { StateError } from '../../../state/internal.ts'
 import { withStoreErrors } from '../../../state/stores/index.ts'
-import { readEntry, readObject, readString, unreadable } from '../../entry.ts'
+import { readEntry, readObject, readProgress, readString, unreadable } from '../../entry.ts'
 import { PAGE_BYTES, type Page, type TaskFailure, type TaskRecord } from '../../engine.ts'
 import { cursorUnknown } from '../../errors.ts'
 import type { QuestionRows } from './questions.ts'
@@ -12,7 +12,7 @@ import { NOT_EXPIRED, type SqliteRow, type SqliteTaskStore } from '../store.ts'
 const NO_TASK = 0
 
 const STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled'] as const
-const COLUMNS = 'number, id, tool, status, message, created_at, updated_at, expires_at, outcome'
+const COLUMNS = 'number, id, tool, status, message, progress, created_at, updated_at, expires_at, outcome'
 
 export class RecordRows {
   readonly #store: SqliteTaskStore
@@ -52,7 +52,7 @@ export class RecordRows {
   /** A task of any owner that waits for somebody else. */
   awaiting(id: string): TaskRecord | undefined {
     const row = this.#awaitingRow(id)
-    return row && { ...this.get(Number(row['number'])), statusMessage: undefined }
+    return row && { ...this.get(Number(row['number'])), statusMessage: undefined, progress: undefined }
   }
 
   /** Those of the tasks that the owner has. */
@@ -160,6 +160,7 @@ function recordOf(row: SqliteRow, open: Pick<TaskRecord, 'questions' | 'approver
     tool: readString(row['tool']),
     status,
     statusMessage: message === null ? undefined : readString(message),
+    progress: readProgress(row['progress']),
     createdAt: Number(createdAt),
     updatedAt: Number(row['updated_at']),
     ttlMs: expiresAt === null ? null : Number(expiresAt) - Number(createdAt),

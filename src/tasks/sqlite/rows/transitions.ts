@@ -1,8 +1,8 @@
 /** The changes of status that an owner can see. The caller has a transaction open and has checked that they apply. */
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { CODES } from '../../../protocol/index.ts'
-import type { TaskFailure, TaskRecord } from '../../engine.ts'
-import { textOrNull } from '../../entry.ts'
+import type { TaskFailure, TaskProgress, TaskRecord } from '../../engine.ts'
+import { progressText, textOrNull } from '../../entry.ts'
 import type { QuestionRows } from './questions.ts'
 import type { ChangeRows } from './changes.ts'
 import type { SqliteTaskStore } from '../store.ts'
@@ -30,8 +30,8 @@ export class Transitions {
     const { database } = store
     this.#statements = withStoreErrors(() => ({
       setStatus: database.prepare(`UPDATE tasks SET status = ?, ${TOUCHED} WHERE number = ?`),
-      isNoted: database.prepare('SELECT 1 FROM tasks WHERE number = ? AND message IS ?'),
-      note: database.prepare(`UPDATE tasks SET message = ?, ${TOUCHED} WHERE number = ?`),
+      isNoted: database.prepare('SELECT 1 FROM tasks WHERE number = ? AND message IS ? AND progress IS ?'),
+      note: database.prepare(`UPDATE tasks SET message = ?, progress = ?, ${TOUCHED} WHERE number = ?`),
       end: database.prepare(
         `UPDATE tasks SET status = ?, message = ?, outcome = ?, worker = NULL, epoch = epoch + 1,
          expires_at = coalesce(expires_at, max(updated_at, ?) + ?), ${TOUCHED} WHERE number = ?`,
@@ -43,10 +43,10 @@ export class Transitions {
     this.#statements.setStatus.run(status, this.#store.now(), this.#changes.current(), task)
   }
 
-  note(task: number, message: string): void {
-    const text = JSON.stringify(message)
-    if (this.#statements.isNoted.get(task, text) !== undefined) return
-    this.#statements.note.run(text, this.#store.now(), this.#changes.current(), task)
+  note(task: number, message: string, progress: TaskProgress | undefined): void {
+    const [text, numbers] = [JSON.stringify(message), progressText(progress)]
+    if (this.#statements.isNoted.get(task, text, numbers) !== undefined) return
+    this.#statements.note.run(text, numbers, this.#store.now(), this.#changes.current(), task)
   }
 
   /** Ends a task that has no open questions. */
