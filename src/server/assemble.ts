@@ -223,9 +223,9 @@ export function assemble(options: ServerOptions) {
 
   // Entries that are added before the server is reachable are no change, so the bus is not used for them.
   let reachable = false
-  registry.onChange = (list) => {
+  registry.onChange = (list, entry) => {
     lists.forget(list)
-    if (reachable) bus.publish({ kind: 'changed', list })
+    if (reachable) bus.publish({ kind: 'changed', list, ...(entry !== undefined && { entry }) })
   }
 
   return {

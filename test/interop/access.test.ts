@@ -226,4 +226,31 @@ describe.each(ERAS)('a subscription of %s', (_, mode) => {
     await last.promise
     expect(told).toEqual(['file:///list', 'file:///last'])
   })
+
+  test('tells nothing of a tool that its client may not see, when it comes and when it goes', async () => {
+    const server = archive()
+    const told: string[] = []
+    const follow = async (who: string) => {
+      const last = Promise.withResolvers<void>()
+      const client = await connect(server, mode, who, 'mcp')
+      client.setNotificationHandler('notifications/tools/list_changed', () => void told.push(who))
+      client.setNotificationHandler('notifications/prompts/list_changed', () => last.resolve())
+      const listening = Promise.withResolvers<void>()
+      client.setNotificationHandler('notifications/resources/list_changed', () => listening.resolve())
+      const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+      if (mode !== 'legacy') await client.listen(lists)
+      // A client of the session era opens its stream when it likes.
+      const asking = setInterval(() => server.changed('resources'), 5)
+      await listening.promise
+      clearInterval(asking)
+      return last
+    }
+    const followers = [await follow('ann'), await follow('bob')]
+    const allow = (caller?: { subject?: string }) => caller?.subject === 'ann'
+    server.tool('count_gold', { description: 'Counts.', allow }, () => '3')
+    server.remove('tools', 'count_gold')
+    server.changed('prompts')
+    await Promise.all(followers.map(({ promise }) => promise))
+    expect(told).toEqual(['ann', 'ann'])
+  })
 })

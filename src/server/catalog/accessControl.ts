@@ -8,7 +8,7 @@ import { isScope } from '../auth/scopes.ts'
 import type { Call } from '../call.ts'
 import { AuthError } from '../errors.ts'
 import { type AccessRule, isAllowed, obeysRule } from './access.ts'
-import type { Registry } from './registry.ts'
+import type { ListName, Registry } from './registry.ts'
 
 export class AccessControl {
   readonly #registry: Registry
@@ -28,12 +28,12 @@ export class AccessControl {
 
   /** Whether a caller is notified of a resource. One that is not registered may be anything, so it is not hidden. */
   canRead(principal: Principal | undefined, uri: string): boolean {
-    if (!this.#registry.guardsResources) return true
-    try {
-      return isAllowed(this.#registry.findResource(uri)?.entry.access, principal)
-    } catch {
-      return false // a rule that throws: a call or a list fails with its error, and news has nobody to tell
-    }
+    return !this.#registry.guardsResources || obeys(this.#registry.findResource(uri)?.entry.access, principal)
+  }
+
+  /** Whether a caller is notified of a change of this entry. */
+  canSee(principal: Principal | undefined, list: ListName, entry: string): boolean {
+    return obeys(this.#registry.ruleOf(list, entry), principal)
   }
 
   /**
@@ -55,5 +55,14 @@ export class AccessControl {
     // With those it has, since clients of the session era ask for exactly the scopes of the challenge.
     const scopes = [...(principal.scopes ?? []).filter(isScope), ...rule.scopes]
     return new AuthError('AUTH_SCOPE', sentence, { challenge: this.#challenge(scopes, sentence) })
+  }
+}
+
+/** A rule that throws fails calls and lists with its error. News has nobody to tell. */
+function obeys(rule: AccessRule | undefined, principal: Principal | undefined): boolean {
+  try {
+    return isAllowed(rule, principal)
+  } catch {
+    return false
   }
 }

@@ -1,4 +1,5 @@
 /** What a server offers, by name. Maps and not objects, so that a name like `__proto__` is an ordinary one. */
+import type { AccessRule } from './access.ts'
 import { CarryRules } from './carry.ts'
 import type { CompletionTarget } from './definitions.ts'
 import type { CompletionEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
@@ -17,10 +18,12 @@ export class Registry {
   readonly templates = new Map<string, TemplateEntry>()
   readonly completions = new Map<string, CompletionEntry>()
   readonly #carrying: CarryRules
+  /** The rules of entries that are, or were, not for everyone. */
+  readonly #rules = new Map<string, AccessRule>()
   #guardsResources = false
 
-  /** Called after each change, so that cached lists can be dropped. */
-  onChange: (list: ListName) => void = () => {}
+  /** Called after each change, so that cached lists can be dropped. `entry` names one that is not for everyone. */
+  onChange: (list: ListName, entry?: string) => void = () => {}
 
   constructor(carrying: CarryRules = new CarryRules(undefined, false)) {
     this.#carrying = carrying
@@ -29,27 +32,27 @@ export class Registry {
   addTool(entry: ToolEntry): void {
     this.#carrying.admit(entry.carry, `the tool "${entry.name}"`)
     addOnce(this.tools, entry.name, entry, 'tool')
-    this.onChange('tools')
+    this.#changed('tools', entry.name, entry.access)
   }
 
   addPrompt(entry: PromptEntry): void {
     this.#carrying.admit(entry.carry, `the prompt "${entry.name}"`)
     addOnce(this.prompts, entry.name, entry, 'prompt')
-    this.onChange('prompts')
+    this.#changed('prompts', entry.name, entry.access)
   }
 
   addResource(entry: ResourceEntry): void {
     this.#carrying.admit(entry.carry, `the resource "${entry.uri}"`)
     addOnce(this.resources, entry.uri, entry, 'resource')
     this.#guardsResources ||= entry.access !== undefined
-    this.onChange('resources')
+    this.#changed('resources', entry.uri, entry.access)
   }
 
   addTemplate(entry: TemplateEntry): void {
     this.#carrying.admit(entry.carry, `the resource template "${entry.template.source}"`)
     addOnce(this.templates, entry.template.source, entry, 'resource template')
     this.#guardsResources ||= entry.access !== undefined
-    this.onChange('resources')
+    this.#changed('resources', entry.template.source, entry.access)
   }
 
   addCompletion(target: CompletionTarget, entry: CompletionEntry): void {
@@ -60,8 +63,19 @@ export class Registry {
   remove(list: ListName, name: string): boolean {
     const removed =
       list === 'resources' ? this.resources.delete(name) || this.templates.delete(name) : this[list].delete(name)
-    if (removed) this.onChange(list)
+    if (removed) this.#changed(list, name, this.ruleOf(list, name))
     return removed
+  }
+
+  /** Who may know of an entry, also when it has been removed; undefined when everyone may. */
+  ruleOf(list: ListName, name: string): AccessRule | undefined {
+    return this.#rules.get(`${list} ${name}`)
+  }
+
+  #changed(list: ListName, name: string, rule: AccessRule | undefined): void {
+    if (rule === undefined) this.#rules.delete(`${list} ${name}`)
+    else this.#rules.set(`${list} ${name}`, rule)
+    this.onChange(list, rule && name)
   }
 
   /** A completion for what is not there would never be asked for. */

@@ -44,7 +44,7 @@ function broken() {
     ttlSeconds: 60,
     clock: Date.now,
     sessions: new Sessions(sealer, facts, self),
-    getStreams: new GetStreams(streams, facts, bus, { assertWatchable() {}, canRead: () => true }),
+    getStreams: new GetStreams(streams, facts, bus, { assertWatchable() {}, canRead: () => true, canSee: () => true }),
     ledger: undefined,
     peers: { meet() {} },
     bus,

@@ -2,7 +2,8 @@ import type { ListName } from '../catalog/registry.ts'
 
 /** The messages between instances of one server. Plain JSON, so any message broker can carry them. */
 export type ServerEvent =
-  | { readonly kind: 'changed'; readonly list: ListName }
+  /** `entry` names what changed where it is not for everyone. */
+  | { readonly kind: 'changed'; readonly list: ListName; readonly entry?: string }
   | { readonly kind: 'updated'; readonly uri: string }
   | { readonly kind: 'session-ended'; readonly session: string; readonly expiresAt: number }
   /** `holder` is the same for all sessions of one caller. */

@@ -2,6 +2,7 @@
 import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
+import type { ListName } from '../catalog/registry.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import type { Results } from '../results.ts'
 import type { TaskService, TaskListening } from '../taskPort.ts'
@@ -30,6 +31,8 @@ export interface WatchGuard {
   /** Throws where another token of the caller would help. */
   assertWatchable(call: Call, uri: string): void
   canRead(principal: Principal | undefined, uri: string): boolean
+  /** Whether the caller may know of an entry of a list. */
+  canSee(principal: Principal | undefined, list: ListName, entry: string): boolean
 }
 
 export class Subscriptions {
@@ -55,7 +58,6 @@ export class Subscriptions {
   async listen(call: Call): Promise<string> {
     const asked = readFilter(call.params['notifications'])
     for (const uri of asked.resourceSubscriptions ?? []) this.#guard.assertWatchable(call, uri)
-    const mayRead = (uri: string): boolean => this.#guard.canRead(call.principal, uri)
     const mark = { _meta: { [META.subscription]: call.id } }
     const ended = (): string => this.#results.complete({ _meta: mark._meta }, call.peer)
     const tasks = await this.#tasksFor(call, asked, (task) =>
@@ -67,7 +69,7 @@ export class Subscriptions {
     tasks?.begin()
     return new Promise((resolve) => {
       const stop = this.#bus.subscribe((event) => {
-        const news = notificationFor(event, filter, mayRead)
+        const news = notificationFor(event, filter, call.principal, this.#guard)
         if (news !== undefined) call.channel.notify(news.method, { ...news.params, ...mark })
       })
       const close = (): void => {
@@ -95,16 +97,19 @@ export class Subscriptions {
   }
 }
 
-/** The notification of an event, if the filter has it and the client may read what it is about. */
+/** The notification of an event, if the filter has it and the client may know what it is about. */
 export function notificationFor(
   event: ServerEvent,
   filter: Filter,
-  mayRead: (uri: string) => boolean,
+  principal: Principal | undefined,
+  guard: WatchGuard,
 ): { method: string; params: Json } | undefined {
   if (event.kind === 'changed' && filter[LIST_FIELD[event.list]]) {
+    if (event.entry !== undefined && !guard.canSee(principal, event.list, event.entry)) return undefined
     return { method: `notifications/${event.list}/list_changed`, params: {} }
   }
-  if (event.kind === 'updated' && filter.resourceSubscriptions?.includes(event.uri) && mayRead(event.uri)) {
+  if (event.kind === 'updated' && filter.resourceSubscriptions?.includes(event.uri)) {
+    if (!guard.canRead(principal, event.uri)) return undefined
     return { method: 'notifications/resources/updated', params: { uri: event.uri } }
   }
   return undefined

@@ -13,7 +13,7 @@ import { serveStdio } from './host.ts'
 /** What a server without a pipeline of its own writes for these lines. */
 async function served(calls: CallHandler, lines: string): Promise<unknown> {
   const bus = localBus()
-  const access = { assertWatchable() {}, canRead: () => true }
+  const access = { assertWatchable() {}, canRead: () => true, canSee: () => true }
   const facts = new SessionFacts(bus, Date.now)
   const common = { bus, facts, access, legacy: true, logger: new LoggerSlot(undefined) }
   const parts = { ...common, calls, pushes: {} as PushBroker, sessions: {} as Sessions }

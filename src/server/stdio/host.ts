@@ -225,8 +225,7 @@ class Connection implements DrainableHost {
       resourcesListChanged: true,
       resourceSubscriptions,
     } as const
-    const mayRead = (uri: string): boolean => this.#parts.access.canRead(this.#principal, uri)
-    const news = notificationFor(event, filter, mayRead)
+    const news = notificationFor(event, filter, this.#principal, this.#parts.access)
     if (news !== undefined) this.send(notificationMessage(news.method, news.params))
   }
 }

@@ -61,8 +61,7 @@ export class GetStreams {
     if (event.kind === 'session-ended') this.close(event.session)
     if (event.kind !== 'changed' && event.kind !== 'updated') return
     for (const [session, { stream, principal }] of this.#bySession) {
-      const mayRead = (uri: string): boolean => this.#guard.canRead(principal, uri)
-      const news = notificationFor(event, this.#filterOf(session), mayRead)
+      const news = notificationFor(event, this.#filterOf(session), principal, this.#guard)
       if (news !== undefined) stream.send(notificationMessage(news.method, news.params))
     }
   }
