@@ -100,3 +100,24 @@ test('a header that cannot be written becomes a 500', async () => {
   const response = await make({ principal }).fetch(listening())
   expect([response.status, await response.json()]).toMatchObject([500, { error: { code: -32603 } }])
 })
+
+test.each([
+  [1000, 200],
+  [1001, 413],
+])(
+  'with a limit of 1000 bytes, a body of %i is answered with %i, whether its length is declared or not',
+  async (bytes, status) => {
+    const server = make()
+    const handler = server.fetchHandler({ maxBodyBytes: 1000 })
+    const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }).padEnd(bytes)
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    for (const length of [{ 'content-length': String(bytes) }, { 'content-length': '10' }, {}]) {
+      const request = new Request('http://localhost/mcp', {
+        method: 'POST',
+        headers: { ...headers, ...length },
+        body: ping,
+      })
+      expect((await handler(request)).status).toBe(status)
+    }
+  },
+)
