@@ -5,6 +5,15 @@ import { jsonText, StateError } from '../state/internal.ts'
 import type { TaskProgress } from './engine.ts'
 import { entryTooLarge, TaskError } from './errors.ts'
 
+/** A question as in the tables of both engines: every string is JSON text. */
+export interface QuestionText {
+  readonly key: string
+  readonly question: string | null
+  readonly times: number
+  readonly request: string
+  readonly approvers: string | null
+}
+
 /** The JSON text of an entry; `what` names it in the error when it is too large. */
 export function entryText(what: string, value: unknown, maxBytes: number): string {
   const text = jsonText(value)

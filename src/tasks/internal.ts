@@ -25,6 +25,7 @@ export {
   approversText,
   entryText,
   objectText,
+  type QuestionText,
   progressText,
   readApprovers,
   readEntry,

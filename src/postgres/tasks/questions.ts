@@ -5,6 +5,7 @@ import {
   entryText,
   MAX_AUTOMATIC_REPEATS,
   nextWireKey,
+  type QuestionText,
   readString,
   textOrNull,
 } from '../../tasks/internal.ts'
@@ -99,15 +100,6 @@ async function updateTask(
     [task, job],
   )
   if (queue !== undefined && job !== null) await jobs.put(sql, queue, [{ id: job, task }], 0, BEGUN_PRIORITY)
-}
-
-/** A question as in the table: every string is JSON text. */
-interface QuestionText {
-  readonly key: string
-  readonly question: string | null
-  readonly times: number
-  readonly request: string
-  readonly approvers: string | null
 }
 
 /** Asks the owner, each question under a key that this task has not used on the wire. */

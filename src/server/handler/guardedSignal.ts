@@ -2,12 +2,12 @@
  * The signal of a handler. It is aborted when a client disconnects, so a listener that fails then would let a client end
  * the process: the event would throw it where nobody can catch it. Here its error goes to `onError`.
  */
-type Listener = (this: AbortSignal, event: Event) => unknown
+type AbortListener = (this: AbortSignal, event: Event) => unknown
 
 export function guardListeners(signal: AbortSignal, onError: (error: unknown) => void): AbortSignal {
   const guarded = new WeakMap<object, (event: Event) => void>()
 
-  const guard = (listener: Listener): ((event: Event) => void) => {
+  const guard = (listener: AbortListener): ((event: Event) => void) => {
     const known = guarded.get(listener)
     if (known !== undefined) return known
     const safe = (event: Event): void => {
@@ -23,7 +23,8 @@ export function guardListeners(signal: AbortSignal, onError: (error: unknown) =>
   }
 
   const { addEventListener, removeEventListener } = AbortSignal.prototype
-  const guardedOr = (listener: unknown) => (typeof listener === 'function' ? guard(listener as Listener) : listener)
+  const guardedOr = (listener: unknown) =>
+    typeof listener === 'function' ? guard(listener as AbortListener) : listener
   return Object.defineProperties(signal, {
     addEventListener: {
       value: (type: string, listener: unknown, options?: AddEventListenerOptions | boolean) =>

@@ -126,22 +126,22 @@ function questionsOf({ journal }: Lease, requests: Extract<RunOutcome, { kind: '
 }
 
 /** What a handler reports, as it is stored. */
-interface Report extends TaskProgress {
+interface ReportProgress extends TaskProgress {
   readonly message: string
 }
 
 /** Throttles the status messages of a run: the latest message is written, at most one per interval. */
 export class StatusThrottle {
-  readonly #write: (report: Report) => Promise<void>
+  readonly #write: (report: ReportProgress) => Promise<void>
   readonly #everyMs: number
-  #latest: Report | undefined
+  #latest: ReportProgress | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #writing: Promise<void> | undefined
   /** A message is being written, or was within the last interval. */
   #isPausing = false
   #hasEnded = false
 
-  constructor(write: (report: Report) => Promise<void>, everyMs = 200) {
+  constructor(write: (report: ReportProgress) => Promise<void>, everyMs = 200) {
     this.#write = write
     this.#everyMs = everyMs
   }
@@ -169,7 +169,7 @@ export class StatusThrottle {
   }
 
   /** One write at a time: with a slow store, an older message must not overwrite a newer one. */
-  async #writeAndPause(latest: Report): Promise<void> {
+  async #writeAndPause(latest: ReportProgress): Promise<void> {
     // A failed write does not stop the run; the next step shows whether the lease is still held.
     await this.#write(latest).catch(() => {})
     if (this.#hasEnded) return

@@ -23,9 +23,9 @@ export interface TaskView extends TaskRecord {
 }
 
 export type Viewer = Pick<Call, 'peer' | 'principal'>
-type Approval = Pick<TaskHost, 'mayAnswer'>
+type AnswerRule = Pick<TaskHost, 'mayAnswer'>
 
-export function viewOf(found: FoundTask, viewer: Viewer, host: Approval): TaskView {
+export function viewOf(found: FoundTask, viewer: Viewer, host: AnswerRule): TaskView {
   const { task, isOwner } = found
   const answerable = answerableBy(found, viewer, host)
   const shown = new Map<string, InputRequest>()
@@ -50,7 +50,7 @@ export function viewOf(found: FoundTask, viewer: Viewer, host: Approval): TaskVi
 export function answerableBy(
   { task, isOwner }: FoundTask,
   viewer: Viewer,
-  host: Approval,
+  host: AnswerRule,
 ): ReadonlyMap<string, InputRequest> {
   if (isOwner && task.approvers.size === 0) return task.questions
   return new Map(

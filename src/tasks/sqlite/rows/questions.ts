@@ -6,7 +6,15 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { withStoreErrors } from '../../../state/stores/index.ts'
-import { approversText, entryText, readApprovers, readObject, readString, textOrNull } from '../../entry.ts'
+import {
+  approversText,
+  entryText,
+  type QuestionText,
+  readApprovers,
+  readObject,
+  readString,
+  textOrNull,
+} from '../../entry.ts'
 import type { NewQuestion, TaskAnswers, TaskRecord } from '../../engine.ts'
 import { type QuestionRow, MAX_AUTOMATIC_REPEATS, nextWireKey } from '../../journalRows.ts'
 import type { SqliteRow, SqliteTaskStore } from '../store.ts'
@@ -129,14 +137,6 @@ export class QuestionRows {
     })
     add.run({ ...question, task, wireKey: JSON.stringify(wireKey), state: 'open', response: null, by: null })
   }
-}
-
-interface QuestionText {
-  readonly key: string
-  readonly question: string | null
-  readonly times: number
-  readonly request: string
-  readonly approvers: string | null
 }
 
 /** A question with its request as JSON text. */
