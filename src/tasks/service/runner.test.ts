@@ -85,7 +85,7 @@ test('an outcome that a store refuses for another reason than what it holds does
     ends.push(status)
     throw new Error('a mistake of the engine')
   }
-  await new TaskRunner({ ...host, logger: () => logger }).run({ ...lease, end } as unknown as Lease)
+  await new TaskRunner({ ...host, logger: () => logger }).run({ ...lease, end })
   expect(ends).toEqual(['completed'])
   expect(sentences).toEqual(['The outcome of a task could not be stored; the task is run again.'])
 })
