@@ -27,7 +27,7 @@ export function lookCloser(url: string, replica: string, tool: string): Promise<
 
 // #region known
 export function withOwnKnowledge(target: Target): Promise<Verdict> {
-  const known = [{ match: 'inventory-mcp', state: 'STATEFUL', because: 'It keeps open orders in memory.' }] as const
+  const known = [{ match: 'localhost', state: 'STATEFUL', because: 'Mine keeps open orders in memory.' }] as const
   return probe(target, { known })
 }
 // #endregion known

@@ -107,7 +107,9 @@ test('--explain shows every message on stderr, without the secrets', async () =>
   const target = `${fileWith('one.json', { servers: { a: { url: host.url } } })}#a`
   const args = ['probe', '--explain', '--markdown', '--method', '1', '--bearer-env', 'TOKEN', target]
   const { stdout, stderr } = await pannier(args, { env: { TOKEN: 'secret-token' } })
-  expect(stdout).toContain(' | **STATEFUL** | 99 % | sessions | method 1, sequential connection test | ')
+  expect(stdout).toContain(
+    ' | **STATEFUL** | 99 % | needs a session (99 %) | not known | sessions | method 1, sequential connection test | ',
+  )
   const steps = stderr.split('\n').filter((line) => /^[<>]/.test(line))
   expect(steps).toEqual([
     `> 1 POST ${host.url}`,

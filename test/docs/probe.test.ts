@@ -37,9 +37,9 @@ describe('docs/snippets/probe.ts', () => {
 
   test('what the user knows decides', async () => {
     const { url } = await stateless()
-    expect(await withOwnKnowledge(url.replace('/mcp', '/inventory-mcp'))).toMatchObject({
+    expect(await withOwnKnowledge(url.replace('127.0.0.1', 'localhost'))).toMatchObject({
       state: 'STATEFUL',
-      requests: 1,
+      decidedBy: 'metadata',
     })
   })
 

@@ -125,3 +125,12 @@ test.each([
 ])('%s is no target, and it is said what would be', async (_, operand, advice) => {
   await expect(readProbeTargets([operand()], undefined)).rejects.toThrow(advice)
 })
+
+test('a witness is a tool, and perhaps a JSON object', async () => {
+  const read = async (witness: string) => (await readProbeOptions({ order: 'usual', witness }, {})).witness
+  expect(await read('count {"by": 1}')).toEqual({ name: 'count', arguments: { by: 1 } })
+  expect(await read('count')).toEqual({ name: 'count', arguments: {} })
+  for (const wrong of ['', 'count [1]', 'count {', 'count 1']) {
+    await expect(read(wrong)).rejects.toThrow('--witness takes a tool and a JSON object')
+  }
+})

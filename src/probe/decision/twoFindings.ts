@@ -24,8 +24,8 @@ export function twoFindings(findings: Findings): TwoFindings {
 function protocolFinding(findings: Findings): ProbeFinding {
   for (const name of BY_BEHAVIOUR) {
     const next = RULES[name](findings)
-    if (next === undefined) continue
-    if ('ask' in next) break
+    // A step that was not taken says nothing; later rules may know enough.
+    if (next === undefined || 'ask' in next) continue
     const { details: _, ...decided } = next.decided
     return { ...decided, because: [decided.message] }
   }
