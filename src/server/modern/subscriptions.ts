@@ -61,7 +61,10 @@ export class Subscriptions {
     const mark = { _meta: { [META.subscription]: call.id } }
     const ended = (): string => this.#results.complete({ _meta: mark._meta }, call.peer)
     const tasks = await this.#tasksFor(call, asked, (task) =>
-      call.channel.notify('notifications/tasks', { ...task, ...mark }),
+      call.channel.notify('notifications/tasks', {
+        ...task,
+        _meta: { ...(task['_meta'] as Json | undefined), ...mark._meta },
+      }),
     )
     if (call.channel.cancelled) return ended()
     const filter: Filter = { ...asked, ...(asked.taskIds !== undefined && { taskIds: tasks?.taskIds ?? [] }) }
