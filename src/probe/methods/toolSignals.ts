@@ -5,6 +5,20 @@
 import { plainLine } from '../../client/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { handlesIn, toolName } from './toolHandles.ts'
+import {
+  PAIRS,
+  SESSION_PARAMETER,
+  PAGE_ACTION,
+  SETTER,
+  CURRENT,
+  CALL_FIRST,
+  BACKGROUND,
+  BEGINS,
+  LIVE,
+  CONNECT,
+  IN_PROCESS,
+  THOUGHT,
+} from './toolWords.ts'
 
 /** One tool, as the signals read it. */
 interface ReadTool {
@@ -13,7 +27,6 @@ interface ReadTool {
   readonly name: string
   readonly description: string
   readonly parameters: readonly string[]
-  readonly required: readonly string[]
   readonly isReadOnly: boolean
 }
 
@@ -33,40 +46,6 @@ export interface FoundSignal {
 
 const MAX_NAMED = 4
 const MAX_DESCRIPTION = 500
-
-const PAIRS: readonly (readonly [RegExp, RegExp])[] = [
-  [/^(.* )?(open|launch)( .*)?$/, /^(.* )?close( .*)?$/],
-  [/^(.* )?(start|run)( .*)?$/, /^(.* )?(stop|end)( .*)?$/],
-  [/^(.* )?connect( .*)?$/, /^(.* )?disconnect( .*)?$/],
-  [
-    /^(.* )?(create|new|begin|start|open|spawn)( .*)? (session|sessions|terminal|shell|tab|page|browser|context|connection|process)( .*)?$/,
-    /^(.* )?(close|end|destroy|delete|kill|stop|terminate|remove)( .*)?$/,
-  ],
-  [/^(.* )?unlock( .*)?$/, /^(.* )?lock( .*)?$/],
-  [/^(.* )?attach( .*)?$/, /^(.* )?detach( .*)?$/],
-  [/^(.* )?begin( .*)?$/, /^(.* )?(commit|rollback)( .*)?$/],
-]
-const SESSION_PARAMETER =
-  /^(session|process|terminal|connection|context|browser|tab|window|instance|shell|pty|handle|debug|conversation|transport)[ _-]?(id|name|handle|index)$|^(pid|handle|session|uid|ref|tabid|pageidx)$/i
-const PAGE_ACTION =
-  /\b(navigate|click|screenshot|hover|scroll|type text|press key|fill|tap|swipe|goto|keyboard|mouse)\b/
-const SETTER =
-  /^(.* )?(set|select|switch|use|change|activate|choose|cd)( to)? (.* )?(default|current|active|working|directory|dir|cwd|workspace|project|account|database|db|context|profile|tab|device|board|window|root|team|organization|org|environment|target|mode|model|language|config|credentials|token)( .*)?$|^(.* )?cd$/
-const CURRENT =
-  /\b(current(ly)?|active|opened|loaded|selected|focused|attached|connected|inspected|running) (web ?)?(page|tab|window|browser|document|session|conversation|project|workspace|directory|connection|database|device|board|game|frame|buffer|process|simulator|emulator|editor|scene|working directory|chat|canvas|drawing|notebook|kernel|debugger)s?\b/i
-const CALL_FIRST =
-  /\b(must|should|need(s)? to|has to|have to|required to|always) (be )?(call(ed)?|run|invoke(d)?|use(d)?|connect(ed)?|start(ed)?|launch(ed)?|open(ed)?|initiali[sz]e(d)?)\b[^.]{0,80}\b(first|before|prior)\b|\bbefore (using|calling|any) (any )?(other|the other|of the)\b|\b(call|use|run) this (tool )?(first|before)\b/i
-const BACKGROUND =
-  /\b(background|long[- ]running|interactive|persistent) (process|processes|command|commands|job|jobs|shell|session|sessions|server|terminal|repl)\b|\b(was|were|previously|already) (started|launched|opened|spawned)\b|\bstarted (with|by|via) (the )?\S+ tool\b|\breturned by (the )?\S*(start|open|launch|connect|spawn|attach)/i
-const BEGINS =
-  /\b(init|initialize|launch|start|open|new|create|spawn|boot)\b.*\b(browser|session|terminal|shell|tab|emulator|simulator|debugger|debugging|game|repl|kernel|recording|codegen|devserver|process|tunnel|conversation|connection)\b/
-const LIVE =
-  /\b(list|get|show)\b.*\b(sessions|connections|processes|conversations|tabs|windows|terminals|tunnels|breakpoints|contexts|console logs|console messages|network requests)\b|\b(sessions|tabs|processes|connections|session|tab|process|tunnel|terminal) (list|select|new|close|switch|kill|send|read|status)\b/
-const CONNECT =
-  /^(.* )?(re)?(connect|attach)( (to )?(db|database|server|device|host|client|mongodb|mysql|postgres|redis|.* (db|database|server|device|host|tab|browser|process|project)))?$/
-const IN_PROCESS =
-  /\bin[- ]memory\b|\bprocess memory\b|\bin this (mcp )?(process|session)\b|\b(for|during|in|of) (the|this) (current )?session\b|\b(so far|since (the )?(server|process) (start|was started))\b|\bback to zero\b|\bsubsequent (calls|requests|commands|operations|tool calls)\b|\b(later|following|future) (calls|tool calls)\b/i
-const THOUGHT = /^next_?thought_?needed$|^thought_?number$/i
 
 /** The names are those of the weights. */
 export const SIGNALS = {
@@ -216,13 +195,11 @@ export function signalsIn(listed: readonly Json[], about: Json): readonly FoundS
 function readTool(tool: Json): ReadTool {
   const { name, description, inputSchema, annotations } = tool
   const properties = isObject(inputSchema) && isObject(inputSchema['properties']) ? inputSchema['properties'] : {}
-  const required = isObject(inputSchema) && Array.isArray(inputSchema['required']) ? inputSchema['required'] : []
   return {
     shown: toolName(tool),
     name: wordsOf(typeof name === 'string' ? plainLine(name, 100) : ''),
     description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION) : '',
     parameters: Object.keys(properties).slice(0, 200),
-    required: required.filter((one) => typeof one === 'string'),
     isReadOnly: isObject(annotations) && annotations['readOnlyHint'] === true,
   }
 }
