@@ -32,7 +32,7 @@ export function fit(examples: readonly Example[], prior: readonly number[], pull
   return weights
 }
 
-export function probabilityOf(weights: readonly number[], features: readonly number[]): number {
+function probabilityOf(weights: readonly number[], features: readonly number[]): number {
   return 1 / (1 + Math.exp(-features.reduce((total, value, at) => total + value * (weights[at] ?? 0), 0)))
 }
 

@@ -71,10 +71,7 @@ export function fitted(): FittedModel {
 }
 
 /** How often a judgement by these probabilities is right, for each range of them. */
-export function calibrationOf(
-  recordings: readonly Recording[],
-  probabilities: readonly number[],
-): readonly CalibrationRow[] {
+function calibrationOf(recordings: readonly Recording[], probabilities: readonly number[]): readonly CalibrationRow[] {
   return RANGES.map((below, at) => {
     const from = RANGES[at - 1] ?? 0
     const inside = recordings.filter((_, index) => isBetween(probabilities[index] ?? 0, from, below))

@@ -33,7 +33,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     lifecycle: ['auth', 'catalog'],
     telemetry: ['catalog'],
     http: ['auth'],
-    modern: ['auth', 'http', 'lifecycle'],
+    modern: ['auth', 'catalog', 'http', 'lifecycle'],
     replicas: ['auth', 'http', 'lifecycle'],
     legacy: ['auth', 'catalog', 'http', 'lifecycle', 'modern', 'replicas'],
     stdio: ['auth', 'http', 'legacy', 'lifecycle', 'modern'],
