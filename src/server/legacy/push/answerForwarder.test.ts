@@ -82,3 +82,18 @@ test('an answer is taken here when its call comes here while it is looked for', 
   })
   expect(await take()).toEqual({ status: 202 })
 })
+
+test('an answer that comes many times at once is looked for once', async () => {
+  vi.useFakeTimers()
+  try {
+    const { bus, take } = receiver([])
+    const wanted: unknown[] = []
+    bus.subscribe((event) => wanted.push(event))
+    const replies = Promise.all(Array.from({ length: 50 }, take))
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(new Set((await replies).map((reply) => reply?.status))).toEqual(new Set([410]))
+    expect(wanted.length).toBeLessThanOrEqual(15)
+  } finally {
+    vi.useRealTimers()
+  }
+})

@@ -36,6 +36,8 @@ function bodyOf({ id, result, error, state }: ResponseMessage): Json {
 
 export class AnswerForwarder {
   readonly #options: AnswerForwarderOptions
+  /** The questions that are looked for, so that an answer which comes many times is looked for once at a time. */
+  readonly #wanted = new Set<string>()
 
   constructor(options: AnswerForwarderOptions) {
     this.#options = options
@@ -96,11 +98,17 @@ export class AnswerForwarder {
   async #find(question: string | undefined, gone: ReadonlySet<string>): Promise<boolean> {
     const { pushes, bus } = this.#options
     if (question === undefined) return false
-    for (let waitedMs = 0; waitedMs < FOUND_WITHIN_MS; waitedMs += ASK_EVERY_MS) {
-      bus.publish({ kind: 'question-wanted', question })
-      await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
-      if (pushes.isAwaited(question, gone)) return true
+    const isFirst = !this.#wanted.has(question)
+    this.#wanted.add(question)
+    try {
+      for (let waitedMs = 0; waitedMs < FOUND_WITHIN_MS; waitedMs += ASK_EVERY_MS) {
+        if (isFirst) bus.publish({ kind: 'question-wanted', question })
+        await new Promise((resolve) => setTimeout(resolve, ASK_EVERY_MS))
+        if (pushes.isAwaited(question, gone)) return true
+      }
+      return false
+    } finally {
+      if (isFirst) this.#wanted.delete(question)
     }
-    return false
   }
 }
