@@ -18,23 +18,26 @@ export class Results {
     this.#plainEnd = `,"_meta":${JSON.stringify({ [META.server]: identity })}}`
   }
 
+  /** `extraMeta` is for this client alone, so a result that has it is for no shared cache. */
   complete(result: Json, peer: Peer, extraMeta?: Json): string {
     // The usual result has no `_meta` of its own, so the rest of the text is the same for all.
     const isPlain = extraMeta === undefined && !('_meta' in result) && !('resultType' in result)
     if (isPlain && peer.era === 'modern') return this.#limited(plainText(JSON.stringify(result), this.#plainEnd))
     const meta = this.#meta(result['_meta'] as Json | undefined, peer, extraMeta)
+    const caching = extraMeta !== undefined && privateCaching(result)
     return this.#limited(
-      JSON.stringify(
-        meta === undefined ? { resultType: 'complete', ...result } : { resultType: 'complete', ...result, _meta: meta },
-      ),
+      JSON.stringify({ resultType: 'complete', ...result, ...caching, ...(meta !== undefined && { _meta: meta }) }),
     )
   }
 
   /** The text of a result with more in its `_meta`, which is for this client alone. */
   withMeta(text: string, meta: Json): string {
     const result = JSON.parse(text) as Json
-    const caching = 'cacheScope' in result && { cacheScope: 'private' }
-    return JSON.stringify({ ...result, ...caching, _meta: { ...(result['_meta'] as Json | undefined), ...meta } })
+    return JSON.stringify({
+      ...result,
+      ...privateCaching(result),
+      _meta: { ...(result['_meta'] as Json | undefined), ...meta },
+    })
   }
 
   inputRequired(
@@ -70,6 +73,10 @@ export class Results {
     if (era === 'modern') return { [META.server]: this.#identity, ...own, ...extra }
     return own === undefined && extra === undefined ? undefined : { ...own, ...extra }
   }
+}
+
+function privateCaching(result: Json): Json {
+  return 'cacheScope' in result ? { cacheScope: 'private' } : {}
 }
 
 function plainText(result: string, end: string): string {

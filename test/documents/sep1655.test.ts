@@ -120,6 +120,24 @@ test('a list that sets state for one client is for no shared cache', async () =>
   expect((await door.send({ id: 1, method: 'tools/list' })).result).toMatchObject({ cacheScope: 'private' })
 })
 
+test('what is read from a public resource is for no shared cache when its handler sets state', async () => {
+  const server = createServer({ name: 'public', version: '1', logger: quiet })
+  server.resource('docs://one', { name: 'one', cacheScope: 'public', ttlMs: 1000 }, (_, ctx) => {
+    ctx.state.session.set('visitor', 'ann')
+    return 'one'
+  })
+  const [, , openDoor] = DOORS[1]!
+  for (const [capabilities, cacheScope] of [
+    [sep.capabilities, 'private'],
+    [{}, 'public'],
+  ] as const) {
+    const door = await openDoor(server, capabilities)
+    onTestFinished(door.close)
+    const { result } = await door.send({ id: 1, method: 'resources/read', params: { uri: 'docs://one' } })
+    expect(result).toMatchObject({ ttlMs: 1000, cacheScope })
+  }
+})
+
 test.each([
   ['tools/call', 'onResult has no method "tools/call"'],
   ['completion/complete', 'Handlers have ctx.state themselves'],
