@@ -1,10 +1,11 @@
-/** A client that goes away while its task is being made. */
+/** A client that goes away while its task is being made, or while it waits for the result. */
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sqliteEngine, createTasks } from 'pannier/tasks'
 import { expect, onTestFinished, test } from 'vitest'
 import { open, TAKES_TASKS } from '../fixtures/modernClient.ts'
-import { storePath, taskServer } from './fixtures/echoServer.ts'
+import { post, RawSession } from '../interop/fixtures/rawSession.ts'
+import { listening, offerEcho, storePath, taskServer } from './fixtures/echoServer.ts'
 
 test('a call that is given up before its client knows of the task leaves nothing running', async () => {
   const begun = Promise.withResolvers<void>()
@@ -44,4 +45,22 @@ test('a call that is given up before its client knows of the task leaves nothing
   await expect(answer).rejects.toThrow()
   const id = await made.promise
   await expect.poll(async () => (await engine.read(id, ''))?.status).toBe('cancelled')
+})
+
+test('nobody waits for a result that cannot be delivered, in a session or outside', async () => {
+  const server = offerEcho(taskServer())
+  const url = await listening(server)
+  const session = await RawSession.begin(url)
+  const { result } = await session.request('tools/call', { name: 'echo', arguments: {}, task: {} })
+  const { taskId } = (result as { task: { taskId: string } }).task
+  const message = { jsonrpc: '2.0', id: 9, method: 'tasks/result', params: { taskId } }
+  for (const headers of [session.headers, {}]) {
+    const abort = new AbortController()
+    const answer = post(url, headers, message, abort.signal)
+    await expect.poll(() => server.inFlight).toBe(1)
+    abort.abort()
+    await expect(answer).rejects.toThrow()
+    await expect.poll(() => server.inFlight).toBe(0)
+  }
+  expect((await session.request('tasks/get', { taskId })).result).toMatchObject({ status: 'input_required' })
 })

@@ -31,6 +31,7 @@ export class LegacyChannel implements Channel {
   #cancelled = false
   #finished = false
   #isHandedOver = false
+  #endsWithConnection = false
 
   constructor(options: LegacyChannelOptions) {
     this.#options = options
@@ -87,6 +88,7 @@ export class LegacyChannel implements Channel {
   }
 
   waitAnywhere(carried: Omit<CarriedCall, 'key'>): () => void {
+    this.#endWithConnection()
     const call = this.#call
     if (call?.peer.session === undefined || this.cancelled || this.#finished) return () => {}
     this.#asked = carried.id
@@ -115,6 +117,16 @@ export class LegacyChannel implements Channel {
       contents: () => ({ name: this.#open().name, ...this.#open().contents() }),
       handOver: () => this.#handOver(),
     }
+  }
+
+  /** Without a stream nobody can come back for the answer, and to wait has no effect, so it ends with the connection. */
+  #endWithConnection(): void {
+    const { target } = this.#options
+    if (this.#endsWithConnection || !('open' in target)) return
+    this.#endsWithConnection = true
+    target.onDisconnect(() => {
+      if (this.#stream === undefined) this.cancel()
+    })
   }
 
   /** Another instance answers: the connection ends, so that the client comes back and finds it. */
