@@ -36,10 +36,10 @@ function receiver(there: readonly Instance[]) {
     async (instance: Instance): Promise<Forwarded> =>
       there.includes(instance) ? { kind: 'replied', reply: { status: 202 } } : { kind: 'gone', why: 'refused' },
   )
-  const options = { pushes, bus, forwarder: { forward } as unknown as Forwarder, revive: vi.fn(), end: vi.fn(), logger }
-  const answers = new AnswerForwarder(options)
-  const take = () => {
-    const id = new QuestionIds(sealer, asker).write('question', caller)
+  const forwarder = { forward } as unknown as Forwarder
+  const answers = new AnswerForwarder({ ...common, pushes, bus, forwarder, revive: vi.fn(), end: vi.fn(), logger })
+  const take = (question = 'question') => {
+    const id = new QuestionIds(sealer, asker).write(question, caller)
     const message = { kind: 'response', id, result: { roots: [] }, error: undefined, state: undefined } as const
     const request: ClientRequest = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set() }
     return answers.take(message, caller, request, {} as Sink)
@@ -89,10 +89,25 @@ test('an answer that comes many times at once is looked for once', async () => {
     const { bus, take } = receiver([])
     const wanted: unknown[] = []
     bus.subscribe((event) => wanted.push(event))
-    const replies = Promise.all(Array.from({ length: 50 }, take))
+    const replies = Promise.all(Array.from({ length: 50 }, () => take()))
     await vi.advanceTimersByTimeAsync(10_000)
     expect(new Set((await replies).map((reply) => reply?.status))).toEqual(new Set([410]))
     expect(wanted.length).toBeLessThanOrEqual(15)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('of one caller a hundred lost answers are looked for within a second, and no more', async () => {
+  vi.useFakeTimers()
+  try {
+    const { bus, take } = receiver([])
+    const wanted = new Set<string>()
+    bus.subscribe((event) => event.kind === 'question-wanted' && wanted.add(event.question))
+    const replies = Promise.all(Array.from({ length: 150 }, (_, index) => take(`question ${index}`)))
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(new Set((await replies).map((reply) => reply?.status))).toEqual(new Set([410]))
+    expect(wanted.size).toBe(100)
   } finally {
     vi.useRealTimers()
   }

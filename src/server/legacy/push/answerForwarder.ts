@@ -4,6 +4,7 @@ import type { Caller } from '../../call.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
 import { refusal } from '../../http/refusal.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
+import { Allowance, holderOf } from '../../lifecycle/holder.ts'
 import type { Logger } from '../../logger.ts'
 import { type ClientRequest, type Forwarder, leftReply, movedReply } from '../../replicas/forwarder.ts'
 import type { RevivedCall } from './handOver.ts'
@@ -19,6 +20,7 @@ export interface AnswerForwarderOptions {
   readonly revive: (call: RevivedCall, caller: Caller, position: number) => void
   /** Tells the client of a call which nobody goes on with. */
   readonly end: (state: PushState, caller: Caller) => void
+  readonly clock: () => number
   readonly logger: () => Logger
 }
 
@@ -28,6 +30,8 @@ const OWNER_UNREACHABLE = 'Another instance asked this, and it cannot be reached
 
 // One instance after the other may have stopped while a call waited.
 const MAX_HOPS = 10
+// Of one caller. All instances hear of each search several times.
+const SEARCHES_PER_SECOND = 100
 
 /** The message as it came, for another instance. */
 function bodyOf({ id, result, error, state }: ResponseMessage): Json {
@@ -38,9 +42,11 @@ export class AnswerForwarder {
   readonly #options: AnswerForwarderOptions
   /** The questions that are looked for, so that an answer which comes many times is looked for once at a time. */
   readonly #wanted = new Set<string>()
+  readonly #searches: Allowance
 
   constructor(options: AnswerForwarderOptions) {
     this.#options = options
+    this.#searches = new Allowance(SEARCHES_PER_SECOND, options.clock)
   }
 
   /** `sink` is absent where the answer was forwarded here: it is forwarded once. */
@@ -66,7 +72,7 @@ export class AnswerForwarder {
           end(taken.state, caller)
           return { status: 202 }
         case 'lost':
-          if (sink !== undefined && (await this.#find(pushes.questionOf(message, caller), gone))) break
+          if (sink !== undefined && (await this.#find(pushes.questionOf(message, caller), caller, gone))) break
           if (taken.state !== undefined) end(taken.state, caller)
           logger().warn({}, 'An answer came to a question of an instance that is gone, and its call with it.')
           return refusal(410, OWNER_GONE)
@@ -95,10 +101,11 @@ export class AnswerForwarder {
   }
 
   /** Whether an instance that is there waits for the answer. One that has just started may not have met the others yet. */
-  async #find(question: string | undefined, gone: ReadonlySet<string>): Promise<boolean> {
+  async #find(question: string | undefined, caller: Caller, gone: ReadonlySet<string>): Promise<boolean> {
     const { pushes, bus } = this.#options
     if (question === undefined) return false
     const isFirst = !this.#wanted.has(question)
+    if (isFirst && !this.#searches.take(holderOf(caller))) return false
     this.#wanted.add(question)
     try {
       for (let waitedMs = 0; waitedMs < FOUND_WITHIN_MS; waitedMs += ASK_EVERY_MS) {
