@@ -104,3 +104,19 @@ test('a line with a batch is served message by message', async () => {
   input.end()
   await served
 })
+
+test('responses that are together too large for one array are errors of their own', async () => {
+  const large = await startHere()
+  large.server.tool('large', { description: 'Says much.' }, () => 'x'.repeat(9 * 1024 * 1024))
+  try {
+    const response = await post(large.url, {}, [...Array.from({ length: 9 }, (_, id) => call(id, 'large')), ping(9)])
+    expect(response.status).toBe(200)
+    const responses = (await response.json()) as { id: number; error?: object }[]
+    expect(responses.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 10 }, (_, id) => id))
+    const refused = responses.filter(({ error }) => error !== undefined)
+    expect(refused).toHaveLength(2)
+    expect(refused[0]).toMatchObject({ error: { code: -32603, message: expect.stringContaining('by itself') } })
+  } finally {
+    large.close()
+  }
+})

@@ -5,6 +5,7 @@
  * back to the call of the last event.
  */
 import { idOf, type Json, type Message, ProtocolError, type RequestId, readMessage } from '../../protocol/index.ts'
+import { ServerError } from '../errors.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { SSE_HEADERS, sseEvent } from '../http/sse.ts'
 import { errorMessage } from '../results.ts'
@@ -12,6 +13,8 @@ import { toWireError } from '../wireErrors.ts'
 
 const BATCH_VERSION = '2025-03-26'
 const MAX_MESSAGES = 100
+// They are held in memory until the last one is there, and a small batch can ask for very much.
+const MAX_RESPONSE_CHARS = 64 * 1024 * 1024
 
 export type PostMessage = (message: Message, sink: Sink) => Promise<HttpReply | undefined>
 
@@ -41,8 +44,9 @@ export async function answerBatch(
   const replies = await Promise.all(
     values.map(async (value) => {
       const reply = await answerOne(value, shared.part(), post)
-      if (reply?.body !== undefined && isRequest(value)) shared.add(reply.body)
-      return reply
+      if (reply?.body === undefined || !isRequest(value)) return reply
+      shared.add(reply.body, value)
+      return undefined
     }),
   )
   if (values.some(isRequest)) return shared.finish()
@@ -71,6 +75,7 @@ class SharedSink {
   readonly #ended: Promise<void>[] = []
   #isOpen = false
   #responses: string[] = []
+  #chars = 0
 
   constructor(sink: Sink) {
     this.#sink = sink
@@ -101,10 +106,13 @@ class SharedSink {
     }
   }
 
-  /** A response of a call that has no stream. */
-  add(response: string): void {
-    if (this.#isOpen) this.#sink.write(sseEvent(response))
-    else this.#responses.push(response)
+  /** A response to a request that has no stream. Without any stream, one that is too much becomes an error. */
+  add(response: string, request: unknown): void {
+    if (this.#isOpen) return this.#sink.write(sseEvent(response))
+    const isTooMuch = this.#chars > 0 && this.#chars + response.length > MAX_RESPONSE_CHARS
+    const kept = isTooMuch ? errorMessage(idOf(request), toWireError(tooMuch())) : response
+    this.#chars += kept.length
+    this.#responses.push(kept)
   }
 
   /** Ends the stream when each call has ended its part; without a stream, gives the reply. */
@@ -122,4 +130,10 @@ class SharedSink {
     for (const response of this.#responses) this.#sink.write(sseEvent(response))
     this.#responses = []
   }
+}
+
+function tooMuch(): ServerError {
+  const sentence =
+    'The responses of this batch are together too large. This request has been served; send one like it by itself.'
+  return new ServerError('RESULT_TOO_LARGE', sentence)
 }
