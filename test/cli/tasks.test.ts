@@ -80,7 +80,7 @@ describe('a call that becomes a task', () => {
 
   test('at a terminal has one status line that goes away, and Ctrl-C cancels the task', async () => {
     const pty = atTerminal('call', shop.url, 'dry')
-    await pty.see('Task: working, still wet')
+    await pty.see('Task: working (1 of 4), still wet')
     pty.press(KEYS.ctrlC)
     expect(await pty.end()).toEqual({ exitCode: 130, stdout: '' })
     const cleared = `\r${String.fromCharCode(27)}[K`
