@@ -107,4 +107,6 @@ export interface CarriedCall {
   readonly carry?: Carry | undefined
   /** The journal as it is at the moment of asking. */
   readonly body: () => unknown
+  /** Whether who answers still may, by what their answer comes with. @default whoever was asked */
+  readonly mayAnswer?: ((answerer: Caller) => boolean) | undefined
 }

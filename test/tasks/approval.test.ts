@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { expenseServer } from '../../docs/snippets/approval.ts'
 import { accept, TASKS, TaskCaller, type Wire } from '../fixtures/modernClient.ts'
-import { RawSession } from '../interop/fixtures/rawSession.ts'
+import { post, RawSession } from '../interop/fixtures/rawSession.ts'
 import { listening } from './fixtures/echoServer.ts'
 import { ENGINES, type EngineName, newTasks } from './fixtures/engines.ts'
 
@@ -119,7 +119,11 @@ describe.each(ENGINES)('over %s, a question by role:manager', (engine) => {
     expect((await mia.request('tasks/list')).result).toEqual({ tasks: [] })
     expect((await mia.request('tasks/cancel', { taskId })).error).toEqual(UNKNOWN)
     const stream = await mia.open('tasks/result', { taskId })
-    await mia.answer(await stream.next(), yes.approve)
+    const question = await stream.next()
+    const demoted = { ...mia.headers, ...(await headersOf('mia', { role: 'clerk' })) }
+    await post(url, demoted, { jsonrpc: '2.0', id: question.id, result: yes.approve })
+    expect([await status(), paid]).toMatchObject([{ status: 'input_required' }, []])
+    await mia.answer(question, yes.approve)
     const taken = (await stream.next()) as Wire
     expect(taken.result.content[0].text).toBe(
       'There is nothing more to answer; the result of the task goes to its owner.',

@@ -4,7 +4,7 @@ import { isObject, type Json, ProtocolError, relatedTask } from '../../protocol/
 import type { Call } from '../../server/index.ts'
 import { answerTask, type DialectOptions } from './dialect.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
-import type { FoundTask } from './view.ts'
+import type { FoundTask, Viewer } from './view.ts'
 import { waitForTask } from './waitFor.ts'
 
 /** Takes the answer of a request that was revived on another instance than the one that asked. */
@@ -17,6 +17,8 @@ export async function answerCarried(options: DialectOptions, call: Call, found: 
 export interface PushOptions {
   /** Takes one answer. */
   readonly answer: (responses: Json) => Promise<unknown>
+  /** Whether the question with this key is for who answers. */
+  readonly mayAnswer: (key: string, answerer: Viewer) => boolean
   readonly read: () => Promise<TaskRecord | undefined>
   /** The request whose stream the questions go on. */
   readonly carried: { readonly id: string; readonly body: () => unknown }
@@ -28,14 +30,15 @@ export async function pushQuestions(
   engine: TaskEngine,
   call: Call,
   task: TaskRecord,
-  { answer, read, carried, signal }: PushOptions,
+  { answer, mayAnswer, read, carried, signal }: PushOptions,
 ): Promise<void> {
   const { channel } = call
   if (channel.push === undefined) {
     throw new ProtocolError('MESSAGE_INVALID', 'The server cannot send questions on this connection.')
   }
   const answered = Array.from(task.questions, async ([key, request]) => {
-    const response = await channel.push?.(related(request, task.id), { ...carried, key })
+    const asking = { ...carried, key, mayAnswer: (answerer: Viewer) => mayAnswer(key, answerer) }
+    const response = await channel.push?.(related(request, task.id), asking)
     await answer({ [key]: response })
   })
   const moved = new AbortController()

@@ -31,7 +31,7 @@ import {
 import type { TaskRecord } from '../engine.ts'
 import { waitForTask } from './waitFor.ts'
 import type { TaskMethod } from './modernDialect.ts'
-import { type TaskView, viewOf } from './view.ts'
+import { answerableBy, type TaskView, type Viewer, viewOf } from './view.ts'
 import { pushQuestions, answerCarried } from './pushedQuestions.ts'
 
 const PAGE_SIZE = 100
@@ -143,8 +143,10 @@ async function taskResult(options: DialectOptions, call: Call): Promise<string> 
     if (hasEnded(task.status)) return host.write(ended(task), call.peer)
     if (call.peer.takesInputRequired) return host.write(asking(task), call.peer)
     if (isOwner) host.assertMayCall(call, task.tool)
-    const answer = (responses: Json) => answerTask(options, call, { task: assertKnown(now), isOwner }, responses)
-    await pushQuestions(engine, call, task, { answer, read, carried, signal: disconnect.signal })
+    const asked = { task: assertKnown(now), isOwner }
+    const answer = (responses: Json) => answerTask(options, call, asked, responses)
+    const mayAnswer = (key: string, answerer: Viewer): boolean => answerableBy(asked, answerer, host).has(key)
+    await pushQuestions(engine, call, task, { answer, mayAnswer, read, carried, signal: disconnect.signal })
   }
 }
 

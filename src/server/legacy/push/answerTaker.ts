@@ -103,9 +103,13 @@ export class AnswerTaker {
   /** An answer to a question of this process; undefined when the question is not open. */
   async #takeHere(answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
     const { question } = answer
-    const asked = this.#options.calls.askerOf(question)?.callerOf(question)
-    if (asked === undefined || isSameCaller(asked, caller)) return this.#settleHere(answer)
-    return this.#ignore('An answer came from another session than the question went to.')
+    const asking = this.#options.calls.askerOf(question)
+    const asked = asking?.callerOf(question)
+    if (asked !== undefined && !isSameCaller(asked, caller))
+      return this.#ignore('An answer came from another session than the question went to.')
+    if (asking?.accepts(question, caller) === false)
+      return this.#ignore('An answer came from somebody who may not give it any more.')
+    return this.#settleHere(answer)
   }
 
   async #settleHere(answer: ArrivedAnswer): Promise<Taken | undefined> {

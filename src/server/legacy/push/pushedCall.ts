@@ -16,6 +16,7 @@ interface Waiting {
   readonly generation: number
   /** Sends the question once more, under another id, because its answer may be lost; absent where that cannot be. */
   readonly askAgain: (() => void) | undefined
+  readonly mayAnswer: ((answerer: Caller) => boolean) | undefined
   /** Tells the client that it need not answer the question with this id. */
   readonly withdraw: (id: string) => void
   readonly resolve: (response: unknown) => void
@@ -74,6 +75,11 @@ export class PushedCall {
   /** Who was asked an open question. */
   callerOf(question: string): Caller | undefined {
     return this.#open.get(question)?.caller
+  }
+
+  /** Whether this caller may answer an open question. */
+  accepts(question: string, answerer: Caller): boolean {
+    return this.#open.get(question)?.mayAnswer?.(answerer) ?? true
   }
 
   get isWaiting(): boolean {
