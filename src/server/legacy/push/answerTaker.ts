@@ -70,8 +70,8 @@ export class AnswerTaker {
     this.#options = options
     const { bus, sealer, calls } = options
     const callerOf = (question: string) => calls.askerOf(question)?.callerOf(question)
-    const take = async (question: string, response: ResponseMessage): Promise<boolean> =>
-      (await this.#settleHere({ question, response, echo: undefined }))?.kind === 'settled'
+    const take = async (question: string, response: ResponseMessage, answerer: Caller): Promise<boolean> =>
+      (await this.#takeHere({ question, response, echo: undefined }, answerer))?.kind === 'settled'
     this.#relay = bus && new PushRelay({ bus, sealer, callerOf, take })
   }
 

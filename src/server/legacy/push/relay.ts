@@ -16,8 +16,16 @@ export interface PushRelayOptions {
   /** The caller whose question waits in this process, if it does. */
   readonly callerOf: (question: string) => Caller | undefined
   /** Continues the call with an answer; false when another process has done so. */
-  readonly take: (question: string, response: ResponseMessage) => Promise<boolean>
+  readonly take: (question: string, response: ResponseMessage, answerer: Caller) => Promise<boolean>
 }
+
+interface RelayedAnswer {
+  readonly response: ResponseMessage
+  readonly answerer: Caller
+}
+
+/** Of an anonymous caller, or as earlier versions wrote it, there is no principal. */
+type RelayedBody = Pick<ResponseMessage, 'result' | 'error'> & Partial<Pick<Caller, 'principal'>>
 
 // Long enough for a message broker, short enough for a person. After this the instance that asked counts as ended.
 const TAKEN_WITHIN_MS = 500
@@ -33,7 +41,7 @@ export class PushRelay {
 
   /** Offers an answer to the other instances, twice if need be; tells whether one of them took it. */
   async offer(question: string, response: ResponseMessage, caller: Caller): Promise<boolean> {
-    const body = { result: bareResult(response), error: response.error }
+    const body = { result: bareResult(response), error: response.error, principal: caller.principal }
     const answer = this.#options.sealer.seal('push', bindingOf(caller), { id: sealId(question), body })
     return (await this.#offerOnce(question, answer)) || this.#offerOnce(question, answer)
   }
@@ -56,20 +64,22 @@ export class PushRelay {
     if (event.kind !== 'answered') return
     const { bus, callerOf, take } = this.#options
     const caller = callerOf(event.question)
-    const response = caller && this.#open(event.question, event.answer, caller)
-    if (response === undefined) return
-    void take(event.question, response).then((taken) => {
+    const opened = caller && this.#open(event.question, event.answer, caller)
+    if (opened === undefined) return
+    const taking = take(event.question, opened.response, opened.answerer).then((taken) => {
       if (taken) bus.publish({ kind: 'answer-taken', question: event.question })
     })
+    taking.catch(() => {}) // a rule on who may answer has thrown, so nobody took it
   }
 
   /** The answer, or undefined when it is not for this question and from this session. */
-  #open(question: string, answer: string, caller: Caller): ResponseMessage | undefined {
+  #open(question: string, answer: string, caller: Caller): RelayedAnswer | undefined {
     try {
       const { id, body } = this.#options.sealer.open('push', bindingOf(caller), answer)
       if (id !== sealId(question) || !isObject(body)) return undefined
-      const { result, error } = body as Pick<ResponseMessage, 'result' | 'error'>
-      return { kind: 'response', id: question, result, error, state: undefined }
+      const { result, error, principal = caller.principal } = body as RelayedBody
+      const response = { kind: 'response', id: question, result, error, state: undefined } as const
+      return { response, answerer: { peer: caller.peer, principal } }
     } catch (error) {
       if (error instanceof StateError) return undefined
       throw error
