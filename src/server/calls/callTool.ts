@@ -11,7 +11,7 @@ import { StateError } from '../../state/internal.ts'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import type { Call } from '../call.ts'
 import type { Schema } from '../schema.ts'
-import { failure, text } from '../catalog/content.ts'
+import { contentIssue, failure, text } from '../catalog/content.ts'
 import type { ToolReturn } from '../catalog/definitions.ts'
 import type { ToolEntry } from '../catalog/entries.ts'
 import { errorDetails, type Logger, shortened } from '../logger.ts'
@@ -102,11 +102,12 @@ export function assertMayCall({ registry, access }: Pick<CallToolOptions, 'regis
 type Finished = Exclude<ToolReturn, InputRequired>
 
 function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Invocation<Finished> {
+  const rescue = (error: unknown): Json => observed(call, rescueTool(entry, error, call, options))
   return {
     subject: { name: entry.name, args: call.params['arguments'] ?? {}, carry: entry.carry },
     invoke: (ctx) => entry.handler(value, ctx),
-    finish: (result) => finishTool(entry, result, call),
-    rescue: (error) => observed(call, rescueTool(entry, error, call, options)),
+    finish: (result) => finishTool(entry, result, call, rescue),
+    rescue,
   }
 }
 
@@ -134,13 +135,25 @@ function readToolCall(params: Json): { name: string; args: Json } {
   return { name, args }
 }
 
-function finishTool(entry: ToolEntry, value: Finished, call: Call): Json | Promise<Json> {
+/** A result that cannot be sent is a failure of the tool. */
+function finishTool(
+  entry: ToolEntry,
+  value: Finished,
+  call: Call,
+  rescue: (error: unknown) => Json,
+): Json | Promise<Json> {
+  const issue = typeof value === 'string' ? undefined : resultIssue(entry.name, value)
+  if (issue !== undefined) return rescue(invalidOutput(issue))
   const result = typeof value === 'string' ? text(value) : value
-  if (!isObject(result) || !Array.isArray(result.content)) {
-    throw invalidOutput(`The tool "${entry.name}" must return a string or a result with "content".`)
-  }
   if (entry.output === undefined || result.isError === true) return observed(call, result)
-  return checkedOutput(entry.name, entry.output, result).then(() => observed(call, result))
+  return checkedOutput(entry.name, entry.output, result).then(() => observed(call, result), rescue)
+}
+
+function resultIssue(name: string, result: unknown): string | undefined {
+  if (!isObject(result) || !Array.isArray(result['content']))
+    return `The tool "${name}" must return a string or a result with "content".`
+  const issue = contentIssue(result['content'])
+  return issue && `The content that the tool "${name}" returned is not valid: ${issue}`
 }
 
 async function checkedOutput(name: string, output: Schema, { structuredContent }: CallToolResult): Promise<void> {
