@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { proves } from '../proves.ts'
 import { connect, getTask, type TaskClient } from 'pannier/client'
+import { z } from 'zod'
+import { TaskCaller } from '../fixtures/modernClient.ts'
+import { listening, taskServer } from '../tasks/fixtures/echoServer.ts'
 import { commandOf, type RunningServer, startServer } from '../client/fixtures/servers/start.ts'
 import { pannier, type Ran, startPannier } from './fixtures/program.ts'
 import { KEYS, openPty, type Pty } from './fixtures/pty.ts'
@@ -203,6 +206,22 @@ describe('a task that is left', () => {
     expect(await on('cancel', id)).toMatchObject({ status: 0 })
     await become(id, 'cancelled')
     expect(await on('watch', id)).toMatchObject({ status: 4, stderr: expect.stringContaining('cancelled') })
+  })
+
+  test('says whom it waits for where that is somebody else', async () => {
+    const server = taskServer({ principal: () => ({ id: 'ann' }) })
+    const approve = { message: 'Pay it?', schema: z.object({ approve: z.boolean() }), by: 'role:manager' }
+    server.tool('refund', { description: 'Asks a manager.', task: 'required' }, async (_, ctx) => {
+      return `approved: ${(await ctx.ask('approve', approve)).approve}`
+    })
+    const ann = new TaskCaller(await listening(server))
+    const id = await ann.create('refund')
+    await ann.until(id, 'input_required')
+    const runs = [run('task', 'get', ann.url, id), run('task', 'answer', ann.url, id, '--answer', 'approve=true')]
+    expect(await Promise.all(runs)).toMatchObject([
+      { status: 0, stdout: expect.stringContaining('Task: waits for an answer, It waits for role:manager.\n') },
+      { status: 2, stderr: expect.stringContaining('asks you nothing. The server says: "It waits for role:manager."') },
+    ])
   })
 
   test('that is none, and a call that becomes none, are told', async () => {

@@ -17,6 +17,7 @@ import { collect, type ClientFlags, TARGET_HELP, withClientOptions } from '../op
 import { runCommand, type CommandContext } from '../run.ts'
 import { EXIT, EXIT_HELP, InputError } from '../exit.ts'
 import { withServer } from '../connection.ts'
+import { serverReason } from '../output/tasks.ts'
 import { readTaskOperands, type TaskOperands, taskUsage } from '../options/operands.ts'
 
 interface TaskAnswerFlags extends ClientFlags {
@@ -68,14 +69,16 @@ async function answerOpenQuestions(
 ): Promise<readonly string[]> {
   const { signal } = context
   const task = await getTask(client, taskId, { signal })
-  const given = await readGivenAnswers(flags, task.inputRequests ?? {}, signal)
+  const { inputRequests = {} } = task
+  if (Object.keys(inputRequests).length === 0) throw nothingAsked(task)
+  const given = await readGivenAnswers(flags, inputRequests, signal)
   const isGiven = Object.keys(given).length > 0
   const person = isGiven && !flags.yes && !flags.decline ? undefined : await fallbackFor(flags, context)
   const server = { name: client.getServerVersion()?.name, target: nameOf(target) }
   const rest = person && (await askRest(task, given, person, server, signal))
   const answers = { ...given, ...(rest && flags.yes ? accepted(rest) : rest) }
-  const left = Object.keys(task.inputRequests ?? {}).filter((key) => !Object.hasOwn(answers, key))
-  if (Object.keys(answers).length === 0) throw left.length === 0 ? nothingAsked(task) : noDefaults(left)
+  const left = Object.keys(inputRequests).filter((key) => !Object.hasOwn(answers, key))
+  if (Object.keys(answers).length === 0) throw noDefaults(left)
   await answerTask(client, taskId, answers, { signal })
   return left
 }
@@ -117,9 +120,13 @@ async function askRest(
   return Object.fromEntries(await Promise.all(answered))
 }
 
-function nothingAsked({ status, inputRequests }: Task): ClientError {
-  const isPushed = status === 'input_required' && inputRequests === undefined
-  if (!isPushed) return new ClientError('QUESTION_UNANSWERED', 'The task asks nothing now.')
-  const sentence = 'This server asks whoever follows the task; answer it with "pannier task watch".'
+/** The error for a task that has no question for this caller. It may wait for somebody else, as only the server can say. */
+function nothingAsked(task: Task): ClientError {
+  if (task.status !== 'input_required') return new ClientError('QUESTION_UNANSWERED', 'The task asks nothing now.')
+  const reason = serverReason(task)
+  const said = reason === undefined ? '' : ` The server says: "${reason}"`
+  if (task.inputRequests !== undefined)
+    return new ClientError('QUESTION_UNANSWERED', `The task asks you nothing.${said}`)
+  const sentence = `This server asks whoever follows the task; answer it with "pannier task watch".${said}`
   return new ClientError('TASK_UNANSWERABLE', sentence)
 }

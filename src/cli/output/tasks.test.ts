@@ -13,6 +13,10 @@ test.each<[Task, string]>([
   [task('working'), 'Task: working'],
   [task('working', { statusMessage: 'page 3\nof 7 \u001b[31m' }), 'Task: working, page 3 of 7 \ufffd[31m'],
   [task('input_required', { statusMessage: 'call tasks/result' }), 'Task: waits for an answer'],
+  [
+    task('input_required', { statusMessage: 'It waits for\n\u001b[31m role:manager.' }),
+    'Task: waits for an answer, It waits for \ufffd[31m role:manager.',
+  ],
   [task('failed', { statusMessage: 'No paper.' }), 'Task: failed, No paper.'],
 ])('%o is "%s"', (now, line) => {
   expect(statusText(now)).toBe(line)

@@ -21,7 +21,22 @@ export function statusText({
 }: Pick<Task, 'status' | 'statusMessage' | 'progress'>): string {
   const far = progress === undefined ? '' : ` (${progress.progress}${of(progress.total)})`
   const words = `Task: ${STATUS_WORDS[status]}${status === 'working' ? far : ''}`
-  return statusMessage === undefined || status === 'input_required' ? words : `${words}, ${plainLine(statusMessage)}`
+  const said = serverReason({ status, statusMessage })
+  return said === undefined ? words : `${words}, ${said}`
+}
+
+/** The server's status message, such as whom a task waits for, as one plain line. */
+export function serverReason({
+  status,
+  statusMessage,
+}: {
+  readonly status: Task['status']
+  readonly statusMessage?: string | undefined
+}): string | undefined {
+  if (statusMessage === undefined) return undefined
+  // In the session era the message may only tell the client how to get the question, and the client does that.
+  const isForClient = status === 'input_required' && statusMessage.includes('tasks/result')
+  return isForClient ? undefined : plainLine(statusMessage)
 }
 
 function of(total: number | undefined): string {
