@@ -25,7 +25,7 @@ const doors: Record<string, { door: (request: Request) => Promise<Response>; url
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => mounted.listen(0, '127.0.0.1', resolve))
-  const url = `http://localhost:${(mounted.address() as AddressInfo).port}/mcp`
+  const url = `http://127.0.0.1:${(mounted.address() as AddressInfo).port}/mcp`
   // Node's own fetch, unlike a browser, lets a test say which page it is.
   doors['nodeHandler'] = { door: fetch, url }
   doors['fetch'] = { door: server.fetch, url: 'http://localhost:3000/mcp' }
