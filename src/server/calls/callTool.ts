@@ -102,12 +102,11 @@ export function assertMayCall({ registry, access }: Pick<CallToolOptions, 'regis
 type Finished = Exclude<ToolReturn, InputRequired>
 
 function toolRound(entry: ToolEntry, call: Call, value: unknown, options: CallToolOptions): Invocation<Finished> {
-  const rescue = (error: unknown): Json => observed(call, rescueTool(entry, error, call, options))
   return {
     subject: { name: entry.name, args: call.params['arguments'] ?? {}, carry: entry.carry },
     invoke: (ctx) => entry.handler(value, ctx),
-    finish: (result) => finishTool(entry, result, call, rescue),
-    rescue,
+    finish: (result) => finishTool(entry, result, call),
+    rescue: (error) => observed(call, rescueTool(entry, error, call, options)),
   }
 }
 
@@ -135,18 +134,12 @@ function readToolCall(params: Json): { name: string; args: Json } {
   return { name, args }
 }
 
-/** A result that cannot be sent is a failure of the tool. */
-function finishTool(
-  entry: ToolEntry,
-  value: Finished,
-  call: Call,
-  rescue: (error: unknown) => Json,
-): Json | Promise<Json> {
+function finishTool(entry: ToolEntry, value: Finished, call: Call): Json | Promise<Json> {
   const issue = typeof value === 'string' ? undefined : resultIssue(entry.name, value)
-  if (issue !== undefined) return rescue(invalidOutput(issue))
+  if (issue !== undefined) throw invalidOutput(issue)
   const result = typeof value === 'string' ? text(value) : value
   if (entry.output === undefined || result.isError === true) return observed(call, result)
-  return checkedOutput(entry.name, entry.output, result).then(() => observed(call, result), rescue)
+  return checkedOutput(entry.name, entry.output, result).then(() => observed(call, result))
 }
 
 function resultIssue(name: string, result: unknown): string | undefined {

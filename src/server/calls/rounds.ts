@@ -173,8 +173,14 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
 
   complete(value: T | InputRequired, journal: Journal): R | Promise<R> {
     if (value instanceof InputRequired) return this.#askedExplicitly(value, journal)
-    const finished = this.#invocation.finish(value)
-    return finished instanceof Promise ? finished.then((result) => this.#finished(result)) : this.#finished(finished)
+    // What a handler returned may be no result, or one that cannot be sent.
+    try {
+      const finished = this.#invocation.finish(value)
+      if (!(finished instanceof Promise)) return this.#completed(finished)
+      return finished.then((result) => this.#completed(result)).catch((error: unknown) => this.failed(error))
+    } catch (error) {
+      return this.failed(error)
+    }
   }
 
   failed(error: unknown): R {
@@ -230,15 +236,6 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     const inputResponses = Object.fromEntries(await Promise.all(answers))
     const call = this.#call
     return { ...call, params: { ...call.params, inputResponses }, revived: nextRound(journal) }
-  }
-
-  /** The result of a handler that returned. It may be one that cannot be sent. */
-  #finished(result: Json): R {
-    try {
-      return this.#completed(result)
-    } catch (error) {
-      return this.failed(error)
-    }
   }
 
   #completed(result: Json): R {
