@@ -24,13 +24,23 @@ export function compileSchema(schema: SchemaLike, direction: Direction, what: st
   const known = compiled.get(schema)
   const found = known?.[direction]
   if (found !== undefined) return found
-  const fresh = isStandard(schema) ? fromStandard(schema, direction, what) : compileJsonSchema(schema, what)
+  const fresh = isStandard(schema)
+    ? fromStandard(schema, direction, what)
+    : compileJsonSchema(plain(schema, what), what)
   compiled.set(schema, { ...known, [direction]: fresh })
   return fresh
 }
 
+/** A schema may be a function, as arktype's are. */
 function isStandard(schema: SchemaLike): schema is StandardSchemaV1 {
-  return '~standard' in schema
+  return (isObject(schema) || typeof schema === 'function') && '~standard' in schema
+}
+
+/** A check at run time, for authors who write plain JavaScript. */
+function plain(schema: Json, what: string): Json {
+  if (isObject(schema)) return schema
+  const kinds = 'a schema of zod, valibot, arktype or another library of Standard Schema, or an object of JSON Schema'
+  throw new TypeError(`${what} must be ${kinds}, such as z.object({ … }).`)
 }
 
 function fromStandard(schema: StandardSchemaV1, direction: Direction, what: string): Schema {

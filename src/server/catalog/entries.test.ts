@@ -131,6 +131,21 @@ describe('what could never work is refused when it is added', () => {
       () => server.tool('when', { description, input: z.object({ a: z.string(), day: z.date() }) }, nothing),
       'The input of tool "when" has a field "day" that cannot be described as JSON Schema: Date',
     ],
+    ...['string', null, 7, true, [], z.object].map((input): [string, () => unknown, string] => [
+      `an input that is no schema: ${String(JSON.stringify(input))}`,
+      () => server.tool('when', { description, input: input as never }, nothing),
+      'The input of tool "when" must be a schema of zod, valibot,',
+    ]),
+    [
+      'an output that is no schema',
+      () => server.tool('when', { description, output: null as never }, nothing as never),
+      'The output of tool "when" must be a schema',
+    ],
+    [
+      'a prompt whose input is no schema',
+      () => server.prompt('hi', { description, input: 'string' as never }, nothing),
+      'The input of prompt "hi" must be a schema',
+    ],
     [
       'an output that JSON cannot describe',
       () => server.tool('when', { description, output: z.object({ big: z.bigint() }) }, () => failure('')),
