@@ -91,7 +91,7 @@ export function assemble(options: ServerOptions) {
   const telemetry = new Telemetry(registry)
   const results = new Results(identity, options.maxResultBytes ?? MAX_RESULT_BYTES)
   const hooks = new ResultHooks(results)
-  const lists = new Lists(registry, identity, caching, options.pageSize ?? 1000)
+  const lists = new Lists({ registry, identity, caching, pageSize: options.pageSize ?? 1000, logger: log })
   const subscriptions = new Subscriptions(bus, results, access, () => tasks)
   const carrier = new Carrier({
     rules: carrying,

@@ -114,7 +114,8 @@ describe('a rule', () => {
   })
 
   test.each([
-    ['is async', async () => false],
+    ['gives a promise', () => Promise.resolve(true)],
+    ['gives a promise that is rejected', () => Promise.reject(new Error('secret'))],
     ['returns nothing', () => undefined],
     [
       'throws',
@@ -122,11 +123,16 @@ describe('a rule', () => {
         throw new Error('secret')
       },
     ],
-  ])('that %s lets nobody in', async (_, allow) => {
-    const server = open().tool('vault', { description: 'Opens.', allow: allow as never }, () => 'gold')
-    for (const reply of [await as(server).round('vault'), await as(server).send('tools/list')]) {
-      expect(reply.error).toEqual({ code: -32603, message: 'Internal error.' })
-    }
+  ])('that %s lets nobody in, and hides its own entry only', async (_, allow) => {
+    const { logger, lines } = recordedLog()
+    const server = open({ logger }).tool('vault', { description: 'Opens.', allow: allow as never }, () => 'gold')
+    expect((await as(server).round('vault')).error).toEqual({ code: -32603, message: 'Internal error.' })
+    expect((await toolsOf(as(server, 'ann', 'write'))).names).toEqual(['open', 'write'])
+    expect(lines).toContainEqual({
+      level: 'error',
+      fields: { list: 'tools', entry: 'vault', err: expect.objectContaining({ message: expect.any(String) }) },
+      message: 'An allow rule failed, so its entry is not listed.',
+    })
   })
 })
 
@@ -135,6 +141,7 @@ describe('registering refuses', () => {
     ['a scope that is no word', { scopes: ['a b'] }, '"a b" is not a scope'],
     ['scopes that are no list', { scopes: 'write' }, 'The scopes of the tool "t" must be a list.'],
     ['a rule that is no function', { allow: true }, 'The allow rule of the tool "t" must be a function'],
+    ['a rule that is async', { allow: async () => true }, 'The allow rule of the tool "t" cannot be async'],
     ['a misspelt scopes', { scope: ['write'] }, 'did you mean "scopes"?'],
   ])('%s', (_, options, sentence) => {
     expect(() => open().tool('t', { description: 'T.', ...options }, () => '')).toThrow(sentence)

@@ -26,6 +26,8 @@ export function accessRule({ scopes = [], allow }: AccessOptions, what: string):
   assertScopes(scopes)
   if (allow !== undefined && typeof allow !== 'function')
     throw new TypeError(`The allow rule of the ${what} must be a function of the principal.`)
+  if (allow?.constructor.name === 'AsyncFunction')
+    throw new TypeError(`The allow rule of the ${what} cannot be async: it must return true or false at once.`)
   return scopes.length === 0 && allow === undefined ? undefined : { scopes: [...scopes], allow }
 }
 
@@ -41,5 +43,6 @@ function hasScopes({ scopes }: AccessRule, principal: Principal | undefined): bo
 export function obeysRule({ allow }: AccessRule, principal: Principal | undefined): boolean {
   const verdict: unknown = allow === undefined ? true : allow(principal)
   if (typeof verdict === 'boolean') return verdict
+  if (verdict instanceof Promise) verdict.catch(() => {}) // nobody waits for it, and its rejection would end the process
   throw new TypeError('An allow rule must return true or false, and not a promise.')
 }

@@ -58,7 +58,7 @@ export class AccessControl {
   }
 }
 
-/** A rule that throws fails calls and lists with its error. News has nobody to tell. */
+/** A rule that throws fails calls with its error. News has nobody to tell. */
 function obeys(rule: AccessRule | undefined, principal: Principal | undefined): boolean {
   try {
     return isAllowed(rule, principal)

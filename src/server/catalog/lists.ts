@@ -7,6 +7,7 @@ import type { Principal } from '../auth/authenticator.ts'
 import { isAllowed } from './access.ts'
 import type { TaskOptions } from './definitions.ts'
 import type { Guarded } from './entries.ts'
+import { errorDetails, type Logger } from '../logger.ts'
 import type { Caching, ServerIdentity } from '../options.ts'
 import type { ListName, Registry } from './registry.ts'
 
@@ -26,25 +27,28 @@ interface KnownList {
   readonly entries: readonly Listed[]
   /** Those that are not for everyone. */
   readonly guarded: readonly Listed[]
-  /** By the set of entries that a caller sees. */
+  /** By the set of entries that a caller sees: for each that is not for everyone, whether this one sees it. */
   readonly written: Map<string, readonly Written[]>
 }
 
 // A server has few kinds of callers. Should it have more, the oldest set is written again when it is needed.
 const MAX_SETS = 64
+const NONE: ReadonlySet<Listed> = new Set()
+
+interface ListsOptions {
+  readonly registry: Registry
+  readonly identity: ServerIdentity
+  readonly caching: Required<Caching>
+  readonly pageSize: number
+  readonly logger: () => Logger
+}
 
 export class Lists {
-  readonly #registry: Registry
-  readonly #identity: ServerIdentity
-  readonly #caching: Required<Caching>
-  readonly #pageSize: number
+  readonly #options: ListsOptions
   readonly #known = new Map<Listing, KnownList>()
 
-  constructor(registry: Registry, identity: ServerIdentity, caching: Required<Caching>, pageSize: number) {
-    this.#registry = registry
-    this.#identity = identity
-    this.#caching = caching
-    this.#pageSize = pageSize
+  constructor(options: ListsOptions) {
+    this.#options = options
   }
 
   forget(list: ListName): void {
@@ -62,13 +66,14 @@ export class Lists {
 
   #pages(listing: Listing, principal: Principal | undefined): readonly Written[] {
     const list = this.#known.get(listing) ?? this.#collect(listing)
-    const set = setOf(list, principal)
+    const hidden = list.guarded.length === 0 ? NONE : this.#hiddenFrom(principal, listing, list)
+    const set = list.guarded.map((entry) => (hidden.has(entry) ? '0' : '1')).join('')
     const known = list.written.get(set)
     if (known !== undefined) return known
-    const visible =
-      list.guarded.length === 0 ? list.entries : list.entries.filter(({ access }) => isAllowed(access, principal))
-    const cacheScope = list.guarded.length === 0 ? this.#caching.cacheScope : 'private'
-    const pages = chunked(visible, this.#pageSize).map((entries, index, all) => {
+    const { caching, pageSize } = this.#options
+    const visible = list.entries.filter((entry) => !hidden.has(entry))
+    const cacheScope = list.guarded.length === 0 ? caching.cacheScope : 'private'
+    const pages = chunked(visible, pageSize).map((entries, index, all) => {
       const nextCursor = index + 1 < all.length ? cursorOf(index + 1) : undefined
       return this.#write(listing, entries, { ...(nextCursor !== undefined && { nextCursor }) }, cacheScope)
     })
@@ -80,9 +85,23 @@ export class Lists {
     return pages
   }
 
+  /** A rule that fails hides its own entry, and no others. */
+  #hiddenFrom(principal: Principal | undefined, listing: Listing, { guarded }: KnownList): Set<Listed> {
+    const sees = ({ access, listed }: Listed): boolean => {
+      try {
+        return isAllowed(access, principal)
+      } catch (error) {
+        const details = { list: listing, entry: listed['name'], err: errorDetails(error) }
+        this.#options.logger().error(details, 'An allow rule failed, so its entry is not listed.')
+        return false
+      }
+    }
+    return new Set(guarded.filter((entry) => !sees(entry)))
+  }
+
   #collect(listing: Listing): KnownList {
-    const found: ReadonlyMap<string, Listed> =
-      listing === 'resourceTemplates' ? this.#registry.templates : this.#registry[listing]
+    const { registry } = this.#options
+    const found: ReadonlyMap<string, Listed> = listing === 'resourceTemplates' ? registry.templates : registry[listing]
     const entries = [...found.values()]
     const list = { entries, guarded: entries.filter(({ access }) => access !== undefined), written: new Map() }
     this.#known.set(listing, list)
@@ -90,24 +109,18 @@ export class Lists {
   }
 
   #write(listing: Listing, entries: readonly Listed[], more: Json, cacheScope: 'public' | 'private'): Written {
-    const { ttlMs } = this.#caching
+    const { caching, identity } = this.#options
     const modern = {
       resultType: 'complete',
       [listing]: entries.map(({ listed }) => listed),
       ...more,
-      ttlMs,
+      ttlMs: caching.ttlMs,
       cacheScope,
-      _meta: { [META.server]: this.#identity },
+      _meta: { [META.server]: identity },
     }
     const legacy = { resultType: 'complete', [listing]: entries.map(legacyListed), ...more }
     return { modern: JSON.stringify(modern), legacy: JSON.stringify(legacy) }
   }
-}
-
-/** Names the set of entries that a caller sees: for each that is not for everyone, whether this one sees it. */
-function setOf({ guarded }: KnownList, principal: Principal | undefined): string {
-  if (guarded.length === 0) return ''
-  return guarded.map(({ access }) => (isAllowed(access, principal) ? '1' : '0')).join('')
 }
 
 /** Revision 2025-11-25 lists with each tool whether it runs as a task; 2026-07-28 does not. */
