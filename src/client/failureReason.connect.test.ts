@@ -7,8 +7,9 @@ const attempt = { name: 'https://a.example/mcp', timeoutMs: 2_000, ended: undefi
 
 const probe = (cause: unknown) => new SdkError(SdkErrorCode.EraNegotiationFailed, 'Probe failed: secret', { cause })
 const network = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error('secret'), { code }) })
-const http = (status: number) =>
-  new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'secret', { status, text: 'secret' })
+const http = (status: number, text = 'secret') =>
+  new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'secret', { status, text })
+const limited = (message: string) => http(429, JSON.stringify({ jsonrpc: '2.0', error: { code: -32600, message } }))
 const start = (code: string) => Object.assign(new Error('spawn secret'), { code, syscall: 'spawn secret' })
 
 test.each<[string, unknown, string, RegExp]>([
@@ -35,6 +36,9 @@ test.each<[string, unknown, string, RegExp]>([
   ['silence', new SdkError(SdkErrorCode.RequestTimeout, 'secret'), 'CONNECT_FAILED', /within 2 s/],
   ['another path', http(404), 'CONNECT_FAILED', /no MCP endpoint at this path \(HTTP 404\)/],
   ['a broken server', http(500), 'CONNECT_FAILED', /answers HTTP 500/],
+  ['a limit', limited('Try again\nin 59 s.'), 'CONNECT_FAILED', /\(HTTP 429\): "Try again in 59 s\."$/],
+  ['a limit that quotes a token', limited(`No ${'secret'.repeat(6)}.`), 'CONNECT_FAILED', /: "No \[hidden\]/],
+  ['a limit without a word', http(429), 'CONNECT_FAILED', /\(HTTP 429\); try again later\.$/],
   ['another host', http(307), 'CONNECT_FAILED', /redirects to another host/],
   ['something else', new SdkError(SdkErrorCode.EraNegotiationFailed, 'secret'), 'CONNECT_FAILED', /does not speak MCP/],
   ['no credentials', http(401), 'AUTHORIZATION_FAILED', /refuses access/],

@@ -1,7 +1,8 @@
 /**
  * Why a connection or a request failed, in sentences that say what to do. They are made from error codes and HTTP
  * statuses; text that a server wrote is not part of them, since it may contain what the server was sent. One exception:
- * why a server refuses access only it can say, so its sentence is quoted, without words that may be a token.
+ * why a server refuses access, and when it takes requests again, only it can say, so its sentence is quoted, without
+ * words that may be a token.
  */
 import {
   InsufficientScopeError,
@@ -31,9 +32,8 @@ export function connectFailure(error: unknown, attempt: Attempt): ClientError {
   if (ours !== undefined) return ours
   const reason = failureReason(error)
   if (reason.isUnauthorized) return unauthorized(attempt.name, error)
-  return new ClientError('CONNECT_FAILED', `Cannot connect to ${attempt.name}: ${connectReason(reason, attempt)}`, {
-    cause: error,
-  })
+  const why = reason.status === 429 ? limitReason(error) : connectReason(reason, attempt)
+  return new ClientError('CONNECT_FAILED', `Cannot connect to ${attempt.name}: ${why}`, { cause: error })
 }
 
 /**
@@ -111,7 +111,7 @@ function isRefusal(error: Cause): boolean {
   return error instanceof UnauthorizedError || error instanceof InsufficientScopeError
 }
 
-/** Why a server refuses access, in its own words: from its challenge, or from the body in the form of JSON-RPC or OAuth. */
+/** Why a server refuses a request, in its own words: from its challenge, or from the body in the form of JSON-RPC or OAuth. */
 function refusalIn(error: Cause): string | undefined {
   if (error instanceof InsufficientScopeError) return serverWords(error.errorDescription)
   const { text } = sdkData(error)
@@ -135,6 +135,12 @@ function serverWords(text: unknown): string | undefined {
 function connectReason({ isLate, why, status }: FailureReason, { timeoutMs, ended }: Attempt): string {
   if (isLate) return `it did not answer within ${timeoutMs / 1000} s.`
   return ended ?? why ?? httpReason(status) ?? 'it does not speak MCP.'
+}
+
+function limitReason(error: unknown): string {
+  const sentence = first([...causesOf(error)], refusalIn)
+  const limits = 'it takes no more requests for now (HTTP 429)'
+  return sentence === undefined ? `${limits}; try again later.` : `${limits}: "${sentence}"`
 }
 
 function httpReason(status: number | undefined): string | undefined {

@@ -24,6 +24,7 @@ describe('over HTTP, the next way after', () => {
     ['ask', 'a connection that was cut', probe(network('ECONNRESET')), 'session'],
     ['ask', 'a port where nobody listens', probe(network('ECONNREFUSED')), undefined],
     ['ask', 'a 401', http(401), undefined],
+    ['ask', 'a 429', http(429), undefined],
     ['ask', 'a 404 to initialize', http(404), 'sse'],
     ['session', 'a 405', http(405), 'sse'],
     ['session', 'no reply', late, undefined],

@@ -39,8 +39,9 @@ export function nextWay({ way, error, isProcess, hasEnded }: FailedAttempt): Con
 }
 
 function isFinal(error: unknown): boolean {
-  const { isUnauthorized, why } = failureReason(error)
-  return error instanceof ClientError || isUnauthorized || (why !== undefined && !/cut/.test(why))
+  const { isUnauthorized, status, why } = failureReason(error)
+  // Another attempt would only use up more of the limit that 429 is about.
+  return error instanceof ClientError || isUnauthorized || status === 429 || (why !== undefined && !/cut/.test(why))
 }
 
 /** The server gave no usable reply to the first request, or none at all. */
