@@ -149,7 +149,7 @@ describe('a form on a terminal', () => {
     const properties = {
       name: { type: 'string', default: 'Ada' },
       text: { type: 'string', default: 'two\nlines' },
-      age: { type: 'integer', default: 36 },
+      age: { type: 'integer', default: 36, minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
       agree: { type: 'boolean', default: true },
       other: { type: 'boolean' },
       titled: { type: 'string', oneOf: colours, default: '#0f0' },
@@ -160,7 +160,8 @@ describe('a form on a terminal', () => {
     await at(pty, 'name (required)', enter)
     await pty.see('> two')
     await at(pty, 'text (required)', enter)
-    for (const name of ['age', 'agree', 'other', 'titled', 'many']) await at(pty, `${name} (`, enter)
+    await at(pty, 'age (whole number, required)', enter)
+    for (const name of ['agree', 'other', 'titled', 'many']) await at(pty, `${name} (`, enter)
     await at(pty, 'Send it?', enter)
     const content = {
       name: 'Ada',
@@ -177,7 +178,7 @@ describe('a form on a terminal', () => {
   test('optional fields can be left empty, also where they have a default; a field of no known kind is not asked', async () => {
     const properties = {
       name: { type: 'string', minLength: 3, default: 'Ada' },
-      age: { type: 'number' },
+      age: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
       agree: { type: 'boolean' },
       titled: { type: 'string', oneOf: colours },
       many: { type: 'array', items: { enum: ['a', 'b'] }, minItems: 1 },
@@ -186,7 +187,7 @@ describe('a form on a terminal', () => {
     const pty = ask([form(properties)])
     await begin(pty)
     await at(pty, 'name (at least 3 characters, optional)', ctrlU, enter)
-    await at(pty, 'age (number, optional)', enter)
+    await at(pty, 'age (whole number, at least 1, optional)', enter)
     await at(pty, 'agree (optional)', enter)
     await at(pty, 'titled (optional)', enter)
     await at(pty, 'many (at least 1 choice, optional)', enter)

@@ -125,12 +125,18 @@ function limitsOf(field: Field): string[] {
     case 'text':
       return range(field.minLength, field.maxLength, 'character')
     case 'number':
-      return [...(field.integer ? ['whole number'] : ['number']), ...range(field.minimum, field.maximum, '')]
+      return [field.integer ? 'whole number' : 'number', ...numberRange(field)]
     case 'choices':
       return range(field.minItems, field.maxItems, 'choice')
     default:
       return []
   }
+}
+
+// Some schema libraries, such as zod, write the largest safe integers where nobody has set a limit.
+function numberRange({ minimum, maximum }: NumberField): string[] {
+  const from = minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum
+  return range(from, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, '')
 }
 
 function range(from: number | undefined, to: number | undefined, noun: string): string[] {
