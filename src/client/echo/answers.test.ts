@@ -69,7 +69,7 @@ async function client() {
   }
 }
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
 
 test('when a client comes back to the stream of a call, its last answers are posted again, with their states', async () => {

@@ -7,6 +7,7 @@
  */
 import type { FetchLike } from '@modelcontextprotocol/client'
 import { isResponse, messageIn } from '../layer/message.ts'
+import { NOBODY_THERE, Retries, retryAfterMsOf } from '../retries.ts'
 import { MAX_CHARS, MAX_STATES } from './states.ts'
 
 interface PostedAnswer {
@@ -101,24 +102,31 @@ class AskingStream {
   }
 }
 
-// About ten seconds in all: a process that is started anew is there by then.
-const RETRY_AFTER_MS = [100, 200, 400, 800, 1600, 3200, 5000] as const
-const NOBODY_THERE: ReadonlySet<number> = new Set([502, 503, 504])
-
 /** Posts an answer; again when the connection is lost, or when a balancer finds nobody who takes it. */
 export async function postPersistently(fetch: FetchLike, url: string | URL, init: RequestInit): Promise<Response> {
-  for (const retryAfterMs of RETRY_AFTER_MS) {
-    try {
-      const response = await fetch(url, init)
-      if (!NOBODY_THERE.has(response.status)) return response
-      await response.body?.cancel()
-    } catch (error) {
-      // `fetch` fails with a TypeError where the network does. Others are not for us, such as that of an abort.
-      if (!(error instanceof TypeError)) throw error
+  const retries = new Retries()
+  for (;;) {
+    const outcome = await post(fetch, url, init)
+    const isResponse = outcome instanceof Response
+    if (isResponse && !NOBODY_THERE.has(outcome.status)) return outcome
+    const pauseMs = retries.nextPauseMs(isResponse ? retryAfterMsOf(outcome) : 0)
+    if (pauseMs === undefined) {
+      if (isResponse) return outcome
+      throw outcome
     }
-    await pause(retryAfterMs, init.signal)
+    if (isResponse) await outcome.body?.cancel()
+    await pause(pauseMs, init.signal)
   }
-  return fetch(url, init)
+}
+
+/** `fetch` fails with a TypeError where the network does. Others are not for us, such as that of an abort. */
+async function post(fetch: FetchLike, url: string | URL, init: RequestInit): Promise<Response | TypeError> {
+  try {
+    return await fetch(url, init)
+  } catch (error) {
+    if (error instanceof TypeError) return error
+    throw error
+  }
 }
 
 function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
