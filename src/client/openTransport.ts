@@ -7,6 +7,7 @@ import type { Address, CommandAddress, HttpAddress } from './config/address.ts'
 import { echoFetch } from './echo/fetch.ts'
 import { echoLines } from './echo/lines.ts'
 import type { Notice } from './notice.ts'
+import { retryAfterFetch } from './retries.ts'
 import { scopeFetch } from './scope/fetch.ts'
 import { tasksFetch } from './tasks/fetch.ts'
 import { ChildTransport } from './transports/child.ts'
@@ -62,7 +63,7 @@ function openHttp(address: HttpAddress, options: OpenTransportOptions): OpenTran
 }
 
 function wrapped(inner: FetchLike, { strictScope, onNotice }: OpenTransportOptions): FetchLike {
-  const fetch = tasksFetch(echoFetch(inner))
+  const fetch = retryAfterFetch(tasksFetch(echoFetch(inner)))
   if (!strictScope) return fetch
   return scopeFetch(fetch, { onRefused: (refused) => onNotice?.({ kind: 'refused', refused }) })
 }

@@ -72,6 +72,11 @@ export class RoundCall {
     return hasEnvelope(this.params)
   }
 
+  /** Whether the caller's request goes on with a call that began before. */
+  get bringsAnswers(): boolean {
+    return 'inputResponses' in this.params || 'requestState' in this.params
+  }
+
   get about(): AskedCall {
     const name = this.params['name'] ?? this.params['uri']
     return { method: this.request.method, name: typeof name === 'string' ? name : undefined }
@@ -90,13 +95,25 @@ export class RoundCall {
 
   /** The next leg, as it goes out. Its progress token is its id. */
   next(answers: Readonly<Record<string, Json>> | undefined, requestState: string | undefined): WireRequest {
-    const id = `${mintId()}${LEG}`
-    this.wireId = id
+    const id = this.#nextId()
     return {
       ...this.request,
       id,
       params: paramsOfLeg({ first: this.params, answers, requestState, progressToken: id }),
     }
+  }
+
+  /** A leg that reached nobody, as it goes out again. */
+  again(leg: WireRequest): WireRequest {
+    const id = this.#nextId()
+    const params = paramsOf(leg)
+    return { ...leg, id, params: { ...params, ...ownProgress(params, id) } }
+  }
+
+  #nextId(): string {
+    const id = `${mintId()}${LEG}`
+    this.wireId = id
+    return id
   }
 
   /** The caller's options without those for the first leg alone: the stream to resume, and the callback for its end. */
@@ -121,8 +138,7 @@ export class RoundCall {
 
   /** The answer to any leg, as the answer to the caller. The result of a retry must not be cached for other calls. */
   answer(message: WireResponse): WireMessage {
-    const isRetry = this.rounds > 0 || 'inputResponses' in this.params || 'requestState' in this.params
-    if (!isRetry) return message
+    if (this.rounds === 0 && !this.bringsAnswers) return message
     const { result } = message
     return { ...message, id: this.callerId, ...(isObject(result) && { result: uncacheable(result) }) }
   }
@@ -139,13 +155,18 @@ interface LegParams {
 /** The first parameters again, with the answers and the state of this round only, and a progress token of its own. */
 function paramsOfLeg({ first, answers, requestState, progressToken }: LegParams): Json {
   const { inputResponses: _responses, requestState: _state, ...lasting } = first
-  const meta = metaIn(first)
   return {
     ...lasting,
-    ...(meta['progressToken'] !== undefined && { _meta: { ...meta, progressToken } }),
+    ...ownProgress(first, progressToken),
     ...(answers !== undefined && { inputResponses: answers }),
     ...(requestState !== undefined && { requestState }),
   }
+}
+
+/** The `_meta` with another progress token; nothing where the caller wants no progress. */
+function ownProgress(params: Json, progressToken: string): Json {
+  const meta = metaIn(params)
+  return meta['progressToken'] === undefined ? {} : { _meta: { ...meta, progressToken } }
 }
 
 /** The calls of one transport, looked up by the leg under way or by the caller's request. */

@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
+import { Above, FakeTransport, type Loose, settled } from '../../../test/client/fixtures/fakeTransport.ts'
 import { accept, call, done, form, inputRequired, layered } from '../../../test/client/fixtures/roundsClient.ts'
 import { proves } from '../../../test/proves.ts'
 import type { Answerers, Asked } from '../questions/answerer.ts'
+import { rounds } from './layer.ts'
 import { suspend, suspendedOf } from '../suspend/suspend.ts'
 
 proves(
@@ -441,6 +442,46 @@ test('a later leg that cannot be sent fails the call, with the cause', async () 
   wire.say(inputRequired(1, { inputRequests: { q: form() } }))
   await settled()
   expect(above.heard).toMatchObject([{ id: 1, error: { data: { code: 'ROUND_UNSENT', cause } } }])
+})
+
+test('a process that has ended gets no leg again', async () => {
+  const wire = Object.assign(new FakeTransport(), { pid: 1, stderr: null })
+  const above = new Above(rounds({ answerers: { form: () => accept() } })(wire))
+  await above.send(call(1))
+  wire.react = () => Promise.reject(Object.assign(new Error('gone'), { code: 'EPIPE' }))
+  wire.say(inputRequired(1, { inputRequests: { q: form() } }))
+  await settled()
+  expect(above.heard).toMatchObject([{ id: 1, error: { data: { code: 'ROUND_UNSENT' } } }])
+})
+
+test('a leg that reached nobody goes again, with its own progress token, and only its answer counts', async () => {
+  const { wire, above, last } = layered()
+  await above.send(call(1, { _meta: { progressToken: 7 } }))
+  // The status as version 1 of the SDK has it.
+  wire.react = () => Promise.reject(Object.assign(new Error('Bad Gateway'), { code: 502 }))
+  wire.say(inputRequired(1, { inputRequests: { q: form() }, requestState: 's' }))
+  await settled()
+  const lost = last()
+  wire.react = undefined
+  await vi.waitFor(() => expect(wire.sent).toHaveLength(3))
+  const { id, params } = last()
+  expect(id).not.toBe(lost.id)
+  expect(params).toEqual({ ...lost.params, _meta: { progressToken: id } })
+  wire.say(done(lost.id, 'late'))
+  wire.say({ method: 'notifications/progress', params: { progressToken: id, progress: 1 } })
+  wire.say(done(id))
+  expect(above.heard).toMatchObject([{ params: { progressToken: 7, progress: 1 } }, done(1)])
+})
+
+test('a connection that ends before a leg goes again ends the call', async () => {
+  const { wire, above } = layered()
+  await above.send(call(1))
+  wire.react = () => Promise.reject(new TypeError('fetch failed'))
+  wire.say(inputRequired(1, { inputRequests: { q: form() } }))
+  await settled()
+  wire.onclose?.()
+  await settled()
+  expect(above.heard).toMatchObject([{ id: 1, error: { data: { code: 'STREAM_ENDED' } } }])
 })
 
 test('a first leg that cannot be sent rejects as it would without the layer', async () => {

@@ -19,7 +19,7 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../layer/message.ts'
-import type { Layer, SendOptions, WireMessage } from '../layer/transport.ts'
+import { hasProcess, type Layer, type SendOptions, type WireMessage } from '../layer/transport.ts'
 import type { Answerers } from '../questions/answerer.ts'
 import { type ConnectionQuestions, connectionQuestions } from '../questions/connection.ts'
 import type { Dispatcher } from '../questions/dispatcher.ts'
@@ -47,7 +47,7 @@ export interface RoundsOptions {
 export function rounds(options: RoundsOptions): Layer {
   return (transport) => {
     const questions = connectionQuestions(transport, 'rounds', options)
-    return createLayer(transport, (context) => new RoundsLayer(context, questions, options))
+    return createLayer(transport, (context) => new RoundsLayer(context, questions, options, !hasProcess(transport)))
   }
 }
 
@@ -65,7 +65,12 @@ class RoundsLayer implements LayerHandlers {
   /** The stateless revision has no pushed questions, and clients must not answer any. */
   #isModern = false
 
-  constructor(context: LayerContext, { dispatcher, pushed }: ConnectionQuestions, options: RoundsOptions) {
+  constructor(
+    context: LayerContext,
+    { dispatcher, pushed }: ConnectionQuestions,
+    options: RoundsOptions,
+    isRepeating: boolean,
+  ) {
     const { answerers, maxRounds = DEFAULT_MAX_ROUNDS, maxStateBytes = MAX_STATE_BYTES, place } = options
     this.#context = context
     this.#declare = declaring((capabilities, era) => {
@@ -74,7 +79,13 @@ class RoundsLayer implements LayerHandlers {
     })
     this.#dispatcher = dispatcher
     this.#pushed = pushed
-    this.#trips = new RoundTrips(context, dispatcher, { maxRounds, maxStateBytes, place, shared: this.#shared })
+    this.#trips = new RoundTrips(context, dispatcher, {
+      maxRounds,
+      maxStateBytes,
+      place,
+      shared: this.#shared,
+      isRepeating,
+    })
   }
 
   send(message: WireMessage, options: SendOptions | undefined): Promise<void> {

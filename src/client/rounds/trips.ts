@@ -3,6 +3,7 @@
  *
  * - Each leg is the first request again, with a fresh id, the answers and the state of the round before, and nothing of
  *   any other round or call (MRTR-8 to 11, 25 to 27).
+ * - A leg that reached nobody is sent again for some seconds, over HTTP (`legs.ts`).
  * - The caller's cancellation reaches the leg under way, or the answerers. Progress of any leg reaches the caller.
  * - The caller gets exactly one answer.
  */
@@ -16,7 +17,6 @@ import {
   paramsOf,
   requestSignalIn,
   resultMessage,
-  type WireRequest,
   type WireResponse,
   withParams,
 } from '../layer/message.ts'
@@ -27,6 +27,7 @@ import { type QuestionRound, type Questions, readInputRequired } from '../questi
 import { assertRoundLimit } from '../questions/limits.ts'
 import { suspendCall } from '../suspend/suspend.ts'
 import { isLegId, type RoundCall, RoundCalls } from './call.ts'
+import { Legs } from './legs.ts'
 import { declaresKinds, type SharedRounds } from './sharedRounds.ts'
 
 export interface RoundSettings {
@@ -34,6 +35,8 @@ export interface RoundSettings {
   readonly maxStateBytes: number
   readonly place: SavedPlace | undefined
   readonly shared: SharedRounds
+  /** Whether a leg that reached nobody is sent again. A process that has ended does not come back. */
+  readonly isRepeating: boolean
 }
 
 export class RoundTrips {
@@ -41,11 +44,13 @@ export class RoundTrips {
   readonly #dispatcher: Dispatcher
   readonly #settings: RoundSettings
   readonly #calls = new RoundCalls()
+  readonly #legs: Legs
 
   constructor(context: LayerContext, dispatcher: Dispatcher, settings: RoundSettings) {
     this.#context = context
     this.#dispatcher = dispatcher
     this.#settings = settings
+    this.#legs = new Legs(context, this.#calls, settings.isRepeating)
   }
 
   /** The calls that the server works on. */
@@ -54,8 +59,7 @@ export class RoundTrips {
   }
 
   begin(call: RoundCall): Promise<void> {
-    this.#calls.legSent(call)
-    const sent = this.#context.send(call.request, call.options)
+    const sent = this.#legs.sendFirst(call)
     sent.then(
       () => this.#watchSignal(call),
       () => this.#calls.forget(call),
@@ -172,18 +176,10 @@ export class RoundTrips {
     const answered = await this.#ask(call, questions)
     if (call.isOver) return
     if (Object.keys(answered.open).length > 0) return this.#suspend(call, round, answered)
-    await this.#sendLeg(call, call.next(questions.length > 0 ? answered.answers : undefined, requestState))
-  }
-
-  async #sendLeg(call: RoundCall, leg: WireRequest): Promise<void> {
-    this.#calls.legSent(call)
-    try {
-      await this.#context.send(leg, call.nextOptions)
-    } catch (cause) {
-      // The answer may have come although sending failed, and the call be in a later round by now.
-      if (this.#calls.byLeg(leg.id) !== call) return
-      throw new ClientError('ROUND_UNSENT', `A later round of the call could not be sent. ${SEE_CAUSE}`, { cause })
-    }
+    const leg = call.next(questions.length > 0 ? answered.answers : undefined, requestState)
+    await this.#legs.send(call, leg, call.nextOptions).catch((cause: unknown) => {
+      throw roundUnsent(cause)
+    })
   }
 
   async #suspend(call: RoundCall, { requestState }: QuestionRound, { open, answers }: Answered): Promise<void> {
@@ -222,6 +218,11 @@ export class RoundTrips {
 /** The pause before the call goes out again although nobody was asked. The first time there is none. */
 async function pauseAfterEmptyRounds(rounds: number, signal: AbortSignal): Promise<void> {
   if (rounds > 1) await sleep(backoffMs(rounds - 1, { firstMs: 25, maxMs: 2_000 }), signal)
+}
+
+function roundUnsent(cause: unknown): ClientError {
+  const sentence = 'A later round of the call could not be sent. Call again; the rounds so far may have had effects.'
+  return new ClientError('ROUND_UNSENT', `${sentence} ${SEE_CAUSE}`, { cause })
 }
 
 function connectionLost(): ClientError {

@@ -1,0 +1,69 @@
+/**
+ * Sends legs of calls. Over HTTP a leg with answers or a state that reaches nobody is sent again for some seconds:
+ * everything that a server needs is in it, and any instance may take it.
+ */
+import { sleep } from '../../protocol/index.ts'
+import type { LayerContext } from '../layer/layer.ts'
+import { requestSignalIn, type WireRequest } from '../layer/message.ts'
+import type { SendOptions } from '../layer/transport.ts'
+import { reachedNobody, Retries, retryAfterMsIn } from '../retries.ts'
+import type { RoundCall, RoundCalls } from './call.ts'
+
+export class Legs {
+  readonly #context: LayerContext
+  readonly #calls: RoundCalls
+  readonly #isRepeating: boolean
+
+  /** `isRepeating` is false for a process: one that has ended does not come back. */
+  constructor(context: LayerContext, calls: RoundCalls, isRepeating: boolean) {
+    this.#context = context
+    this.#calls = calls
+    this.#isRepeating = isRepeating
+  }
+
+  /** The first leg. Without answers and state it is a new call, and another one each time it is sent. */
+  sendFirst(call: RoundCall): Promise<void> {
+    if (call.bringsAnswers) return this.send(call, call.request, call.options)
+    this.#calls.legSent(call)
+    return this.#context.send(call.request, call.options)
+  }
+
+  /** Rejects with the last failure. Each time the leg has a fresh id, since the one before may have arrived after all. */
+  async send(call: RoundCall, first: WireRequest, options: SendOptions | undefined): Promise<void> {
+    const retries = new Retries()
+    let leg = first
+    let failure = await this.#try(call, leg, options)
+    while (failure !== undefined) {
+      const { cause } = failure
+      const isRepeated = this.#isRepeating && reachedNobody(cause)
+      const pauseMs = isRepeated ? retries.nextPauseMs(retryAfterMsIn(cause)) : undefined
+      if (pauseMs === undefined) throw cause
+      await this.#pause(call, pauseMs)
+      leg = call.again(leg)
+      failure = await this.#try(call, leg, call.nextOptions)
+    }
+  }
+
+  async #try(
+    call: RoundCall,
+    leg: WireRequest,
+    options: SendOptions | undefined,
+  ): Promise<{ readonly cause: unknown } | undefined> {
+    this.#calls.legSent(call)
+    try {
+      await this.#context.send(leg, options)
+      return undefined
+    } catch (cause) {
+      // The answer may have come although sending failed, and the call be in a later round by now.
+      return this.#calls.byLeg(leg.id) === call ? { cause } : undefined
+    }
+  }
+
+  /** Meanwhile no leg is under way, and the call can be cancelled. */
+  async #pause(call: RoundCall, ms: number): Promise<void> {
+    this.#calls.legAnswered(call)
+    this.#calls.continues(call)
+    const caller = requestSignalIn(call.options)
+    await sleep(ms, caller === undefined ? call.signal : AbortSignal.any([call.signal, caller]))
+  }
+}
