@@ -11,7 +11,7 @@ export async function tasksDemo(folder: string): Promise<void> {
   headline('Pannier demo: a task that asks, its process killed, answered on another one')
   note('A long call becomes a task, whose journal is in a file. Nobody has to stay connected, and no process to live.')
   const start = (name: string) => {
-    const env = { TASKS: join(folder, 'tasks.db'), PANNIER_KEYS: '' }
+    const env = { TASKS: join(folder, 'tasks.db') }
     return startInstance({ name, program: join(import.meta.dirname, 'bakery.ts'), env })
   }
   const a = await start('A')

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Logger } from './logger.ts'
 import type { Server } from './createServer.ts'
 
@@ -24,4 +24,16 @@ test('where there is no logger, the process warns, once', async () => {
   expect((await warned)[0]).toMatchObject({ code: 'PANNIER_NO_KEYS', message: expect.stringContaining('PANNIER_KEYS') })
   expect(emit).toHaveBeenCalledOnce()
   emit.mockRestore()
+})
+
+test('keys that are there and empty are an error, and no keys are not', async () => {
+  const { createServer } = await import('./createServer.ts')
+  const make = (keys?: string) => createServer({ name: 'keyless', version: '1.0.0', keys })
+  const empty = expect.objectContaining({ code: 'KEYS_EMPTY', message: expect.stringContaining('PANNIER_KEYS') })
+  expect(() => make('')).toThrow(empty)
+  vi.stubEnv('PANNIER_KEYS', '')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect(() => make()).toThrow(empty)
+  vi.stubEnv('PANNIER_KEYS', undefined)
+  expect(() => make()).not.toThrow()
 })

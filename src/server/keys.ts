@@ -1,11 +1,16 @@
 import { DAY_SECONDS } from '../protocol/index.ts'
+import { StateError } from '../state/internal.ts'
 import { createKeyring, createSealer, ephemeralKeyring, type Keyring, type SealOptions } from '../state/seal/index.ts'
 import type { Logger, LoggerSlot } from './logger.ts'
 import type { ServerOptions } from './options.ts'
 
+const NO_KEY =
+  'The option "keys", or PANNIER_KEYS, is there and empty. Make a key with `pannier keys new`, or leave both out: then this process has a key of its own.'
+
 /** The ring that was configured, or one of this process alone. */
 export function keyringOf({ keys = process.env['PANNIER_KEYS'] }: ServerOptions): Keyring {
-  if (keys === undefined || keys === '') return ephemeralKeyring()
+  if (keys === undefined) return ephemeralKeyring()
+  if (keys === '') throw new StateError('KEYS_EMPTY', NO_KEY)
   return typeof keys === 'string' ? createKeyring(keys) : keys
 }
 
@@ -33,15 +38,9 @@ export function createSealers(
 const NO_KEYS =
   'No keys are configured, so no other instance can open what this one seals, nor can this one after a restart. Set PANNIER_KEYS (pannier keys new).'
 
-let isWarned = false
-
-/** Warns where other instances cannot open what this one seals: in the log, or once as a warning of the process. */
+/** Warns where other instances cannot open what this one seals. */
 export function sayKeys(keyring: Keyring, logger: LoggerSlot): void {
-  if (!keyring.ephemeral) return
-  logger.current.warn({}, NO_KEYS)
-  if (logger.isSet || isWarned) return
-  isWarned = true
-  process.emitWarning?.(NO_KEYS, { type: 'PannierWarning', code: 'PANNIER_NO_KEYS' })
+  if (keyring.ephemeral) logger.warnOfSetup('PANNIER_NO_KEYS', NO_KEYS)
 }
 
 /** A session-era client whose id this instance cannot open learns only that its session is unknown; the operator, why. */

@@ -10,6 +10,9 @@ export interface Logger {
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** The codes of the warnings that this process has given. */
+const warned = new Set<string>()
+
 /** Holds the logger. A host that starts the server may set its default once. */
 export class LoggerSlot {
   #logger: Logger | undefined
@@ -18,12 +21,16 @@ export class LoggerSlot {
     this.#logger = logger
   }
 
-  get isSet(): boolean {
-    return this.#logger !== undefined
-  }
-
   get current(): Logger {
     return this.#logger ?? silent
+  }
+
+  /** Warns of how the server is set up: in the log or, where there is none, once as a warning of the process. */
+  warnOfSetup(code: string, sentence: string): void {
+    this.current.warn({}, sentence)
+    if (this.#logger !== undefined || warned.has(code)) return
+    warned.add(code)
+    process.emitWarning?.(sentence, { type: 'PannierWarning', code })
   }
 
   /** Uses pino, unless the author of the server has chosen a logger. */

@@ -6,7 +6,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { connect } from 'pannier/client'
 import { probe, type Verdict } from 'pannier/probe'
 import { createServer, localBus, type ServerOptions } from 'pannier/server'
-import { newKey } from 'pannier/state'
+import { ephemeralKeyring, newKey } from 'pannier/state'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { serverWith } from '../../docs/snippets/probe.ts'
 import { readText } from '../../scripts/repository.ts'
@@ -109,7 +109,7 @@ describe('the probe finds true what is declared by', () => {
 })
 
 test('a server alone with its keys says that its calls cannot be spread', async () => {
-  const server = createServer({ name: 'alone', version: '1', logger: quiet, keys: '' }).tool(
+  const server = createServer({ name: 'alone', version: '1', logger: quiet, keys: ephemeralKeyring() }).tool(
     'x',
     { description: 'X.' },
     () => 'x',

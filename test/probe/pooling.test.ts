@@ -3,7 +3,7 @@
  * becomes of a call that is asked at one and answered at the other.
  */
 import { type Logger, localBus, type ServerOptions } from 'pannier/server'
-import { memoryCarryStore, memoryLedger, newKey } from 'pannier/state'
+import { memoryCarryStore, memoryLedger, ephemeralKeyring, newKey } from 'pannier/state'
 import { probe, type Verdict } from 'pannier/probe'
 import { expect, onTestFinished, test } from 'vitest'
 import { post } from '../fixtures/modernClient.ts'
@@ -60,7 +60,11 @@ const rows: readonly Row[] = [
     configuration: { both: { advertise: NOBODY, store: memoryCarryStore(), ledger: memoryLedger() }, isAstray: true },
     truth: { legacy: false, modern: true },
   },
-  { what: 'no keys, so that each makes its own', configuration: { both: { keys: '' } }, truth: NO },
+  {
+    what: 'no keys, so that each makes its own',
+    configuration: { each: () => ({ keys: ephemeralKeyring() }) },
+    truth: NO,
+  },
   {
     what: 'handlers that keep something between calls',
     configuration: { both: { architecture: 'stateful' } },
