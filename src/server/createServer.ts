@@ -44,6 +44,7 @@ export class Server {
   readonly #assembly: Assembly
   readonly #hosts = new Set<DrainableHost>()
   readonly #checks: GuardOptions
+  readonly #knowsCallers: boolean
   #fetch: FetchHandler | undefined
   #drained: Promise<void> | undefined
   /** Resolves when the other instances know that this one is being stopped. */
@@ -54,6 +55,7 @@ export class Server {
   constructor(options: ServerOptions) {
     assertOptionNames(options, SERVER_OPTIONS, 'createServer')
     this.#assembly = assemble(options)
+    this.#knowsCallers = options.principal !== undefined
     const { allowedHosts, allowedOrigins } = options
     this.#checks = { allowedHosts, allowedOrigins }
   }
@@ -145,7 +147,7 @@ export class Server {
     assertOptionNames(options, LISTEN_OPTIONS, 'listen')
     const { logger, keyring, self } = this.#assembly
     await logger.defaultToPino(2)
-    this.#assembly.sayKeys()
+    this.#warnOfSetup()
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('http')
     const { connections, address, ...listening } = await listen(this.#assembly.endpoint, {
@@ -171,7 +173,7 @@ export class Server {
   /** A `fetch` with its own Host and Origin checks. */
   fetchHandler(options: HandlerOptions = {}): FetchHandler {
     assertOptionNames(options, HANDLER_OPTIONS, 'fetchHandler')
-    this.#assembly.sayKeys()
+    this.#warnOfSetup()
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
     ignoreRejectedAsks()
@@ -181,7 +183,7 @@ export class Server {
   /** A handler for `node:http`, Express or Fastify. */
   nodeHandler(options: HandlerOptions = {}): NodeHandler {
     assertOptionNames(options, HANDLER_OPTIONS, 'nodeHandler')
-    this.#assembly.sayKeys()
+    this.#warnOfSetup()
     this.#assembly.declaration.reachedBy('http')
     this.#openSoon()
     ignoreRejectedAsks()
@@ -191,8 +193,9 @@ export class Server {
   /** Serves standard input and output until the input ends. */
   async stdio(options: StdioOptions = {}): Promise<void> {
     assertOptionNames(options, STDIO_OPTIONS, 'stdio')
-    const { logger } = this.#assembly
+    const { logger, access } = this.#assembly
     await logger.defaultToPino(2)
+    if (options.principal === undefined) access.warnOfScopes(logger, 'give stdio a "principal".')
     this.#watchSignals(options.drainOnTerm)
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('stdio')
@@ -222,6 +225,13 @@ export class Server {
         'The task store could not be opened; each request that needs it tries again.',
       )
     })
+  }
+
+  /** Warns of what callers by HTTP would miss. */
+  #warnOfSetup(): void {
+    const { access, logger, sayKeys } = this.#assembly
+    sayKeys()
+    if (!this.#knowsCallers) access.warnOfScopes(logger, 'give createServer a "principal".')
   }
 
   #watchSignals(drains = true): void {

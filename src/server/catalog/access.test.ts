@@ -154,6 +154,29 @@ describe('registering refuses', () => {
   })
 })
 
+describe('where callers are not known, entries that need scopes', () => {
+  const unusable = (log: ReturnType<typeof recordedLog>) => log.lines.filter(({ message }) => /scopes/.test(message))
+
+  test('are warned of once when a host of HTTP starts', () => {
+    const log = recordedLog()
+    const server = open({ logger: log.logger, principal: undefined as never })
+    for (const each of [server, server, open({ logger: log.logger })]) each.fetchHandler()
+    expect(unusable(log)).toMatchObject([{ level: 'warn', message: expect.stringContaining('(write)') }])
+  })
+
+  test('are warned of on stdio, unless the host says who calls', async () => {
+    const log = recordedLog()
+    const serve = (options: object) => {
+      const streams = { input: new PassThrough().end(), output: new PassThrough(), drainOnTerm: false }
+      return open({ logger: log.logger }).stdio({ ...streams, ...options })
+    }
+    await serve({ principal: { id: 'operator' } })
+    expect(unusable(log)).toEqual([])
+    await serve({})
+    expect(unusable(log)).toMatchObject([{ message: expect.stringContaining('give stdio a "principal"') }])
+  })
+})
+
 describe('on stdio', () => {
   async function ask(principal: Principal | undefined, method: string, params: object = {}) {
     const [input, output] = [new PassThrough(), new PassThrough()]

@@ -7,12 +7,16 @@ import type { Principal, ScopeChallenge } from '../auth/authenticator.ts'
 import { isScope } from '../auth/scopes.ts'
 import type { Call } from '../call.ts'
 import { AuthError } from '../errors.ts'
+import type { LoggerSlot } from '../logger.ts'
 import { type AccessRule, isAllowed, obeysRule } from './access.ts'
 import type { ListName, Registry } from './registry.ts'
+
+const MAX_NAMED = 5
 
 export class AccessControl {
   readonly #registry: Registry
   readonly #challenge: ScopeChallenge | undefined
+  #hasWarned = false
 
   /** `challenge`: absent where callers bring no tokens with scopes. */
   constructor(registry: Registry, challenge: ScopeChallenge | undefined) {
@@ -45,6 +49,16 @@ export class AccessControl {
     const rule = this.#registry.findResource(uri)?.entry.access
     const error = rule && this.#scopeError(rule, call)
     if (error !== undefined) throw error
+  }
+
+  /** Warns, once, of entries that need scopes. For hosts that do not know who calls: there nobody has any. */
+  warnOfScopes(logger: LoggerSlot, remedy: string): void {
+    const { scoped } = this.#registry
+    if (this.#hasWarned || scoped.length === 0) return
+    this.#hasWarned = true
+    const which = `${scoped.slice(0, MAX_NAMED).join(', ')}${scoped.length > MAX_NAMED ? ' and others' : ''}`
+    const sentence = `Nobody can see or use what needs scopes (${which}), because callers are not known here: ${remedy}`
+    logger.warnOfSetup('PANNIER_NO_PRINCIPAL', sentence)
   }
 
   /** Only where bearer tokens are used, and a token with more scopes would be enough. */

@@ -118,6 +118,12 @@ export class Registry {
     return this.#guardsResources
   }
 
+  /** The names of the entries that need scopes. */
+  get scoped(): string[] {
+    const all = [...this.tools, ...this.prompts, ...this.resources, ...this.templates]
+    return all.filter(([, { access }]) => access !== undefined && access.scopes.length > 0).map(([name]) => name)
+  }
+
   get hasResources(): boolean {
     return this.resources.size > 0 || this.templates.size > 0
   }
