@@ -8,6 +8,7 @@ import { accept, Caller } from '../../test/docs/fixtures/caller.ts'
 import { newKey } from '../state/seal/index.ts'
 import { memoryCarryStore } from '../state/stores/index.ts'
 import { bearer, type CarryMode, createServer, type Logger, type ServerOptions } from './index.ts'
+import { errorDetails } from './logger.ts'
 
 const ISSUER = 'https://auth.example.com'
 const RESOURCE = 'http://localhost:3000/mcp'
@@ -215,4 +216,34 @@ test.each(['modern', 'legacy'])('of what a client of the %s era chose, a line ha
   expect(written.length).toBeGreaterThan(4)
   for (const line of written) expect(line.length).toBeLessThan(60_000)
   expect(lines()).toContain('There is no llll')
+})
+
+class Refusal {
+  reason = 'reason-in-confidence'
+}
+
+const unreadable = new Proxy(
+  {},
+  {
+    ownKeys: () => {
+      throw new Error('unreadable')
+    },
+  },
+)
+
+test.each<[string, unknown, object]>([
+  ['an object', { code: 5, detail: 'detail-in-confidence' }, { type: 'object', members: ['code', 'detail'] }],
+  ['an instance of a class', new Refusal(), { type: 'Refusal', members: ['reason'] }],
+  [
+    'an object without a prototype',
+    Object.assign(Object.create(null), { code: 5 }),
+    { type: 'object', members: ['code'] },
+  ],
+  ['a map by secrets', { sk_4eC39HqLyjWD: 1, [`t${'x'.repeat(40)}`]: 2, 'a b': 3 }, { type: 'object', members: [] }],
+  ['a list', ['in-confidence'], { type: 'Array', members: [] }],
+  ['an object that cannot be read', unreadable, { type: 'object' }],
+  ['null', null, { type: 'null' }],
+  ['nothing', undefined, { type: 'undefined' }],
+])('of %s that was thrown, the log has the names only', (_, thrown, details) => {
+  expect(errorDetails(thrown)).toEqual(details)
 })

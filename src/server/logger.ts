@@ -59,6 +59,8 @@ function writeLine(destination: 1 | 2, line: string): void {
  */
 interface ErrorDetails {
   readonly type: string
+  /** The names of the members of an object that is no error, without their values. */
+  readonly members?: readonly string[]
   readonly message?: string
   readonly code?: string | number
   readonly stack?: string
@@ -79,7 +81,8 @@ export function shortened(text: string, maxChars = MAX_FIELD_CHARS): string {
 export function errorDetails(error: unknown, causes = MAX_CAUSES): ErrorDetails {
   // A thrown string is the message that the author would have given to an Error.
   if (typeof error === 'string') return { type: 'string', message: shortened(error, MAX_MESSAGE_CHARS) }
-  if (!(error instanceof Error)) return { type: typeof error }
+  if (typeof error === 'object' && error !== null && !(error instanceof Error)) return shapeOf(error)
+  if (!(error instanceof Error)) return { type: error === null ? 'null' : typeof error }
   const { name, message, stack, cause } = error
   const code = 'code' in error ? error.code : undefined
   return {
@@ -88,5 +91,21 @@ export function errorDetails(error: unknown, causes = MAX_CAUSES): ErrorDetails 
     ...((typeof code === 'string' || typeof code === 'number') && { code }),
     ...(stack !== undefined && { stack: shortened(stack, MAX_STACK_CHARS) }),
     ...(cause !== undefined && causes > 0 && { cause: errorDetails(cause, causes - 1) }),
+  }
+}
+
+const MAX_MEMBERS = 10
+// Names that an author gives. One with digits, or a long one, may be a key of a map: a token, or an id.
+const MEMBER_NAME = /^[A-Za-z_$]{1,24}$/
+
+function shapeOf(thrown: object): ErrorDetails {
+  try {
+    const members = Object.keys(thrown).filter((name) => MEMBER_NAME.test(name))
+    const prototype: { readonly constructor?: unknown } | null = Object.getPrototypeOf(thrown)
+    const maker = prototype?.constructor
+    const type = typeof maker === 'function' && maker !== Object && maker.name !== '' ? maker.name : 'object'
+    return { type: shortened(type), members: members.slice(0, MAX_MEMBERS) }
+  } catch {
+    return { type: 'object' } // a proxy may throw
   }
 }
