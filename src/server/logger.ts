@@ -101,8 +101,8 @@ const MEMBER_NAME = /^[A-Za-z_$]{1,24}$/
 function shapeOf(thrown: object): ErrorDetails {
   try {
     const members = Object.keys(thrown).filter((name) => MEMBER_NAME.test(name))
-    const prototype: { readonly constructor?: unknown } | null = Object.getPrototypeOf(thrown)
-    const maker = prototype?.constructor
+    const prototype = Object.getPrototypeOf(thrown) as object | null
+    const maker: unknown = prototype?.constructor
     const type = typeof maker === 'function' && maker !== Object && maker.name !== '' ? maker.name : 'object'
     return { type: shortened(type), members: members.slice(0, MAX_MEMBERS) }
   } catch {
