@@ -13,9 +13,9 @@ test.each(Object.entries(EXIT))('%s, %i, is in the help and in the guide', (_, c
   expect(guide).toMatch(new RegExp(`^\\| (\\d+, )?${code}(, \\d+)? \\|`, 'm'))
 })
 
-/** The error of a call whose second round cannot be sent. */
+/** The error of a call whose second round cannot be sent. To a process it is not sent again. */
 async function unsent(cause: unknown): Promise<ProtocolError> {
-  const wire = new FakeTransport()
+  const wire = Object.assign(new FakeTransport(), { pid: 1, stderr: null })
   const above = new Above(rounds({ answerers: { form: () => ({ action: 'decline' }) } })(wire))
   await above.send(call(1))
   wire.react = () => {
@@ -32,6 +32,6 @@ test.each([
   ['an error of ours', new ClientError('STREAM_ENDED', 'It was cut.'), ' Reason: It was cut.'],
   ['one that nobody knows', new Error('secret'), ''],
 ])('people get %s in place of where to look for it', async (_, cause, reason) => {
-  const text = `A later round of the call could not be sent.${reason}`
+  const text = `A later round of the call could not be sent. Call again; the rounds so far may have had effects.${reason}`
   expect(failureOf(await unsent(cause))).toEqual({ exitCode: 3, text })
 })

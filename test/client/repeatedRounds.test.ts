@@ -131,7 +131,7 @@ describe('by the clock', () => {
   /** A server whose later rounds are answered by `reply`. */
   const fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(url, init)
-    const { id, params } = init?.body === undefined ? {} : JSON.parse(String(init.body))
+    const { id, params } = typeof init?.body === 'string' ? JSON.parse(init.body) : {}
     if (params?.inputResponses === undefined) return server.fetch(request)
     ids.push(id)
     const response = await reply()
