@@ -1,5 +1,4 @@
 /** The public server: registers what it offers, and starts the hosts that serve it. */
-import { unref } from '../protocol/index.ts'
 import { assemble, type Assembly } from './assemble.ts'
 import { listen, LISTEN_OPTIONS, type Listening, type ListenOptions } from './http/listen.ts'
 import type {
@@ -16,10 +15,8 @@ import type {
 } from './catalog/definitions.ts'
 import type { Middleware } from './calls/middleware.ts'
 import type { HookedMethod, ResultHook } from './calls/resultHooks.ts'
-import { drainAll, type DrainableHost } from './lifecycle/drain.ts'
 import { completionEntry, promptEntry, resourceEntry, templateEntry, toolEntry } from './catalog/entries.ts'
 import { errorDetails } from './logger.ts'
-import type { Connections } from './http/connections.ts'
 import { type FetchHandler, fetchHandler } from './http/fetch.ts'
 import type { GuardOptions } from './http/hostGuard.ts'
 import { HANDLER_OPTIONS, type HandlerOptions } from './http/endpoint.ts'
@@ -29,32 +26,23 @@ import { SERVER_OPTIONS, type ServerOptions } from './options.ts'
 import type { ListName } from './catalog/registry.ts'
 import type { SchemaLike } from './schema.ts'
 import { drainOnTerm, ignoreRejectedAsks } from './lifecycle/processSignals.ts'
+import { type DrainOptions, Shutdown } from './lifecycle/shutdown.ts'
 import { reachableHost } from './replicas/advertise.ts'
 import { readAdvertised } from './replicas/instance.ts'
 import { STDIO_OPTIONS, type StdioOptions, serveStdio } from './stdio/host.ts'
 
-export interface DrainOptions {
-  /** How long calls in flight may take to finish or hand over, in milliseconds. @default 25000 */
-  deadlineMs?: number
-  /** How long a connection is kept that no client uses, in milliseconds; more on a busy machine. @default 1000 */
-  idleMs?: number
-}
-
 export class Server {
   readonly #assembly: Assembly
-  readonly #hosts = new Set<DrainableHost>()
+  readonly #shutdown: Shutdown
   readonly #checks: GuardOptions
   readonly #knowsCallers: boolean
   #fetch: FetchHandler | undefined
-  #drained: Promise<void> | undefined
-  /** Resolves when the other instances know that this one is being stopped. */
-  #announced: Promise<void> | undefined
   #ignoreTerm: () => void = () => {}
-  #drainOptions: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
   constructor(options: ServerOptions) {
     assertOptionNames(options, SERVER_OPTIONS, 'createServer')
     this.#assembly = assemble(options)
+    this.#shutdown = new Shutdown(this.#assembly)
     this.#knowsCallers = options.principal !== undefined
     const { allowedHosts, allowedOrigins } = options
     this.#checks = { allowedHosts, allowedOrigins }
@@ -157,7 +145,7 @@ export class Server {
     if (options.advertise !== undefined) self.url = readAdvertised(options.advertise)
     if (self.url !== undefined) void this.#assembly.checkAddress()
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
-    this.#hosts.add({ drain: () => this.#closeListener(connections) })
+    this.#shutdown.addListener(connections)
     this.#watchSignals(options.drainOnTerm)
     this.#assembly.seekPeers()
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
@@ -199,7 +187,7 @@ export class Server {
     this.#watchSignals(options.drainOnTerm)
     await this.#assembly.open()
     this.#assembly.declaration.reachedBy('stdio')
-    await serveStdio(this.#assembly, options, this.#hosts)
+    await serveStdio(this.#assembly, options, this.#shutdown.hosts)
     this.#ignoreTerm()
   }
 
@@ -211,9 +199,9 @@ export class Server {
   /**
    * Ends subscriptions, lets calls in flight finish or hand over at their next checkpoint, and closes the listeners.
    */
-  drain({ deadlineMs = 25_000, idleMs = 1000 }: DrainOptions = {}): Promise<void> {
-    this.#drained ??= this.#drain({ deadlineMs, idleMs: Math.min(idleMs, deadlineMs) })
-    return this.#drained
+  async drain(options: DrainOptions = {}): Promise<void> {
+    await this.#shutdown.drain(options)
+    this.#ignoreTerm()
   }
 
   /** Opens the task store while the handler serves already. Requests that need it wait, or fail with its error. */
@@ -237,42 +225,6 @@ export class Server {
   #watchSignals(drains = true): void {
     ignoreRejectedAsks()
     if (drains) this.#ignoreTerm = drainOnTerm(() => this.drain())
-  }
-
-  /**
-   * Calls of sessions can be cancelled and answered only by way of the listener, so it stays while there are any; but not
-   * for ever, because a balancer that knows nothing of the drain would go on sending calls.
-   */
-  async #closeListener(connections: Connections): Promise<void> {
-    await this.#announced
-    const { legacyHttp } = this.#assembly
-    connections.announceClose()
-    const patience = new Promise((resolve) => unref(setTimeout(resolve, this.#drainOptions.deadlineMs / 2)))
-    await Promise.race([legacyHttp.idle(), patience])
-    await legacyHttp.handOverUnseen() // while clients that come back for it are still sent here
-    await connections.close(this.#drainOptions.idleMs)
-  }
-
-  async #drain(options: Required<DrainOptions>): Promise<void> {
-    const { load, subscriptions, getStreams, legacyHttp, leavePeers, fetchCancellations, tasks, logger } =
-      this.#assembly
-    const over = new AbortController()
-    logger.current.info({ inFlight: load.inFlight }, 'Draining.')
-    this.#drainOptions = options
-    const { deadlineMs } = options
-    this.#announced = this.#assembly.sayStopping()
-    const drained = drainAll(this.#hosts, load, deadlineMs)
-    subscriptions.close()
-    getStreams.closeAll()
-    const fetched = fetchCancellations(over.signal)
-    await Promise.all([drained, legacyHttp.drain(), tasks?.drain(deadlineMs)])
-    over.abort()
-    await legacyHttp.handOverUnseen()
-    await fetched // what arrives after the goodbye would make this instance look as if it were still there
-    await leavePeers()
-    await tasks?.close()
-    this.#ignoreTerm()
-    logger.current.info({ inFlight: load.inFlight }, 'Drained.')
   }
 }
 

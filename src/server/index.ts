@@ -14,7 +14,8 @@ export { failure, type FailureResult, structured, type StructuredResult, text } 
 export type { Context } from './handler/context.ts'
 export type { DetachableContext } from './handler/context.ts'
 export type { RequestContext } from './handler/requestContext.ts'
-export { createServer, type DrainOptions, type Server } from './createServer.ts'
+export { createServer, type Server } from './createServer.ts'
+export type { DrainOptions } from './lifecycle/shutdown.ts'
 export type {
   CompletionHandler,
   CompletionTarget,

@@ -30,7 +30,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     auth: [],
     handler: ['auth'],
     catalog: ['auth', 'handler'],
-    lifecycle: ['auth', 'catalog'],
+    lifecycle: ['auth', 'catalog', 'http'],
     telemetry: ['catalog'],
     http: ['auth'],
     modern: ['auth', 'catalog', 'http', 'lifecycle'],

@@ -1,0 +1,75 @@
+/** How a server is stopped: others are told, calls finish or are handed over, and then the connections are closed. */
+import { unref } from '../../protocol/index.ts'
+import type { Assembly } from '../assemble.ts'
+import type { Connections } from '../http/connections.ts'
+import { drainAll, type DrainableHost } from './drain.ts'
+
+export interface DrainOptions {
+  /** How long calls in flight may take to finish or hand over, in milliseconds. @default 25000 */
+  deadlineMs?: number
+  /** How long a connection is kept that no client uses, in milliseconds; more on a busy machine. @default 1000 */
+  idleMs?: number
+}
+
+export class Shutdown {
+  /** What serves the calls that have to finish. */
+  readonly hosts = new Set<DrainableHost>()
+  readonly #assembly: Assembly
+  #drained: Promise<void> | undefined
+  /** Resolves when the other instances know that this one is being stopped. */
+  #announced: Promise<void> | undefined
+  #options: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
+
+  constructor(assembly: Assembly) {
+    this.#assembly = assembly
+  }
+
+  /** Adds a listener, which is closed by a drain. */
+  addListener(connections: Pick<Connections, 'announceClose' | 'close'>): void {
+    this.hosts.add({ drain: () => this.#closeListener(connections) })
+  }
+
+  /**
+   * Ends subscriptions, lets calls in flight finish or hand over at their next checkpoint, and closes the listeners. Does
+   * so once, however often it is called.
+   */
+  drain({ deadlineMs = 25_000, idleMs = 1000 }: DrainOptions = {}): Promise<void> {
+    this.#drained ??= this.#drain({ deadlineMs, idleMs: Math.min(idleMs, deadlineMs) })
+    return this.#drained
+  }
+
+  /**
+   * Calls of sessions can be cancelled and answered only by way of the listener, so it stays while there are any; but not
+   * for ever, because a balancer that knows nothing of the drain would go on sending calls.
+   */
+  async #closeListener(connections: Pick<Connections, 'announceClose' | 'close'>): Promise<void> {
+    await this.#announced
+    const { legacyHttp } = this.#assembly
+    connections.announceClose()
+    const patience = new Promise((resolve) => unref(setTimeout(resolve, this.#options.deadlineMs / 2)))
+    await Promise.race([legacyHttp.idle(), patience])
+    await legacyHttp.handOverUnseen() // while clients that come back for it are still sent here
+    await connections.close(this.#options.idleMs)
+  }
+
+  async #drain(options: Required<DrainOptions>): Promise<void> {
+    const { load, subscriptions, getStreams, legacyHttp, leavePeers, fetchCancellations, tasks, logger } =
+      this.#assembly
+    const over = new AbortController()
+    logger.current.info({ inFlight: load.inFlight }, 'Draining.')
+    this.#options = options
+    const { deadlineMs } = options
+    this.#announced = this.#assembly.sayStopping()
+    const drained = drainAll(this.hosts, load, deadlineMs)
+    subscriptions.close()
+    getStreams.closeAll()
+    const fetched = fetchCancellations(over.signal)
+    await Promise.all([drained, legacyHttp.drain(), tasks?.drain(deadlineMs)])
+    over.abort()
+    await legacyHttp.handOverUnseen()
+    await fetched // what arrives after the goodbye would make this instance look as if it were still there
+    await leavePeers()
+    await tasks?.close()
+    logger.current.info({ inFlight: load.inFlight }, 'Drained.')
+  }
+}
