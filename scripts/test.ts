@@ -1,12 +1,18 @@
 // `npm test` runs every stage; `npm test -- unit types` runs only those; `npm run test:long` runs the long forms of tests
-// that prove by mass. The last line is `N passed, N failed`.
+// that prove by mass. What failed beside other stages is run again alone. The last line is `N passed, N failed`.
 import bundlePrograms from '../test/bundle/build.ts'
 import './compileCache.ts'
 import { stopAll } from './stages/command.ts'
+import { repeatAlone } from './stages/repeat.ts'
 import { type Outcome, type Stage, stages } from './stages/stages.ts'
+import { lastLines, slowestLines, stageLines } from './stages/summary.ts'
 
 const concurrentStages = 3
-const slowestShown = 10
+
+interface FinishedStage {
+  stage: Stage
+  outcome: Outcome
+}
 
 function chooseStages(names: readonly string[]): Stage[] {
   const unknown = names.filter((name) => !stages.some((stage) => stage.name === name))
@@ -19,37 +25,23 @@ function chooseStages(names: readonly string[]): Stage[] {
   return stages.filter(({ name, onlyNamed = false }) => (names.length === 0 ? !onlyNamed : names.includes(name)))
 }
 
-async function runAll(chosen: readonly Stage[]): Promise<Outcome[]> {
+async function runAll(chosen: readonly Stage[]): Promise<FinishedStage[]> {
   const queue = [...chosen]
-  const outcomes: Outcome[] = []
+  const finished: FinishedStage[] = []
   const work = async (): Promise<void> => {
     for (let stage = queue.shift(); stage; stage = queue.shift()) {
       const startedAt = performance.now()
       const outcome = await stage.run()
-      report(stage, outcome, performance.now() - startedAt)
-      outcomes.push(outcome)
+      print(stageLines(stage, outcome, performance.now() - startedAt))
+      finished.push({ stage, outcome })
     }
   }
   await Promise.all(Array.from({ length: concurrentStages }, work))
-  return outcomes
+  return finished
 }
 
-function report({ name }: Stage, { passed, failed, output }: Outcome, ms: number): void {
-  const counts = failed === 0 ? `${passed} passed` : `${passed} passed, ${failed} failed`
-  console.log(
-    `${failed === 0 ? 'ok  ' : 'FAIL'}  ${name.padEnd(12)} ${`${(ms / 1000).toFixed(1)} s`.padStart(8)}   ${counts}`,
-  )
-  if (failed > 0) console.log(output.trimEnd().replace(/^/gm, '      '))
-}
-
-function reportSlowest(outcomes: readonly Outcome[]): void {
-  const tests = outcomes.flatMap(({ tests = [] }) => tests)
-  if (tests.length === 0) return
-  console.log(`\nThe slowest of ${tests.length} tests:`)
-  for (const { name, ms } of tests.toSorted((a, b) => b.ms - a.ms).slice(0, slowestShown)) {
-    console.log(`${(ms / 1000).toFixed(1).padStart(6)} s  ${name}`)
-  }
-  console.log()
+function print(lines: readonly string[]): void {
+  for (const line of lines) console.log(line)
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -61,8 +53,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const chosen = chooseStages(process.argv.slice(2))
 if (chosen.some(({ startsPrograms }) => startsPrograms)) await bundlePrograms()
-const outcomes = await runAll(chosen)
-reportSlowest(outcomes)
-const total = (key: 'passed' | 'failed'): number => outcomes.reduce((sum, outcome) => sum + outcome[key], 0)
-console.log(`${total('passed')} passed, ${total('failed')} failed`)
-process.exitCode = total('failed') === 0 ? 0 : 1
+const finished = await runAll(chosen)
+const repeated = await repeatAlone(
+  finished.flatMap(({ stage, outcome }) => outcome.failures.map((failure) => ({ stage, failure }))),
+)
+print(slowestLines(finished.flatMap(({ outcome }) => outcome.tests ?? [])))
+const passed = finished.reduce((sum, { outcome }) => sum + outcome.passed, 0)
+print(lastLines(passed, repeated))
+process.exitCode = repeated.failed.length === 0 ? 0 : 1

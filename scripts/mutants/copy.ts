@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { listFiles, root } from '../repository.ts'
 import { isUnitTest } from './choose.ts'
-import type { Report } from '../stages/vitest.ts'
+
+/** The part of vitest's JSON report that is read here. */
+export interface Report {
+  testResults: {
+    name: string
+    status: string
+    assertionResults: { fullName: string; status: string; duration?: number | null }[]
+  }[]
+}
 
 /** What a run of some test files came to. */
 export interface Verdict {

@@ -8,8 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { isTest, listFiles, readText, root } from '../repository.ts'
 import { withProbes } from './blocks.ts'
-import { Copy } from './copy.ts'
-import type { Report } from '../stages/vitest.ts'
+import { Copy, type Report } from './copy.ts'
 
 /** What one test file reached, when it was measured. */
 export interface TestReach {

@@ -2,18 +2,16 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../repository.ts'
 import { runCommand } from './command.ts'
-import { runLongForms, runProject } from './vitest.ts'
+import { type Failure, shorten, type Verdict } from './verdict.ts'
+import { longForms, passesAlone, runLongForms, runProject } from './vitest.ts'
 
-export interface Outcome {
-  passed: number
-  failed: number
-  /** What to show when something failed. */
-  output: string
+export interface Outcome extends Verdict {
   /** Where a stage runs tests: all of them. */
   tests?: readonly TimedTest[]
 }
 
 export interface TimedTest {
+  file: string
   name: string
   ms: number
 }
@@ -25,9 +23,12 @@ export interface Stage {
   /** Whether it runs only when it is named. */
   onlyNamed?: boolean
   run(): Promise<Outcome>
+  /** Where a failure may come from the machine being busy: whether it does not come again when nothing else runs. */
+  passesAlone?(failure: Failure): Promise<boolean>
 }
 
 const source = '--conditions=pannier-source'
+const checkLinesShown = 100
 
 /** Everything `npm test` checks: first what mostly waits, so that the others fit beside it, then the quick. */
 export const stages: readonly Stage[] = [
@@ -48,14 +49,20 @@ export const stages: readonly Stage[] = [
   ]),
   tests('unit'),
   ...(existsSync(join(root, 'conformance/run.ts'))
-    ? [{ ...checks('conformance', [['node', source, 'conformance/run.ts']]), startsPrograms: true }]
+    ? [{ ...repeatable(checks('conformance', [['node', source, 'conformance/run.ts']])), startsPrograms: true }]
     : []),
-  { name: 'long', startsPrograms: true, onlyNamed: true, run: runLongForms },
+  {
+    name: 'long',
+    startsPrograms: true,
+    onlyNamed: true,
+    run: runLongForms,
+    passesAlone: (failure) => passesAlone(failure, longForms),
+  },
 ]
 
 /** A project of vitest.config.ts. */
 function tests(name: string): Stage {
-  return { name, startsPrograms: true, run: () => runProject(name) }
+  return { name, startsPrograms: true, run: () => runProject(name), passesAlone }
 }
 
 /** A stage of commands; each counts as one check and passes when it exits with 0. */
@@ -63,15 +70,16 @@ function checks(name: string, commands: readonly (readonly string[])[]): Stage {
   return { name, run: () => runChecks(commands) }
 }
 
+/** A stage that is run again as a whole when it failed. */
+function repeatable(stage: Stage): Stage {
+  return { ...stage, passesAlone: async () => (await stage.run()).failures.length === 0 }
+}
+
 async function runChecks(commands: readonly (readonly string[])[]): Promise<Outcome> {
-  const outcome: Outcome = { passed: 0, failed: 0, output: '' }
+  const failures: Failure[] = []
   for (const command of commands) {
     const { exitCode, output } = await runCommand(command)
-    if (exitCode === 0) outcome.passed++
-    else {
-      outcome.failed++
-      outcome.output += `$ ${command.join(' ')}\n${output.trimEnd()}\n`
-    }
+    if (exitCode !== 0) failures.push({ name: command.join(' '), detail: shorten(output, checkLinesShown) })
   }
-  return outcome
+  return { passed: commands.length - failures.length, failures }
 }

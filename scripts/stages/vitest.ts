@@ -2,56 +2,70 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isTest, listFiles, readText } from '../repository.ts'
-import { runCommand } from './command.ts'
-import type { Outcome, TimedTest } from './stages.ts'
+import { type Finished, runCommand } from './command.ts'
+import { reportVariable } from './reporter.ts'
+import type { Outcome } from './stages.ts'
+import { type Failure, hasPassed, judge, namePattern, type Report, shorten, type TestPlace } from './verdict.ts'
 
-/** The part of vitest's JSON report that we count. */
-export interface Report {
-  testResults: {
-    name: string
-    status: string
-    assertionResults: { fullName: string; status: string; duration?: number | null }[]
-  }[]
-}
+type Environment = Readonly<Record<string, string>>
+
+export const longForms = { PANNIER_TESTS: 'long' }
 
 /** Runs one project of vitest.config.ts and counts its tests. */
 export function runProject(project: string): Promise<Outcome> {
-  return runVitest(['--project', project])
+  return runTests(['--project', project])
 }
 
 /** Runs the tests that have two forms (test/amount.ts) in their long form. */
 export function runLongForms(): Promise<Outcome> {
   const files = listFiles().filter((path) => isTest(path) && /from '[^']*\/amount\.ts'/.test(readText(path)))
-  return runVitest(files, { PANNIER_TESTS: 'long' })
+  return runTests(files, longForms)
 }
 
-async function runVitest(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Outcome> {
+/** Whether a test passes when nothing else runs. */
+export async function passesAlone({ place }: Failure, env?: Environment): Promise<boolean> {
+  if (place === undefined) return false
+  const { report, exitCode } = await runVitest([place.file, ...selection(place)], env)
+  return report !== undefined && exitCode === 0 && hasPassed(place, report)
+}
+
+function selection({ project, name }: TestPlace): string[] {
+  return ['--project', project, ...(name === '' ? [] : ['--testNamePattern', namePattern(name)])]
+}
+
+async function runTests(args: readonly string[], env?: Environment): Promise<Outcome> {
+  const { report, exitCode, output } = await runVitest(args, env)
+  const { passed, failures } = report === undefined ? { passed: 0, failures: [] } : judge(report)
+  if (failures.length > 0 || (exitCode === 0 && report !== undefined)) {
+    return { passed, failures, tests: report?.tests ?? [] }
+  }
+  const detail = shorten(output)
+  return {
+    passed,
+    failures: [{ name: report === undefined ? 'vitest wrote no report' : `vitest: ${exitCode}`, detail }],
+  }
+}
+
+async function runVitest(args: readonly string[], env: Environment = {}): Promise<Finished & { report?: Report }> {
   const folder = mkdtempSync(join(tmpdir(), 'pannier-test-'))
   const file = join(folder, 'report.json')
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
-  const { exitCode, output } = await runCommand(['vitest', 'run', ...args, ...reporters], env)
+  const reporter = join(import.meta.dirname, 'reporter.ts')
   try {
-    return countTests(JSON.parse(readFileSync(file, 'utf8')) as Report, exitCode, output)
-  } catch {
-    return { passed: 0, failed: 1, output: `${output}\nvitest wrote no report\n` }
+    const finished = await runCommand(['vitest', 'run', ...args, `--reporter=${reporter}`], {
+      ...env,
+      [reportVariable]: file,
+    })
+    const report = readReport(file)
+    return report === undefined ? finished : { ...finished, report }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** Everything but a passed test counts as failed: skipped and todo tests, and files that cannot be loaded. */
-export function countTests(report: Report, exitCode: number, output: string): Outcome {
-  const tests = report.testResults.flatMap((file) => file.assertionResults)
-  const passed = tests.filter(({ status }) => status === 'passed').length
-  const left = tests.filter(({ status }) => status !== 'passed' && status !== 'failed')
-  const broken = report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0)
-  const failed = tests.length - passed + broken.length
-  const notes = left.map(({ fullName, status }) => `${status} counts as failed: ${fullName}\n`)
-  return {
-    passed,
-    // Vitest can fail with no failed test: an unhandled rejection, or no tests at all.
-    failed: failed === 0 && exitCode !== 0 ? 1 : failed,
-    output: output + notes.join(''),
-    tests: tests.map(({ fullName, duration }): TimedTest => ({ name: fullName, ms: duration ?? 0 })),
+function readReport(file: string): Report | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Report
+  } catch {
+    return undefined
   }
 }
