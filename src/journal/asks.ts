@@ -138,10 +138,7 @@ export class Asks {
       this.#journal.answers.delete(key)
       request = requestAfter(question, reading)
     }
-    if (question.approvers !== undefined && callerId === undefined && this.#options.asksOthers !== true) {
-      await this.#detach()
-      throw needsTask(key, question.approvers)
-    }
+    if (this.#options.asksOthers !== true) await this.#assertForCaller(key, question, callerId)
     this.#options.assertAskable(request)
     const asking = { key, question, request, changes }
     return this.#options.push === undefined ? this.#askNextRound(asking) : this.#askInPlace(asking, this.#options.push)
@@ -152,6 +149,13 @@ export class Asks {
     if (approvers === undefined) return undefined
     if (this.#options.approverId === undefined) throw callersUnknown(key)
     return this.#options.approverId(approvers)
+  }
+
+  /** A question that is not for the caller makes a task of the call, or fails it. */
+  async #assertForCaller<T>(key: string, { approvers }: Question<T>, callerId: string | undefined): Promise<void> {
+    if (approvers === undefined || callerId !== undefined) return
+    await this.#detach()
+    throw needsTask(key, approvers)
   }
 
   /** Removes an answer that only the caller can have given, who may not give it. */
@@ -199,9 +203,11 @@ export class Asks {
       this.#lifecycle.assertOpen(`The question "${key}"`)
       this.#journal.open.set(key, { question: pin(question), times, changes })
       const response = await push(key, request)
+      const callerId = this.#approverId(key, question)
+      await this.#assertForCaller(key, question, callerId)
       const reading = await this.#read(key, question, response)
       if (reading.ok) {
-        this.#keep(key, question, response as Readonly<Record<string, unknown>>, this.#approverId(key, question))
+        this.#keep(key, question, response as Readonly<Record<string, unknown>>, callerId)
         return reading.value
       }
       request = requestAfter(question, reading)

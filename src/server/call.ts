@@ -109,4 +109,6 @@ export interface CarriedCall {
   readonly body: () => unknown
   /** Whether who answers still may, by what their answer comes with. @default whoever was asked */
   readonly mayAnswer?: ((answerer: Caller) => boolean) | undefined
+  /** Told who answered, by what the answer came with, before the answer is given. */
+  readonly onAnswer?: ((answerer: Caller) => void) | undefined
 }

@@ -2,6 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { bearer, type Context, createServer, type Server } from 'pannier/server'
+import { newKey } from 'pannier/state'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { expenseServer } from '../../docs/snippets/approval.ts'
@@ -212,6 +213,21 @@ describe('an ordinary call with a question by role:manager', () => {
     return listening(offer(createServer({ name: 'calls', version: '1', logger: silent, principal, tasks })))
   }
 
+  const LOST_ROLE = expect.stringMatching(/^Only role:manager may answer "approve", and only a task can wait/)
+
+  /** A manager is asked by a plain call, and answers with a newer token of theirs, which has no such role. */
+  async function askedInSession(url: string, known = url) {
+    const headers = await headersOf('mia', { role: 'manager' })
+    const session = await RawSession.begin(url, { capabilities: { elicitation: {} }, headers })
+    session.url = known // so that both instances know each other
+    await session.request('ping')
+    session.url = url
+    const mia = await session.call('plain')
+    const { id } = await mia.next()
+    const demoted = { ...session.headers, ...(await headersOf('mia', { role: 'clerk' })) }
+    return { session, mia, demoted, question: { jsonrpc: '2.0', id, result: yes.approve } }
+  }
+
   test('asks a caller who is a manager, checks that again when the answer comes, and is bound to that caller', async () => {
     const url = await serve()
     const caller = async (sub: string, role: string) =>
@@ -244,6 +260,38 @@ describe('an ordinary call with a question by role:manager', () => {
     const stream = await session.call('plain')
     expect(await stream.rest()).toMatchObject([{ result: { isError: true } }])
   })
+
+  test('in a session fails when the caller is no manager any more by the token of the answer', async () => {
+    const url = await serve()
+    const { mia, question, demoted } = await askedInSession(url)
+    await post(url, demoted, question)
+    expect(await mia.rest()).toMatchObject([{ result: { isError: true, content: [{ text: LOST_ROLE }] } }])
+  })
+
+  test.each(['before', 'after'])(
+    'handed to another instance, fails when the token of an answer that comes %s it waits there has no such role',
+    async (when) => {
+      const keys = newKey()
+      const instance = async () =>
+        createServer({ name: 'calls', version: '1', logger: silent, principal, keys, tasks: await newTasks('SQLite') })
+      const [first, second] = [offer(await instance()), offer(await instance())]
+      const [begun, run] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      second.use(async (_, next) => {
+        begun.resolve()
+        if (when === 'before') await run.promise
+        return next()
+      })
+      const url = await listening(second)
+      const { session, mia, question, demoted } = await askedInSession(await listening(first), url)
+      await first.drain({ deadlineMs: 1000, idleMs: 0 })
+      await begun.promise
+      session.url = url
+      const resumed = await session.listen(mia.lastEventId)
+      await post(url, demoted, question)
+      run.resolve()
+      expect(await resumed.rest()).toMatchObject([{ result: { isError: true, content: [{ text: LOST_ROLE }] } }])
+    },
+  )
 
   test('becomes a task where it can, which a manager answers', async () => {
     const url = await serve()

@@ -7,7 +7,7 @@ import { type Journal, nextRound, type Run, type SharedClaims, type Watch, write
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Approval } from '../auth/approval.ts'
-import type { Call, Peer } from '../call.ts'
+import type { Call, Caller, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
@@ -120,6 +120,8 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
   /** What an earlier round of the same request has set for the client to keep, where rounds are played in place. */
   readonly #state: ClientState | undefined
   #ctx: DetachableContext | undefined
+  /** Who called or, once a question was answered in place, the same principal as that answer came with. */
+  #caller: Pick<Call, 'principal'>
 
   constructor(
     call: Call,
@@ -129,6 +131,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
     state?: ClientState,
   ) {
     this.#call = call
+    this.#caller = call
     this.#invocation = invocation
     this.#options = options
     this.#results = results
@@ -159,7 +162,7 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       responses: (call.params['inputResponses'] as Json | undefined) ?? {},
       push: call.peer.takesInputRequired ? undefined : (key, request) => this.#push(journal, key, request),
       assertAskable: (request) => assertAskable(call, request),
-      ...callersApproval(call, this.#options),
+      ...callersApproval(() => this.#caller, this.#options),
       shedding: () => load.shedding(),
       onRefused: () => call.observer?.answerRefused(),
       detachable: this.#invocation.detach !== undefined,
@@ -223,7 +226,10 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
       throw new ProtocolError('MESSAGE_INVALID', 'This connection cannot carry a question to the client.')
     this.#options.lifetime.begin(journal)
     const { carry } = this.#invocation.subject
-    return channel.push(request, { key, id: journal.id, carry, body: () => writeJournal(journal) })
+    const onAnswer = (answerer: Caller): void => {
+      this.#caller = answerer
+    }
+    return channel.push(request, { key, id: journal.id, carry, body: () => writeJournal(journal), onAnswer })
   }
 
   /** The next round of a handler in explicit style, for a client that is asked in place. */
@@ -249,11 +255,16 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
 
 /** Questions that name who may answer, where the caller of a run may be one of those. */
 export function callersApproval(
-  { principal }: Call,
+  caller: () => Pick<Call, 'principal'>,
   { approval }: Pick<RoundRunnerOptions, 'approval'>,
 ): Pick<RunSetup, 'approverId'> {
   if (approval === undefined) return {}
-  return { approverId: (approvers) => (approval.includes(approvers, principal, true) ? principal?.id : undefined) }
+  return {
+    approverId: (approvers) => {
+      const { principal } = caller()
+      return approval.includes(approvers, principal, true) ? principal?.id : undefined
+    },
+  }
 }
 
 /** Claims that all calls of this caller to this tool share. */

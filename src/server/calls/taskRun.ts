@@ -94,7 +94,7 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
       responses: {}, // the answers are in the journal already
       // Whatever the client that made the task declares: another one can answer.
       assertAskable: () => {},
-      ...callersApproval(call, this.#options),
+      ...callersApproval(() => call, this.#options),
       asksOthers: true,
       shedding: () => (work.draining() ? 'draining' : 'no'),
       onRefused: () => call.observer?.answerRefused(),

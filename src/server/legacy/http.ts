@@ -251,7 +251,7 @@ export class LegacyHttp implements SessionHandler {
     const { pushes, streams, logger } = this.#options
     const channel = new LegacyChannel({ streams, pushes, caller, target })
     logger().info({ method: revived.method }, 'A call that another process began goes on here.')
-    this.#returning.tookOver(revived.stream)
+    this.#returning.tookOver(revived.stream, caller)
     const from = { header: undefined, revived: revived.journal }
     void this.#answer(revived, caller, channel, from).then(({ body }) => this.#finish(channel, body))
   }

@@ -59,6 +59,7 @@ interface ArrivedAnswer {
 
 const SETTLED: Taken = { kind: 'settled' }
 const LOST: Taken = { kind: 'lost' }
+const TWICE = 'An answer came twice, or from somebody who may not give it any more.'
 
 export class AnswerTaker {
   readonly #options: AnswerTakerOptions
@@ -84,7 +85,7 @@ export class AnswerTaker {
     if (asked === undefined) return this.#ignore('An answer came to a question that was never asked.')
     const { question } = asked
     const answer: ArrivedAnswer = { question, response, echo }
-    const taken = (await this.#takeHere(answer, caller)) ?? (await this.#takeAdopted(answer))
+    const taken = (await this.#takeHere(answer, caller)) ?? (await this.#takeAdopted(answer, caller))
     if (taken !== undefined) return taken
     const instance = movedTo(question) ?? asked.instance
     if (instance.id === self.id) {
@@ -109,15 +110,15 @@ export class AnswerTaker {
       return this.#ignore('An answer came from another session than the question went to.')
     if (asking?.accepts(question, caller) === false)
       return this.#ignore('An answer came from somebody who may not give it any more.')
-    return this.#settleHere(answer)
+    return this.#settleHere(answer, caller)
   }
 
-  async #settleHere(answer: ArrivedAnswer): Promise<Taken | undefined> {
+  async #settleHere(answer: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
     const asking = this.#options.calls.askerOf(answer.question)
-    return asking?.arrive(this.#settle(asking, answer))
+    return asking?.arrive(this.#settle(asking, answer, caller))
   }
 
-  async #settle(asking: PushedCall, { question, response, echo }: ArrivedAnswer): Promise<Taken> {
+  async #settle(asking: PushedCall, { question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken> {
     const report = await this.#options.states.examine(echo)
     const movedTo = asking.handingOver && (await asking.handingOver)
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
@@ -125,7 +126,7 @@ export class AnswerTaker {
       ? await asking.advance(question, (generation) => this.#advance(asking, generation))
       : undefined
     if (other !== undefined) this.#options.calls.leave(asking)
-    else if (asking.settle(question, response)) report()
+    else if (asking.settle(question, response, caller)) report()
     return other === undefined ? SETTLED : { kind: 'elsewhere', instance: other }
   }
 
@@ -168,7 +169,7 @@ export class AnswerTaker {
     }
     const asking = this.#options.calls.get(state.call)
     if (asking !== undefined) {
-      if (!asking.takeAnswer(state.key, response)) this.#ignore('An answer came twice.')
+      if (!asking.takeAnswer(state.key, response, caller)) this.#ignore(TWICE)
       return SETTLED
     }
     const reviving = this.#revive(state, response, caller, gone).finally(() => this.#reviving.delete(state.call))
@@ -191,13 +192,13 @@ export class AnswerTaker {
     if (typeof claimed === 'object') return { kind: 'elsewhere', instance: claimed }
     const asking = this.#options.calls.enter(call, claimed + 1)
     const result = bareResult(response)
-    if (result === undefined) asking.takeAnswer(key, response)
+    if (result === undefined) asking.takeAnswer(key, response, caller)
     else asking.markTaken(response.id)
     const params = { ...request.params, inputResponses: result === undefined ? {} : { [key]: result } }
     return { kind: 'revived', call: { id: request.id, method: request.method, params, stream, journal }, state }
   }
 
-  async #takeAdopted({ question, response, echo }: ArrivedAnswer): Promise<Taken | undefined> {
+  async #takeAdopted({ question, response, echo }: ArrivedAnswer, caller: Caller): Promise<Taken | undefined> {
     const { calls, states } = this.#options
     const { asking, key } = calls.adopterOf(question) ?? {}
     if (asking === undefined || key === undefined) return undefined
@@ -205,8 +206,8 @@ export class AnswerTaker {
     const movedTo = await asking.handingOver
     if (movedTo !== undefined) return { kind: 'elsewhere', instance: movedTo }
     if (calls.get(asking.name) !== asking) return undefined
-    if (asking.takeAnswer(key, response)) report()
-    else this.#ignore('An answer came twice.')
+    if (asking.takeAnswer(key, response, caller)) report()
+    else this.#ignore(TWICE)
     return SETTLED
   }
 

@@ -319,6 +319,31 @@ describe('calls that wait', () => {
   })
 })
 
+test('an answer that came before a call asked here anew, from somebody who may not give it, leaves the question open', async () => {
+  const pushes = process()
+  const { question } = await ask(process({ self: dead }), 'a')
+  const id = question['id'] as string
+  const name = pushes.questionOf(answerTo(question, 'A'), caller) ?? ''
+  const journal = writeJournal(newJournal('call'))
+  const handedOver = {
+    call: 'call',
+    generation: 0,
+    carried: false,
+    request: { id: 1, method: 'tools/call', params: {} },
+  }
+  await pushes.adopt({ ...handedOver, journal, questions: [{ key: 'a', question: name, id }] }, 'stream', caller)
+  expect(await pushes.take(answerTo(question, 'A'), caller, gone)).toEqual(settled)
+  let may = false
+  const onAnswer = vi.fn()
+  const carried = { id: 'call', key: 'a', body: () => journal, mayAnswer: () => may, onAnswer }
+  const answer = pushes.push(call, request, carried, stream, { send: (): never => expect.unreachable() })
+  expect(await pushes.take(answerTo(question, 'B'), caller, gone)).toEqual(settled)
+  may = true
+  expect(await pushes.take(answerTo(question, 'C'), caller, gone)).toEqual(settled)
+  expect(await answer).toEqual({ roots: ['C'] })
+  expect(onAnswer.mock.calls).toEqual([[caller]])
+})
+
 test('a claim on a call outlives the states it guards', async () => {
   const { question } = await ask(process({ self: dead }), 'a')
   const claimed: number[] = []

@@ -81,7 +81,7 @@ export class PushBroker {
   ): Promise<unknown> {
     const { id: name, key } = carried
     const asking = this.#calls.get(name) ?? this.#calls.enter(name, 0)
-    const early = asking.takeEarly(key)
+    const early = asking.takeEarly(carried)
     if (early !== undefined) return early
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
@@ -95,12 +95,12 @@ export class PushBroker {
   /** Sends the question, unless another instance has done so before. */
   async #ask(asking: PushedCall, asked: PushedQuestion): Promise<{ readonly promise: Promise<unknown> }> {
     const { call, carried, stream, way } = asked
-    const { key, mayAnswer } = carried
+    const { key, mayAnswer, onAnswer } = carried
     const { generation } = asking
     const { ttlSeconds } = this.#options
     const askAgain = way.elsewhere && (() => void this.#askAgain(asking, asked))
     const withdraw = (requestId: string): void => way.send(withdrawal(requestId))
-    const waiting = { caller: call, key, mayAnswer, generation, stream, ttlSeconds, askAgain, withdraw }
+    const waiting = { caller: call, key, mayAnswer, onAnswer, generation, stream, ttlSeconds, askAgain, withdraw }
     const adopted = asking.takeAdopted(key)
     if (adopted !== undefined) {
       this.#calls.noteAsked(adopted.question, asking)

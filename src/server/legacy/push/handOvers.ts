@@ -75,7 +75,7 @@ export class HandOvers {
     if (call !== undefined && pushes.has(call.call)) return true // it was sent twice, because a reply was late
     if (call === undefined) {
       streams.adopt(handedOver)
-      returning.tookOver(name)
+      returning.tookOver(name, caller)
       return true
     }
     const revived = await pushes.adopt(call, name, caller)

@@ -1,7 +1,7 @@
 /** A call with pushed questions: those that wait for an answer, and answers to questions of an earlier process. */
 import { type Json, MAX_TIMER_MS, type RequestId, type ResponseMessage, unref } from '../../../protocol/index.ts'
 import { ServerError } from '../../errors.ts'
-import type { Caller } from '../../call.ts'
+import type { Caller, CarriedCall } from '../../call.ts'
 import type { Instance } from '../../replicas/instance.ts'
 import type { AdoptedQuestion, CallHandOver, StreamHandOver } from './handOver.ts'
 import { bareResult, type PushStream } from './state.ts'
@@ -16,7 +16,8 @@ interface Waiting {
   readonly generation: number
   /** Sends the question once more, under another id, because its answer may be lost; absent where that cannot be. */
   readonly askAgain: (() => void) | undefined
-  readonly mayAnswer: ((answerer: Caller) => boolean) | undefined
+  readonly mayAnswer: CarriedCall['mayAnswer']
+  readonly onAnswer: CarriedCall['onAnswer']
   /** Tells the client that it need not answer the question with this id. */
   readonly withdraw: (id: string) => void
   readonly resolve: (response: unknown) => void
@@ -26,6 +27,11 @@ interface Waiting {
 
 export interface AnswerWaitOptions extends Omit<Waiting, 'resolve' | 'reject' | 'timer'> {
   readonly ttlSeconds: number
+}
+
+interface EarlyAnswer {
+  readonly response: ResponseMessage
+  readonly answerer: Caller
 }
 
 // Each time the person who is asked may see the question anew.
@@ -54,7 +60,7 @@ export class PushedCall {
   readonly #adopted = new Map<string, AdoptedQuestion>()
   readonly #adoptedQuestions: string[] = []
   /** Answers to questions of an earlier process that the handler has not asked again yet, by key. */
-  readonly #early = new Map<string, ResponseMessage>()
+  readonly #early = new Map<string, EarlyAnswer>()
   /** Questions of an earlier process that have been answered. */
   readonly #taken = new Set<RequestId>()
   /** Whose call it is, once it has asked. */
@@ -180,10 +186,11 @@ export class PushedCall {
   }
 
   /** Gives the answer to whoever waits for it; false when nobody does any more. */
-  settle(question: string, response: ResponseMessage): boolean {
+  settle(question: string, response: ResponseMessage, answerer: Caller): boolean {
     const newest = this.#asking(this.#open.get(question)?.key).at(-1)
     const waiting = this.#close(question)
     if (newest !== undefined && newest[0] !== question) newest[1].withdraw(newest[1].id)
+    waiting?.onAnswer?.(answerer)
     if (response.error === undefined) waiting?.resolve(bareResult(response))
     else waiting?.reject(couldNot())
     return waiting !== undefined
@@ -194,29 +201,33 @@ export class PushedCall {
     this.#taken.add(question)
   }
 
-  /** Takes an answer to a question of an earlier process; false when it is answered already. */
-  takeAnswer(key: string, response: ResponseMessage): boolean {
+  /** Takes an answer to a question of an earlier process; false when it is answered already, or not for them. */
+  takeAnswer(key: string, response: ResponseMessage, answerer: Caller): boolean {
     if (this.#taken.has(response.id)) return false
+    const [question] = this.#asking(key)[0] ?? []
+    if (question !== undefined && !this.accepts(question, answerer)) return false
     this.markTaken(response.id)
-    for (const [question, waiting] of this.#open) {
-      if (waiting.key === key) {
-        this.settle(question, response)
-        return true
-      }
-    }
-    this.#early.set(key, response)
+    if (question === undefined) this.#early.set(key, { response, answerer })
+    else this.settle(question, response, answerer)
     return true
   }
 
   /**
-   * The answer that came before the handler asked again, if there is one. Throws when the client answered with an
-   * error.
+   * The answer that came before the handler asked again, if there is one, and if who gave it may. Throws when the client
+   * answered with an error.
    */
-  takeEarly(key: string): Json | undefined {
+  takeEarly({ key, mayAnswer, onAnswer }: CarriedCall): Json | undefined {
     const early = this.#early.get(key)
+    if (early === undefined) return undefined
+    const { response, answerer } = early
     this.#early.delete(key)
-    if (early?.error !== undefined) throw couldNot()
-    return early && bareResult(early)
+    if (mayAnswer?.(answerer) === false) {
+      this.#taken.delete(response.id)
+      return undefined
+    }
+    onAnswer?.(answerer)
+    if (response.error !== undefined) throw couldNot()
+    return bareResult(response)
   }
 
   /** Gives the ids of the questions that were still open. */

@@ -27,13 +27,13 @@ export class Participants {
     this.#claims = ledger && new Generations({ ...options, ledger })
   }
 
-  /** Resolves when all that came before are being met. */
-  async join(stream: string): Promise<void> {
+  /** Resolves when all that came before are being met. `holder` is whose stream it is. */
+  async join(stream: string, holder: string): Promise<void> {
     const { peers, self } = this.#options
     if (this.#claims === undefined) return
     const name = `stream/${digestOf(stream)}`
     for (let place = 0; place < MAX_PARTICIPANTS; place++) {
-      const claimant = await this.#claims.claim(name, place, undefined)
+      const claimant = await this.#claims.claim(name, place, holder)
       // Whoever came after this instance has met it.
       if (typeof claimant === 'string' || claimant.id === self.id) return
       peers.meet(claimant)

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
+import { type Ledger, memoryLedger } from '../../../state/stores/index.ts'
 import type { Sink } from '../../http/exchange.ts'
 import { localBus, type ServerEvent } from '../../lifecycle/eventBus.ts'
 import type { ClientRequest, Forwarder } from '../../replicas/forwarder.ts'
@@ -46,6 +47,7 @@ function survivor(
   mayRevive: boolean,
   whoHas: (stream: string) => Instance | 'nobody' | 'unsure' = () => 'unsure',
   forward: (...args: unknown[]) => Promise<unknown> = async () => ({ kind: 'gone', why: 'ECONNREFUSED' }),
+  ledger?: Ledger,
 ) {
   const bus = localBus()
   const self = new Self('http://here/mcp')
@@ -59,7 +61,7 @@ function survivor(
       forward,
       join: async (to: Instance, _: ClientRequest, sink: Sink) => joined.push({ to, sink }) > 0,
     } as unknown as Forwarder,
-    ledger: undefined,
+    ledger,
     peers: { meet() {} },
     bus,
     self,
@@ -83,6 +85,14 @@ function survivor(
 }
 
 const other = new Self('http://other/mcp')
+
+test('what a client that comes back claims in the ledger is counted as its own', async () => {
+  const holders: unknown[] = []
+  const inner = memoryLedger()
+  const claim: Ledger['claim'] = (id, seconds, holder) => (holders.push(holder), inner.claim(id, seconds, holder))
+  await survivor(true, undefined, undefined, { ...inner, claim }).comeBack()
+  expect(holders).toEqual(['session s'])
+})
 
 test('a client that loses its connection while it waits, and comes back, is told that the call is lost', async () => {
   const { comeBack } = survivor(false)

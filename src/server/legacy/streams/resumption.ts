@@ -11,6 +11,7 @@ import type { Caller } from '../../call.ts'
 import type { HttpReply, Sink } from '../../http/exchange.ts'
 import { SSE_HEADERS, sseEventWithId } from '../../http/sse.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
+import { holderOf } from '../../lifecycle/holder.ts'
 import type { Logger } from '../../logger.ts'
 import { type ClientRequest, type Forwarded, type Forwarder, movedReply } from '../../replicas/forwarder.ts'
 import { type Instance, readInstance, type Self, writeInstance } from '../../replicas/instance.ts'
@@ -126,11 +127,11 @@ export class StreamResumption {
   }
 
   /** This instance goes on with a stream of another one. */
-  tookOver(stream: string): void {
+  tookOver(stream: string, caller: Caller): void {
     this.#takenOver.add(stream)
     this.#stopWaiting(stream)
     this.#announce(stream)
-    void this.#participants.join(stream).then(() => this.#announce(stream))
+    void this.#participants.join(stream, holderOf(caller)).then(() => this.#announce(stream))
     unref(setTimeout(() => this.#takenOver.delete(stream), Math.min(this.#options.ttlSeconds * 1000, MAX_TIMER_MS)))
   }
 
@@ -140,7 +141,7 @@ export class StreamResumption {
     const stream = streams.takeOver(name, caller, position)
     stream.finish(lostMessage(request.id))
     streams.expireSoon(stream)
-    this.tookOver(name)
+    this.tookOver(name, caller)
   }
 
   /** Whether this instance goes on with a stream of another one. */
@@ -180,7 +181,7 @@ export class StreamResumption {
       streams.drop(stream) // or the client would come back to a stream that nobody sends on
     })
     this.#askFor(name, request, FOUND_WITHIN_MS)
-    void this.#participants.join(name)
+    void this.#participants.join(name, holderOf(caller))
   }
 
   #stopWaiting(name: string): ClientRequest | undefined {
