@@ -176,6 +176,7 @@ export function assemble(options: ServerOptions) {
     store,
     onDifference,
     ledger: replicas.ledger,
+    canHandOver: async () => !declaration.isStateful && replicas.canHandOver(),
     handOver,
     cancel: (session, request) => bus.publish({ kind: 'cancelled', session, request }),
     ttlSeconds,
@@ -247,17 +248,13 @@ export function assemble(options: ServerOptions) {
     endpoint,
     legacy,
     self,
-    seekPeers: () => replicas.seek(),
-    sayStopping: () => replicas.sayStopping(),
-    leavePeers: () => replicas.leave(),
-    fetchCancellations: (signal: AbortSignal) => replicas.fetchCancellations(signal),
+    replicas,
     legacyHttp,
     tasks,
     open: async () => {
       reachable = true
       await tasks?.start(registry.taskTools)
     },
-    checkAddress: () => replicas.checkAddress(),
     sayKeys: () => sayKeys(keyring, logger),
   }
 }

@@ -133,7 +133,7 @@ export class Server {
   /** Starts an HTTP server. On SIGTERM it drains. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
     assertOptionNames(options, LISTEN_OPTIONS, 'listen')
-    const { logger, keyring, self } = this.#assembly
+    const { logger, keyring, self, replicas } = this.#assembly
     await logger.defaultToPino(2)
     this.#warnOfSetup()
     await this.#assembly.open()
@@ -143,11 +143,11 @@ export class Server {
       ...options,
     })
     if (options.advertise !== undefined) self.url = readAdvertised(options.advertise)
-    if (self.url !== undefined) void this.#assembly.checkAddress()
+    if (self.url !== undefined) void replicas.checkAddress()
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#shutdown.addListener(connections)
     this.#watchSignals(options.drainOnTerm)
-    this.#assembly.seekPeers()
+    replicas.seek()
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
     return listening
   }

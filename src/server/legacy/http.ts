@@ -173,9 +173,9 @@ export class LegacyHttp implements SessionHandler {
     return this.#returning.has(stream)
   }
 
-  /** This process is about to end: calls that wait for an answer go on at another instance. */
-  async drain(): Promise<void> {
-    await this.#options.pushes.drain()
+  /** This process is about to end: calls that wait for an answer go on at another instance, or are told when the signal aborts. */
+  drain(patience: AbortSignal): Promise<void> {
+    return this.#options.pushes.drain(patience)
   }
 
   /** Resolves when no call of a session is under way here. */

@@ -18,6 +18,8 @@ export class Shutdown {
   #drained: Promise<void> | undefined
   /** Resolves when the other instances know that this one is being stopped. */
   #announced: Promise<void> | undefined
+  /** Resolves when session-era calls that still wait for an answer are given up. */
+  #patience: Promise<void> | undefined
   #options: Required<DrainOptions> = { deadlineMs: 0, idleMs: 0 }
 
   constructor(assembly: Assembly) {
@@ -46,29 +48,30 @@ export class Shutdown {
     await this.#announced
     const { legacyHttp } = this.#assembly
     connections.announceClose()
-    const patience = new Promise((resolve) => unref(setTimeout(resolve, this.#options.deadlineMs / 2)))
-    await Promise.race([legacyHttp.idle(), patience])
+    await Promise.race([legacyHttp.idle(), this.#patience])
     await legacyHttp.handOverUnseen() // while clients that come back for it are still sent here
     await connections.close(this.#options.idleMs)
   }
 
   async #drain(options: Required<DrainOptions>): Promise<void> {
-    const { load, subscriptions, getStreams, legacyHttp, leavePeers, fetchCancellations, tasks, logger } =
-      this.#assembly
+    const { load, subscriptions, getStreams, legacyHttp, replicas, tasks, logger } = this.#assembly
     const over = new AbortController()
     logger.current.info({ inFlight: load.inFlight }, 'Draining.')
     this.#options = options
     const { deadlineMs } = options
-    this.#announced = this.#assembly.sayStopping()
+    const patience = new AbortController()
+    this.#patience = new Promise((resolve) => unref(setTimeout(resolve, deadlineMs / 2)))
+    void this.#patience.then(() => patience.abort())
+    this.#announced = replicas.sayStopping()
     const drained = drainAll(this.hosts, load, deadlineMs)
     subscriptions.close()
     getStreams.closeAll()
-    const fetched = fetchCancellations(over.signal)
-    await Promise.all([drained, legacyHttp.drain(), tasks?.drain(deadlineMs)])
+    const fetched = replicas.fetchCancellations(over.signal)
+    await Promise.all([drained, legacyHttp.drain(patience.signal), tasks?.drain(deadlineMs)])
     over.abort()
     await legacyHttp.handOverUnseen()
     await fetched // what arrives after the goodbye would make this instance look as if it were still there
-    await leavePeers()
+    await replicas.leave()
     await tasks?.close()
     logger.current.info({ inFlight: load.inFlight }, 'Drained.')
   }

@@ -155,6 +155,11 @@ export class Replicas implements InstanceMessages {
     return this.#addressCheck.check()
   }
 
+  /** Whether another instance is there that is not being stopped. */
+  async canHandOver(): Promise<boolean> {
+    return (await this.peers.staying()).length > 0
+  }
+
   /** Gives something to another instance; gives that instance, or undefined when there is none to take it. */
   async handOver(stream: Json): Promise<Instance | undefined> {
     const refused = new Set<string>()

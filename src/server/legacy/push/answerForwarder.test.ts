@@ -31,7 +31,8 @@ function receiver(there: readonly Instance[]) {
     ttlSeconds: 60,
     clock: Date.now,
   }
-  const pushes = new PushBroker({ ...common, self, handOver: async () => undefined, cancel() {}, logger })
+  const nobody = { canHandOver: async () => false, handOver: async () => undefined }
+  const pushes = new PushBroker({ ...common, ...nobody, self, cancel() {}, logger })
   const forward = vi.fn(
     async (instance: Instance): Promise<Forwarded> =>
       there.includes(instance) ? { kind: 'replied', reply: { status: 202 } } : { kind: 'gone', why: 'refused' },

@@ -20,6 +20,7 @@ const stream = { name: 'stream', position: 0, connected: true }
 
 const dead = new Self('http://dead/mcp')
 const gone = new Set([dead.id])
+const patience = new AbortController().signal
 
 function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
   const defaults = {
@@ -31,6 +32,7 @@ function process(options: Partial<PushBrokerOptions> = {}): PushBroker {
     onDifference() {},
     ledger: memoryLedger(),
     ttlSeconds: 60,
+    canHandOver: async () => true,
     handOver: async () => undefined,
     cancel() {},
   }
@@ -188,7 +190,7 @@ test('a call on a connection that no other instance has waits for its answer als
   const question = await new Promise<Json>((send) => {
     answer = pushes.push(call, request, { id: 'call', key: 'a', body: () => ({}) }, stream, { send })
   })
-  await pushes.drain()
+  await pushes.drain(patience)
   await pushes.take(answerTo(question, 'A'), caller)
   expect([await answer, handOver.mock.calls]).toEqual([{ roots: ['A'] }, []])
 })
@@ -210,7 +212,7 @@ describe('an answer that comes while the process stops', () => {
     const { question, answer } = await ask(pushes, 'a')
     const taken = pushes.take(answerTo(question, 'A'), caller)
     await Promise.resolve()
-    const drained = pushes.drain()
+    const drained = pushes.drain(patience)
     open()
     await drained
     expect(await Promise.all([taken, answer])).toEqual([settled, { roots: ['A'] }])
@@ -222,7 +224,7 @@ describe('an answer that comes while the process stops', () => {
     const refused = new Promise<undefined>((resolve) => (refuse = () => resolve(undefined)))
     const pushes = process({ handOver: () => refused })
     const { question, answer } = await ask(pushes, 'a')
-    const drained = pushes.drain()
+    const drained = pushes.drain(patience)
     const taken = pushes.take(answerTo(question, 'A'), caller)
     refuse()
     await drained

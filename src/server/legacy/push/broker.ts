@@ -4,7 +4,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { readJournal, ScopeClosed } from '../../../journal/index.ts'
-import type { RequestId, ResponseMessage } from '../../../protocol/index.ts'
+import type { ResponseMessage } from '../../../protocol/index.ts'
 import { ExpiringMap, type Ledger } from '../../../state/stores/index.ts'
 import type { Call, Caller, CarriedCall } from '../../call.ts'
 import type { EventBus } from '../../lifecycle/eventBus.ts'
@@ -12,31 +12,29 @@ import { errorDetails } from '../../logger.ts'
 import type { Instance, Self } from '../../replicas/instance.ts'
 import { newId } from '../../binding.ts'
 import { AnswerTaker, type Taken } from './answerTaker.ts'
+import { Departure, type DepartureOptions } from './departure.ts'
 import { holderOf } from '../../lifecycle/holder.ts'
 import { Generations } from './generations.ts'
-import type { CallHandOver, RevivedCall, StreamHandOver } from './handOver.ts'
+import type { CallHandOver, RevivedCall } from './handOver.ts'
 import type { PushedCall } from './pushedCall.ts'
 import { type PushedQuestion, type PushElsewhere, type PushWay, withdrawal } from './pushWay.ts'
 import { PushStates, type PushStatesOptions, type PushStream } from './state.ts'
 import { QuestionIds } from './questionIds.ts'
 import { WaitingCalls, type WaitingCallsOptions } from './waitingCalls.ts'
 
-export interface PushBrokerOptions extends PushStatesOptions, WaitingCallsOptions {
+export interface PushBrokerOptions
+  extends PushStatesOptions,
+    WaitingCallsOptions,
+    Pick<DepartureOptions, 'canHandOver' | 'handOver' | 'cancel'> {
   /** This process. */
   readonly self: Self
   /** A bus that reaches other instances, where one is configured. */
   readonly bus: EventBus | undefined
   /** Common to all instances. */
   readonly ledger: Ledger
-  /** Gives a call to another instance; gives that instance, or undefined when there is none to take it. */
-  readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
-  /** Cancels a request that is under way at another instance. */
-  readonly cancel: (session: string, request: RequestId) => void
 }
 
 const NONE: ReadonlySet<string> = new Set()
-const STOPPING =
-  'This instance is being stopped, and knows no other that could wait for the answer. Look whether the call had effects, and repeat it.'
 
 export class PushBroker {
   readonly #options: PushBrokerOptions
@@ -47,7 +45,7 @@ export class PushBroker {
   readonly #answers: AnswerTaker
   /** Questions of calls that went from one instance to another while they waited. */
   readonly #moved: ExpiringMap<Instance>
-  #isDraining = false
+  readonly #departure: Departure
 
   constructor(options: PushBrokerOptions) {
     this.#options = options
@@ -63,6 +61,15 @@ export class PushBroker {
       ids: this.#ids,
       generations: this.#generations,
       movedTo: (question) => this.#moved.get(question),
+    })
+    this.#departure = new Departure({
+      ...options,
+      calls: this.#calls,
+      onMoved: ({ questions }, to) =>
+        this.noteMoved(
+          questions.map(({ question }) => question),
+          to,
+        ),
     })
   }
 
@@ -88,7 +95,7 @@ export class PushBroker {
     asking.carried ||= this.#states.carries(request, call, carried)
     if (way.elsewhere !== undefined) this.#prepare(asking, call, carried, way.elsewhere)
     const answer = await this.#ask(asking, { call, request, carried, stream, way })
-    if (this.#isDraining) void this.#handOver(asking)
+    this.#departure.waits(asking)
     return answer.promise
   }
 
@@ -141,7 +148,7 @@ export class PushBroker {
     const asking = this.#calls.get(carried.id) ?? this.#calls.enter(carried.id, 0)
     this.#prepare(asking, call, carried, elsewhere)
     asking.waitsAnywhere = true
-    if (this.#isDraining) void this.#handOver(asking)
+    this.#departure.waits(asking)
     return () => {
       asking.waitsAnywhere = false
     }
@@ -161,10 +168,9 @@ export class PushBroker {
     return asking.end()
   }
 
-  /** This process is about to end: every call that waits goes on at another instance, or is told. */
-  async drain(): Promise<void> {
-    this.#isDraining = true
-    await Promise.all(this.#calls.movable().map((asking) => this.#handOver(asking)))
+  /** This process is about to end: every call that waits goes on at another instance, or is told when the signal aborts. */
+  drain(patience: AbortSignal): Promise<void> {
+    return this.#departure.begin(patience)
   }
 
   /** Goes on with a call of an instance that stops, if no other does: its questions are not asked again. */
@@ -206,7 +212,7 @@ export class PushBroker {
   }
 
   get isDraining(): boolean {
-    return this.#isDraining
+    return this.#departure.hasBegun
   }
 
   /** Notes how the call goes to another instance when this process stops. */
@@ -224,29 +230,6 @@ export class PushBroker {
       },
     })
     asking.onHandOver = () => way.handOver()
-  }
-
-  async #handOver(asking: PushedCall): Promise<void> {
-    while (asking.isArriving && asking.handingOver === undefined) await asking.arrived()
-    const snapshot = asking.canMove ? asking.snapshot?.() : undefined
-    if (asking.handingOver !== undefined || snapshot === undefined) return
-    // Until it is clear who goes on, answers to its questions wait.
-    asking.handingOver = this.#options.handOver(snapshot)
-    const to = await asking.handingOver
-    asking.handingOver = undefined
-    const { call, caller } = snapshot
-    // It ended here meanwhile, or was cancelled, which the other one does not know.
-    if (to !== undefined && asking.ended) this.#options.cancel(caller.peer.session ?? '', call.request.id)
-    if (to !== undefined)
-      this.noteMoved(
-        call.questions.map(({ question }) => question),
-        to,
-      )
-    // It goes on here, as it is or with the answer that came meanwhile.
-    else if (asking.isArriving || !asking.isWaiting) return
-    // A call whose state is out there ends without a word, so that another instance can go on with it.
-    if (to !== undefined || asking.carried) this.#calls.leave(asking)
-    else asking.end(STOPPING)
   }
 
   #forget(question: string): void {

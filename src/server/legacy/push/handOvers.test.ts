@@ -20,6 +20,7 @@ const caller = { peer, principal: undefined }
 function adopter(ledger = memoryLedger()) {
   const self = new Self('http://here/mcp')
   const handOver = vi.fn(async (): Promise<Self | undefined> => undefined)
+  const canHandOver = async () => true
   const rules = new CarryRules(undefined, false)
   const common = { sealer, rules, store: undefined, bus: undefined, ledger, ttlSeconds: 60, clock: Date.now }
   const streams = new LegacyStreams(sealer, self)
@@ -28,7 +29,7 @@ function adopter(ledger = memoryLedger()) {
     self,
     bus: localBus(),
     streams,
-    pushes: new PushBroker({ ...common, self, handOver, cancel() {}, onDifference() {}, logger }),
+    pushes: new PushBroker({ ...common, self, canHandOver, handOver, cancel() {}, onDifference() {}, logger }),
     returning: { tookOver() {} } as unknown as StreamResumption,
     handOver,
     revive,
