@@ -1,5 +1,4 @@
 /** The calls of all tools by all clients, while the instances are left alone, restarted or killed. */
-import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { Fleet } from './fleet.ts'
 import { type Plan, runScenario } from './scenario.ts'
 import { type Outcome, type ToolName, tools } from './verdict.ts'
@@ -40,7 +39,6 @@ export interface Survival {
 
 export async function survive(options: SurviveOptions): Promise<Survival> {
   const fleet = await Fleet.start(options.instances)
-  await meet(fleet, options.instances)
   const trouble = new Troubles(fleet, options)
   const isOver = (): boolean => trouble.times >= (options.times ?? 0)
   const run = async ({ tool, client }: Kind): Promise<Outcome> => {
@@ -61,14 +59,6 @@ export async function survive(options: SurviveOptions): Promise<Survival> {
     await fleet.stop()
   }
   return { outcomes, times: trouble.times, stopMs: fleet.stopMs }
-}
-
-/** Instances meet by what clients bring: one that is stopped before any client came would know no other. */
-async function meet({ url }: Fleet, instances: number): Promise<void> {
-  for (let count = 0; count <= instances; count++) {
-    const session = await RawSession.begin(url)
-    for (let pings = 0; pings < instances; pings++) await session.request('ping', {})
-  }
 }
 
 type Kind = Pick<Outcome, 'tool' | 'client'>
