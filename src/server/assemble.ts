@@ -20,7 +20,7 @@ import type { StreamHandOver } from './legacy/push/handOver.ts'
 import { announced } from './legacy/push/handOvers.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
-import { requestLimits } from './lifecycle/limits.ts'
+import { addressReader, requestLimits } from './lifecycle/limits.ts'
 import { Load } from './lifecycle/load.ts'
 import { createSealers, keyringOf, sayKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
@@ -42,19 +42,11 @@ import { Subscriptions } from './modern/subscriptions.ts'
 import type { TaskService } from './taskPort.ts'
 import { Telemetry } from './telemetry/telemetry.ts'
 
-const MAX_RESULT_BYTES = 16 * 1024 * 1024
-
 export type Assembly = ReturnType<typeof assemble>
 
 export function assemble(options: ServerOptions) {
-  const {
-    instructions,
-    store,
-    legacy = true,
-    clock = Date.now,
-    ttlSeconds = DEFAULT_TTL_SECONDS,
-    exposeErrors = true,
-  } = options
+  const { instructions, store, legacy = true, exposeErrors = true } = options
+  const { clock = Date.now, ttlSeconds = DEFAULT_TTL_SECONDS } = options
   const lifetime = new CallLifetime({ ttlSeconds, maxCallSeconds: options.maxCallSeconds, clock })
   const identity = identityOf(options)
   const caching = cachingOf(options)
@@ -89,7 +81,7 @@ export function assemble(options: ServerOptions) {
   const registry = new Registry(carrying)
   const access = new AccessControl(registry, scopeChallengeOf(options.principal))
   const telemetry = new Telemetry(registry)
-  const results = new Results(identity, options.maxResultBytes ?? MAX_RESULT_BYTES)
+  const results = new Results(identity, options.maxResultBytes)
   const hooks = new ResultHooks(results)
   const lists = new Lists({ registry, identity, caching, pageSize: options.pageSize ?? 1000, logger: log })
   const subscriptions = new Subscriptions(bus, results, access, () => tasks)
@@ -105,16 +97,16 @@ export function assemble(options: ServerOptions) {
     logger: log,
   })
   const middleware = new MiddlewareChain()
-  const approval = options.principal === undefined ? undefined : new Approval(options.approves)
   const limits = {
     ledger,
     audience,
     middleware,
-    approval,
+    approval: options.principal === undefined ? undefined : new Approval(options.approves),
     maxAsks: options.maxAsks ?? 5,
     maxRounds: options.maxRounds ?? 256,
     unwindMs: options.unwindMs ?? 5000,
     watch: options.watch,
+    readAddress: addressReader(options.limits),
     logger: log,
   }
   const rounds = new RoundRunner({ ...limits, carrier, load, results, lifetime })
@@ -135,7 +127,8 @@ export function assemble(options: ServerOptions) {
     play: taskPlayer(calling, limits),
     assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,
-    mayAnswer: (approvers, { principal }, isCaller) => approval?.includes(approvers, principal, isCaller) ?? false,
+    mayAnswer: (approvers, { principal }, isCaller) =>
+      limits.approval?.includes(approvers, principal, isCaller) ?? false,
   })
 
   const facts = new SessionFacts(bus, clock)
@@ -197,6 +190,7 @@ export function assemble(options: ServerOptions) {
     self,
     peers,
     forwarder,
+    readAddress: limits.readAddress,
     ttlSeconds,
     clock,
     whoHas: (stream) => replicas.whoHas(stream),

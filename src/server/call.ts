@@ -30,6 +30,8 @@ export type CallMethod = (call: Call) => string | Promise<string>
 export interface Caller {
   readonly peer: Peer
   readonly principal: Principal | undefined
+  /** Where an anonymous caller is, if the session era knows: limits are counted by it. */
+  readonly address?: string | undefined
 }
 
 /** One client request, whatever host it came by. */

@@ -6,13 +6,15 @@ import type { Peer } from './call.ts'
 import { ServerError } from './errors.ts'
 import type { WireError } from './wireErrors.ts'
 
+const MAX_BYTES = 16 * 1024 * 1024
+
 export class Results {
   readonly #identity: ServerIdentity
   readonly #plainEnd: string
   readonly #maxBytes: number
 
   /** A result of more than `maxBytes` is an error. */
-  constructor(identity: ServerIdentity, maxBytes: number) {
+  constructor(identity: ServerIdentity, maxBytes = MAX_BYTES) {
     this.#identity = identity
     this.#maxBytes = maxBytes
     this.#plainEnd = `,"_meta":${JSON.stringify({ [META.server]: identity })}}`

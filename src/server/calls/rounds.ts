@@ -12,6 +12,7 @@ import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
 import { holderOf } from '../lifecycle/holder.ts'
+import type { ReadAddress } from '../lifecycle/limits.ts'
 import type { Load } from '../lifecycle/load.ts'
 import { type Logger, shortened } from '../logger.ts'
 import type { Results } from '../results.ts'
@@ -37,6 +38,7 @@ export interface RoundRunnerOptions {
   readonly lifetime: CallLifetime
   readonly unwindMs: number
   readonly watch: Watch | undefined
+  readonly readAddress: ReadAddress
   readonly logger: () => Logger
 }
 
@@ -271,14 +273,18 @@ export function callersApproval(
 export function sharedClaims(
   call: Call,
   name: string,
-  { ledger, audience }: Pick<RoundRunnerOptions, 'ledger' | 'audience'>,
+  { ledger, audience, readAddress }: Pick<RoundRunnerOptions, 'ledger' | 'audience' | 'readAddress'>,
 ): SharedClaims {
-  const { principal, method, peer } = call
+  const { principal, method, peer, header, channel } = call
   return {
     ledger,
     scope: () => [audience, principal?.id ?? null, method, name],
-    // Anonymous callers without a session cannot be told apart, so they are not counted as one.
-    holder: () => (principal === undefined && peer.session === undefined ? undefined : holderOf(call)),
+    holder: () => {
+      if (principal !== undefined) return holderOf(call)
+      const address = call.address ?? readAddress(header, channel.address)
+      // Anonymous callers without an address and a session cannot be told apart, so they are not counted as one.
+      return address === undefined && peer.session === undefined ? undefined : holderOf({ principal, peer, address })
+    },
   }
 }
 

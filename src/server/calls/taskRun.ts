@@ -15,7 +15,16 @@ import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './r
 
 export type TaskRunOptions = Pick<
   RoundRunnerOptions,
-  'approval' | 'ledger' | 'audience' | 'maxAsks' | 'maxRounds' | 'unwindMs' | 'watch' | 'logger' | 'middleware'
+  | 'approval'
+  | 'ledger'
+  | 'audience'
+  | 'maxAsks'
+  | 'maxRounds'
+  | 'unwindMs'
+  | 'watch'
+  | 'readAddress'
+  | 'logger'
+  | 'middleware'
 >
 
 /** The call that a task stands for, as if it had just come from a client that can be asked but not notified. */

@@ -5,18 +5,14 @@ import {
   assertPresentAgree,
   type HeaderReader,
   isId,
-  isLegacyVersion,
   type Message,
   metaOf,
   type RequestMessage,
   readMessage,
-  unsupportedVersion,
 } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call, CallHandler, Caller } from '../call.ts'
-import { SESSION_ELSEWHERE, SESSION_NEEDED } from '../catalog/capabilities.ts'
-import { ServerError } from '../errors.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { SessionHandler } from '../http/messageHandler.ts'
 import { refusal } from '../http/refusal.ts'
@@ -30,6 +26,7 @@ import type { Peers } from '../replicas/peers.ts'
 import { toWireError } from '../wireErrors.ts'
 import { AnswerForwarder } from './push/answerForwarder.ts'
 import { answerBatch, assertBatch } from './batch.ts'
+import { SessionCallers, type SessionCallersOptions } from './callers.ts'
 import { LegacyChannel } from './channel.ts'
 import type { GetStreams } from './streams/getStreams.ts'
 import { LiveCalls } from './liveCalls.ts'
@@ -38,13 +35,12 @@ import type { RevivedCall, StreamHandOver } from './push/handOver.ts'
 import { HandOvers } from './push/handOvers.ts'
 import type { PushBroker } from './push/broker.ts'
 import type { LegacyStream } from './streams/stream.ts'
-import { legacyPeer, type OpenSession, type Sessions, unknownPeer } from './session.ts'
+import { legacyPeer } from './session.ts'
 import type { SessionFacts } from './sessionFacts.ts'
 import type { LegacyStreams } from './streams/streams.ts'
 
-export interface LegacyHttpOptions {
+export interface LegacyHttpOptions extends SessionCallersOptions {
   readonly calls: CallHandler
-  readonly sessions: Sessions
   readonly facts: SessionFacts
   readonly bus: EventBus
   readonly streams: LegacyStreams
@@ -63,8 +59,6 @@ export interface LegacyHttpOptions {
   /** Gives a stream to another instance; gives that instance, or undefined when there is none to take it. */
   readonly handOver: (stream: StreamHandOver) => Promise<Instance | undefined>
   readonly logger: () => Logger
-  /** Whether requests outside a session are refused. */
-  readonly needsSession: boolean
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -77,9 +71,11 @@ export class LegacyHttp implements SessionHandler {
   readonly #answers: AnswerForwarder
   readonly #returning: StreamResumption
   readonly #handOvers: HandOvers
+  readonly #callers: SessionCallers
 
   constructor(options: LegacyHttpOptions) {
     this.#options = options
+    this.#callers = new SessionCallers(options)
     this.#cancellations = new Allowance(100, options.clock)
     this.#answers = new AnswerForwarder({
       ...options,
@@ -109,7 +105,7 @@ export class LegacyHttp implements SessionHandler {
     if (message.kind === 'request' && message.method === 'initialize') {
       return this.#initialize(message, header, principal, sink)
     }
-    const caller = this.#caller(header, principal)
+    const caller = this.#callers.of(header, principal, sink)
     if ('status' in caller) return caller
     switch (message.kind) {
       case 'request':
@@ -130,7 +126,7 @@ export class LegacyHttp implements SessionHandler {
     principal: Principal | undefined,
     sink: Sink,
   ): Promise<HttpReply | undefined> {
-    const caller = this.#caller(header, principal)
+    const caller = this.#callers.of(header, principal)
     if ('status' in caller) return caller
     assertBatch(values, caller.peer.version)
     return answerBatch(values, sink, (message, part) => this.post(message, header, principal, part))
@@ -139,7 +135,7 @@ export class LegacyHttp implements SessionHandler {
   /** Resumes a stream after Last-Event-ID, or opens the stream for notifications that belong to no request. */
   async get(header: HeaderReader, principal: Principal | undefined, sink: Sink): Promise<HttpReply | undefined> {
     if (!/text\/event-stream/i.test(header('accept') ?? '')) return refusal(406, 'Accept text/event-stream.')
-    const caller = this.#caller(header, principal)
+    const caller = this.#callers.of(header, principal, sink)
     if ('status' in caller) return caller
     const lastEventId = header('last-event-id')
     if (lastEventId !== undefined && lastEventId !== '')
@@ -150,7 +146,7 @@ export class LegacyHttp implements SessionHandler {
   }
 
   delete(header: HeaderReader, principal: Principal | undefined): HttpReply {
-    const session = this.#session(header, principal)
+    const session = this.#callers.sessionOf(header, principal)
     if (session === undefined) return refusal(400, 'Name the session to end in the Mcp-Session-Id header.')
     if ('status' in session) return session
     this.#options.facts.end(session.id, session.expiresAt)
@@ -160,7 +156,7 @@ export class LegacyHttp implements SessionHandler {
   /** What another instance forwards: an answer to a question of this one, or a client that comes back to a stream. */
   async serveForwarded(request: ClientRequest, sink: Sink): Promise<HttpReply | undefined> {
     const { method, header, principal } = request
-    const caller = this.#caller(header, principal)
+    const caller = this.#callers.of(header, principal)
     if ('status' in caller) return caller
     if (method === 'GET') return this.#returning.resumeHere(header('last-event-id') ?? '', caller, sink)
     const message = readMessage(request.body)
@@ -261,31 +257,5 @@ export class LegacyHttp implements SessionHandler {
     const isSent = channel.finish(body)
     this.#handOvers.finished()
     return isSent
-  }
-
-  #caller(header: HeaderReader, principal: Principal | undefined): Caller | HttpReply {
-    const version = header('mcp-protocol-version')
-    if (version !== undefined && !isLegacyVersion(version)) throw unsupportedVersion(version, true)
-    const session = this.#session(header, principal)
-    if (session === undefined) {
-      return this.#options.needsSession ? refusal(400, SESSION_NEEDED) : { peer: unknownPeer(version), principal }
-    }
-    if ('status' in session) return session
-    if (session.begunBy !== undefined) this.#options.peers.meet(session.begunBy)
-    return { peer: this.#options.sessions.peerOf(session), principal }
-  }
-
-  #session(header: HeaderReader, principal: Principal | undefined): OpenSession | HttpReply | undefined {
-    const token = header('mcp-session-id')
-    if (token === undefined) return undefined
-    const { sessions, needsSession, self } = this.#options
-    try {
-      const session = sessions.open(token, principal)
-      const isElsewhere = needsSession && session.begunBy?.id !== self.id
-      return isElsewhere ? refusal(404, SESSION_ELSEWHERE) : session
-    } catch (error) {
-      if (error instanceof ServerError) return refusal(404, error.message)
-      throw error
-    }
   }
 }

@@ -5,6 +5,7 @@
  */
 import type { LoggingLevel } from '@modelcontextprotocol/client'
 import { digestOf } from '../../state/internal.ts'
+import { groupOf } from '../../state/stores/index.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { Holdings } from '../lifecycle/holder.ts'
 import { MAX_WATCHED_CHARS } from '../modern/subscriptions.ts'
@@ -70,12 +71,12 @@ export class SessionFacts {
 
   /** `holder` is whose session it is. */
   setLevel(session: string, level: LoggingLevel, holder = session): void {
-    this.#tell({ kind: 'session-noted', session, note: { level }, holder: digestOf(holder) })
+    this.#tell({ kind: 'session-noted', session, note: { level }, holder: hidden(holder) })
   }
 
   /** False when the session has reached its limit. `holder` is whose session it is. */
   watch(session: string, uri: string, holder = session): boolean {
-    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri }, holder: digestOf(holder) })
+    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri }, holder: hidden(holder) })
     return this.watchedBy(session).has(uri)
   }
 
@@ -110,8 +111,8 @@ export class SessionFacts {
 
   /** The oldest session, with something to drop, of the holder with the most. */
   #dropOldest(size: (sessions: ReadonlySet<string>) => number): void {
-    const [largest = []] = this.#holdings.largestFirst(size)
-    for (const session of largest) if (size(new Set([session])) > 0) return this.#drop(session)
+    const [largest] = this.#holdings.largestFirst(size)
+    for (const session of largest?.items ?? []) if (size(new Set([session])) > 0) return this.#drop(session)
   }
 
   #charsOf(sessions: ReadonlySet<string>): number {
@@ -151,4 +152,10 @@ export class SessionFacts {
     this.#holdings.add(holder, session)
     return fresh
   }
+}
+
+/** What goes to other instances names nobody; who is of one group stays so. */
+function hidden(holder: string): string {
+  const group = groupOf(holder)
+  return group === holder ? digestOf(holder) : `${digestOf(group)}\n${digestOf(holder)}`
 }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Caller } from '../../../test/docs/fixtures/caller.ts'
 import { proves } from '../../../test/proves.ts'
 import { createServer, type LimitOptions, type Principal, type Server } from '../index.ts'
-import { networkOf } from './limits.ts'
+import { networkOf } from './holder.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const URL_OF_SERVER = 'http://server.example/mcp'
@@ -118,32 +118,38 @@ describe('requests per minute', () => {
 describe('the anonymous', () => {
   const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
 
-  async function post(url: string, method: string, session?: string): Promise<Response> {
+  function messageOf(method: string, session?: string): RequestInit {
     const headers = {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       ...(session !== undefined && { 'mcp-session-id': session }),
     }
     const params = method === 'initialize' ? initialize : {}
-    return fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) })
+    return { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) }
   }
 
-  test('are counted by session, and without one by the address they come from', async () => {
-    const { url } = await open({ requestsPerMinute: 2 }).listen({ drainOnTerm: false })
-    const [first, second, third] = [
-      await post(url, 'initialize'),
-      await post(url, 'initialize'),
-      await post(url, 'initialize'),
-    ]
-    expect([first.status, second.status, third.status]).toEqual([200, 200, 429])
-    expect(third.headers.get('mcp-session-id')).toBeNull()
-    for (const { headers } of [first, second]) {
-      const session = headers.get('mcp-session-id') ?? ''
-      const statuses = [
-        await post(url, 'ping', session),
-        await post(url, 'ping', session),
-        await post(url, 'ping', session),
-      ]
+  const post = (url: string, method: string, session?: string): Promise<Response> =>
+    fetch(url, messageOf(method, session))
+
+  test('are counted by the address they come from, however many sessions they begin', async () => {
+    const { url } = await open({ requestsPerMinute: 4 }).listen({ drainOnTerm: false })
+    const begun = [await post(url, 'initialize'), await post(url, 'initialize')]
+    const sessions = begun.map(({ headers }) => headers.get('mcp-session-id') ?? '')
+    const statuses = []
+    for (const session of [...sessions, ...sessions]) statuses.push((await post(url, 'ping', session)).status)
+    expect(statuses).toEqual([200, 200, 429, 429])
+    expect((await post(url, 'initialize')).status).toBe(429)
+  })
+
+  test('are counted by session where no address is known', async () => {
+    const server = open({ requestsPerMinute: 2 })
+    const send = async (method: string, session?: string): Promise<Response> =>
+      server.fetch(new Request('http://localhost/mcp', messageOf(method, session)))
+    const first = (await send('initialize')).headers.get('mcp-session-id') ?? ''
+    const second = (await send('initialize')).headers.get('mcp-session-id') ?? ''
+    expect((await send('initialize')).status).toBe(429)
+    for (const session of [first, second]) {
+      const statuses = [await send('ping', session), await send('ping', session), await send('ping', session)]
       expect(statuses.map(({ status }) => status)).toEqual([200, 200, 429])
     }
   })
@@ -211,7 +217,7 @@ describe('calls at once', () => {
 
 describe('limits are refused', () => {
   test.each<[string, object, string]>([
-    ['that are none', {}, 'needs requestsPerMinute or callsAtOnce'],
+    ['that are none', {}, 'needs requestsPerMinute, callsAtOnce or clientAddress'],
     ['of zero', { callsAtOnce: 0 }, 'callsAtOnce is a whole number, at least 1'],
     ['of a fraction', { requestsPerMinute: 0.5 }, 'requestsPerMinute is a whole number, at least 1'],
     ['that are misspelt', { requestPerMinute: 5 }, 'did you mean "requestsPerMinute"?'],

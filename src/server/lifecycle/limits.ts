@@ -5,6 +5,7 @@ import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import { LimitError } from '../errors.ts'
 import { assertOptionNames, type OptionNames } from '../optionNames.ts'
+import { networkOf } from './holder.ts'
 
 export interface LimitOptions {
   /** How many requests one caller may send within a minute. @default no limit */
@@ -36,19 +37,28 @@ const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resour
 export function requestLimits(options: LimitOptions | undefined): RequestLimits | undefined {
   if (options === undefined) return undefined
   assertOptionNames(options, LIMIT_OPTIONS, 'The option limits')
-  const { requestsPerMinute, callsAtOnce } = options
-  if (requestsPerMinute === undefined && callsAtOnce === undefined)
-    throw new TypeError('The option limits needs requestsPerMinute or callsAtOnce.')
+  const { requestsPerMinute, callsAtOnce, clientAddress } = options
+  if (requestsPerMinute === undefined && callsAtOnce === undefined && clientAddress === undefined)
+    throw new TypeError('The option limits needs requestsPerMinute, callsAtOnce or clientAddress.')
   for (const [name, value] of Object.entries({ requestsPerMinute, callsAtOnce })) {
     if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
       throw new TypeError(`The option ${name} is a whole number, at least 1.`)
   }
-  return new RequestLimits(options)
+  return requestsPerMinute === undefined && callsAtOnce === undefined ? undefined : new RequestLimits(options)
+}
+
+/** The address of a caller, by the headers or else that of the connection. */
+export type ReadAddress = (header: HeaderReader | undefined, address: string | undefined) => string | undefined
+
+export function addressReader({ clientAddress }: LimitOptions = {}): ReadAddress {
+  if (clientAddress === undefined) return (_, address) => address
+  return (header, address) => (header && clientAddress({ header })) ?? address
 }
 
 export class RequestLimits {
   readonly #options: LimitOptions
   readonly #store: RateStore
+  readonly #addressOf: ReadAddress
   /** How many calls each caller has under way. */
   readonly #underWay = new Map<string, number>()
   /** Until when callers have to wait who were refused, in milliseconds since 1970. */
@@ -57,6 +67,7 @@ export class RequestLimits {
   constructor(options: LimitOptions) {
     this.#options = options
     this.#store = options.store ?? memoryRates()
+    this.#addressOf = addressReader(options)
   }
 
   /** Counts a request, and gives the function that ends it. Rejects with LimitError when it is too much. */
@@ -122,7 +133,7 @@ export class RequestLimits {
     else this.#underWay.delete(caller)
   }
 
-  /** By principal. Who is anonymous is known by session, else by address, else with all others. */
+  /** By principal. Who is anonymous is known by address, else by session, which anyone can begin, else with all others. */
   #callerOf(
     principal: Principal | undefined,
     session: string | undefined,
@@ -130,25 +141,10 @@ export class RequestLimits {
     address: string | undefined,
   ): string {
     if (principal !== undefined) return `principal ${principal.id}`
-    if (session !== undefined) return `session ${session}`
-    const from = (header && this.#options.clientAddress?.({ header })) ?? address
-    return from === undefined ? 'anonymous' : `network ${networkOf(from)}`
+    const from = this.#addressOf(header, address)
+    if (from !== undefined) return `network ${networkOf(from)}`
+    return session === undefined ? 'anonymous' : `session ${session}`
   }
 }
 
 function done(): void {}
-
-/** Whoever has one address of IPv6 usually has its whole /64, so that is counted as one. */
-export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined) return mapped
-  if (!address.includes(':')) return address
-  const [before = '', after] = address.toLowerCase().split('%', 1).join('').split('::')
-  const [head, tail] = [groupsOf(before), groupsOf(after ?? '')]
-  const zeros = after === undefined ? [] : Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0')
-  return `${[...head, ...zeros, ...tail].slice(0, 4).join(':')}::/64`
-}
-
-function groupsOf(text: string): string[] {
-  return text === '' ? [] : text.split(':')
-}

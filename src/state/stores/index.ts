@@ -6,6 +6,7 @@ export {
   assertId,
   type Claim,
   claimMissing,
+  groupOf,
   type Ledger,
   type MemoryLedgerOptions,
   memoryLedger,

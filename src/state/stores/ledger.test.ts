@@ -36,6 +36,21 @@ describe('a ledger in memory with a cap', () => {
     expect(await ledger.claim('f', 10, 'greedy')).toEqual({ state: 'fresh' })
   })
 
+  test('gives a group of holders half of its room, and each of them no more than any other holder', async () => {
+    const ledger = memoryLedger({ maxEntries: 20 })
+    let ids = 0
+    const claim = (holder: string) => ledger.claim(`${ids++}`, 10, holder)
+    await Promise.all([claim('net\none'), claim('net\none')])
+    await expect(claim('net\none')).rejects.toThrow('This caller has 2 live claims')
+    for (let count = 0; count < 6; count++) await claim('net\n')
+    await Promise.all([claim('net\ntwo'), claim('net\ntwo')])
+    for (const one of ['one', 'two', 'three', ''])
+      await expect(claim(`net\n${one}`)).rejects.toThrow('This caller has 10 live claims')
+    expect(await claim('other')).toEqual({ state: 'fresh' })
+    await ledger.release('0')
+    expect(await claim('net\nthree')).toEqual({ state: 'fresh' })
+  })
+
   test('refuses new claims at its cap rather than forget a live one, and takes them when old ones end', async () => {
     let now = 0
     const ledger = memoryLedger({ clock: () => now, maxEntries: 3 })

@@ -15,7 +15,10 @@ import { ExpiringMap } from './expiry.ts'
 export type Claim = { state: 'fresh' } | { state: 'running' } | { state: 'done'; value: unknown }
 
 export interface Ledger {
-  /** Claims an id. The claim expires after `ttlSeconds`. A ledger with little room may count claims by their holder. */
+  /**
+   * Claims an id. The claim expires after `ttlSeconds`. A ledger with little room may count claims by their holder, whose
+   * name has two lines where it is one of a group (see `groupOf`).
+   */
   claim(id: string, ttlSeconds: number, holder?: string): Promise<Claim>
   /** Records the result of the claimed work. Later claims get it until the claim expires. */
   settle(id: string, value: unknown): Promise<void>
@@ -46,8 +49,17 @@ export interface MemoryLedgerOptions {
   clock?: () => number
   /** The maximum number of live claims. Further ones are refused: dropping one would repeat its work. @default 100000 */
   maxEntries?: number
-  /** How many of them one holder may have, so that one caller does not use up the room of all. @default a tenth */
+  /**
+   * How many of them one holder may have, so that one caller does not use up the room of all. A group of holders may have
+   * half of all. @default a tenth
+   */
   maxPerHolder?: number
+}
+
+/** The group of a holder, which is the first line of its name; the second, which may be empty, says who of it. */
+export function groupOf(holder: string): string {
+  const end = holder.indexOf('\n')
+  return end < 0 ? holder : holder.slice(0, end)
 }
 
 /** `text` is the settled value as JSON, or undefined if the value was undefined. */
@@ -57,7 +69,7 @@ type LedgerEntry = { done: false; expiresAtMs: number } | { done: true; text: st
 export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const { clock = Date.now, maxEntries = 100_000, maxPerHolder = Math.ceil(maxEntries / 10) } = options
   const entries = new ExpiringMap<LedgerEntry>(clock)
-  const holders = new Holders(clock)
+  const holders = new Holders(clock, maxPerHolder, Math.ceil(maxEntries / 2))
 
   return {
     async claim(id, ttlSeconds, holder) {
@@ -66,7 +78,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       if (entry?.done) return { state: 'done', value: entry.text === undefined ? undefined : JSON.parse(entry.text) }
       if (entry) return { state: 'running' }
       if (entries.size >= maxEntries) throw full(maxEntries)
-      if (holder !== undefined && holders.count(holder) >= maxPerHolder) throw fullFor(maxPerHolder)
+      if (holder !== undefined) holders.assertRoomFor(holder)
       const expiresAtMs = clock() + ttlSeconds * 1000
       holders.add(holder, id, expiresAtMs)
       entries.set(id, { done: false, expiresAtMs }, expiresAtMs)
@@ -101,28 +113,40 @@ function fullFor(maxPerHolder: number): StateError {
 
 const SWEEP_ABOVE = 1000
 
-/** Which claims each holder has. */
+/** Which claims each holder has, and each group. */
 class Holders {
   readonly #clock: () => number
+  readonly #maxPerHolder: number
+  readonly #maxPerGroup: number
   readonly #claims = new Map<string, ExpiringMap<true>>()
   readonly #holderOf: ExpiringMap<string>
   #sweepAbove = SWEEP_ABOVE
 
-  constructor(clock: () => number) {
+  constructor(clock: () => number, maxPerHolder: number, maxPerGroup: number) {
     this.#clock = clock
+    this.#maxPerHolder = maxPerHolder
+    this.#maxPerGroup = maxPerGroup
     this.#holderOf = new ExpiringMap(clock)
   }
 
-  count(holder: string): number {
-    return this.#claims.get(holder)?.size ?? 0
+  assertRoomFor(holder: string): void {
+    const group = groupOf(holder)
+    if (group !== holder) this.#assertBelow(this.#maxPerGroup, group)
+    if (!holder.endsWith('\n')) this.#assertBelow(this.#maxPerHolder, holder)
+  }
+
+  #assertBelow(max: number, name: string): void {
+    if ((this.#claims.get(name)?.size ?? 0) >= max) throw fullFor(max)
   }
 
   add(holder: string | undefined, id: string, expiresAtMs: number): void {
     if (holder === undefined) return
     this.#sweep()
-    const claims = this.#claims.get(holder) ?? new ExpiringMap<true>(this.#clock)
-    claims.set(id, true, expiresAtMs)
-    this.#claims.set(holder, claims)
+    for (const name of new Set([groupOf(holder), holder])) {
+      const claims = this.#claims.get(name) ?? new ExpiringMap<true>(this.#clock)
+      claims.set(id, true, expiresAtMs)
+      this.#claims.set(name, claims)
+    }
     this.#holderOf.set(id, holder, expiresAtMs)
   }
 
@@ -130,7 +154,7 @@ class Holders {
     const holder = this.#holderOf.get(id)
     if (holder === undefined) return
     this.#holderOf.delete(id)
-    this.#claims.get(holder)?.delete(id)
+    for (const name of [groupOf(holder), holder]) this.#claims.get(name)?.delete(id)
   }
 
   /** Forgets holders without claims, when there are twice as many as the last time. */

@@ -132,7 +132,7 @@ export class AnswerTaker {
 
   /** Claims the next generation for this process; gives the instance that has it already, if one has. */
   async #advance({ name, holder }: PushedCall, generation: number): Promise<Instance | undefined> {
-    const claimant = await this.#options.generations.claim(name, generation, holder)
+    const claimant = await this.#options.generations.claim(name, generation, holder || undefined)
     // Where the ledger cannot tell, the process that has the call goes on with it.
     if (typeof claimant === 'string' || claimant.id === this.#options.self.id) return undefined
     return claimant

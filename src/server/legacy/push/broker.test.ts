@@ -245,11 +245,12 @@ test('what cannot travel or be stored is served by the process that asked', asyn
 describe('calls that wait', () => {
   interface Asks extends Partial<PushStream> {
     session?: string
+    address?: string
     params?: Json
   }
   /** A call of its own that asks one question on a stream of its own. */
-  const asks = (pushes: PushBroker, id: string, { session = 's', params = {}, ...on }: Asks = {}) => {
-    const own = { ...call, params, peer: { ...peer, session } }
+  const asks = (pushes: PushBroker, id: string, { session = 's', params = {}, address, ...on }: Asks = {}) => {
+    const own = { ...call, params, address, peer: { ...peer, session } }
     const answer = pushes.push(
       own,
       request,
@@ -312,6 +313,30 @@ describe('calls that wait', () => {
     expect(await hold('new', 'new')).toBe('waits')
     await hold('next', 'next')
     expect(ended).toEqual(['a', 'b'])
+  })
+
+  test('of one address have half of the room, in whatever sessions, and other addresses the rest', async () => {
+    const pushes = process({ maxWaiting: 4 })
+    for (const session of ['a', 'b'])
+      expect(await outcome(asks(pushes, session, { session, address: '::1' }))).toBe('waits')
+    await expect(asks(pushes, 'c', { session: 'c', address: '::2' })).rejects.toThrow('Too many calls wait')
+    for (const session of ['d', 'e']) {
+      expect(await outcome(asks(pushes, session, { session, address: '192.0.2.1' }))).toBe('waits')
+    }
+  })
+
+  test('of one address, when they are too many, end in the session that has the most', async () => {
+    const pushes = process({ maxWaiting: 8 })
+    const ended: string[] = []
+    const hold = async (id: string, session: string) => {
+      const answer = asks(pushes, id, { connected: false, session, address: '192.0.2.1' })
+      answer.catch(() => ended.push(id))
+      await outcome(answer)
+    }
+    await hold('small', 'small')
+    for (const id of ['a', 'b', 'c']) await hold(id, 'large')
+    await hold('new', 'new')
+    expect(ended).toEqual(['a'])
   })
 
   test('may ask more than one question each', async () => {

@@ -164,7 +164,8 @@ export class PushBroker {
     const asking = this.#calls.get(name)
     if (asking === undefined) return []
     this.#calls.remove(asking)
-    if (asking.carried && !asking.isHandedOver) this.#generations.end(name, asking.generation, asking.holder)
+    if (asking.carried && !asking.isHandedOver)
+      this.#generations.end(name, asking.generation, asking.holder || undefined)
     return asking.end()
   }
 
@@ -218,7 +219,7 @@ export class PushBroker {
   /** Notes how the call goes to another instance when this process stops. */
   #prepare(asking: PushedCall, call: Call, carried: Omit<CarriedCall, 'key'>, way: PushElsewhere): void {
     asking.snapshot = () => ({
-      caller: { peer: call.peer, principal: call.principal },
+      caller: { peer: call.peer, principal: call.principal, address: call.address },
       ...way.contents(),
       call: {
         call: carried.id,

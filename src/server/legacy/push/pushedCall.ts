@@ -63,8 +63,8 @@ export class PushedCall {
   readonly #early = new Map<string, EarlyAnswer>()
   /** Questions of an earlier process that have been answered. */
   readonly #taken = new Set<RequestId>()
-  /** Whose call it is, once it has asked. */
-  holder: string | undefined
+  /** Whose call it is; empty until it asks. */
+  holder = ''
   /** Answers that are being taken. */
   readonly #arriving = new Set<Promise<unknown>>()
   readonly #onClosed: (question: string) => void

@@ -87,7 +87,7 @@ export class WaitingCalls {
   }
 
   makeRoomFor(asking: PushedCall, call: Call): void {
-    asking.holder ??= holderOf(call)
+    asking.holder ||= holderOf(call)
     if (asking.isWaiting) return // it is counted already
     asking.chars ||= JSON.stringify(call.params).length
     const { maxWaiting = 1000, maxWaitingPerCaller = 100 } = this.#options

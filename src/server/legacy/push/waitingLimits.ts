@@ -1,3 +1,4 @@
+import { groupOf } from '../../../state/stores/index.ts'
 import { type PushedCall, unanswered } from './pushedCall.ts'
 
 export interface WaitingLimits {
@@ -11,7 +12,8 @@ export interface WaitingLimits {
 /**
  * Makes room for one more waiting call: ends the oldest ones whose clients have disconnected, and throws if there are
  * none. In this era a lost connection does not end a call, so without a limit waiting calls would fill the memory. A
- * holder over its own limit loses calls of its own; when all together are too many, the largest holder does.
+ * holder over its own limit loses calls of its own; when a group has more than half of the room, or all together are too
+ * many, the largest holder does.
  */
 export function evictAbandoned(
   calls: Iterable<PushedCall>,
@@ -39,10 +41,29 @@ function crowdOf(
 ): readonly PushedCall[] | undefined {
   const own = waiting.filter((call) => call.holder === holder)
   if (isFull(own, newcomer, limits.perHolder, limits.charsPerHolder)) return own
-  if (!isFull(waiting, newcomer, limits.perProcess, limits.chars)) return undefined
-  const byHolder = [...Map.groupBy(waiting, (call) => call.holder).values()]
-  const measure = waiting.length >= limits.perProcess ? (some: readonly PushedCall[]) => some.length : charsOf
-  return byHolder.toSorted((a, b) => measure(b) - measure(a))[0]
+  const { perProcess, chars } = limits
+  const group = groupOf(holder)
+  const near = group === holder ? [] : waiting.filter((call) => groupOf(call.holder) === group)
+  if (near.length > 0 && isFull(near, newcomer, Math.ceil(perProcess / 2), chars / 2))
+    return largest(near, (call) => call.holder, near.length >= perProcess / 2)
+  if (!isFull(waiting, newcomer, perProcess, chars)) return undefined
+  const byCount = waiting.length >= perProcess
+  return largest(
+    largest(waiting, (call) => groupOf(call.holder), byCount),
+    (call) => call.holder,
+    byCount,
+  )
+}
+
+/** Those calls of one holder, or of one group, that are the most, or hold the most. */
+function largest(
+  waiting: readonly PushedCall[],
+  by: (call: PushedCall) => string,
+  byCount: boolean,
+): readonly PushedCall[] {
+  const measure = byCount ? (some: readonly PushedCall[]) => some.length : charsOf
+  const [most = []] = [...Map.groupBy(waiting, by).values()].toSorted((a, b) => measure(b) - measure(a))
+  return most
 }
 
 function isFull(calls: readonly PushedCall[], newcomer: PushedCall, max: number, maxChars: number): boolean {

@@ -120,6 +120,19 @@ test('a caller with very many streams loses its own, and the running call of ano
   expect([streams.get(other.name), streams.get(first.name)]).toEqual([other, undefined])
 })
 
+test('an anonymous caller with very many sessions loses streams of its own address, and the running call of another stays', () => {
+  const streams = new LegacyStreams(sealer, new Self())
+  const lost: string[] = []
+  const begin = (address: string, session: string): LegacyStream => {
+    const stream = streams.begin({ peer: { ...peer, session }, principal: undefined, address }, 1)
+    stream.onEvicted = () => lost.push(address)
+    return stream
+  }
+  const other = begin('192.0.2.1', 'other')
+  for (let count = 0; count < 10_500; count++) begin('2001:db8::' + count.toString(16), `${count}`)
+  expect([lost.length, lost.includes('192.0.2.1'), streams.get(other.name)]).toEqual([501, false, other])
+})
+
 test('a caller whose very many streams all have connections costs no other caller a running call', () => {
   const streams = new LegacyStreams(sealer, new Self())
   const lost: string[] = []

@@ -155,10 +155,8 @@ export class LegacyStreams {
    */
   #makeRoom(): void {
     if (this.#streams.size < MAX_STREAMS) return
-    let most = 0
-    for (const streams of this.#holdings.largestFirst(({ size }) => size)) {
-      most = Math.max(most, streams.size)
-      const oldest = oldestIdle(streams, streams.size === most)
+    for (const { items, isLargest } of this.#holdings.largestFirst(({ size }) => size)) {
+      const oldest = oldestIdle(items, isLargest)
       if (oldest === undefined) continue
       this.#remove(oldest)
       return oldest.evict()
@@ -172,8 +170,8 @@ export class LegacyStreams {
   #count(chars: number): void {
     this.#keptChars += chars
     if (chars <= 0 || this.#keptChars <= MAX_KEPT_CHARS) return
-    for (const streams of this.#holdings.largestFirst(keptChars)) {
-      for (const oldest of streams) {
+    for (const { items } of this.#holdings.largestFirst(keptChars)) {
+      for (const oldest of items) {
         if (this.#keptChars <= MAX_KEPT_CHARS * 0.75) return
         oldest.forgetKept()
       }
