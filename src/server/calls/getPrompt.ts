@@ -1,7 +1,9 @@
 import type { GetPromptResult } from '@modelcontextprotocol/client'
 import { isObject, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
+import { promptIssue } from '../catalog/content.ts'
 import type { PromptReturn } from '../catalog/definitions.ts'
+import { ServerError } from '../errors.ts'
 import type { InputRequired } from '../handler/questions.ts'
 import type { RoundRunner } from './rounds.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
@@ -20,13 +22,20 @@ export function getPrompt(registry: Registry, rounds: RoundRunner, access: Acces
     return rounds.play<Exclude<PromptReturn, InputRequired>>(call, {
       subject: { name: entry.name, args, carry: entry.carry },
       invoke: (ctx) => entry.handler(checked.value, ctx),
-      finish: (value) => (typeof value === 'string' ? userMessage(value) : value),
+      finish: (value) => (typeof value === 'string' ? userMessage(value) : checkedResult(entry.name, value)),
     })
   }
 }
 
 export function unknownPrompt(name: unknown): ProtocolError {
   return new ProtocolError('PARAMS_INVALID', `There is no prompt "${String(name)}".`)
+}
+
+/** Clients refuse a result with a message that is none, so that is an error of the prompt. */
+function checkedResult(name: string, value: GetPromptResult): GetPromptResult {
+  const issue = promptIssue(value)
+  if (issue === undefined) return value
+  throw new ServerError('PROMPT_OUTPUT_INVALID', `What the prompt "${name}" returned is not valid: ${issue}`)
 }
 
 function userMessage(text: string): GetPromptResult {

@@ -1,8 +1,11 @@
 import { type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Call } from '../call.ts'
 import type { Context } from '../handler/context.ts'
+import { resourceIssue } from '../catalog/content.ts'
 import type { ResourceOptions, ResourceReturn } from '../catalog/definitions.ts'
+import { ServerError } from '../errors.ts'
 import type { InputRequired } from '../handler/questions.ts'
+import { shortened } from '../logger.ts'
 import type { RoundRunner } from './rounds.ts'
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { FoundResource, Registry } from '../catalog/registry.ts'
@@ -36,7 +39,12 @@ function contents(uri: string, value: Exclude<ResourceReturn, InputRequired>, { 
   const described = { uri, ...(mimeType !== undefined && { mimeType }) }
   if (typeof value === 'string') return { contents: [{ ...described, text: value }] }
   if (value instanceof Uint8Array) return { contents: [{ ...described, blob: Buffer.from(value).toString('base64') }] }
-  return value
+  const issue = resourceIssue(value)
+  if (issue === undefined) return value
+  throw new ServerError(
+    'RESOURCE_OUTPUT_INVALID',
+    `What the resource "${shortened(uri)}" returned is not valid: ${issue}`,
+  )
 }
 
 /** The result of a later round depends on answers, which are in no cache key, so it must not be cached. */

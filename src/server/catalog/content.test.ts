@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
-import { Caller } from '../../../test/docs/fixtures/caller.ts'
+import { describe, expect, test } from 'vitest'
+import { Caller, type Reply } from '../../../test/docs/fixtures/caller.ts'
 import { recordedLog } from '../../../test/e2e/fixtures/recordedLog.ts'
-import { createServer, structured, text } from '../index.ts'
+import { createServer, type Server, structured, text } from '../index.ts'
 
 async function resultOf(content: unknown[]) {
   const { logger, lines } = recordedLog()
@@ -60,4 +60,75 @@ test.each([
   const { result } = await new Caller(server.fetch).round('sum')
   expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(sentence) }] })
   expect(JSON.stringify(result)).not.toContain('secret')
+})
+
+const NO_MESSAGE = 'needs "role", which is "user" or "assistant".'
+const NO_CONTENTS = 'needs a "uri" and a "text" or "blob", all strings.'
+
+describe.each(['of the stateless era', 'of the session era'])('in a request %s', (era) => {
+  /** The reply to a request for a prompt or a resource whose handler returns this. */
+  async function replyTo(method: 'prompts/get' | 'resources/read', value: unknown) {
+    const { logger, lines } = recordedLog()
+    const server = createServer({ name: 'contents', version: '1.0.0', logger })
+    server.prompt('hint', { description: 'Hints.' }, () => value as never)
+    server.resource('a://b', { name: 'b' }, () => value as never)
+    const params = method === 'prompts/get' ? { name: 'hint' } : { uri: 'a://b' }
+    const reply =
+      era === 'of the session era'
+        ? await sendBare(server, method, params)
+        : await new Caller(server.fetch).send(method, params)
+    return { ...reply, codes: lines.flatMap(({ fields }) => ('err' in fields ? [fields.err] : [])) }
+  }
+
+  async function sendBare(server: Server, method: string, params: object) {
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    const response = await server.fetch(new Request('http://localhost/mcp', { method: 'POST', headers, body }))
+    return (await response.json()) as Pick<Reply, 'result' | 'error'>
+  }
+
+  test('messages and contents of every kind are sent as they are', async () => {
+    const messages = [
+      { role: 'user', content: { type: 'text', text: 'x' } },
+      { role: 'assistant', content: { type: 'resource', resource: { uri: 'a://b', text: 'b' } } },
+    ]
+    const contents = [
+      { uri: 'a://b', text: '', mimeType: 'text/plain' },
+      { uri: 'a://c', blob: 'AA==' },
+    ]
+    expect((await replyTo('prompts/get', { messages, description: 'd' })).result).toMatchObject({ messages })
+    expect((await replyTo('resources/read', { contents })).result).toMatchObject({ contents })
+  })
+
+  test.each<[unknown, string]>([
+    [undefined, 'return a string, or a result with "messages", a list.'],
+    [{ messages: 'x' }, 'return a string, or a result with "messages", a list.'],
+    [{ messages: ['x'] }, `message 1 ${NO_MESSAGE}`],
+    [{ messages: [{ role: 'system', content: { type: 'text', text: 'x' } }] }, `message 1 ${NO_MESSAGE}`],
+    [{ messages: [{ role: 'user', content: 'x' }] }, 'message 1 needs "content", one item of content.'],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }] },
+      'message 1 needs "content", one item of content.',
+    ],
+    [
+      { messages: [{ role: 'user', content: { type: 'text' } }] },
+      'message 1 is wrong: its content of type text needs "text", a string.',
+    ],
+  ])('a prompt that returns %j fails', async (value, issue) => {
+    const { error, codes } = await replyTo('prompts/get', value)
+    expect(error).toEqual({ code: -32603, message: `What the prompt "hint" returned is not valid: ${issue}` })
+    expect(codes).toMatchObject([{ code: 'PROMPT_OUTPUT_INVALID' }])
+  })
+
+  test.each<[unknown, string]>([
+    [undefined, 'return a string, bytes, or a result with "contents", a list.'],
+    [{ contents: {} }, 'return a string, bytes, or a result with "contents", a list.'],
+    [{ contents: ['x'] }, `item 1 ${NO_CONTENTS}`],
+    [{ contents: [{ uri: 'a://b', text: 'b' }, { text: 'x' }] }, `item 2 ${NO_CONTENTS}`],
+    [{ contents: [{ uri: 'a://b', text: { a: 1 } }] }, `item 1 ${NO_CONTENTS}`],
+  ])('a resource that returns %j fails', async (value, issue) => {
+    const { error, codes } = await replyTo('resources/read', value)
+    expect(error).toEqual({ code: -32603, message: `What the resource "a://b" returned is not valid: ${issue}` })
+    expect(codes).toMatchObject([{ code: 'RESOURCE_OUTPUT_INVALID' }])
+  })
 })

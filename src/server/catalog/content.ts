@@ -35,12 +35,44 @@ const MEMBERS: ReadonlyMap<unknown, readonly string[]> = new Map([
 
 /** What is wrong with the first item that is no content; undefined when all are. Clients refuse the whole result. */
 export function contentIssue(content: readonly unknown[]): string | undefined {
-  for (const [index, item] of content.entries()) {
-    const issue = itemIssue(item)
-    if (issue !== undefined) return `item ${index + 1} ${issue}`
+  return firstIssue(content, 'item', itemIssue)
+}
+
+/** What is wrong with the result of a prompt; undefined when nothing is. */
+export function promptIssue(result: unknown): string | undefined {
+  const messages = isObject(result) ? result['messages'] : undefined
+  if (!Array.isArray(messages)) return 'return a string, or a result with "messages", a list.'
+  return firstIssue(messages, 'message', messageIssue)
+}
+
+/** What is wrong with the result of a resource; undefined when nothing is. */
+export function resourceIssue(result: unknown): string | undefined {
+  const contents = isObject(result) ? result['contents'] : undefined
+  if (!Array.isArray(contents)) return 'return a string, bytes, or a result with "contents", a list.'
+  return firstIssue(contents, 'item', (item) => (isEmbedded(item) ? undefined : `needs ${EMBEDDED}`))
+}
+
+function firstIssue(
+  items: readonly unknown[],
+  what: string,
+  issueOf: (item: unknown) => string | undefined,
+): string | undefined {
+  for (const [index, item] of items.entries()) {
+    const issue = issueOf(item)
+    if (issue !== undefined) return `${what} ${index + 1} ${issue}`
   }
   return undefined
 }
+
+function messageIssue(message: unknown): string | undefined {
+  const { role, content } = isObject(message) ? message : {}
+  if (role !== 'user' && role !== 'assistant') return 'needs "role", which is "user" or "assistant".'
+  if (!isObject(content)) return 'needs "content", one item of content.'
+  const issue = itemIssue(content)
+  return issue && `is wrong: its content ${issue}`
+}
+
+const EMBEDDED = 'a "uri" and a "text" or "blob", all strings.'
 
 function itemIssue(item: unknown): string | undefined {
   const members = isObject(item) ? item : {}
@@ -53,7 +85,7 @@ function itemIssue(item: unknown): string | undefined {
   const missing = needed.find((name) => typeof members[name] !== 'string')
   if (missing !== undefined) return `of type ${String(type)} needs "${missing}", a string.`
   return type === 'resource' && !isEmbedded(members['resource'])
-    ? 'of type resource needs "resource" with a "uri" and a "text" or "blob", all strings.'
+    ? `of type resource needs "resource" with ${EMBEDDED}`
     : undefined
 }
 
