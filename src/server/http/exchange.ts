@@ -74,3 +74,11 @@ export interface Sink {
 
 /** What a sink holds of what its client has not read. Above it the connection is given up. */
 export const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+
+const READ_WITHIN_MS = 60_000
+const READ_BYTES_PER_MS = 64
+
+/** How long a client may take to read so much: what is not read would stay in memory. */
+export function readWithinMs(bytes: number): number {
+  return READ_WITHIN_MS + bytes / READ_BYTES_PER_MS
+}

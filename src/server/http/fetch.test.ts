@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { AuthError, createServer, localBus, type ServerOptions } from '../index.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -24,6 +24,15 @@ function listening(signal?: AbortSignal): Request {
   })
 }
 
+function calling(session: string): Request {
+  const params = { name: 'steps', arguments: {}, _meta: { progressToken: 1 } }
+  return new Request('http://localhost/mcp', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'mcp-session-id': session },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  })
+}
+
 /** A bus of which a test knows how many listen. */
 function countingBus() {
   const bus = localBus()
@@ -46,6 +55,39 @@ describe('a stream that nobody reads', () => {
     for (let count = 0; count < 200_000 && listeners.size > before; count++) server.updated('x://y')
     expect(listeners.size).toBe(before)
     await expect(response.text()).rejects.toThrow('not read')
+  })
+
+  test('ends after a minute without a reader, and what it listened to is let go', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { bus, listeners } = countingBus()
+    const server = make({ bus })
+    const before = listeners.size
+    const response = await server.fetch(listening())
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    await reader.read()
+    for (let minute = 0; minute < 3; minute++) {
+      for (let count = 0; count < 2; count++) server.updated('x://y')
+      vi.advanceTimersByTime(59_000)
+      await reader.read() // a slow one
+    }
+    expect(listeners.size).toBe(before + 1)
+    vi.advanceTimersByTime(180_000)
+    expect(listeners.size).toBe(before)
+    await expect(reader.read()).rejects.toThrow('not read')
+  })
+
+  test('ends after a minute also when it is complete', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const server = make()
+    server.tool('steps', { description: 'Says what it does.' }, (_, ctx) => (ctx.progress(1, 2), 'done'))
+    const session = await sessionOf(server)
+    const unread = await server.fetch(calling(session))
+    const read = await server.fetch(calling(session))
+    expect(await read.text()).toContain('done')
+    vi.advanceTimersByTime(180_000)
+    await expect(unread.text()).rejects.toThrow('not read')
   })
 
   test('and one that is read does not', async () => {

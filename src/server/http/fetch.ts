@@ -1,9 +1,9 @@
 /** The endpoint on web-standard `Request` and `Response`, for Workers, Deno, Bun, Hono and others. */
-import type { HeaderReader } from '../../protocol/index.ts'
+import { type HeaderReader, unref } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
 import { chunksOf, limited, parseBytes, tooLarge } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
-import { type EndpointRequest, MAX_UNREAD_BYTES, type HttpReply, type Sink } from './exchange.ts'
+import { type EndpointRequest, type HttpReply, MAX_UNREAD_BYTES, readWithinMs, type Sink } from './exchange.ts'
 import { RequestRefused } from './refusal.ts'
 
 export type FetchHandler = (request: Request) => Promise<Response>
@@ -113,6 +113,8 @@ class FetchSink implements Sink {
   #disconnected = false
   #headers: Readonly<Record<string, string>> | undefined
   #ended = false
+  #writtenBytes = 0
+  #unreadTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(resolve: (response: Response) => void, signal: AbortSignal) {
     this.#resolve = resolve
@@ -147,9 +149,35 @@ class FetchSink implements Sink {
 
   write(text: string): void {
     if (this.#controller === undefined || this.disconnected || this.#ended) return
-    const isFull = (this.#controller.desiredSize ?? 0) <= 0
-    if (!isFull) return this.#controller.enqueue(this.#encoder.encode(text))
-    this.#controller.error(new Error('The stream was not read.'))
+    if ((this.#controller.desiredSize ?? 0) <= 0) return this.#giveUp()
+    const chunk = this.#encoder.encode(text)
+    this.#controller.enqueue(chunk)
+    this.#writtenBytes += chunk.length
+    if (this.#unreadTimer === undefined && this.#unreadBytes > 0) this.#limitUnread()
+  }
+
+  /** What lies here for the reader. A reader that waits has taken it already. */
+  get #unreadBytes(): number {
+    const room = this.#controller?.desiredSize ?? MAX_UNREAD_BYTES
+    // A stream that was read to its end, or cancelled, has no room either.
+    return room === 0 && (this.#ended || this.#disconnected) ? 0 : MAX_UNREAD_BYTES - room
+  }
+
+  /** A reader that takes nothing for a while is given up, also when the answer is complete. */
+  #limitUnread(): void {
+    const unread = this.#unreadBytes
+    const readBytes = this.#writtenBytes - unread
+    const look = (): void => {
+      this.#unreadTimer = undefined
+      if (this.#unreadBytes === 0) return
+      if (this.#writtenBytes - this.#unreadBytes > readBytes) this.#limitUnread()
+      else this.#giveUp()
+    }
+    this.#unreadTimer = unref(setTimeout(look, readWithinMs(unread)))
+  }
+
+  #giveUp(): void {
+    this.#controller?.error(new Error('The stream was not read.'))
     this.#disconnect()
   }
 

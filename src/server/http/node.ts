@@ -4,7 +4,7 @@ import { type HeaderReader, unref } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
 import { chunksOf, limited, parseBody, parseBytes, tooLarge } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
-import { type EndpointRequest, MAX_UNREAD_BYTES, type HttpReply, type Sink } from './exchange.ts'
+import { type EndpointRequest, type HttpReply, MAX_UNREAD_BYTES, readWithinMs, type Sink } from './exchange.ts'
 import { refusal, RequestRefused } from './refusal.ts'
 
 /** A request of `node:http`. A framework that has read the body, parsed or not, leaves it in `body`. */
@@ -51,15 +51,11 @@ export function send(res: ServerResponse, { status, headers, body }: HttpReply):
   giveUpUnread(res)
 }
 
-// A minute, and a second for each 64 KiB: what is not read meanwhile would stay in memory.
-const READ_WITHIN_MS = 60_000
-const READ_BYTES_PER_MS = 64
-
 /** Closes the connection if its client does not read in time what has been written. */
 function giveUpUnread(res: ServerResponse): void {
   const { writableLength } = res
   if (writableLength === 0 || res.destroyed) return
-  const timer = unref(setTimeout(() => res.destroy(), READ_WITHIN_MS + writableLength / READ_BYTES_PER_MS))
+  const timer = unref(setTimeout(() => res.destroy(), readWithinMs(writableLength)))
   const stop = (): void => clearTimeout(timer)
   res.once('drain', stop).once('close', stop)
 }
