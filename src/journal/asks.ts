@@ -4,7 +4,8 @@
  * - An answer is found by its key. A pinned question accepts only an answer to exactly the same text; when its text has
  *   changed, it is asked again.
  * - A question is asked again when its answer is missing, has the wrong shape or does not fit its form, at most
- *   `maxAsks` times.
+ *   `maxAsks` times. A question whose text changed is still the same one, and so is one that comes in place of all those of
+ *   the last round: handlers that are repeatable ask these again.
  * - An answer of the client is kept in the journal even when this round does not need it.
  * - A question that names who may answer accepts only an answer whose giver was checked: by the task service, which
  *   recorded who that was, or here, where it comes with the caller's request.
@@ -52,7 +53,7 @@ export interface AskOptions {
   readonly maxAsks: number
   /** Called when a response did not fit its question. */
   readonly onRefused: (key: string) => void
-  /** Called when the text of a question has changed twice since it was asked. */
+  /** Called when the text or the key of a question has changed twice since it was asked. */
   readonly onChanging: (key: string) => void
 }
 
@@ -77,6 +78,8 @@ export class Asks {
   readonly #inRun = new Map<string, AskedInRun>()
   readonly #waiting = new Map<string, InputRequest>()
   readonly #detach: () => Promise<void>
+  /** How often the questions that were open when this run began had changed, by key. */
+  #openBefore: Map<string, number> | undefined
 
   /** How many answers this run added to the journal. */
   gained = 0
@@ -87,7 +90,9 @@ export class Asks {
     this.#journal = journal
     this.#lifecycle = lifecycle
     this.#options = options
-    for (const [key, { question }] of journal.open) {
+    for (const [key, { question, changes = 0 }] of journal.open) {
+      this.#openBefore ??= new Map()
+      this.#openBefore.set(key, changes)
       const response = own(options.responses, key)
       if (response !== undefined) journal.answers.set(key, { question, response })
     }
@@ -106,12 +111,30 @@ export class Asks {
     return answer
   }
 
-  /** Removes the open questions of earlier rounds that this round did not ask again. */
-  dropUnasked(): void {
+  /**
+   * The round ends: removes the open questions of earlier rounds that it did not ask again. Gives the error of a call that
+   * asks something else in every round.
+   */
+  endRound(): JournalError | undefined {
     const { open, answers } = this.#journal
     for (const key of open.keys()) {
       if (!this.#waiting.has(key) && !answers.has(key)) open.delete(key)
     }
+    return this.#keyChanges()
+  }
+
+  /** A question in place of all those of the last round is one of these, with another key. */
+  #keyChanges(): JournalError | undefined {
+    const before = [...(this.#openBefore ?? [])]
+    if (before.length === 0 || before.some(([key]) => this.#inRun.has(key))) return undefined
+    const changes = 1 + Math.max(...before.map(([, count]) => count))
+    for (const key of this.#waiting.keys()) {
+      const asked = this.#journal.open.get(key)
+      if (asked !== undefined) this.#journal.open.set(key, { ...asked, changes })
+      if (changes === 2) this.#options.onChanging(key)
+      if (changes >= this.#options.maxAsks) return changing(key, this.#options.maxAsks)
+    }
+    return undefined
   }
 
   /** The same question twice in one run has one answer. */
@@ -188,7 +211,7 @@ export class Asks {
   #askNextRound<T>({ key, question, request, changes }: NextQuestion<T>): Promise<T> {
     this.#lifecycle.assertOpen(`The question "${key}"`)
     const times = this.#timesAsked(key, question) + 1
-    if (times > this.#options.maxAsks) throw exhausted(key, this.#options.maxAsks)
+    if (times + changes > this.#options.maxAsks) throw exhausted(key, this.#options.maxAsks, changes)
     this.#journal.open.set(key, { question: pin(question), times, changes, approvers: question.approvers })
     this.#waiting.set(key, request)
     return this.#lifecycle.wait()
@@ -198,7 +221,7 @@ export class Asks {
     const { key, question, changes } = asking
     const { maxAsks } = this.#options
     let { request } = asking
-    for (let times = this.#timesAsked(key, question) + 1; times <= maxAsks; times++) {
+    for (let times = this.#timesAsked(key, question) + 1; times + changes <= maxAsks; times++) {
       // The handler may have returned without awaiting this ask. Then nothing more may be sent to the client.
       this.#lifecycle.assertOpen(`The question "${key}"`)
       this.#journal.open.set(key, { question: pin(question), times, changes })
@@ -212,7 +235,7 @@ export class Asks {
       }
       request = requestAfter(question, reading)
     }
-    throw exhausted(key, maxAsks)
+    throw exhausted(key, maxAsks, changes)
   }
 
   #timesAsked<T>(key: string, question: Question<T>): number {
@@ -268,6 +291,15 @@ function callersUnknown(key: string): JournalError {
   )
 }
 
-function exhausted(key: string, times: number): JournalError {
+function exhausted(key: string, times: number, changes: number): JournalError {
+  if (changes > 0) return changing(key, times)
   return new JournalError('ASK_EXHAUSTED', `No usable answer to "${key}" came after it was asked ${times} times.`)
+}
+
+function changing(key: string, times: number): JournalError {
+  return new JournalError(
+    'ASK_EXHAUSTED',
+    `The question "${key}" had another text or key each of the ${times} times it was asked, so that no answer fits it. Take ` +
+      'what varies, such as a time or a random number, from ctx.step.',
+  )
 }

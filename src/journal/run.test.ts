@@ -214,6 +214,57 @@ describe('answers', () => {
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'ASK_EXHAUSTED' } })
   })
 
+  test('a question whose text changes each time is asked no more often, and the error says what to do', async () => {
+    const changing: string[] = []
+    let journal = newJournal('call')
+    const next = (round: number) => {
+      const run = runOver(journal, { a: accept('yes') }, { onChanging: (key) => changing.push(key) })
+      return run.play(() => run.ask('a', about(`A, for the ${round}th time?`)))
+    }
+    for (let round = 1; round <= 3; round++) {
+      expect(keysOf(await next(round))).toEqual(['a'])
+      journal = carried(journal)
+    }
+    expect(await next(4)).toMatchObject({
+      error: { code: 'ASK_EXHAUSTED', message: expect.stringMatching(/"a" .* another text or key .* ctx\.step/) },
+    })
+    expect(changing).toEqual(['a'])
+  })
+
+  test('a question whose key changes each time is asked no more often, and the error says what to do', async () => {
+    const changing: string[] = []
+    let journal = newJournal('call')
+    const next = async (round: number) => {
+      const responses = { stays: accept('yes'), [`a${round - 1}`]: accept('yes') }
+      const run = runOver(journal, responses, { onChanging: (key) => changing.push(key) })
+      const outcome = await run.play(async () => {
+        await run.ask('stays', about('Stays?'))
+        return run.ask(`a${round}`, about('A?'))
+      })
+      journal = carried(journal)
+      return outcome
+    }
+    expect(keysOf(await next(0))).toEqual(['stays'])
+    for (let round = 1; round <= 3; round++) expect(keysOf(await next(round))).toEqual([`a${round}`])
+    expect(await next(4)).toMatchObject({
+      kind: 'failed',
+      error: { code: 'ASK_EXHAUSTED', message: expect.stringMatching(/"a4" .* another text or key .* ctx\.step/) },
+    })
+    expect(changing).toEqual(['a3'])
+  })
+
+  test('a handler may ask one question after the other, each under a key of its own', async () => {
+    let journal = newJournal('call')
+    for (let round = 1; round <= 9; round++) {
+      const run = runOver(journal, { [`a${round - 1}`]: accept('yes') })
+      const outcome = await run.play(async () => {
+        for (let key = 1; ; key++) await run.ask(`a${key}`, about('A?'))
+      })
+      expect(keysOf(outcome)).toEqual([`a${round}`])
+      journal = carried(journal)
+    }
+  })
+
   test('an unpinned question too is asked a bounded number of times', async () => {
     let journal = newJournal('call')
     for (let round = 1; round <= 3; round++) {

@@ -173,16 +173,17 @@ export class Run implements RoundListener, GivenListener {
   }
 
   roundEnded(): void {
-    this.#asks.dropUnasked()
+    const error = this.#asks.endRound()
     this.#options.watch?.ended()
-    if (this.#playing !== undefined) void this.#endRound(this.#playing)
+    if (this.#playing !== undefined) void this.#endRound(this.#playing, error)
   }
 
-  async #endRound({ settled, resolve }: Playing): Promise<void> {
+  async #endRound({ settled, resolve }: Playing, error: JournalError | undefined): Promise<void> {
     const requests = this.#asks.waiting
     await unwound(settled, this.#options)
     this.#lifecycle.close()
-    resolve(this.#detached ? { kind: 'detached' } : { kind: 'asked', requests })
+    if (this.#detached) resolve({ kind: 'detached' })
+    else resolve(error === undefined ? { kind: 'asked', requests } : { kind: 'failed', error })
   }
 }
 

@@ -56,11 +56,12 @@ describe.each(ERAS)('at $revision', ({ call }) => {
   })
 })
 
-test('a question whose text changes in each round is in the log at its second change', async () => {
+test('a question whose text changes in each round is in the log at its second change, and ends the call', async () => {
   const [modern] = ERAS
   const stop = accept({ guests: 1 })
-  const changing = (): Wire[] => lines.filter(({ message }) => message.includes('another text in each round'))
-  const { result } = await modern!.call(url, 'restless', [stop])
-  expect(result).toBeUndefined()
+  const changing = (): Wire[] => lines.filter(({ message }) => message.includes('another text or key in each round'))
+  const { result, asked } = await modern!.call(url, 'restless', [stop])
+  expect(asked.length).toBe(5)
+  expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('from ctx.step') }] })
   expect(changing()).toMatchObject([{ level: 'warn', fields: { name: 'restless', key: 'guests' } }])
 })

@@ -74,7 +74,7 @@ function newRun(journal: Journal, setup: RunSetup): Run {
     onChanging: (key) =>
       logger()?.warn(
         { ...about, key },
-        'A question has another text in each round, so that no answer fits it. Take what varies from ctx.step.',
+        'A question has another text or key in each round, so that no answer fits it. Take what varies from ctx.step.',
       ),
     onLate: (what) =>
       logger()?.warn(about, `A handler used its context after its call had ended; ${what} had no effect.`),
