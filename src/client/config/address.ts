@@ -18,3 +18,15 @@ export interface CommandAddress {
 }
 
 export type Address = HttpAddress | CommandAddress
+
+/**
+ * Why a text is not the address of a server over HTTP; undefined where it is one. A fragment is not sent to a server:
+ * `https://host/mcp.json#name` would call `https://host/mcp.json`.
+ */
+export function httpUrlFault(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return 'is not a valid http(s) URL.'
+  if (url.hash !== '') return 'has a fragment (#…); only local files have entries with names.'
+  if (url.username === '' && url.password === '') return undefined
+  return 'holds a user name or password; give an Authorization header or a bearer token instead.'
+}

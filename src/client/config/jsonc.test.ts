@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseCommentedJson } from './jsonc.ts'
+import { parseCommentedJson, parseCommentedTree } from './jsonc.ts'
 import { ClientError } from '../errors.ts'
 
 test('comments, a byte order mark and a comma at the end are no fault', () => {
@@ -30,4 +30,11 @@ test.each([
 ])('%j is refused at line %i: %s', (text, line, what) => {
   const sentence = `a.json is not valid JSON at line ${line}: ${what}.`
   expect(() => parseCommentedJson(text, 'a.json')).toThrow(new ClientError('CONFIG_UNREADABLE', sentence))
+})
+
+test('a tree knows the line of each of its parts, also after a byte order mark', () => {
+  const { root, lineAt } = parseCommentedTree('\ufeff{\n  // one\n  "a": 1,\n}', 'a.json')
+  expect(lineAt(root?.children?.[0]?.offset ?? 0)).toBe(3)
+  expect(parseCommentedTree('7', 'a.json').root).toMatchObject({ type: 'number', value: 7 })
+  expect(() => parseCommentedTree('{\n"a" 1}', 'a.json')).toThrow('at line 2: a colon is expected there')
 })

@@ -1,24 +1,48 @@
 /** Parses JSON with comments and trailing commas, as editors write it. Error messages never quote a value. */
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
+import { type Node, type ParseError, type ParseOptions, parse, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { ClientError } from '../errors.ts'
 
 /** The value in the text of a file. Throws an error that names the file and the line. */
 export function parseCommentedJson(content: string, file: string): unknown {
-  const text = content.replace(/^\ufeff/, '')
-  const { value, errors } = parseTolerantly(text, file)
-  const [first] = errors
-  if (first === undefined) return value
-  const line = text.slice(0, first.offset).split('\n').length
-  throw new ClientError('CONFIG_UNREADABLE', `${file} is not valid JSON at line ${line}: ${problemOf(first)}.`)
+  return parseWith<unknown>(parse, withoutMark(content), file)
 }
 
-function parseTolerantly(text: string, file: string): { value: unknown; errors: readonly ParseError[] } {
+/** The same as a tree, which knows where everything stands in the text, and how often. */
+export function parseCommentedTree(content: string, file: string): CommentedTree {
+  const text = withoutMark(content)
+  return { root: parseWith(parseTree, text, file), lineAt: (offset) => lineAt(text, offset) }
+}
+
+export interface CommentedTree {
+  readonly root: Node | undefined
+  readonly lineAt: (offset: number) => number
+}
+
+type Parse<Parsed> = (text: string, errors: ParseError[], options: ParseOptions) => Parsed
+
+function parseWith<Parsed>(parseText: Parse<Parsed>, text: string, file: string): Parsed {
   const errors: ParseError[] = []
+  const parsed = parseShallow(() => parseText(text, errors, { allowTrailingComma: true }), file)
+  const [first] = errors
+  if (first === undefined) return parsed
+  const sentence = `${file} is not valid JSON at line ${lineAt(text, first.offset)}: ${problemOf(first)}.`
+  throw new ClientError('CONFIG_UNREADABLE', sentence)
+}
+
+function parseShallow<Parsed>(run: () => Parsed, file: string): Parsed {
   try {
-    return { value: parse(text, errors, { allowTrailingComma: true }), errors }
+    return run()
   } catch {
     throw new ClientError('CONFIG_UNREADABLE', `${file} is nested too deeply to be read.`)
   }
+}
+
+function withoutMark(content: string): string {
+  return content.replace(/^\ufeff/, '')
+}
+
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length
 }
 
 function problemOf({ error }: ParseError): string {

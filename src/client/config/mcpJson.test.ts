@@ -78,13 +78,13 @@ describe('a file that cannot be used is refused with its place and no value', ()
       'a missing variable',
       { command: 'a', env: { K: '${ABSENT}' } },
       'CONFIG_VARIABLE_MISSING',
-      /#a, env\.K: .*"ABSENT"/,
+      /#a: "env\.K" needs the variable "ABSENT"/,
     ],
     [
       'a missing env: variable',
       { command: 'a', args: ['${env:ABSENT}'] },
       'CONFIG_VARIABLE_MISSING',
-      /args\[0\]: .*"ABSENT"/,
+      /"args\[0\]" .*"ABSENT"/,
     ],
     [
       'an input',

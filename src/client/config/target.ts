@@ -1,7 +1,7 @@
 /** Targets name a server: a URL, a command with arguments, or an entry of an mcp.json file, `file#name`. */
 import { resolve } from 'node:path'
 import { isObject } from '../../protocol/index.ts'
-import type { Address, CommandAddress } from './address.ts'
+import { type Address, type CommandAddress, httpUrlFault } from './address.ts'
 import { ClientError } from '../errors.ts'
 import { readEntry } from './mcpJson.ts'
 
@@ -80,15 +80,10 @@ function commandOf(command: unknown, args: unknown = []): CommandAddress {
   return { command: String(command), args: all.slice(1) }
 }
 
-/** A fragment is not sent to a server: `https://host/mcp.json#name` would call `https://host/mcp.json`. */
 function httpUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid('The address is not a valid http(s) URL.')
-  if (url.hash !== '') throw invalid('The address has a fragment (#…); only local files have entries with names.')
-  if (url.username !== '' || url.password !== '') {
-    throw invalid('The address holds a user name or password; give an Authorization header or a bearer token instead.')
-  }
-  return url.href
+  const fault = httpUrlFault(text)
+  if (fault === undefined) return new URL(text).href
+  throw invalid(`The address ${fault}`)
 }
 
 /** The first operand; none where an option comes first, because the operand may be the value of that option. */

@@ -9,27 +9,55 @@ export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The variables that editors define, such as `workspaceFolder`. */
   readonly places: Readonly<Record<string, string>>
+  /** Whether a reference stays as it is written, because its value comes later. @default none does */
+  readonly stays?: (name: string) => boolean
 }
+
+/** A variable without a value. */
+export interface MissingVariable {
+  readonly name: string
+  readonly advice: string
+}
+
+/** A text with its variables replaced; or the first one without a value. */
+export type Expansion = { readonly text: string } | { readonly missing: MissingVariable }
 
 const REFERENCE = /\$\{([^}]*)\}|\$(COPILOT_MCP_\w+)/g
 
-/** Replaces variables by their values. Throws for one without a value; the error has its name, and never a value. */
-export function expandVariables(text: string, variables: Variables, where: string): string {
-  return text.replace(REFERENCE, (_, reference: string | undefined, copilotName = '') =>
-    valueOf(reference ?? String(copilotName), variables, where),
-  )
+export function expand(text: string, variables: Variables): Expansion {
+  let missing: MissingVariable | undefined
+  const expanded = text.replace(REFERENCE, (whole, reference: string | undefined, copilotName = '') => {
+    const value = valueOf(reference ?? String(copilotName), whole, variables)
+    if (typeof value === 'string') return value
+    missing ??= value
+    return whole
+  })
+  return missing === undefined ? { text: expanded } : { missing }
 }
 
-function valueOf(reference: string, { env, places }: Variables, where: string): string {
+/** Replaces variables by their values. Throws for one without a value; the error has its name, and never a value. */
+export function expandVariables(text: string, variables: Variables, where: string): string {
+  const expansion = expand(text, variables)
+  if ('text' in expansion) return expansion.text
+  const { name, advice } = expansion.missing
+  const sentence = `${where}: there is no value for the variable "${name}". ${advice}`
+  throw new ClientError('CONFIG_VARIABLE_MISSING', sentence)
+}
+
+function valueOf(reference: string, whole: string, { env, places, stays }: Variables): string | MissingVariable {
   const { name, fallback } = readReference(reference)
-  if (name.startsWith('input:'))
-    throw missing(name, where, 'Only an editor can ask for its value; write ${VAR} in its place.')
+  if (stays?.(name)) return whole
+  if (name.startsWith('input:')) return { name, advice: INPUT }
   const known = own(places, name) ?? own(env, name.replace(/^env:/, ''))
   // As in a shell, the default also replaces an empty value.
   const value = fallback === undefined ? known : known || fallback
-  if (value === undefined) throw missing(name.replace(/^env:/, ''), where, 'Set it in the environment.')
-  return value
+  if (value !== undefined) return value
+  return { name: name.replace(/^env:/, ''), advice: name.startsWith('principal.') ? PRINCIPAL : UNSET }
 }
+
+const INPUT = 'Only an editor can ask for its value; write ${VAR} in its place.'
+const PRINCIPAL = 'Only the gateway knows it, in the headers that it sends to a server.'
+const UNSET = 'Set it in the environment.'
 
 function own(values: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
@@ -40,8 +68,4 @@ function readReference(reference: string): { name: string; fallback: string | un
   return at < 0
     ? { name: reference.trim(), fallback: undefined }
     : { name: reference.slice(0, at).trim(), fallback: reference.slice(at + 2) }
-}
-
-function missing(name: string, where: string, advice: string): ClientError {
-  return new ClientError('CONFIG_VARIABLE_MISSING', `${where}: there is no value for the variable "${name}". ${advice}`)
 }

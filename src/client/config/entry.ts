@@ -1,0 +1,139 @@
+/**
+ * One server of an mcp.json file: reads an entry as an address. What is wrong is reported by the path of its field, and
+ * never quotes a value.
+ */
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { isObject, type Json } from '../../protocol/index.ts'
+import type { ClientCode } from '../errors.ts'
+import type { Address, CommandAddress } from './address.ts'
+import { expand, type Variables } from './variables.ts'
+
+/** Members of objects by name, items of lists by number. */
+export type FieldPath = readonly (string | number)[]
+
+export interface EntryProblem {
+  readonly path: FieldPath
+  readonly code: ClientCode & ('CONFIG_INVALID' | 'CONFIG_UNREADABLE' | 'CONFIG_VARIABLE_MISSING')
+  /** Follows the name of the field: `must be a string.` */
+  readonly sentence: string
+}
+
+export interface EntryContext {
+  /** The folder that relative paths start from. */
+  readonly project: string
+  readonly variables: Variables
+  /** The variables of header values. @default variables */
+  readonly headerVariables?: Variables
+  /** Throws, or remembers that the address cannot be used. */
+  readonly report: (problem: EntryProblem) => void
+}
+
+/** The address of an entry. Not to be used where something was reported. */
+export async function readAddress(entry: unknown, context: EntryContext): Promise<Address> {
+  const invalid = (sentence: string): Address => {
+    context.report({ path: [], code: 'CONFIG_INVALID', sentence })
+    return { command: '', args: [] }
+  }
+  if (!isObject(entry)) return invalid('must be an object.')
+  const fields = fieldsOf(entry, context)
+  const type = entry['type']
+  if (fields.has('command') && fields.has('url') && !DECIDING_TYPES.has(type)) return invalid(COMMAND_AND_URL)
+  if (fields.has('command') && !HTTP_TYPES.has(type)) return commandOf(fields, context)
+  if (!fields.has('url')) return invalid('needs a "command" or a "url".')
+  return { url: fields.address('url'), headers: fields.headers(), ...(type === 'sse' && { transport: 'sse' }) }
+}
+
+const HTTP_TYPES: ReadonlySet<unknown> = new Set(['http', 'sse'])
+const DECIDING_TYPES: ReadonlySet<unknown> = new Set([...HTTP_TYPES, 'stdio', 'local'])
+// Without a type it is unknown which of the two is meant, and one of them starts a program.
+const COMMAND_AND_URL = 'has a "command" and a "url"; leave one of them out, or choose with the type "stdio" or "http".'
+
+async function commandOf(fields: Fields, context: EntryContext): Promise<CommandAddress> {
+  const { project } = context
+  const cwd = fields.has('cwd') ? resolve(project, fields.text('cwd')) : project
+  const address = { command: fields.text('command'), args: fields.list('args'), env: fields.texts('env'), cwd }
+  if (!fields.has('envFile')) return address
+  const fromFile = await variablesIn(resolve(project, fields.text('envFile')), context)
+  return { ...address, env: { ...fromFile, ...address.env } }
+}
+
+/** The variables in a file of environment variables (VS Code). */
+async function variablesIn(envFile: string, { report }: EntryContext): Promise<Record<string, string>> {
+  try {
+    return parseEnv(await readFile(envFile, 'utf8')) as Record<string, string>
+  } catch (error) {
+    const sentence = `is a file that cannot be read: ${envFile} (${errnoOf(error)}).`
+    report({ path: ['envFile'], code: 'CONFIG_UNREADABLE', sentence })
+    return {}
+  }
+}
+
+/** The code of a failed system call, such as ENOENT. */
+export function errnoOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+}
+
+/** The fields of one entry. They are checked, and their variables replaced, when they are read. */
+interface Fields {
+  has(field: string): boolean
+  text(field: string): string
+  /** A complete http or https address. `target.ts` checks more than its scheme. */
+  address(field: string): string
+  list(field: string): string[]
+  /** An object of strings. As in editors, numbers and booleans become strings, and null removes the name. */
+  texts(field: string): Record<string, string>
+  headers(): Record<string, string>
+}
+
+function fieldsOf(entry: Json, { variables, headerVariables = variables, report }: EntryContext): Fields {
+  const invalid = (path: FieldPath, sentence: string): void => report({ path, code: 'CONFIG_INVALID', sentence })
+
+  const expanded = (value: unknown, path: FieldPath, known = variables): string => {
+    if (typeof value !== 'string') {
+      invalid(path, 'must be a string.')
+      return ''
+    }
+    const expansion = expand(value, known)
+    if ('text' in expansion) return expansion.text
+    const { name, advice } = expansion.missing
+    report({ path, code: 'CONFIG_VARIABLE_MISSING', sentence: `needs the variable "${name}". ${advice}` })
+    return ''
+  }
+
+  const texts = (field: string, known = variables): Record<string, string> => {
+    const value = entry[field] ?? {}
+    if (!isObject(value)) {
+      invalid([field], 'must be an object of strings.')
+      return {}
+    }
+    const present = Object.entries(value).filter(([, item]) => item !== null)
+    return Object.fromEntries(present.map(([name, item]) => [name, expanded(scalar(item), [field, name], known)]))
+  }
+
+  return {
+    has: (field) => entry[field] !== undefined && entry[field] !== null,
+    text: (field) => expanded(entry[field], [field]),
+    address: (field) => {
+      const text = expanded(entry[field], [field])
+      const isHttp = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+      if (text !== '' && !isHttp) invalid([field], NOT_HTTP)
+      return isHttp ? text : ''
+    },
+    list: (field) => {
+      const value: unknown = entry[field] ?? []
+      if (Array.isArray(value)) return value.map((item: unknown, index) => expanded(item, [field, index]))
+      invalid([field], 'must be a list of strings.')
+      return []
+    },
+    texts,
+    headers: () => texts('headers', headerVariables),
+  }
+}
+
+const NOT_HTTP = 'must be a complete address that begins with http:// or https://.'
+
+function scalar(value: unknown): unknown {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
+}
