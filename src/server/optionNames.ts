@@ -8,11 +8,12 @@ export function assertOptionNames<T extends object>(given: T, names: OptionNames
   if (typeof given !== 'object' || given === null) throw new TypeError(`${what} needs an object of options.`)
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(names, name))
-      throw new TypeError(`${what} has no option "${name}"${advice(name, Object.keys(names))}`)
+      throw new TypeError(`${what} has no option "${name}"${nameAdvice(name, Object.keys(names))}`)
   }
 }
 
-function advice(name: string, known: readonly string[]): string {
+/** Ends a sentence about a name that is not known: with the nearest that is, or else with all of them. */
+export function nameAdvice(name: string, known: readonly string[]): string {
   const nearest = known
     .map((each) => ({ each, distance: distance(name.toLowerCase(), each.toLowerCase()) }))
     .filter(({ each, distance: edits }) => contains(name, each) || edits <= Math.max(2, Math.floor(each.length / 3)))
