@@ -62,5 +62,6 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     report: ['decision', 'methods', 'wire'],
     checks: ['decision', 'methods', 'report', 'wire'],
   },
+  gateway: { catalog: [], config: ['catalog'] },
   cli: { options: [], output: [], login: [], commands: ['options', 'output'] },
 }
