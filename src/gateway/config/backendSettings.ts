@@ -1,0 +1,121 @@
+/** The settings of one server: `"pannier"` in its entry. */
+import { patternFault, type ToolFilter } from '../catalog/patterns.ts'
+import { prefixFault } from '../catalog/prefixes.ts'
+import {
+  address,
+  type Check,
+  flag,
+  listOf,
+  oneOf,
+  type SettingPlace,
+  refuse,
+  seconds,
+  shape,
+  text,
+  whole,
+} from './checks.ts'
+
+/** What happens when a tool's definition changes: it is logged, or the tool is withheld until it is accepted. */
+export type DefinitionPolicy = 'warn' | 'pin'
+
+export interface BackendSettings {
+  /** Whether the server keeps something between calls. @default 'auto': the probe finds out */
+  readonly state: 'auto' | 'stateless' | 'stateful'
+  /** What its names begin with in `/mcp`; false for nothing. @default its name */
+  readonly prefix?: string | false
+  /** More addresses of the same server (replicas), beside its "url". @default none */
+  readonly urls: readonly string[]
+  /** Which of its tools are served, by their own names. @default all */
+  readonly tools: ToolFilter
+  /** Whether the caller's Authorization header is passed on. @default false */
+  readonly forwardAuthorization: boolean
+  /** @default that of the gateway */
+  readonly definitions: DefinitionPolicy
+  /** How long a call may take. @default 300 */
+  readonly timeoutSeconds: number
+  /** How long the server may take to start, or to answer for the first time. @default 60 */
+  readonly startSeconds: number
+  /** How long a process or a session is kept that nobody uses. @default 300 */
+  readonly idleSeconds: number
+  /** How many processes of a command run at once. @default 16 */
+  readonly maxProcesses: number
+  /** How many sessions are open at once. @default 1000 */
+  readonly maxSessions: number
+  /** How many requests are under way at once. @default 1000 */
+  readonly maxInFlight: number
+  /** The largest result. @default 16777216 */
+  readonly maxResultBytes: number
+  /** How many requests the server gets within a minute. @default no limit */
+  readonly requestsPerMinute?: number
+  /** Whether a call may be repeated when nobody knows whether it ran. @default false */
+  readonly replay: boolean
+  /** How long a call waits for an answer to its question. @default 3600 */
+  readonly parkSeconds: number
+  /** How long its lists are kept where the server does not say. @default 300 */
+  readonly listSeconds: number
+  /** Whether it is left out. @default false */
+  readonly disabled: boolean
+}
+
+export const BACKEND_DEFAULTS: BackendSettings = {
+  state: 'auto',
+  urls: [],
+  tools: { allow: ['*'], deny: [] },
+  forwardAuthorization: false,
+  definitions: 'warn',
+  timeoutSeconds: 300,
+  startSeconds: 60,
+  idleSeconds: 300,
+  maxProcesses: 16,
+  maxSessions: 1000,
+  maxInFlight: 1000,
+  maxResultBytes: 16_777_216,
+  replay: false,
+  parkSeconds: 3600,
+  listSeconds: 300,
+  disabled: false,
+}
+
+export const patterns: Check<readonly string[]> = listOf(text(patternFault))
+
+const toolFilter = shape<ToolFilter>({ allow: patterns, deny: patterns })
+
+const prefix: Check<string | false> = (value, place) => (value === false ? false : text(prefixFault)(value, place))
+
+export const definitionPolicy: Check<DefinitionPolicy> = oneOf('warn', 'pin')
+
+const members = shape<BackendSettings>({
+  state: oneOf('auto', 'stateless', 'stateful'),
+  prefix,
+  urls: listOf(address),
+  tools: (value, place) => ({ ...BACKEND_DEFAULTS.tools, ...toolFilter(value, place) }),
+  forwardAuthorization: flag,
+  definitions: definitionPolicy,
+  timeoutSeconds: seconds,
+  startSeconds: seconds,
+  idleSeconds: seconds,
+  maxProcesses: whole(1),
+  maxSessions: whole(1),
+  maxInFlight: whole(1),
+  maxResultBytes: whole(1),
+  requestsPerMinute: whole(1),
+  replay: flag,
+  parkSeconds: seconds,
+  listSeconds: seconds,
+  disabled: flag,
+})
+
+/** `isCommand`: whether the server is started as a process. */
+export function backendSettings(
+  value: unknown,
+  place: SettingPlace,
+  { isCommand, definitions }: { readonly isCommand: boolean; readonly definitions: DefinitionPolicy },
+): BackendSettings {
+  const given = value === undefined ? {} : (members(value, place) ?? {})
+  if (isCommand && given.urls !== undefined) refuse({ ...place, path: [...place.path, 'urls'] }, NOT_FOR_COMMANDS)
+  if (isCommand && given.forwardAuthorization === true)
+    refuse({ ...place, path: [...place.path, 'forwardAuthorization'] }, NOT_FOR_COMMANDS)
+  return { ...BACKEND_DEFAULTS, definitions, ...given }
+}
+
+const NOT_FOR_COMMANDS = 'is for servers with a "url"; this one is a command.'

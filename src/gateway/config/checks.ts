@@ -1,0 +1,113 @@
+/** Checks of settings. A check gives the value with its variables replaced, or reports what is wrong and gives nothing. */
+import { type EntryProblem, expand, type FieldPath, httpUrlFault, type Variables } from '../../client/internal.ts'
+import { isObject, MAX_TIMER_MS } from '../../protocol/index.ts'
+import { nameAdvice } from '../../server/internal.ts'
+
+/** Where a value stands. */
+export interface SettingPlace {
+  readonly path: FieldPath
+  readonly variables: Variables
+  readonly report: (problem: EntryProblem) => void
+}
+
+export type Check<T> = (value: unknown, place: SettingPlace) => T | undefined
+
+export function within(place: SettingPlace, part: string | number): SettingPlace {
+  return { ...place, path: [...place.path, part] }
+}
+
+/** Reports, and gives nothing. */
+export function refuse({ path, report }: SettingPlace, sentence: string): undefined {
+  report({ path, code: 'CONFIG_INVALID', sentence })
+}
+
+export const flag: Check<boolean> = (value, place) =>
+  typeof value === 'boolean' ? value : refuse(place, 'must be true or false.')
+
+/** `fault` says what is wrong with a text, and never quotes it. */
+export function text(fault: (text: string) => string | undefined = notEmpty): Check<string> {
+  return (value, place) => {
+    if (typeof value !== 'string') return refuse(place, 'must be a string.')
+    const expansion = expand(value, place.variables)
+    if ('missing' in expansion) return reportMissing(expansion.missing, place)
+    const sentence = fault(expansion.text)
+    return sentence === undefined ? expansion.text : refuse(place, sentence)
+  }
+}
+
+function notEmpty(value: string): string | undefined {
+  return value === '' ? 'must not be empty.' : undefined
+}
+
+function reportMissing({ name, advice }: { name: string; advice: string }, { path, report }: SettingPlace): undefined {
+  report({ path, code: 'CONFIG_VARIABLE_MISSING', sentence: `needs the variable "${name}". ${advice}` })
+}
+
+export const address: Check<string> = text(httpUrlFault)
+
+export function whole(least: number, most = Number.MAX_SAFE_INTEGER): Check<number> {
+  const range =
+    most === Number.MAX_SAFE_INTEGER ? `a whole number, at least ${least}` : `a whole number from ${least} to ${most}`
+  return (value, place) =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most
+      ? value
+      : refuse(place, `must be ${range}.`)
+}
+
+const MAX_SECONDS = Math.floor(MAX_TIMER_MS / 1000)
+
+export const seconds: Check<number> = (value, place) =>
+  typeof value === 'number' && value > 0 && value <= MAX_SECONDS
+    ? value
+    : refuse(place, `must be a number of seconds, more than 0 and at most ${MAX_SECONDS}.`)
+
+export function oneOf<const T extends string>(...choices: readonly T[]): Check<T> {
+  const listed = choices.map((choice) => `"${choice}"`)
+  const sentence = `must be ${listed.slice(0, -1).join(', ')} or ${listed.at(-1)}.`
+  return (value, place) => choices.find((choice) => choice === value) ?? refuse(place, sentence)
+}
+
+export function listOf<T>(item: Check<T>): Check<readonly T[]> {
+  return (value, place) => {
+    if (!Array.isArray(value)) return refuse(place, 'must be a list.')
+    const items = value.map((each: unknown, at) => item(each, within(place, at)))
+    return items.filter((each) => each !== undefined)
+  }
+}
+
+/** An object whose members have names of the user. */
+export function recordOf<T>(item: Check<T>): Check<Readonly<Record<string, T>>> {
+  return (value, place) => {
+    if (!isObject(value)) return refuse(place, 'must be an object.')
+    const members: [string, T][] = []
+    for (const [name, each] of Object.entries(value)) {
+      const checked = item(each, within(place, name))
+      if (checked !== undefined) members.push([name, checked])
+    }
+    return Object.fromEntries(members)
+  }
+}
+
+/** One check for each member that a type has. */
+export type MemberChecks<T> = { readonly [Name in keyof T]-?: Check<NonNullable<T[Name]>> }
+
+/** An object with these members, of which those in `needed` must be there. Any other is refused. */
+export function shape<T extends object>(checks: MemberChecks<T>, needed: readonly (keyof T & string)[] = []) {
+  const names = Object.keys(checks)
+  return (value: unknown, place: SettingPlace): Partial<T> | undefined => {
+    if (!isObject(value)) return refuse(place, 'must be an object.')
+    const members: Partial<Record<string, unknown>> = {}
+    for (const [name, each] of Object.entries(value)) {
+      const check = Object.hasOwn(checks, name) ? checks[name as keyof T] : undefined
+      if (check === undefined) refuse(within(place, name), `is not known${nameAdvice(name, names)}`)
+      else members[name] = check(each, within(place, name))
+    }
+    const missing = needed.filter((name) => !Object.hasOwn(value, name))
+    for (const name of missing) refuse(place, `needs "${name}".`)
+    return withoutUndefined(members)
+  }
+}
+
+function withoutUndefined(members: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}

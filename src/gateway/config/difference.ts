@@ -1,0 +1,33 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { BackendConfig, GatewayConfig } from './read.ts'
+
+/** What a reload changes. The lists name servers in the order of the new file; those that are gone, in that of the old. */
+export interface ConfigDifference {
+  readonly added: readonly BackendConfig[]
+  readonly removed: readonly BackendConfig[]
+  readonly changed: readonly { readonly before: BackendConfig; readonly after: BackendConfig }[]
+  /** Equal in address and settings: they keep their processes, connections and calls. */
+  readonly same: readonly BackendConfig[]
+  /** Whether a setting of the gateway itself differs. */
+  readonly settings: boolean
+}
+
+type Configured = Pick<GatewayConfig, 'servers' | 'settings'>
+
+export function difference(before: Configured, after: Configured): ConfigDifference {
+  const old = new Map(before.servers.map((server) => [server.name, server]))
+  const names = new Set(after.servers.map(({ name }) => name))
+  const known = after.servers.flatMap((server) => {
+    const previous = old.get(server.name)
+    return previous === undefined ? [] : [{ before: previous, after: server }]
+  })
+  const isSame = (pair: { before: BackendConfig; after: BackendConfig }): boolean =>
+    isDeepStrictEqual(pair.before, pair.after)
+  return {
+    added: after.servers.filter(({ name }) => !old.has(name)),
+    removed: before.servers.filter(({ name }) => !names.has(name)),
+    changed: known.filter((pair) => !isSame(pair)),
+    same: known.filter(isSame).map((pair) => pair.before),
+    settings: !isDeepStrictEqual(before.settings, after.settings),
+  }
+}

@@ -1,0 +1,214 @@
+/** The settings of the gateway itself: `"gateway"` at the top of the file. */
+import { isObject } from '../../protocol/index.ts'
+import { bearer, type BearerOptions } from '../../server/index.ts'
+import { createHostGuard, isLocalHost } from '../../server/internal.ts'
+import { createKeyring } from '../../state/seal/index.ts'
+import { nameFault } from '../catalog/prefixes.ts'
+import type { View } from '../catalog/views.ts'
+import { type DefinitionPolicy, definitionPolicy, patterns } from './backendSettings.ts'
+import {
+  address,
+  type Check,
+  listOf,
+  oneOf,
+  type SettingPlace,
+  recordOf,
+  refuse,
+  shape,
+  text,
+  whole,
+  within,
+} from './checks.ts'
+
+/** Whether a route lists all tools, or three with which they are found, described and called. */
+export type CatalogueMode = 'all' | 'search'
+
+/** A route of its own, `/views/NAME`, with some of the tools. */
+export interface ViewSettings extends View {
+  /** @default that of the gateway */
+  readonly catalogue: CatalogueMode
+}
+
+/** How much one principal may ask for. */
+export interface PrincipalLimits {
+  /** @default no limit */
+  readonly requestsPerMinute?: number
+  /** @default no limit */
+  readonly callsAtOnce?: number
+}
+
+/** Where health, servers and metrics are served. */
+export interface AdminSettings {
+  /** @default '127.0.0.1' */
+  readonly host: string
+  /** @default 8932 */
+  readonly port: number
+  /** The bearer token that callers need. It must be there beyond loopback. @default none */
+  readonly token?: string
+}
+
+/** Who callers are: bearer tokens (JWT) of one issuer. */
+export type PrincipalSettings = Pick<
+  BearerOptions,
+  'issuer' | 'audience' | 'scopes' | 'authorizationServers' | 'algorithms' | 'typ' | 'clockToleranceSeconds'
+> & { readonly jwks: string; readonly resource?: string }
+
+export interface GatewaySettings {
+  /** Whether servers that need sessions are served. @default 'serve' */
+  readonly stateful: 'serve' | 'reject'
+  /** @default none */
+  readonly views: Readonly<Record<string, ViewSettings>>
+  /** What `/mcp` lists. @default 'all' */
+  readonly catalogue: CatalogueMode
+  /** For servers that do not say otherwise. @default 'warn' */
+  readonly definitions: DefinitionPolicy
+  /** @default no limits */
+  readonly limits: PrincipalLimits
+  /** How long a list waits for a server before its last known list is served. @default 2000 */
+  readonly listDeadlineMs: number
+  /** False for none. @default 127.0.0.1:8932 */
+  readonly admin: AdminSettings | false
+  /** @default all callers are anonymous */
+  readonly principal?: PrincipalSettings
+  /** Host names that the gateway answers to. @default local names when reached by loopback, else any */
+  readonly allowedHosts?: readonly string[]
+  /** Origins whose pages may call. @default those on `allowedHosts`, else local ones */
+  readonly allowedOrigins?: readonly string[]
+  /** The keys that seal session ids and states. @default the variable PANNIER_KEYS, else random keys */
+  readonly keys?: string
+}
+
+export const GATEWAY_DEFAULTS: GatewaySettings = {
+  stateful: 'serve',
+  views: {},
+  catalogue: 'all',
+  definitions: 'warn',
+  limits: {},
+  listDeadlineMs: 2000,
+  admin: { host: '127.0.0.1', port: 8932 },
+}
+
+const ADMIN_DEFAULTS: AdminSettings = { host: '127.0.0.1', port: 8932 }
+
+const catalogue: Check<CatalogueMode> = oneOf('all', 'search')
+
+const adminMembers = shape<AdminSettings>({ host: text(), port: whole(0, 65_535), token: text() })
+
+const admin: Check<AdminSettings | false> = (value, place) => {
+  if (value === false) return false
+  const given = adminMembers(value, place)
+  const settings = { ...ADMIN_DEFAULTS, ...given }
+  const hasToken = isObject(value) && value['token'] !== undefined
+  if (given !== undefined && !isLocalHost(settings.host) && !hasToken)
+    return refuse(place, 'needs a "token", because its host is not this machine alone.')
+  return settings
+}
+
+const viewMembers = shape<ViewSettings>({
+  tools: patterns,
+  deny: patterns,
+  rename: recordOf(text(nameFault)),
+  descriptions: recordOf(text()),
+  catalogue,
+})
+
+/** Each view has the mode of the gateway unless it says otherwise, so this is filled in last. */
+type GivenViews = Readonly<Record<string, Omit<ViewSettings, 'catalogue'> & { readonly catalogue?: CatalogueMode }>>
+
+const viewsOf: Check<GivenViews> = (value, place) => {
+  if (!isObject(value)) return refuse(place, 'must be an object.')
+  const views = Object.entries(value).map(([name, each]) => {
+    const at = within(place, name)
+    const fault = routeNameFault(name)
+    if (fault !== undefined) refuse(at, fault)
+    const given = viewMembers(each, at) ?? {}
+    assertDistinct(Object.values(given.rename ?? {}), within(at, 'rename'))
+    return [name, { tools: ['*'], deny: [], rename: {}, descriptions: {}, ...given }] as const
+  })
+  return Object.fromEntries(views)
+}
+
+function assertDistinct(names: readonly string[], place: SettingPlace): void {
+  if (new Set(names).size < names.length) refuse(place, 'gives two tools the same name.')
+}
+
+/** What cannot be a part of an address, `/mcp/NAME`: browsers and proxies take `.` and `..` for something else. */
+export function routeNameFault(name: string): string | undefined {
+  if (!name.isWellFormed()) return 'has a name with half of a character; give it another name.'
+  return name === '' || name === '.' || name === '..'
+    ? 'cannot be part of an address; give it another name.'
+    : undefined
+}
+
+const textOrList: Check<string | readonly string[]> = (value, place) =>
+  typeof value === 'string' ? text()(value, place) : listOf(text())(value, place)
+
+const principalMembers = shape<PrincipalSettings>(
+  {
+    issuer: text(),
+    audience: textOrList,
+    jwks: address,
+    scopes: listOf(text()),
+    resource: address,
+    authorizationServers: listOf(address),
+    algorithms: listOf(text()),
+    typ: text(),
+    clockToleranceSeconds: whole(0),
+  },
+  ['issuer', 'audience', 'jwks'],
+)
+
+const principal: Check<PrincipalSettings> = (value, place) => {
+  const { issuer, audience, jwks, ...more } = principalMembers(value, place) ?? {}
+  if (issuer === undefined || audience === undefined || jwks === undefined) return undefined
+  const settings = { ...more, issuer, audience, jwks }
+  const fault = faultOf(() => bearer(settings))
+  return fault === undefined ? settings : refuse(place, `cannot be used. ${fault}`)
+}
+
+/** The sentence of the TypeError that `run` throws. */
+function faultOf(run: () => unknown): string | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    if (error instanceof TypeError) return error.message
+    throw error
+  }
+}
+
+const keys: Check<string> = text((value) => {
+  try {
+    createKeyring(value)
+    return undefined
+  } catch {
+    return 'must be keys as in PANNIER_KEYS; make one with: pannier keys new'
+  }
+})
+
+function guarded(option: 'allowedHosts' | 'allowedOrigins', what: string): Check<readonly string[]> {
+  const fault = (value: string): string | undefined =>
+    faultOf(() => createHostGuard({ [option]: [value] })) === undefined ? undefined : `must be ${what}.`
+  return listOf(text(fault))
+}
+
+const members = shape<Omit<GatewaySettings, 'views'> & { readonly views: GivenViews }>({
+  stateful: oneOf('serve', 'reject'),
+  views: viewsOf,
+  catalogue,
+  definitions: definitionPolicy,
+  limits: shape<PrincipalLimits>({ requestsPerMinute: whole(1), callsAtOnce: whole(1) }),
+  listDeadlineMs: whole(1, 600_000),
+  admin,
+  principal,
+  allowedHosts: guarded('allowedHosts', 'a host name'),
+  allowedOrigins: guarded('allowedOrigins', 'an origin such as https://app.example.com'),
+  keys,
+})
+
+export function gatewaySettings(value: unknown, place: SettingPlace): GatewaySettings {
+  const { views = {}, ...given } = value === undefined ? {} : (members(value, place) ?? {})
+  const settings = { ...GATEWAY_DEFAULTS, ...given }
+  const filled = Object.entries(views).map(([name, view]) => [name, { catalogue: settings.catalogue, ...view }])
+  return { ...settings, views: Object.fromEntries(filled) as GatewaySettings['views'] }
+}

@@ -1,0 +1,76 @@
+/** Headers for a server that depend on who calls: `${principal.id}` and `${principal.claims.NAME}` in their values. */
+import type { Principal } from '../../server/index.ts'
+
+/** The headers for one caller; or why there are none, in a sentence for the caller without any value. */
+export type HeadersFor =
+  | { readonly kind: 'headers'; readonly headers: Readonly<Record<string, string>> }
+  | { readonly kind: 'refused'; readonly sentence: string }
+
+const REFERENCE = /\$\{\s*(principal\.[^}]*?)\s*\}/g
+const CLAIM = /^principal\.claims\.(.+)$/
+
+/** Whether a variable stays in a header value until somebody calls. */
+export function isPrincipalVariable(name: string): boolean {
+  return name.startsWith('principal.')
+}
+
+/** Whether headers differ from caller to caller. */
+export function dependOnPrincipal(headers: Readonly<Record<string, string>> = {}): boolean {
+  return Object.values(headers).some((value) => value.search(REFERENCE) >= 0)
+}
+
+/** Why a header of a configuration cannot be sent, whoever calls; undefined where it can. */
+export function headerFault(name: string, value: string): string | undefined {
+  if (!TOKEN.test(name)) return 'has a name that cannot stand in a request.'
+  const unknown = references(value).find((variable) => variable !== 'principal.id' && !CLAIM.test(variable))
+  if (unknown !== undefined) return 'may use ${principal.id} and ${principal.claims.NAME}, and nothing else of it.'
+  return VALUE.test(value) ? undefined : 'has characters that cannot stand in a header.'
+}
+
+// RFC 9110, 5.6.2 and 5.5. Other bytes than ASCII are sent and read in different ways.
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
+const VALUE = /^[\t\x20-\x7e]*$/
+
+function references(value: string): readonly string[] {
+  return [...value.matchAll(REFERENCE)].map(([, variable = '']) => variable)
+}
+
+/** What cannot stand in a header is refused, and nothing is sent in its place. */
+export function headersFor(
+  headers: Readonly<Record<string, string>> = {},
+  principal: Principal | undefined,
+): HeadersFor {
+  const filled: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    const variables = new Map(references(value).map((variable) => [variable, valueOf(variable, principal)]))
+    for (const [variable, found] of variables) {
+      if ('fault' in found) return refused(name, variable, found.fault)
+    }
+    filled[name] = value.replace(REFERENCE, (_, variable: string) => {
+      const found = variables.get(variable)
+      return found !== undefined && 'value' in found ? found.value : ''
+    })
+  }
+  return { kind: 'headers', headers: filled }
+}
+
+function refused(name: string, variable: string, fault: string): HeadersFor {
+  return { kind: 'refused', sentence: `The header ${name} for this server needs ${variable}, ${fault}` }
+}
+
+type Found = { readonly value: string } | { readonly fault: string }
+
+function valueOf(variable: string, principal: Principal | undefined): Found {
+  if (principal === undefined) return { fault: 'and the caller is anonymous.' }
+  const value = variable === 'principal.id' ? principal.id : claimOf(variable, principal)
+  if (typeof value !== 'string') return { fault: 'which the caller does not have as a text, a number or a boolean.' }
+  // Spaces at the ends are cut on the way, so that two callers could become one.
+  const isSendable = VALUE.test(value) && value.trim() === value && value !== ''
+  return isSendable ? { value } : { fault: 'and that of this caller cannot stand in a header.' }
+}
+
+function claimOf(variable: string, { claims = {} }: Principal): unknown {
+  const name = CLAIM.exec(variable)?.[1] ?? ''
+  const claim = Object.hasOwn(claims, name) ? claims[name] : undefined
+  return typeof claim === 'number' || typeof claim === 'boolean' ? String(claim) : claim
+}

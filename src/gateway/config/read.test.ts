@@ -1,0 +1,268 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { createKeyring, newKey } from '../../state/seal/index.ts'
+import {
+  BACKEND_DEFAULTS,
+  GATEWAY_DEFAULTS,
+  GatewayConfigError,
+  type GatewayConfig,
+  gatewayConfigOf,
+  namedServers,
+  problemText,
+  readGatewayConfig,
+} from './index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pannier-gateway-config-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function fileWith(text: string, name = 'mcp.json'): string {
+  const path = join(folder, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+  return path
+}
+
+/** The lines of the error, without the folder. */
+async function problemsOf(reading: Promise<GatewayConfig>): Promise<readonly string[]> {
+  const error: unknown = await reading.catch((cause: unknown) => cause)
+  expect(error).toBeInstanceOf(GatewayConfigError)
+  return String((error as Error).message)
+    .replaceAll(`${folder}/`, '')
+    .split('\n')
+}
+
+const secret = 'hunter2'
+
+describe('the file that people have', () => {
+  test('needs no setting', async () => {
+    const file = fileWith(`{
+      // Claude
+      "mcpServers": {
+        "files": { "command": "npx", "args": ["-y", "files", "\${HOME}"], "env": { "TOKEN": "\${TOKEN}" } },
+        "9": { "type": "http", "url": "https://nine.example/mcp" },
+        "web": { "type": "sse", "url": "https://web.example/sse", "headers": { "X-Key": "\${KEY:-none}" } },
+      },
+    }`)
+    const settings = BACKEND_DEFAULTS
+    expect(await readGatewayConfig(file, { HOME: '/h', TOKEN: 't' })).toEqual({
+      file,
+      servers: [
+        {
+          name: 'files',
+          address: { command: 'npx', args: ['-y', 'files', '/h'], env: { TOKEN: 't' }, cwd: folder },
+          settings,
+        },
+        { name: '9', address: { url: 'https://nine.example/mcp', headers: {} }, settings },
+        {
+          name: 'web',
+          address: { url: 'https://web.example/sse', headers: { 'X-Key': 'none' }, transport: 'sse' },
+          settings,
+        },
+      ],
+      unusable: [],
+      settings: GATEWAY_DEFAULTS,
+    })
+  })
+
+  test('keeps its own keys, which others use', async () => {
+    const file = fileWith(
+      `{ "inputs": [], "servers": { "a": { "command": "a", "tools": ["*"], "timeout": 7, "alwaysAllow": [] } } }`,
+    )
+    expect((await readGatewayConfig(file)).servers).toMatchObject([{ name: 'a' }])
+  })
+
+  test("has its servers also in VS Code's settings, and in several places", async () => {
+    const file = fileWith(
+      '{ "mcp": { "servers": { "a": { "command": "a" } } }, "servers": { "b": { "command": "b" } } }',
+    )
+    expect((await readGatewayConfig(file)).servers.map(({ name }) => name)).toEqual(['a', 'b'])
+  })
+
+  test('belongs to the folder above .vscode', async () => {
+    const file = fileWith('{ "servers": { "a": { "command": "${workspaceFolder}/a" } } }', '.vscode/mcp.json')
+    expect((await readGatewayConfig(file)).servers[0]?.address).toMatchObject({ command: `${folder}/a`, cwd: folder })
+  })
+})
+
+test('settings stand in the entry and at the top, with variables in their strings', async () => {
+  const keys = newKey()
+  const config = await gatewayConfigOf(
+    {
+      servers: {
+        a: {
+          url: 'https://a.example/mcp',
+          pannier: {
+            state: 'stateful',
+            prefix: 'my_a',
+            urls: ['https://${HOST}/mcp'],
+            tools: { deny: ['delete_*'] },
+            forwardAuthorization: true,
+            timeoutSeconds: 0.5,
+            requestsPerMinute: 60,
+          },
+        },
+        b: { command: 'b', pannier: { prefix: false, definitions: 'warn', replay: true } },
+        c: { command: '${NONE}', disabled: true },
+        d: { command: 'd', pannier: { disabled: true } },
+      },
+      gateway: {
+        stateful: 'reject',
+        definitions: 'pin',
+        catalogue: 'search',
+        views: { support: { tools: ['crm_*'], rename: { crm_find: 'find' }, catalogue: 'all' }, rest: {} },
+        limits: { callsAtOnce: 5 },
+        admin: { host: '0.0.0.0', token: '${ADMIN}' },
+        principal: {
+          issuer: 'https://id.example',
+          audience: 'https://me.example/mcp',
+          jwks: 'https://id.example/jwks',
+        },
+        allowedHosts: ['me.example'],
+        allowedOrigins: ['https://app.example'],
+        keys: '${KEYS}',
+      },
+    },
+    { env: { HOST: 'other.example', ADMIN: secret, KEYS: keys }, folder },
+  )
+  const [a, b, c, d] = config.servers
+  expect(a?.settings).toEqual({
+    ...BACKEND_DEFAULTS,
+    state: 'stateful',
+    prefix: 'my_a',
+    urls: ['https://other.example/mcp'],
+    tools: { allow: ['*'], deny: ['delete_*'] },
+    forwardAuthorization: true,
+    definitions: 'pin',
+    timeoutSeconds: 0.5,
+    requestsPerMinute: 60,
+  })
+  expect(b?.settings).toMatchObject({ prefix: false, definitions: 'warn', replay: true })
+  expect([c?.settings.disabled, d?.settings.disabled]).toEqual([true, true])
+  expect(config.settings).toMatchObject({
+    stateful: 'reject',
+    views: {
+      support: { tools: ['crm_*'], deny: [], rename: { crm_find: 'find' }, descriptions: {}, catalogue: 'all' },
+      rest: { tools: ['*'], catalogue: 'search' },
+    },
+    limits: { callsAtOnce: 5 },
+    admin: { host: '0.0.0.0', port: 8932, token: secret },
+    principal: { issuer: 'https://id.example' },
+    keys,
+  })
+  expect(createKeyring(config.settings.keys ?? '').ids).toHaveLength(1)
+})
+
+test('a server whose variables or files are missing is told apart, and keeps its name', async () => {
+  const file = fileWith(`{ "servers": {
+    "a": { "command": "a" },
+    "a_b": { "command": "b",
+      "env": { "KEY": "\${ABSENT}" }, "envFile": "none.env", "pannier": { "prefix": "bee" } },
+    "c": { "url": "https://c.example", "headers": { "Authorization": "\${input:key}" } }
+  } }`)
+  const config = await readGatewayConfig(file, {})
+  expect(config.servers.map(({ name }) => name)).toEqual(['a'])
+  const texts = config.unusable.flatMap(({ problems }) => problems.map(problemText))
+  expect(texts.map((text) => text.replaceAll(`${folder}/`, ''))).toEqual([
+    'mcp.json:4: servers.a_b.env.KEY needs the variable "ABSENT". Set it in the environment.',
+    'mcp.json:4: servers.a_b.envFile is a file that cannot be read: none.env (ENOENT).',
+    'mcp.json:5: servers.c.headers.Authorization needs the variable "input:key". Only an editor can ask for its value; write ${VAR} in its place.',
+  ])
+  expect(namedServers(config)).toEqual([{ name: 'a' }, { name: 'a_b', prefix: 'bee' }, { name: 'c' }])
+})
+
+test('all problems are told at once, by file, line and key, and without any value', async () => {
+  const file = fileWith(`{
+  "servers": {
+    "github": {
+      "url": "ftp://${secret}",
+      "headers": { "X-A": "\${ABSENT}", "X-B": ["${secret}"], "X C": "", "X-D": "a\\nb", "X-E": "\${principal.email}" },
+      "pannier": {
+        "state": "${secret}",
+        "timeoutSeconds": "${secret}",
+        "maxProceses": 4
+      }
+    },
+    "my server": { "command": "\${principal.id}", "args": "${secret}", "pannier": { "urls": ["http://a"], "prefix": "a b" } },
+    "user": { "url": "https://ann:${secret}@a.example" },
+    "none": {},
+    "text": "${secret}",
+    "..": { "command": "dots" },
+    "p": { "command": "p", "pannier": { "prefix": "x_y" } },
+    "q": { "command": "q", "pannier": { "prefix": "x" } },
+    "r": { "command": "r", "pannier": { "prefix": false } },
+    "s": { "command": "s", "pannier": { "prefix": false } },
+    "twice": { "command": "one" },
+    "twice": { "command": "two" }
+  },
+  "mcpServers": { "r": { "command": "again", "pannier": [] } },
+  "gateway": {
+    "view": {},
+    "views": { "": {}, "a": { "rename": { "x": "y", "z": "y" }, "tools": [7], "deny": [""] } },
+    "admin": { "host": "0.0.0.0", "port": 70000 },
+    "principal": { "issuer": "i", "jwks": "http://far.example/keys" },
+    "allowedHosts": ["a/b"], "keys": "${secret}", "limits": { "callsAtOnce": 0 }, "stateful": true
+  }
+}`)
+  const lines = await problemsOf(readGatewayConfig(file, {}))
+  expect(lines).toEqual([
+    'mcp.json:4: servers.github.url must be a complete address that begins with http:// or https://.',
+    'mcp.json:5: servers.github.headers.X-A needs the variable "ABSENT". Set it in the environment.',
+    'mcp.json:5: servers.github.headers.X-B must be a string.',
+    'mcp.json:5: servers.github.headers["X C"] has a name that cannot stand in a request.',
+    'mcp.json:5: servers.github.headers.X-D has characters that cannot stand in a header.',
+    'mcp.json:5: servers.github.headers.X-E may use ${principal.id} and ${principal.claims.NAME}, and nothing else of it.',
+    'mcp.json:7: servers.github.pannier.state must be "auto", "stateless" or "stateful".',
+    'mcp.json:8: servers.github.pannier.timeoutSeconds must be a number of seconds, more than 0 and at most 2147483.',
+    'mcp.json:9: servers.github.pannier.maxProceses is not known; did you mean "maxProcesses"?',
+    'mcp.json:12: servers["my server"].command needs the variable "principal.id". Only the gateway knows it, in the headers that it sends to a server.',
+    'mcp.json:12: servers["my server"].args must be a list of strings.',
+    'mcp.json:12: servers["my server"].pannier.prefix must be 1 to 32 of the characters A-Z, a-z, 0-9, _ and -, or false for none.',
+    'mcp.json:12: servers["my server"].pannier.urls is for servers with a "url"; this one is a command.',
+    'mcp.json:13: servers.user.url holds a user name or password; give an Authorization header or a bearer token instead.',
+    'mcp.json:14: servers.none needs a "command" or a "url".',
+    'mcp.json:15: servers.text must be an object.',
+    'mcp.json:16: servers[".."] cannot be part of an address; give it another name.',
+    'mcp.json:18: servers.q.pannier.prefix cannot be told apart from that of servers.p.',
+    'mcp.json:20: servers.s.pannier.prefix must not be false, because another server has no prefix already.',
+    'mcp.json:22: servers.twice stands there twice; leave one of them out.',
+    'mcp.json:24: mcpServers.r.pannier must be an object.',
+    'mcp.json:24: mcpServers.r has the name of servers.r; give it another one.',
+    'mcp.json:26: gateway.view is not known; did you mean "views"?',
+    'mcp.json:27: gateway.views[""] cannot be part of an address; give it another name.',
+    'mcp.json:27: gateway.views.a.tools[0] must be a string.',
+    'mcp.json:27: gateway.views.a.deny[0] must not be empty; * stands for any characters.',
+    'mcp.json:27: gateway.views.a.rename gives two tools the same name.',
+    'mcp.json:28: gateway.admin.port must be a whole number from 0 to 65535.',
+    'mcp.json:28: gateway.admin needs a "token", because its host is not this machine alone.',
+    'mcp.json:29: gateway.principal needs "audience".',
+    'mcp.json:30: gateway.allowedHosts[0] must be a host name.',
+    'mcp.json:30: gateway.keys must be keys as in PANNIER_KEYS; make one with: pannier keys new',
+    'mcp.json:30: gateway.limits.callsAtOnce must be a whole number, at least 1.',
+    'mcp.json:30: gateway.stateful must be "serve" or "reject".',
+  ])
+  expect(lines.join('\n')).not.toContain(secret)
+})
+
+test.each<[string, object, RegExp]>([
+  ['no servers', {}, /^The configuration has no servers/],
+  [
+    'the address of a key set in plain text',
+    { principal: { issuer: 'i', audience: 'a', jwks: 'http://far.example/' } },
+    /^gateway\.principal cannot be used\. /,
+  ],
+  [
+    'a variable of the gateway',
+    { admin: { token: '${ABSENT}' } },
+    /^gateway\.admin\.token needs the variable "ABSENT"/,
+  ],
+])('an object is refused by its keys alone: %s', async (_, gateway, sentence) => {
+  const value = Object.keys(gateway).length === 0 ? {} : { servers: {}, gateway }
+  await expect(gatewayConfigOf(value, { env: {} })).rejects.toMatchObject({ message: expect.stringMatching(sentence) })
+})
+
+test('a file that is no JSON is refused by its line', async () => {
+  await expect(readGatewayConfig(fileWith('{\n "servers": }'))).rejects.toThrow('mcp.json is not valid JSON at line 2')
+  await expect(readGatewayConfig(join(folder, 'none.json'))).rejects.toMatchObject({ code: 'CONFIG_UNREADABLE' })
+})

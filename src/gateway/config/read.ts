@@ -1,0 +1,187 @@
+/**
+ * Reads the mcp.json that people have as the configuration of a gateway. Everything that is wrong with it is told at
+ * once. A server whose variables have no values here is told apart: it alone cannot be served.
+ */
+import { type Address, ClientError } from '../../client/index.ts'
+import {
+  type EntryProblem,
+  entryPlace,
+  type Env,
+  type FieldPath,
+  httpUrlFault,
+  readAddress,
+  readConfigFile,
+  type Variables,
+} from '../../client/internal.ts'
+import { isObject } from '../../protocol/index.ts'
+import { clash, type NamedServer } from '../catalog/prefixes.ts'
+import { type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
+import { type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
+import { headerFault, isPrincipalVariable } from './headers.ts'
+import { type ConfigProblem, GatewayConfigError, keyText } from './problem.ts'
+import { type ConfigSource, type SourceEntry, sourceOfText, sourceOfValue } from './source.ts'
+
+export interface BackendConfig {
+  readonly name: string
+  readonly address: Address
+  readonly settings: BackendSettings
+}
+
+/** A server that cannot be served here, because a variable or a file that it needs is missing. */
+export interface UnusableBackend {
+  readonly name: string
+  readonly prefix?: string | false
+  readonly problems: readonly ConfigProblem[]
+}
+
+export interface GatewayConfig {
+  readonly file?: string
+  /** In the order of the file, with those that are disabled. */
+  readonly servers: readonly BackendConfig[]
+  readonly unusable: readonly UnusableBackend[]
+  readonly settings: GatewaySettings
+}
+
+export async function readGatewayConfig(file: string, env: Env = process.env): Promise<GatewayConfig> {
+  return configOf(sourceOfText(await readConfigFile(file), file), entryPlace(file, env))
+}
+
+/** The same for an object in the form of the file. Relative paths start from `folder`. */
+export async function gatewayConfigOf(
+  value: unknown,
+  { env = process.env, folder = process.cwd() }: { readonly env?: Env; readonly folder?: string } = {},
+): Promise<GatewayConfig> {
+  return configOf(sourceOfValue(value), entryPlace(`${folder}/mcp.json`, env))
+}
+
+/** All servers that the names depend on: also those that cannot be served now. */
+export function namedServers({ servers, unusable }: GatewayConfig): readonly NamedServer[] {
+  return [...servers.map(({ name, settings }) => namedServer(name, settings)), ...unusable.map(namedUnusable)]
+}
+
+function namedServer(name: string, { prefix }: Pick<BackendSettings, 'prefix'>): NamedServer {
+  return { name, ...(prefix !== undefined && { prefix }) }
+}
+
+function namedUnusable(server: UnusableBackend): NamedServer {
+  return namedServer(server.name, server)
+}
+
+interface ReadPlace {
+  readonly project: string
+  readonly variables: Variables
+}
+
+async function configOf(source: ConfigSource, place: ReadPlace): Promise<GatewayConfig> {
+  const faults: ConfigProblem[] = []
+  const reportTo =
+    (problems: ConfigProblem[], base: FieldPath = []) =>
+    (problem: EntryProblem): void =>
+      void problems.push(problemAt(source, [...base, ...problem.path], problem))
+  const report = reportTo(faults)
+  const invalid = (path: FieldPath, sentence: string): void => report({ path, code: 'CONFIG_INVALID', sentence })
+
+  if (source.servers === undefined) throw noServers(source)
+  for (const path of source.repeated) invalid(path, 'stands there twice; leave one of them out.')
+  const settings = gatewaySettings(source.gateway, { path: ['gateway'], variables: place.variables, report })
+  const read: ReadEntry[] = []
+  for (const entry of source.servers) {
+    const problems: ConfigProblem[] = []
+    const backend = await readBackend(entry, { ...place, report: reportTo(problems, entry.path) }, settings.definitions)
+    read.push({ backend, problems, path: entry.path })
+  }
+  checkNames(read, invalid)
+  const problems = [...read.flatMap((each) => each.problems), ...faults]
+  if (faults.length > 0 || problems.some(({ code }) => code === 'CONFIG_INVALID'))
+    throw new GatewayConfigError(problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)))
+  return {
+    ...(source.file !== undefined && { file: source.file }),
+    servers: read.filter((each) => each.problems.length === 0).map(({ backend }) => backend),
+    unusable: read.filter((each) => each.problems.length > 0).map(unusableOf),
+    settings,
+  }
+}
+
+interface ReadEntry {
+  readonly backend: BackendConfig
+  readonly problems: readonly ConfigProblem[]
+  readonly path: FieldPath
+}
+
+function unusableOf({ backend: { name, settings }, problems }: ReadEntry): UnusableBackend {
+  return { ...namedServer(name, settings), problems }
+}
+
+function problemAt(source: ConfigSource, path: FieldPath, { code, sentence }: EntryProblem): ConfigProblem {
+  const line = source.lineOf(path)
+  return {
+    ...(source.file !== undefined && { file: source.file }),
+    ...(line !== undefined && { line }),
+    key: keyText(path),
+    code,
+    sentence,
+  }
+}
+
+function noServers({ file = 'The configuration' }: ConfigSource): ClientError {
+  const sentence = `${file} has no servers: neither "mcpServers" nor "servers" is an object.`
+  return new ClientError('CONFIG_INVALID', sentence)
+}
+
+interface EntryPlace extends ReadPlace {
+  readonly report: (problem: EntryProblem) => void
+}
+
+async function readBackend(
+  { name, entry }: SourceEntry,
+  { project, variables, report }: EntryPlace,
+  definitions: DefinitionPolicy,
+): Promise<BackendConfig> {
+  const fields = isObject(entry) ? entry : {}
+  const own = isObject(fields['pannier']) ? fields['pannier'] : {}
+  const disabled = fields['disabled'] === true || own['disabled'] === true
+  // A server that is left out needs no values.
+  const known: Variables = disabled ? { ...variables, stays: () => true } : variables
+  const headerVariables: Variables = { ...known, stays: (each) => disabled || isPrincipalVariable(each) }
+  const address = await readAddress(entry, { project, variables: known, headerVariables, report })
+  if (!disabled) checkAddress(address, report)
+  const place = { path: ['pannier'], variables: known, report }
+  const isCommand = 'command' in address
+  const settings = backendSettings(fields['pannier'], place, { isCommand, definitions })
+  return { name, address, settings: { ...settings, disabled } }
+}
+
+/** What `readAddress` leaves to those who use the address. */
+function checkAddress(address: Address, report: (problem: EntryProblem) => void): void {
+  if (!('url' in address)) return
+  const fault = address.url === '' ? undefined : httpUrlFault(address.url)
+  if (fault !== undefined) report({ path: ['url'], code: 'CONFIG_INVALID', sentence: fault })
+  for (const [name, value] of Object.entries(address.headers ?? {})) {
+    const sentence = headerFault(name, value)
+    if (sentence !== undefined) report({ path: ['headers', name], code: 'CONFIG_INVALID', sentence })
+  }
+}
+
+/** Checks what servers must not share: names, addresses and prefixes. */
+function checkNames(read: readonly ReadEntry[], invalid: (path: FieldPath, sentence: string) => void): void {
+  for (const [at, { backend, path }] of read.entries()) {
+    const earlier = read.slice(0, at)
+    const fault = routeNameFault(backend.name)
+    if (fault !== undefined) invalid(path, fault)
+    const same = earlier.find((each) => each.backend.name === backend.name)
+    if (same !== undefined) invalid(path, `has the name of ${keyText(same.path)}; give it another one.`)
+    const { prefix } = backend.settings
+    if (prefix === undefined) continue
+    const other = earlier.find((each) => prefixesClash(prefix, each.backend.settings.prefix))
+    if (other === undefined) continue
+    const place = [...path, 'pannier', 'prefix']
+    invalid(place, prefix === false ? ONE_BARE : `cannot be told apart from that of ${keyText(other.path)}.`)
+  }
+}
+
+const ONE_BARE = 'must not be false, because another server has no prefix already.'
+
+function prefixesClash(one: string | false, other: string | false | undefined): boolean {
+  if (typeof one === 'string' && typeof other === 'string') return clash(one, other)
+  return one === false && other === false
+}

@@ -1,0 +1,108 @@
+/** Where a configuration comes from: a file, of which everything has a line, or a plain object. */
+import { findNodeAtLocation, getNodeValue, type Node } from 'jsonc-parser'
+import { type FieldPath, parseCommentedTree } from '../../client/internal.ts'
+import { isObject } from '../../protocol/index.ts'
+
+export interface SourceEntry {
+  readonly path: FieldPath
+  readonly name: string
+  readonly entry: unknown
+}
+
+export interface ConfigSource {
+  readonly file?: string
+  /** Undefined where there is no object of servers. */
+  readonly servers: readonly SourceEntry[] | undefined
+  readonly gateway: unknown
+  /** Members that stand twice in one object of servers or settings. */
+  readonly repeated: readonly FieldPath[]
+  lineOf(path: FieldPath): number | undefined
+}
+
+// VS Code's settings, VS Code's mcp.json, and all others.
+const CONTAINERS: readonly FieldPath[] = [['mcp', 'servers'], ['servers'], ['mcpServers']]
+
+export function sourceOfText(text: string, file: string): ConfigSource {
+  const { root, lineAt } = parseCommentedTree(text, file)
+  const containers = CONTAINERS.flatMap((path) => {
+    const node = root && findNodeAtLocation(root, [...path])
+    return node?.type === 'object' ? [{ path, node }] : []
+  })
+  const gateway = root && findNodeAtLocation(root, ['gateway'])
+  const entries = containers.flatMap(({ path, node }) => {
+    const members = propertiesOf(node).map(({ name, value }) => ({ path: [...path, name], name, node: value }))
+    // Of a name that stands twice, everyone reads the last.
+    return members.filter(({ name }, at) => !members.slice(at + 1).some((later) => later.name === name))
+  })
+  return {
+    file,
+    servers: containers.length === 0 ? undefined : entries.map(({ node, ...each }) => ({ ...each, entry: read(node) })),
+    gateway: gateway && read(gateway),
+    repeated: [
+      ...containers.flatMap(({ path, node }) => repeatedIn(node, path)),
+      ...(gateway === undefined ? [] : repeatedIn(gateway, ['gateway'])),
+    ],
+    lineOf: (path) => {
+      const node = root && nearestNode(root, path)
+      return node && lineAt(node.offset)
+    },
+  }
+}
+
+export function sourceOfValue(value: unknown): ConfigSource {
+  const root = isObject(value) ? value : {}
+  const mcp = isObject(root['mcp']) ? root['mcp'] : {}
+  const found = CONTAINERS.flatMap((path) => {
+    const servers = path.length > 1 ? mcp['servers'] : root[String(path[0])]
+    return isObject(servers) ? [{ path, servers }] : []
+  })
+  const entries = found.flatMap(({ path, servers }) =>
+    Object.entries(servers).map(([name, entry]) => ({ path: [...path, name], name, entry })),
+  )
+  return {
+    servers: found.length === 0 ? undefined : entries,
+    gateway: root['gateway'],
+    repeated: [],
+    lineOf: () => undefined,
+  }
+}
+
+function read(node: Node | undefined): unknown {
+  return node === undefined ? undefined : (getNodeValue(node) as unknown)
+}
+
+interface Property {
+  readonly name: string
+  readonly key: Node
+  readonly value: Node | undefined
+}
+
+function propertiesOf({ type, children = [] }: Node): readonly Property[] {
+  if (type !== 'object') return []
+  return children.flatMap(({ children: [key, value] = [] }) =>
+    key === undefined ? [] : [{ name: String(key.value), key, value }],
+  )
+}
+
+function repeatedIn(node: Node, path: FieldPath): readonly FieldPath[] {
+  if (node.type === 'array') return (node.children ?? []).flatMap((child, at) => repeatedIn(child, [...path, at]))
+  const properties = propertiesOf(node)
+  const names = properties.map(({ name }) => name)
+  const twice = new Set(names.filter((name, at) => names.indexOf(name) < at))
+  return [
+    ...[...twice].map((name) => [...path, name]),
+    ...properties.flatMap(({ name, value }) => (value === undefined ? [] : repeatedIn(value, [...path, name]))),
+  ]
+}
+
+/** The property or item at a path, or what is nearest above it. Of members with the same name it is the last. */
+function nearestNode(root: Node, path: FieldPath): Node {
+  let [nearest, current]: [Node, Node | undefined] = [root, root]
+  for (const part of path) {
+    if (current === undefined) break
+    const property: Property | undefined = propertiesOf(current).findLast(({ name }) => name === part)
+    current = typeof part === 'number' ? current.children?.[part] : property?.value
+    nearest = property?.key ?? current ?? nearest
+  }
+  return nearest
+}
