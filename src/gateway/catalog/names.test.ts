@@ -80,7 +80,7 @@ test.each(['search', 'b_search', 'a', 'a_', 'a_b c', `a_${'x'.repeat(63)}`, ''])
 const word = fc.oneof(
   fc.stringMatching(/^[ab_-]{1,5}$/),
   fc.stringMatching(/^[ab_.-]{1,70}$/),
-  fc.string({ unit: 'binary', maxLength: 80 }),
+  fc.string({ unit: 'grapheme', maxLength: 80 }),
   fc.constantFrom('\ud800', '\ud801'),
   fc.stringMatching(/^[ab_]{0,3}-x[0-9a-f]{10}$/),
 )
