@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { plainText } from '../client/index.ts'
 import { callCommand } from './commands/call.ts'
+import { gatewayCommand } from './commands/gateway.ts'
 import { jarCommand } from './commands/jar.ts'
 import { keysCommand } from './commands/keys.ts'
 import { probeCommand } from './commands/probe.ts'
@@ -45,6 +46,8 @@ export function createProgram(server: readonly string[] | undefined): Command {
     .addCommand(taskCommand(server))
     .commandsGroup('Find out about servers:')
     .addCommand(probeCommand(server))
+    .commandsGroup('Serve servers:')
+    .addCommand(gatewayCommand())
     .commandsGroup('Manage stored state and keys:')
     .addCommand(jarCommand())
     .addCommand(keysCommand())

@@ -14,7 +14,7 @@ import { type ProbeTarget, readProbeTargets } from '../options/targets.ts'
 import { explainText, type Probed, probeTable, probeText } from '../output/probe.ts'
 import { printableJson } from '../output/json.ts'
 import { probeMarkdown } from '../output/probeMarkdown.ts'
-import { screenWidth } from '../output/layout.ts'
+import { lineWidth } from '../output/layout.ts'
 import { runCommand, type CommandContext } from '../run.ts'
 
 /** `pannier probe`: tells whether servers need their sessions. */
@@ -129,11 +129,6 @@ function showAll(all: readonly Probed[], flags: ProbeFlags, { display }: Command
   else display.print(flags.markdown ? probeMarkdown(all) : probeTable(all, lineWidth()))
   const codes = all.map((one) => ('verdict' in one ? verdictExitCode(one.verdict) : EXIT.badInput))
   return codes.includes(EXIT.badInput) ? EXIT.badInput : codes.includes(EXIT.toolError) ? EXIT.toolError : EXIT.ok
-}
-
-/** Lines are wrapped on a terminal only. */
-function lineWidth(): number {
-  return process.stdout.isTTY ? screenWidth(process.stdout) : Infinity
 }
 
 function verdictExitCode({ state }: Verdict): ExitCode {

@@ -44,6 +44,11 @@ export function screenWidth({ columns }: { readonly columns?: number }): number 
   return columns === undefined || columns === 0 ? 80 : columns
 }
 
+/** How long lines of a result may be: they are wrapped on a terminal only. */
+export function lineWidth(): number {
+  return process.stdout.isTTY ? screenWidth(process.stdout) : Infinity
+}
+
 /** Text of a server in a line of ours. Further lines are indented, so that none looks like output of this program. */
 export function serverText(text: string): string {
   return plainText(text).replaceAll('\n', '\n  ')

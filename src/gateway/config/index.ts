@@ -19,3 +19,4 @@ export {
   readGatewayConfig,
   type UnusableBackend,
 } from './read.ts'
+export { type UsualPlace, usualPlaces } from './usualPlaces.ts'

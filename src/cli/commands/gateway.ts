@@ -1,0 +1,46 @@
+import { Command } from 'commander'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { lineWidth } from '../output/layout.ts'
+import { type CommandContext, runCommand } from '../run.ts'
+
+/** `pannier gateway`: one endpoint for all servers of an mcp.json file. */
+export function gatewayCommand(): Command {
+  const gateway = new Command('gateway')
+    .description('Serve all servers of an mcp.json file at one endpoint.')
+    .usage('[options] [command]')
+    .action(() => runCommand(showPlaces))
+  gateway
+    .command('check')
+    .description('Check the file, and show what would be served. Nothing is started.')
+    .argument('<file>')
+    .action((file: string) => runCommand((context) => check(file, context)))
+    .addHelpText('after', CHECK_HELP)
+  return gateway
+}
+
+const CHECK_HELP = `
+The file is that of VS Code, Claude, Copilot or Cursor. Settings of a server stand in its entry under "pannier",
+those of the gateway under "gateway" at the top.
+
+Exit codes:
+  0    everything can be served
+  2    the file cannot be used, or a server in it lacks a variable or a file`
+
+// The gateway is loaded where it is used: it brings the whole server, which other commands do not need.
+
+async function showPlaces({ display }: CommandContext): Promise<ExitCode> {
+  const { usualPlaces } = await import('../../gateway/config/index.ts')
+  const { usualPlacesText } = await import('../output/gateway.ts')
+  display.print(usualPlacesText(await usualPlaces()))
+  return EXIT.badInput
+}
+
+async function check(file: string, { display }: CommandContext): Promise<ExitCode> {
+  const { problemText, readGatewayConfig } = await import('../../gateway/config/index.ts')
+  const { gatewayConfigText } = await import('../output/gateway.ts')
+  const config = await readGatewayConfig(file)
+  display.print(gatewayConfigText(config, lineWidth()))
+  const problems = config.unusable.flatMap((server) => server.problems)
+  for (const problem of problems) display.note(`error: ${problemText(problem)}`)
+  return problems.length === 0 ? EXIT.ok : EXIT.badInput
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { gatewayConfigOf } from '../../gateway/config/index.ts'
+import { gatewayConfigText, usualPlacesText } from './gateway.ts'
+
+const secret = 'hunter2'
+
+test('servers are a table with what differs from the defaults, and without credentials', async () => {
+  const config = await gatewayConfigOf(
+    {
+      mcpServers: {
+        files: { command: 'npx', args: ['-y', 'files-server', '--token', secret] },
+        a_b: {
+          url: `https://a.example/mcp?key=${secret}`,
+          headers: { 'X-Key': secret },
+          pannier: { state: 'stateless', urls: ['https://b.example/mcp'], tools: { deny: ['delete_*', 'drop'] } },
+        },
+        a: { type: 'sse', url: 'https://old.example/sse', pannier: { prefix: false, replay: true } },
+        off: { command: '${ABSENT}', disabled: true },
+        lost: { command: '${ABSENT}' },
+      },
+      gateway: { catalogue: 'search', views: { support: {} }, admin: { token: secret }, definitions: 'pin' },
+    },
+    { env: {} },
+  )
+  const lines = gatewayConfigText(config).split('\n')
+  expect(lines.map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
+    'SERVER | TRANSPORT | ADDRESS | NAMES | SETTINGS',
+    'files | stdio | npx files-server | files_…',
+    'a_b | http × 2 | https://a.example/mcp | a_b_… | state: stateless, tools.deny: delete_* drop',
+    'a | sse | https://old.example/sse | as they are | replay: true',
+    'off | disabled | ${ABSENT}',
+    'lost | not usable | lost_…',
+    '',
+    'gateway: views: support, catalogue: search, definitions: pin, admin.token: set',
+  ])
+})
+
+test('without files in the usual places the program says what to name', () => {
+  expect(usualPlacesText([])).toMatch(/^Name the mcp\.json file/)
+  const place = { program: 'Cursor', file: '/x', servers: { problem: 'no' }, command: 'pannier gateway /x' }
+  expect(usualPlacesText([place])).toMatch(/\nCursor +unreadable +pannier gateway \/x$/)
+})

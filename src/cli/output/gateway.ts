@@ -1,0 +1,89 @@
+/** The configuration of a gateway as text for a terminal. */
+import { isDeepStrictEqual } from 'node:util'
+import { type Address, nameOf, plainLine } from '../../client/index.ts'
+import { createNames } from '../../gateway/catalog/index.ts'
+import {
+  BACKEND_DEFAULTS,
+  type BackendConfig,
+  GATEWAY_DEFAULTS,
+  type GatewayConfig,
+  namedServers,
+  type UsualPlace,
+} from '../../gateway/config/index.ts'
+import { isObject } from '../../protocol/index.ts'
+import { alignColumns } from './layout.ts'
+
+/** A line for each server, and one for what differs from the defaults of the gateway. */
+export function gatewayConfigText(config: GatewayConfig, width = Infinity): string {
+  const names = createNames(namedServers(config))
+  const namesOf = (server: string): string => {
+    const prefix = names.prefix(server)
+    return prefix === undefined ? 'as they are' : `${prefix}_…`
+  }
+  const rows = [
+    ...config.servers.map((server) => [
+      plainLine(server.name, 40),
+      transportOf(server),
+      plainLine(nameOf(server.address), 60),
+      server.settings.disabled ? '' : namesOf(server.name),
+      settingsOf(server, config),
+    ]),
+    ...config.unusable.map(({ name }) => [plainLine(name, 40), 'not usable', '', namesOf(name), '']),
+  ]
+  const own = differing(config.settings, GATEWAY_DEFAULTS)
+  return [
+    alignColumns([['SERVER', 'TRANSPORT', 'ADDRESS', 'NAMES', 'SETTINGS'], ...rows], '  ', width),
+    ...(own === '' ? [] : ['', `gateway: ${own}`]),
+  ].join('\n')
+}
+
+function transportOf({ address, settings }: BackendConfig): string {
+  if (settings.disabled) return 'disabled'
+  const replicas = settings.urls.length === 0 ? '' : ` × ${settings.urls.length + 1}`
+  return `${kindOf(address)}${replicas}`
+}
+
+function kindOf(address: Address): string {
+  return 'command' in address ? 'stdio' : (address.transport ?? 'http')
+}
+
+/** The prefix and the replicas have columns of their own. */
+function settingsOf({ settings }: BackendConfig, config: GatewayConfig): string {
+  const { prefix: _, urls: __, disabled: ___, ...shown } = settings
+  return differing(shown, { ...BACKEND_DEFAULTS, definitions: config.settings.definitions })
+}
+
+/** `state: stateful, tools.deny: delete_*`. */
+function differing(settings: object, defaults: object, path = ''): string {
+  const usual = new Map<string, unknown>(Object.entries(defaults))
+  return Object.entries(settings)
+    .filter(([name, value]) => !isDeepStrictEqual(value, usual.get(name)))
+    .map(([name, value]: [string, unknown]) => settingText(`${path}${name}`, value, usual.get(name)))
+    .filter((text) => text !== '')
+    .join(', ')
+}
+
+function settingText(name: string, value: unknown, usual: unknown): string {
+  if (SECRET.test(name)) return `${name}: set`
+  if (name === 'views' && isObject(value)) return `views: ${Object.keys(value).map(plainName).join(' ')}`
+  if (isObject(value)) return differing(value, isObject(usual) ? usual : {}, `${name}.`)
+  return `${name}: ${Array.isArray(value) ? value.map(plainName).join(' ') : plainName(value)}`
+}
+
+const SECRET = /(?:^|\.)(?:token|keys)$/
+
+function plainName(value: unknown): string {
+  return plainLine(String(value), 60)
+}
+
+/** The files that could be served, with the command for each. */
+export function usualPlacesText(places: readonly UsualPlace[]): string {
+  if (places.length === 0)
+    return 'Name the mcp.json file whose servers you want to serve. None was found in the usual places.'
+  const rows = places.map(({ program, servers, command }) => {
+    const count = typeof servers === 'number' ? String(servers) : 'unreadable'
+    return [program, count, plainLine(command, 500)]
+  })
+  const table = alignColumns([['FILE OF', 'SERVERS', 'SERVE THEM WITH'], ...rows])
+  return `Name the file whose servers you want to serve. Nothing was started.\n\n${table}`
+}

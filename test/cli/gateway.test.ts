@@ -1,0 +1,45 @@
+/** `pannier gateway` as far as nothing is served: its file, and where files usually are. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { pannier, type Ran } from './fixtures/program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pannier-gateway-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function write(name: string, ...lines: readonly string[]): void {
+  writeFileSync(join(folder, name), lines.join('\n'))
+}
+
+const gateway = (args: readonly string[], env = {}): Promise<Ran> => pannier(['gateway', ...args], { cwd: folder, env })
+
+test('a file is checked: its servers are shown, or all of its problems with file, line and key', async () => {
+  write('some.json', '{ "servers": { "a": { "command": "a" },', ' "b": { "command": "${ABSENT}" } } }')
+  write(
+    'bad.json',
+    '{ "servers": {',
+    '  "a": { "url": "hunter2" },',
+    '  "b": { "command": "b", "pannier": { "sate": 1 } } } }',
+  )
+  const [some, bad] = await Promise.all([gateway(['check', 'some.json']), gateway(['check', 'bad.json'])])
+  expect(some).toMatchObject({ status: 2, stdout: expect.stringMatching(/^a +stdio[^\n]*\nb +not usable/m) })
+  expect(some?.stderr).toBe(
+    'error: some.json:2: servers.b.command needs the variable "ABSENT". Set it in the environment.\n',
+  )
+  expect(bad).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: `error: bad.json:2: servers.a.url must be a complete address that begins with http:// or https://.
+  bad.json:3: servers.b.pannier.sate is not known; did you mean "state"?\n`,
+  })
+})
+
+test('without a file the program names those in the usual places, and starts nothing', async () => {
+  const started = join(folder, 'started')
+  write('.mcp.json', `{ "mcpServers": { "a": { "command": "touch", "args": ["${started}"] } } }`)
+  const ran = await gateway([], { HOME: folder, XDG_CONFIG_HOME: folder })
+  expect(ran).toMatchObject({ status: 2, stderr: '' })
+  expect(ran.stdout).toMatch(/Nothing was started\.\n\n.*\nClaude Code +1 +pannier gateway \/.*\/\.mcp\.json\n$/)
+  expect(existsSync(started)).toBe(false)
+})
