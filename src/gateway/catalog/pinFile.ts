@@ -1,0 +1,91 @@
+/** Pins in a file beside the mcp.json file. It holds digests only. */
+import { readFile } from 'node:fs/promises'
+import { ClientError, writePrivateFile } from '../../client/index.ts'
+import { errnoOf } from '../../client/internal.ts'
+import { isObject, parseJson } from '../../protocol/index.ts'
+import type { DefinitionDigests } from './definition.ts'
+import type { PinnedTool, Pins } from './pins.ts'
+
+export interface PinFile {
+  readonly path: string
+  /** No pins where there is no file. */
+  load(): Promise<Pins>
+  /** Applies a change to what the file has at this moment, and writes it where the change made other pins of it. */
+  update(change: (pins: Pins) => Pins): Promise<Pins>
+}
+
+/** `mcp.json` has its pins in `mcp.pins.json`. */
+export function pinPath(configFile: string): string {
+  return `${configFile.replace(/\.jsonc?$/i, '')}.pins.json`
+}
+
+export function pinFile(path: string): PinFile {
+  let last: Promise<unknown> = Promise.resolve()
+  const load = async (): Promise<Pins> => {
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      if (errnoOf(error) === 'ENOENT') return undefined
+      throw unreadable(path, errnoOf(error), error)
+    })
+    return text === undefined ? new Map() : readPins(text, path)
+  }
+  const updateNow = async (change: (pins: Pins) => Pins): Promise<Pins> => {
+    const before = await load()
+    const after = change(before)
+    if (after !== before) await write(path, after)
+    return after
+  }
+  return {
+    path,
+    load,
+    // A FIFO lock within this process: each change begins with what the one before it wrote.
+    update: (change) => {
+      const updated = last.then(() => updateNow(change))
+      last = updated.catch(() => undefined)
+      return updated
+    },
+  }
+}
+
+const VERSION = 1
+
+async function write(path: string, pins: Pins): Promise<void> {
+  const servers = Object.fromEntries([...pins].map(([server, tools]) => [server, Object.fromEntries(tools)]))
+  try {
+    await writePrivateFile(path, `${JSON.stringify({ version: VERSION, servers }, null, 2)}\n`)
+  } catch (cause) {
+    const sentence = `Cannot write the pins of tools to ${path} (${errnoOf(cause)}); check its folder and rights.`
+    throw new ClientError('CONFIG_UNREADABLE', sentence, { cause })
+  }
+}
+
+/** Bad pins are never taken for none: then every changed definition would be pinned as if it were the first. */
+function readPins(text: string, path: string): Pins {
+  const value = parseJson(text)
+  const { version, servers } = isObject(value) ? value : {}
+  if (version !== VERSION || !isObject(servers)) throw invalid(path)
+  return new Map(Object.entries(servers).map(([server, tools]) => [server, readTools(tools, path)]))
+}
+
+function readTools(tools: unknown, path: string): ReadonlyMap<string, PinnedTool> {
+  if (!isObject(tools)) throw invalid(path)
+  return new Map(
+    Object.entries(tools).map(([tool, pin]) => {
+      const { pinned, offered } = isObject(pin) ? pin : {}
+      if (!isDigests(pinned) || !(offered === undefined || isDigests(offered))) throw invalid(path)
+      return [tool, { pinned, ...(offered !== undefined && { offered }) }]
+    }),
+  )
+}
+
+function isDigests(value: unknown): value is DefinitionDigests {
+  return isObject(value) && Object.values(value).every((digest) => typeof digest === 'string')
+}
+
+function unreadable(path: string, code: string, cause: unknown): ClientError {
+  return new ClientError('CONFIG_UNREADABLE', `Cannot read the pins of tools in ${path} (${code}).`, { cause })
+}
+
+function invalid(path: string): ClientError {
+  const sentence = `${path} does not hold pins of tools; restore it, or remove it to pin what servers offer next.`
+  return new ClientError('CONFIG_INVALID', sentence)
+}
