@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { checkDefinitions, pinFile } from '../../src/gateway/catalog/index.ts'
 import { pannier, type Ran } from './fixtures/program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-gateway-'))
@@ -42,4 +43,22 @@ test('without a file the program names those in the usual places, and starts not
   expect(ran).toMatchObject({ status: 2, stderr: '' })
   expect(ran.stdout).toMatch(/Nothing was started\.\n\n.*\nClaude Code +1 +pannier gateway \/.*\/\.mcp\.json\n$/)
   expect(existsSync(started)).toBe(false)
+})
+
+test('a changed definition is shown, and accepted by the name of its tool or its server', async () => {
+  write('mcp.json', '{ "servers": { "files": { "command": "f" }, "mail": { "command": "m" } } }')
+  const pins = pinFile(join(folder, 'mcp.pins.json'))
+  for (const description of ['Once.', 'Now.']) {
+    for (const server of ['files', 'mail']) {
+      const tools = ['read', 'write'].map((name) => ({ name, description }))
+      await pins.update((before) => checkDefinitions(before, server, { tools, policy: 'pin' }).pins)
+    }
+  }
+  const unknown = await gateway(['accept', 'files_read', 'files_none'])
+  expect(unknown).toEqual({ status: 2, stdout: '', stderr: 'error: No changed definition waits for: files_none.\n' })
+  expect(await gateway(['accept', 'files_read', 'mail'])).toMatchObject({ status: 0, stderr: '' })
+  const left = await gateway(['accept'])
+  expect(left.stdout.replace(/ {2,}/g, ' | ')).toBe(
+    'TOOL | SERVER | WHAT CHANGED\nfiles_write | files | The description changed.\n',
+  )
 })

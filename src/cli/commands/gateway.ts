@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { EXIT, type ExitCode } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import { type CommandContext, runCommand } from '../run.ts'
+import { gatewayAcceptCommand } from './gatewayAccept.ts'
 
 /** `pannier gateway`: one endpoint for all servers of an mcp.json file. */
 export function gatewayCommand(): Command {
@@ -15,7 +16,7 @@ export function gatewayCommand(): Command {
     .argument('<file>')
     .action((file: string) => runCommand((context) => check(file, context)))
     .addHelpText('after', CHECK_HELP)
-  return gateway
+  return gateway.addCommand(gatewayAcceptCommand())
 }
 
 const CHECK_HELP = `

@@ -1,7 +1,7 @@
 /** The configuration of a gateway as text for a terminal. */
 import { isDeepStrictEqual } from 'node:util'
 import { type Address, nameOf, plainLine } from '../../client/index.ts'
-import { createNames } from '../../gateway/catalog/index.ts'
+import { createNames, type OfferedTool } from '../../gateway/catalog/index.ts'
 import {
   BACKEND_DEFAULTS,
   type BackendConfig,
@@ -86,4 +86,17 @@ export function usualPlacesText(places: readonly UsualPlace[]): string {
   })
   const table = alignColumns([['FILE OF', 'SERVERS', 'SERVE THEM WITH'], ...rows])
   return `Name the file whose servers you want to serve. Nothing was started.\n\n${table}`
+}
+
+/** Tools with changed definitions, by the names under which the gateway lists them. */
+export function offeredText(offered: readonly OfferedTool[], nameOfTool: (tool: OfferedTool) => string): string {
+  if (offered.length === 0) return 'No tool is withheld.'
+  return alignColumns([
+    ['TOOL', 'SERVER', 'WHAT CHANGED'],
+    ...offered.map((each) => [
+      plainLine(nameOfTool(each), 64),
+      plainLine(each.server, 40),
+      plainLine(each.change, 500),
+    ]),
+  ])
 }
