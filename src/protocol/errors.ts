@@ -27,6 +27,19 @@ export class ProtocolError extends Error {
   }
 }
 
+/** An error that another server answered with. It is passed on as it came. */
+export class RemoteError extends Error {
+  override readonly name = 'RemoteError'
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
 /** Programs without types may give any code, such as a number, which the peer could not be told. */
 function unknownCode(code: unknown): string {
   return `ProtocolError has no code ${JSON.stringify(code)}. Use one of ${PROTOCOL_CODES.join(', ')}.`

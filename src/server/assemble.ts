@@ -28,6 +28,7 @@ import { RoundRunner } from './calls/rounds.ts'
 import { architectureOf, cachingOf, identityOf, type ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
+import type { Relaying } from './calls/relaying.ts'
 import { PushBroker } from './legacy/push/broker.ts'
 import { readResource } from './calls/readResource.ts'
 import { Registry } from './catalog/registry.ts'
@@ -44,11 +45,11 @@ import { Telemetry } from './telemetry/telemetry.ts'
 
 export type Assembly = ReturnType<typeof assemble>
 
-export function assemble(options: ServerOptions) {
-  const { instructions, store, legacy = true, exposeErrors = true } = options
-  const { clock = Date.now, ttlSeconds = DEFAULT_TTL_SECONDS } = options
+export function assemble(options: ServerOptions, relaying?: Relaying) {
+  const { store, legacy = true, clock = Date.now, ttlSeconds = DEFAULT_TTL_SECONDS, exposeErrors = true } = options
   const lifetime = new CallLifetime({ ttlSeconds, maxCallSeconds: options.maxCallSeconds, clock })
   const identity = identityOf(options)
+  const instructions = relaying?.instructions ?? (() => options.instructions)
   const caching = cachingOf(options)
   const logger = new LoggerSlot(options.logger)
   const log = () => logger.current
@@ -70,7 +71,8 @@ export function assemble(options: ServerOptions) {
   })
   const { bus, self, peers, forwarder } = replicas
   const isReachable = (): boolean => self.url !== undefined || options.bus !== undefined
-  const declaration = new SessionDeclaration(architectureOf(options), keyring.ephemeral, isReachable)
+  const architecture = architectureOf(options)
+  const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
   // What a stateful server keeps for a session is here, so nobody else can go on with its calls.
   const handOver = announced(bus, async (stream) =>
     declaration.isStateful ? undefined : replicas.handOver({ ...stream }),
@@ -150,12 +152,13 @@ export function assemble(options: ServerOptions) {
     logger: log,
     telemetry,
     tasks,
-    handlers: {
+    handlers: relaying?.handlers({ registry, access, rounds, results }) ?? {
       callTool: callTool(calling),
       getPrompt: getPrompt(registry, rounds, access),
       readResource: readResource(registry, rounds, access),
       complete: complete(registry, results, access),
     },
+    ready: relaying?.ready,
     sessionMethods: sessionMethods({ registry, access, results, facts, identity, declaration, instructions, tasks }),
   })
 

@@ -1,6 +1,6 @@
 /** The only place where an error of this package becomes a JSON-RPC error. */
 import { Declined, JournalError } from '../journal/index.ts'
-import { CODES, type ProtocolCode, ProtocolError, TaskFailed } from '../protocol/index.ts'
+import { CODES, type ProtocolCode, ProtocolError, RemoteError, TaskFailed } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import { AuthError, LimitError, ServerError } from './errors.ts'
 
@@ -36,9 +36,14 @@ export function toWireError(error: unknown): WireError {
     const [code, status] = PROTOCOL[error.code]
     return { code, status, message: error.message, ...(error.data !== undefined && { data: error.data }) }
   }
-  if (error instanceof TaskFailed) {
+  if (error instanceof TaskFailed || error instanceof RemoteError) {
     const { code, message, data } = error
-    return { code, status: 200, message, ...(data !== undefined && { data }) }
+    return {
+      code,
+      status: error instanceof TaskFailed ? 200 : statusOf(code),
+      message,
+      ...(data !== undefined && { data }),
+    }
   }
   if (isBadState(error)) return BAD_STATE
   if (error instanceof AuthError)
@@ -56,11 +61,17 @@ export function toWireError(error: unknown): WireError {
   return { code: CODES.INTERNAL_ERROR, status: 200, message: 'Internal error.' }
 }
 
+/** The status of an error that came from elsewhere with its number only. */
+function statusOf(code: number): number {
+  return Object.values(PROTOCOL).find(([known]) => known === code)?.[1] ?? 200
+}
+
 /** Whether an error is the answer to the request rather than a fault of this server. */
 export function isExpected(error: unknown): boolean {
   if (error instanceof AuthError) return error.status !== 503
   if (error instanceof LimitError) return true
-  return error instanceof ProtocolError || error instanceof TaskFailed || isBadState(error) || error instanceof Declined
+  if (error instanceof TaskFailed || error instanceof RemoteError) return true
+  return error instanceof ProtocolError || isBadState(error) || error instanceof Declined
 }
 
 /** Whether the client sent a bad state. A failure of a store, a ledger or a key ring is a fault of this server. */

@@ -29,15 +29,24 @@ export interface PipelineOptions {
   readonly telemetry: Telemetry
   readonly tasks: TaskService | undefined
   readonly caching: Required<Caching>
-  readonly instructions: string | undefined
+  readonly instructions: () => string | undefined
   readonly legacy: boolean
   readonly identity: ServerIdentity
   readonly declaration: SessionDeclaration
   readonly logger: () => Logger
-  /** The methods that run handlers. */
-  readonly handlers: { callTool: CallMethod; getPrompt: CallMethod; readResource: CallMethod; complete: CallMethod }
+  readonly handlers: HandlerMethods
+  /** Resolves when it is known what is offered. Absent where that is known from the start. */
+  readonly ready?: (() => Promise<void> | undefined) | undefined
   /** The methods that only sessions have. */
   readonly sessionMethods: ReadonlyMap<string, CallMethod>
+}
+
+/** The methods that run handlers. */
+export interface HandlerMethods {
+  readonly callTool: CallMethod
+  readonly getPrompt: CallMethod
+  readonly readResource: CallMethod
+  readonly complete: CallMethod
 }
 
 export class Pipeline implements CallHandler {
@@ -49,7 +58,9 @@ export class Pipeline implements CallHandler {
 
   /** Never rejects: errors become answers. */
   async answer(call: Call): Promise<CallAnswer> {
-    const { load, telemetry, limits } = this.#options
+    const { load, telemetry, limits, ready } = this.#options
+    const waiting = ready?.()
+    if (waiting !== undefined) await waiting
     const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
     if (counts) load.enter()
     const method = this.#method(call)
@@ -101,13 +112,13 @@ export class Pipeline implements CallHandler {
     const { registry, handlers } = this.#options
     switch (method) {
       case 'tools/call':
-        return registry.tools.size > 0 ? handlers.callTool : undefined
+        return registry.hasTools ? handlers.callTool : undefined
       case 'tools/list':
-        return registry.tools.size > 0 ? this.#list('tools') : undefined
+        return registry.hasTools ? this.#list('tools') : undefined
       case 'prompts/get':
-        return registry.prompts.size > 0 ? handlers.getPrompt : undefined
+        return registry.hasPrompts ? handlers.getPrompt : undefined
       case 'prompts/list':
-        return registry.prompts.size > 0 ? this.#list('prompts') : undefined
+        return registry.hasPrompts ? this.#list('prompts') : undefined
       case 'resources/read':
         return registry.hasResources ? handlers.readResource : undefined
       case 'resources/list':
@@ -115,7 +126,7 @@ export class Pipeline implements CallHandler {
       case 'resources/templates/list':
         return registry.hasResources ? this.#list('resourceTemplates') : undefined
       case 'completion/complete':
-        return registry.completions.size > 0 ? handlers.complete : undefined
+        return registry.hasCompletions ? handlers.complete : undefined
       default:
         return undefined
     }
@@ -141,7 +152,8 @@ export class Pipeline implements CallHandler {
   }
 
   #discovered(): Json {
-    const { registry, caching, instructions, legacy, tasks, identity, declaration } = this.#options
+    const { registry, caching, legacy, tasks, identity, declaration } = this.#options
+    const instructions = this.#options.instructions()
     return {
       supportedVersions: servedVersions(legacy),
       capabilities: serverCapabilities(registry, {

@@ -7,10 +7,10 @@ export function serverCapabilities(registry: Registry, more: Json = {}): Json {
   return {
     ...more,
     logging: {},
-    ...(registry.tools.size > 0 && { tools: { listChanged: true } }),
-    ...(registry.prompts.size > 0 && { prompts: { listChanged: true } }),
+    ...(registry.hasTools && { tools: { listChanged: true } }),
+    ...(registry.hasPrompts && { prompts: { listChanged: true } }),
     ...(registry.hasResources && { resources: { listChanged: true, subscribe: true } }),
-    ...(registry.completions.size > 0 && { completions: {} }),
+    ...(registry.hasCompletions && { completions: {} }),
   }
 }
 
@@ -30,13 +30,24 @@ export class SessionDeclaration {
   readonly #architecture: Architecture
   readonly #isAlone: boolean
   readonly #isReachable: () => boolean
+  readonly #keepsState: () => boolean
   readonly #transports = new Set<'http' | 'stdio'>()
 
-  /** `isAlone`: no other instance opens what this one seals. `isReachable`: another instance can bring answers here. */
-  constructor(architecture: Architecture, isAlone: boolean, isReachable: () => boolean) {
+  /**
+   * `isAlone`: no other instance opens what this one seals. `isReachable`: another instance can bring answers here.
+   * `keepsState`: whether a server behind this one keeps something between calls, and callers are told apart otherwise
+   * than by their sessions.
+   */
+  constructor(
+    architecture: Architecture,
+    isAlone: boolean,
+    isReachable: () => boolean,
+    keepsState: () => boolean = () => false,
+  ) {
     this.#architecture = architecture
     this.#isAlone = isAlone
     this.#isReachable = isReachable
+    this.#keepsState = keepsState
   }
 
   get isStateful(): boolean {
@@ -48,7 +59,7 @@ export class SessionDeclaration {
   }
 
   serverInfo(identity: object): Json {
-    return { ...identity, architecture: this.#architecture, transport: [...this.#transports] }
+    return { ...identity, architecture: this.#declared, transport: [...this.#transports] }
   }
 
   /**
@@ -56,8 +67,13 @@ export class SessionDeclaration {
    * be reachable from the others for that.
    */
   capabilities(era: Era): Json {
-    const isPoolable = !this.isStateful && !this.#isAlone && (era === 'modern' || this.#isReachable())
-    return { session: { persistent: this.isStateful, poolable: isPoolable } }
+    const isPersistent = this.#declared === 'stateful'
+    const isPoolable = !isPersistent && !this.#isAlone && (era === 'modern' || this.#isReachable())
+    return { session: { persistent: isPersistent, poolable: isPoolable } }
+  }
+
+  get #declared(): Architecture {
+    return this.#keepsState() ? 'stateful' : this.#architecture
   }
 
   /** A stateful server serves only requests inside a session, and the stateless era has no sessions. */

@@ -4,6 +4,16 @@ import { CarryRules } from './carry.ts'
 import type { CompletionTarget } from './definitions.ts'
 import type { CompletionEntry, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './entries.ts'
 
+export type Capability = ListName | 'completions'
+
+/** All entries of a list that is replaced as a whole. */
+export interface Entries {
+  readonly tools: readonly ToolEntry[]
+  readonly prompts: readonly PromptEntry[]
+  readonly resources: readonly ResourceEntry[]
+  readonly templates: readonly TemplateEntry[]
+}
+
 /** The lists that have change notifications. */
 export type ListName = 'tools' | 'prompts' | 'resources'
 
@@ -17,6 +27,8 @@ export class Registry {
   readonly resources = new Map<string, ResourceEntry>()
   readonly templates = new Map<string, TemplateEntry>()
   readonly completions = new Map<string, CompletionEntry>()
+  /** What is declared although there may be no entry of it yet. */
+  declared: ReadonlySet<Capability> = new Set()
   readonly #carrying: CarryRules
   /** The rules of entries that are, or were, not for everyone. */
   readonly #rules = new Map<string, AccessRule>()
@@ -58,6 +70,15 @@ export class Registry {
   addCompletion(target: CompletionTarget, entry: CompletionEntry): void {
     this.#assertCompletable(target)
     addOnce(this.completions, completionKey(target), entry, 'completion')
+  }
+
+  /** Replaces all entries. None of them has a rule. `changed` names the lists that clients are told of. */
+  replace({ tools, prompts, resources, templates }: Entries, changed: Iterable<ListName>): void {
+    refill(this.tools, tools, ({ name }) => name)
+    refill(this.prompts, prompts, ({ name }) => name)
+    refill(this.resources, resources, ({ uri }) => uri)
+    refill(this.templates, templates, ({ template }) => template.source)
+    for (const list of changed) this.onChange(list)
   }
 
   remove(list: ListName, name: string): boolean {
@@ -124,8 +145,20 @@ export class Registry {
     return all.filter(([, { access }]) => access !== undefined && access.scopes.length > 0).map(([name]) => name)
   }
 
+  get hasTools(): boolean {
+    return this.tools.size > 0 || this.declared.has('tools')
+  }
+
+  get hasPrompts(): boolean {
+    return this.prompts.size > 0 || this.declared.has('prompts')
+  }
+
   get hasResources(): boolean {
-    return this.resources.size > 0 || this.templates.size > 0
+    return this.resources.size > 0 || this.templates.size > 0 || this.declared.has('resources')
+  }
+
+  get hasCompletions(): boolean {
+    return this.completions.size > 0 || this.declared.has('completions')
   }
 }
 
@@ -141,6 +174,11 @@ export function completionKey(target: CompletionTarget): string {
   const parts =
     'prompt' in target ? ['prompt', target.prompt, target.argument] : ['template', target.template, target.variable]
   return JSON.stringify(parts)
+}
+
+function refill<T>(map: Map<string, T>, entries: readonly T[], nameOf: (entry: T) => string): void {
+  map.clear()
+  for (const entry of entries) map.set(nameOf(entry), entry)
 }
 
 function addOnce<T>(map: Map<string, T>, name: string, entry: T, kind: string): void {

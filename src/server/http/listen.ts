@@ -6,8 +6,10 @@ import type { OptionNames } from '../optionNames.ts'
 import { Connections } from './connections.ts'
 import type { EndpointParts } from './endpoint.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './hostGuard.ts'
-import { nodeHandler, pathOf, send } from './node.ts'
+import { type NodeHandler, nodeHandler, pathOf, send } from './node.ts'
 import { refusal } from './refusal.ts'
+
+const DEFAULT_HOST = '127.0.0.1'
 
 export interface ListenOptions extends GuardOptions {
   /** @default 0, any free port */
@@ -48,20 +50,31 @@ export interface Listening {
   close(): Promise<void>
 }
 
-export async function listen(
-  parts: EndpointParts,
-  options: ListenOptions,
-): Promise<Listening & { connections: Connections; address: string }> {
-  const { port = 0, host = '127.0.0.1', path = '/mcp', requestTimeoutMs = 30_000 } = options
+/** An HTTP server that accepts connections. */
+export interface HttpListener extends Listening {
+  readonly connections: Connections
+  readonly address: string
+}
+
+export async function listen(parts: EndpointParts, options: ListenOptions): Promise<HttpListener> {
+  const { host = DEFAULT_HOST, path = '/mcp' } = options
   // A server on all addresses is reached over loopback as well, so there the address of each connection decides.
   const handler = nodeHandler(parts, options, isLocalHost(host) || undefined)
   const endpointPath = withoutSlash(path)
-  const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
-    if (connections.closing) res.setHeader('connection', 'close')
+  return openListener(options, (req, res) => {
     if (req.url === path) return handler(req, res) // the usual case, found by one comparison
     const asked = pathOf(req)
     if (withoutSlash(asked) === endpointPath || parts.documents.has(asked)) return handler(req, res)
     send(res, refusal(404, `The endpoint is at ${path}.`))
+  })
+}
+
+/** Opens the port. What comes there is served by `serve`, whatever its path. */
+export async function openListener(options: ListenOptions, serve: NodeHandler): Promise<HttpListener> {
+  const { port = 0, host = DEFAULT_HOST, path = '/mcp', requestTimeoutMs = 30_000 } = options
+  const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
+    if (connections.closing) res.setHeader('connection', 'close')
+    serve(req, res)
   })
   const connections = new Connections(server)
   server.maxHeadersCount = 0 // no limit: Node drops headers above it, and an Origin that was dropped would not be checked

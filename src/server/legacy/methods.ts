@@ -18,7 +18,7 @@ export interface SessionMethodsOptions {
   readonly access: WatchGuard
   readonly identity: ServerIdentity
   readonly declaration: SessionDeclaration
-  readonly instructions: string | undefined
+  readonly instructions: () => string | undefined
   readonly tasks: TaskService | undefined
 }
 
@@ -32,7 +32,7 @@ export function sessionMethods({
   access,
   identity,
   declaration,
-  instructions,
+  instructions: currentInstructions,
   tasks,
 }: SessionMethodsOptions): ReadonlyMap<string, CallMethod> {
   return new Map<string, CallMethod>([
@@ -45,6 +45,7 @@ export function sessionMethods({
           ...tasks?.capabilities('legacy'),
           ...declaration.capabilities('legacy'),
         })
+        const instructions = currentInstructions()
         const about = { protocolVersion: version, capabilities, serverInfo: declaration.serverInfo(identity) }
         return results.complete({ ...about, ...(instructions !== undefined && { instructions }) }, call.peer)
       },

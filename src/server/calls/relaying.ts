@@ -1,0 +1,23 @@
+/** What takes the place of a server's own handlers where other servers answer the calls: in a gateway. */
+import type { AccessControl } from '../catalog/accessControl.ts'
+import type { Registry } from '../catalog/registry.ts'
+import type { Results } from '../results.ts'
+import type { HandlerMethods } from './pipeline.ts'
+import type { RoundRunner } from './rounds.ts'
+
+/** What the methods of a gateway need of the server that they are part of. */
+export interface MethodParts {
+  readonly registry: Registry
+  readonly access: AccessControl
+  readonly rounds: RoundRunner
+  readonly results: Results
+}
+
+export interface Relaying {
+  readonly handlers: (parts: MethodParts) => HandlerMethods
+  readonly instructions: () => string | undefined
+  /** Whether a server behind this one keeps something between calls. */
+  readonly keepsState: () => boolean
+  /** Resolves when it is known what is offered; undefined where it is. */
+  readonly ready: () => Promise<void> | undefined
+}
