@@ -13,15 +13,17 @@ export interface CommandContext {
 interface CommandOptions {
   /** Shown when the user interrupts the command. @default 'Cancelled.' */
   interrupted?: string
+  /** What SIGHUP does. @default it ends the command */
+  onHangup?: () => void
 }
 
 /** Runs a command to its end, and sets the exit code. */
 export async function runCommand(
   work: (context: CommandContext) => Promise<ExitCode>,
-  { interrupted = 'Cancelled.' }: CommandOptions = {},
+  { interrupted = 'Cancelled.', onHangup }: CommandOptions = {},
 ): Promise<void> {
   const display = createDisplay()
-  const interrupt = watchInterrupt()
+  const interrupt = watchInterrupt(onHangup)
   try {
     process.exitCode = await work({ display, signal: interrupt.signal, interrupt: interrupt.interrupt })
   } catch (error) {
@@ -52,10 +54,11 @@ interface Interrupt {
   release(): void
 }
 
-function watchInterrupt(): Interrupt {
+function watchInterrupt(onHangup?: () => void): Interrupt {
   const abort = new AbortController()
   let exitCode: Interrupt['exitCode']
   const onSignal = (name: NodeJS.Signals): void => {
+    if (name === 'SIGHUP' && onHangup !== undefined) return onHangup()
     const code = name === 'SIGINT' ? EXIT.interrupted : EXIT.terminated
     if (exitCode !== undefined) process.exit(code)
     exitCode = code

@@ -4,3 +4,7 @@ export { type EntryProblem, errnoOf, type FieldPath, readAddress } from './confi
 export { parseCommentedTree } from './config/jsonc.ts'
 export { type Env, entryPlace, readConfigFile } from './config/mcpJson.ts'
 export { expand, type Variables } from './config/variables.ts'
+export { boundedFetch } from './transports/boundedFetch.ts'
+export { ChildTransport } from './transports/child.ts'
+export { httpTransport, sameOrigin, sseTransport } from './transports/http.ts'
+export { MAX_MESSAGE_BYTES } from './transports/messageLimit.ts'

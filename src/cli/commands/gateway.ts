@@ -1,15 +1,29 @@
 import { Command } from 'commander'
-import { EXIT, type ExitCode } from '../exit.ts'
+import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import { type CommandContext, runCommand } from '../run.ts'
+import { reread, type ServeOptions, serveGateway } from './gatewayServe.ts'
 import { gatewayAcceptCommand } from './gatewayAccept.ts'
 
 /** `pannier gateway`: one endpoint for all servers of an mcp.json file. */
 export function gatewayCommand(): Command {
   const gateway = new Command('gateway')
     .description('Serve all servers of an mcp.json file at one endpoint.')
-    .usage('[options] [command]')
-    .action(() => runCommand(showPlaces))
+    .usage('[options] FILE')
+    .argument('[file]', 'the mcp.json of VS Code, Claude, Copilot or Cursor')
+    .option('--port <number>', 'where to listen', portOf, 8931)
+    .option('--host <address>', 'the address to listen at', '127.0.0.1')
+    .option('--insecure', 'serve callers from other machines without authentication')
+    .option('--stdio', 'serve one client on standard input and output instead')
+    .option('--watch', 'read the file again when it changes (SIGHUP always does that)')
+    .action((file: string | undefined, options: ServeOptions) => {
+      if (file === undefined) return runCommand(showPlaces)
+      return runCommand((context) => serveGateway(file, options, context), {
+        interrupted: 'Stopped.',
+        onHangup: reread,
+      })
+    })
+    .addHelpText('after', SERVE_HELP)
   gateway
     .command('check')
     .description('Check the file, and show what would be served. Nothing is started.')
@@ -19,6 +33,9 @@ export function gatewayCommand(): Command {
   return gateway.addCommand(gatewayAcceptCommand())
 }
 
+const SERVE_HELP = `
+Clients of both eras find all servers at http://127.0.0.1:8931/mcp, and one of them at /mcp/NAME.`
+
 const CHECK_HELP = `
 The file is that of VS Code, Claude, Copilot or Cursor. Settings of a server stand in its entry under "pannier",
 those of the gateway under "gateway" at the top.
@@ -26,6 +43,12 @@ those of the gateway under "gateway" at the top.
 Exit codes:
   0    everything can be served
   2    the file cannot be used, or a server in it lacks a variable or a file`
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535 && text.trim() !== '') return port
+  throw new InputError('--port must be a whole number from 0 to 65535.')
+}
 
 // The gateway is loaded where it is used: it brings the whole server, which other commands do not need.
 

@@ -10,6 +10,7 @@ import {
   namedServers,
   type UsualPlace,
 } from '../../gateway/config/index.ts'
+import type { Gateway } from '../../gateway/index.ts'
 import { isObject } from '../../protocol/index.ts'
 import { alignColumns } from './layout.ts'
 
@@ -86,6 +87,37 @@ export function usualPlacesText(places: readonly UsualPlace[]): string {
   })
   const table = alignColumns([['FILE OF', 'SERVERS', 'SERVE THEM WITH'], ...rows])
   return `Name the file whose servers you want to serve. Nothing was started.\n\n${table}`
+}
+
+type ServedBackend = Gateway['backends'][number]
+
+const SERVED_HEAD = ['SERVER', 'TRANSPORT', 'REVISION', 'STATE', 'TOOLS', 'SERVED BY']
+
+/** A line for each server behind a gateway that runs: what it is, and how it is served. */
+export function servedText(backends: readonly ServedBackend[], width = Infinity): string {
+  return alignColumns([SERVED_HEAD, ...backends.map(rowOf)], '  ', width)
+}
+
+function rowOf(backend: ServedBackend): readonly string[] {
+  const { name, config, about, condition, offer } = backend
+  const first = [plainLine(name, 40), kindOf(config.address)]
+  if (condition.kind === 'down') return [...first, '', '', '', `not there: ${plainLine(condition.why, 200)}`]
+  if (condition.kind === 'starting') return [...first, '', '', '', 'starting; it is there as soon as it is up']
+  return [...first, about?.version ?? '', stateOf(backend), String(offer.tools.length), servingOf(backend)]
+}
+
+function stateOf({ config, verdict }: ServedBackend): string {
+  const { state } = config.settings
+  if (state !== 'auto') return `${state} (declared)`
+  if (verdict === undefined) return 'not known yet'
+  return `${verdict.state.toLowerCase()} (${Math.round(verdict.confidence * 100)} %)`
+}
+
+function servingOf({ config, about, isShared }: ServedBackend): string {
+  const isProcess = 'command' in config.address
+  if (!isShared) return isProcess ? 'a process for each caller' : 'a session for each caller'
+  if (about?.version === '2026-07-28') return isProcess ? 'one process' : 'a request each'
+  return isProcess ? 'shared processes' : 'a shared connection'
 }
 
 /** Tools with changed definitions, by the names under which the gateway lists them. */

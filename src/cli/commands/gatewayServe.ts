@@ -1,0 +1,88 @@
+/** Serving the servers of a file, until the program is stopped. */
+import { watch } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import type { Gateway } from '../../gateway/index.ts'
+import { EXIT, type ExitCode } from '../exit.ts'
+import { lineWidth } from '../output/layout.ts'
+import type { CommandContext } from '../run.ts'
+
+export interface ServeOptions {
+  readonly port: number
+  readonly host: string
+  readonly insecure?: boolean
+  readonly stdio?: boolean
+  readonly watch?: boolean
+}
+
+/** What SIGHUP does while a file is served. */
+let onHangup = (): void => {}
+
+export function reread(): void {
+  onHangup()
+}
+
+/** How long to wait for servers before the table is shown without them. */
+const TABLE_MS = 10_000
+/** Editors write a file in several steps. */
+const SETTLED_MS = 200
+
+export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
+  const { createGateway, problemText, readGatewayConfig } = await import('../../gateway/internal.ts')
+  const { display, signal } = context
+  const config = await readGatewayConfig(file)
+  const gateway = createGateway(config)
+  for (const problem of config.unusable.flatMap(({ problems }) => problems)) display.note(problemText(problem))
+
+  const reload = async (): Promise<void> => {
+    try {
+      await gateway.reload(await readGatewayConfig(file))
+      display.note(`${file} was read again.`)
+    } catch (error) {
+      display.note(`${file} was not used, and nothing changes: ${error instanceof Error ? error.message : ''}`)
+    }
+  }
+  onHangup = () => void reload()
+  const stopWatching = options.watch ? watchFile(file, reload) : () => {}
+  try {
+    if (options.stdio) await Promise.race([gateway.stdio(), aborted(signal)])
+    else {
+      const { port, host, insecure = false } = options
+      const { url } = await gateway.listen({ port, host, insecure, drainOnTerm: false })
+      await showTable(gateway, url, context)
+      await aborted(signal)
+    }
+    return EXIT.ok
+  } finally {
+    stopWatching()
+    await gateway.drain()
+  }
+}
+
+async function showTable(gateway: Gateway, url: string, { display, signal }: CommandContext): Promise<void> {
+  const { servedText } = await import('../output/gateway.ts')
+  display.note(`Serving ${url}`)
+  const late = new Promise((resolve) => setTimeout(resolve, TABLE_MS).unref())
+  await Promise.race([gateway.judged(), late, aborted(signal)])
+  if (!signal.aborted) display.note(servedText(gateway.backends, lineWidth()))
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+/** Watches the folder, because editors put a new file in the place of the old one. */
+function watchFile(file: string, changed: () => Promise<void>): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const watcher = watch(dirname(file), (_, name) => {
+    if (name !== basename(file)) return
+    clearTimeout(timer)
+    timer = setTimeout(() => void changed(), SETTLED_MS)
+  })
+  return () => {
+    clearTimeout(timer)
+    watcher.close()
+  }
+}

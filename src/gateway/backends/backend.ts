@@ -1,0 +1,298 @@
+/** One server behind the gateway: whether it is up, what it offers, whether it keeps something, and its links. */
+import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
+import { probe, type Verdict } from '../../probe/index.ts'
+import type { Logger, Principal } from '../../server/internal.ts'
+import type { Address } from '../../client/index.ts'
+import { type BackendConfig, dependOnPrincipal, headersFor } from '../config/index.ts'
+import { BackendError, SessionForgotten } from '../errors.ts'
+import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
+import { NOTHING, type Offer, readOffer } from './offer.ts'
+import { openLink } from './open.ts'
+import { Places, type Sharing } from './places.ts'
+import { questionsOf, type Relayed } from './relayed.ts'
+
+/** How a server is doing. */
+export type Condition =
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'up' }
+  | { readonly kind: 'down'; readonly why: string }
+
+export interface BackendOptions {
+  readonly config: BackendConfig
+  readonly logger: () => Logger
+  /** Whether servers that keep something between calls are refused. */
+  readonly rejectsStateful: boolean
+  /** The lists have changed, or the server has come up. */
+  readonly onOffer: (backend: Backend) => void
+  readonly onUpdated: (backend: Backend, uri: string) => void
+}
+
+/** What says more of a process than how its tools sound. */
+const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
+const STATEFUL =
+  'A server keeps something between calls, so each caller has a process or a session of their own there, which is lost when the gateway or the server ends.'
+const REJECTED =
+  'keeps something between calls, and this gateway serves no such servers ("stateful": "reject" in its configuration).'
+const RETRY = { firstMs: 500, maxMs: 30_000 }
+/** Lists that change all the time are read once in this time. */
+const LIST_EVERY_MS = 500
+/** How long a call waits for a server that is still starting. */
+const HOUR_MS = 3_600_000
+
+export class Backend {
+  readonly name: string
+  readonly config: BackendConfig
+  offer: Offer = NOTHING
+  about: About | undefined
+  verdict: Verdict | undefined
+  condition: Condition = { kind: 'starting' }
+  readonly #options: BackendOptions
+  readonly #places: Places
+  readonly #stopped = new AbortController()
+  readonly #firstTry = Promise.withResolvers<void>()
+  readonly #firstVerdict = Promise.withResolvers<void>()
+  #shared: Link | undefined
+  #isReading = false
+  #isStale = false
+
+  constructor(options: BackendOptions) {
+    const { config } = options
+    const { name, settings, address } = config
+    this.#options = options
+    this.config = config
+    this.name = name
+    this.#places = new Places({
+      server: name,
+      maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
+      idleMs: settings.idleSeconds * 1000,
+      waitMs: settings.startSeconds * 1000,
+      open: (relayed, isOneCaller) => this.#open(relayed, isOneCaller),
+    })
+  }
+
+  /** Connects and stays connected, trying again for as long as it takes. */
+  start(): void {
+    void this.#stayConnected()
+    if (this.config.settings.state === 'auto') void this.#judge()
+    else this.#firstVerdict.resolve()
+  }
+
+  /** Resolves when the server was reached, or the first attempt has failed. */
+  get tried(): Promise<void> {
+    return this.#firstTry.promise
+  }
+
+  /** Resolves when it is known whether the server keeps something, or that this cannot be known now. */
+  async judged(): Promise<void> {
+    await Promise.all([this.#firstTry.promise, this.#firstVerdict.promise])
+  }
+
+  /** Whether the server is known to keep something between calls. */
+  get keepsState(): boolean {
+    const { state } = this.config.settings
+    return state === 'auto' ? this.verdict?.state === 'STATEFUL' : state === 'stateful'
+  }
+
+  /**
+   * Whether callers may share a link. Two callers in one session or process see what either of them leaves there, so a
+   * guess is not enough: over HTTP the server must have given out no session, and a process must be known to keep nothing.
+   */
+  get isShared(): boolean {
+    const { address, settings } = this.config
+    if (settings.state !== 'auto') return settings.state === 'stateless'
+    if ('url' in address) return this.#shared !== undefined && !this.#shared.hasSession
+    const { state, decidedBy } = this.verdict?.process ?? {}
+    return state === 'STATELESS' && decidedBy !== undefined && KNOWLEDGE.has(decidedBy)
+  }
+
+  /** The number of links beside the shared one. */
+  get links(): number {
+    return this.#places.size
+  }
+
+  /** Whether the gateway serves no such servers (DT-23). */
+  get isRejected(): boolean {
+    const isStateful = this.config.settings.state === 'stateful' || this.verdict?.state === 'STATEFUL'
+    return this.#options.rejectsStateful && this.config.settings.state !== 'stateless' && isStateful
+  }
+
+  async request(relayed: Relayed): Promise<Json> {
+    await this.tried
+    if (this.#options.rejectsStateful) await this.judged()
+    if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
+    const sharing = this.#sharingOf(relayed)
+    if (sharing === undefined) return this.#sharedLink().request(relayed)
+    const send = (link: Link): Promise<Json> => link.request(relayed)
+    try {
+      return await this.#places.with(relayed, sharing, send)
+    } catch (error) {
+      if (!(error instanceof SessionForgotten)) throw error
+      await this.#places.forget(relayed)
+      return this.#places.with(relayed, sharing, send)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort()
+    this.#firstTry.resolve()
+    this.#firstVerdict.resolve()
+    await Promise.all([this.#places.close(), this.#shared?.close()])
+  }
+
+  /** Undefined where calls share one link. */
+  #sharingOf(relayed: Relayed): Sharing | undefined {
+    if (!this.isShared || this.#isPersonal) return 'caller'
+    if (this.#shared?.era === 'modern') return undefined
+    return Object.keys(questionsOf(relayed)).length === 0 ? undefined : 'call'
+  }
+
+  #sharedLink(): Link {
+    if (this.#shared !== undefined && !this.#shared.isClosed) return this.#shared
+    const why = this.condition.kind === 'down' ? this.condition.why : 'it is not up yet.'
+    throw new BackendError('BACKEND_DOWN', this.name, `is not there: ${why} It is tried again.`)
+  }
+
+  #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
+    const address = this.#addressFor(relayed.principal)
+    return openLink(address, { ...this.#linkOptions(), questions: questionsOf(relayed), isOneCaller })
+  }
+
+  /** With the headers of this caller. */
+  #addressFor(principal: Principal | undefined): Address {
+    const { address } = this.config
+    if (!this.#isPersonal || !('url' in address)) return address
+    const found = headersFor(address.headers, principal)
+    if (found.kind === 'refused')
+      throw new BackendError('BACKEND_REFUSED', this.name, `was not asked. ${found.sentence}`)
+    return { ...address, headers: found.headers }
+  }
+
+  /** Whether callers have headers of their own. */
+  get #isPersonal(): boolean {
+    const { address } = this.config
+    return 'url' in address && dependOnPrincipal(address.headers)
+  }
+
+  #linkOptions(): LinkOptions {
+    const { settings } = this.config
+    return {
+      server: this.name,
+      questions: {},
+      isOneCaller: false,
+      timeoutMs: settings.timeoutSeconds * 1000,
+      startMs: settings.startSeconds * 1000,
+      onNews: (method, params) => this.#heard(method, params),
+      onClosed: () => {},
+      onLog: (line) => this.#options.logger().debug({ server: this.name, line }, 'A server wrote to its log.'),
+    }
+  }
+
+  async #stayConnected(): Promise<void> {
+    const { signal } = this.#stopped
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      const closed = Promise.withResolvers<string>()
+      const why = await this.#connect(closed.resolve).then(
+        () => {
+          attempt = 0
+          return closed.promise
+        },
+        (error: unknown) => this.#failed(error),
+      )
+      if (signal.aborted) return
+      this.condition = { kind: 'down', why }
+      await sleep(backoffMs(Math.max(1, attempt), RETRY), signal).catch(() => {})
+    }
+  }
+
+  async #connect(onClosed: (why: string) => void): Promise<void> {
+    const link = await openLink(this.#ownAddress(), {
+      ...this.#linkOptions(),
+      onClosed: (why) => onClosed(`it ${why}.`),
+    })
+    if (this.#stopped.signal.aborted) return link.close()
+    const offer = await readOffer(link)
+    this.#shared = link
+    this.about = link.about
+    this.offer = offer
+    this.condition = { kind: 'up' }
+    this.#firstTry.resolve()
+    this.#options.onOffer(this)
+    if (link.era === 'modern') void this.#subscribe(link)
+  }
+
+  /** The gateway itself is no caller, so that headers which depend on one are left out. */
+  #ownAddress(): Address {
+    const { address } = this.config
+    if (!('url' in address)) return address
+    const fixed = Object.entries(address.headers ?? {}).filter(([name, value]) => !dependOnPrincipal({ [name]: value }))
+    return { ...address, headers: Object.fromEntries(fixed) }
+  }
+
+  #failed(error: unknown): string {
+    this.#firstTry.resolve()
+    const why = error instanceof BackendError ? `it ${error.why}` : 'it could not be reached.'
+    const { condition } = this
+    const isNews = condition.kind !== 'down' || condition.why !== why
+    if (isNews) this.#options.logger().warn({ server: this.name, why }, 'A server is not there. It is tried again.')
+    return why
+  }
+
+  /** Servers of the stateless era tell of changes on a stream that is asked for. Not all have one. */
+  async #subscribe(link: Link): Promise<void> {
+    const { signal } = this.#stopped
+    const params = { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } }
+    const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
+    const notify = (method: string, news: Json): void => this.#heard(method, news)
+    await link.request(ownRequest('subscriptions/listen', params, { onCancel, notify })).catch(() => {})
+  }
+
+  #heard(method: string, params: Json): void {
+    if (/^notifications\/(?:tools|prompts|resources)\/list_changed$/.test(method)) return this.#readAgain()
+    const { uri } = params
+    if (method === 'notifications/resources/updated' && typeof uri === 'string') this.#options.onUpdated(this, uri)
+  }
+
+  /** However often the lists change, they are read one after the other, with a pause between. */
+  #readAgain(): void {
+    this.#isStale = true
+    if (!this.#isReading) void this.#readUntilFresh()
+  }
+
+  async #readUntilFresh(): Promise<void> {
+    const { signal } = this.#stopped
+    this.#isReading = true
+    while (this.#isStale && !signal.aborted) {
+      this.#isStale = false
+      const link = this.#shared
+      if (link === undefined || link.isClosed) break
+      const offer = await readOffer(link).catch(() => undefined)
+      if (offer !== undefined) {
+        this.offer = offer
+        this.#options.onOffer(this)
+      }
+      await sleep(LIST_EVERY_MS, signal).catch(() => {})
+    }
+    this.#isReading = false
+  }
+
+  #judgedAs(verdict: Verdict): void {
+    const isNews = this.verdict?.state !== verdict.state
+    this.verdict = verdict
+    if (!isNews || verdict.state !== 'STATEFUL') return
+    const { state, confidence, message } = verdict
+    this.#options.logger().warn({ server: this.name, state, confidence, why: message }, STATEFUL)
+  }
+
+  /** Finds out whether the server keeps something, again every hour. Until it is known, callers are kept apart. */
+  async #judge(): Promise<void> {
+    const { signal } = this.#stopped
+    while (!signal.aborted) {
+      await this.tried
+      const found = await probe(this.#ownAddress(), { signal, checks: 'none' }).catch(() => undefined)
+      if (found !== undefined && found.state !== 'UNKNOWN') this.#judgedAs(found)
+      this.#firstVerdict.resolve()
+      this.#options.onOffer(this)
+      await sleep(found === undefined ? RETRY.maxMs : HOUR_MS, signal).catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * A JSON-RPC connection to a server, over any transport of the SDK. Ids and progress tokens are its own, so that those of
+ * different callers never meet.
+ */
+import type { InputRequest, JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import {
+  CODES,
+  type Era,
+  isObject,
+  type Json,
+  type Message,
+  ProtocolError,
+  readMessage,
+  RemoteError,
+  type RequestId,
+  unref,
+} from '../../protocol/index.ts'
+import { failureReason } from '../../client/index.ts'
+import { BackendError, SessionForgotten } from '../errors.ts'
+import { paramsFor, type QuestionKind, type Relayed } from './relayed.ts'
+
+export interface BackendConnectionOptions {
+  /** The server's name, for errors. */
+  readonly server: string
+  readonly transport: Transport
+  /** How long one request may take, in milliseconds. */
+  readonly timeoutMs: number
+  /** Whether all its requests are of one caller, so that any of them may carry what the server asks. */
+  readonly isOneCaller: boolean
+  /** Notifications that belong to no request: changed lists, updated resources. */
+  readonly onNews: (method: string, params: Json) => void
+  readonly onClosed: (why: string) => void
+}
+
+interface UnderWay {
+  readonly relayed: Relayed
+  readonly progressToken: unknown
+  readonly settle: (outcome: () => Json) => void
+}
+
+/** What a server may ask, by its method. */
+const ASKED: ReadonlyMap<string, QuestionKind> = new Map([
+  ['elicitation/create', 'elicitation'],
+  ['sampling/createMessage', 'sampling'],
+  ['roots/list', 'roots'],
+])
+
+export class BackendConnection {
+  readonly #options: BackendConnectionOptions
+  readonly #underWay = new Map<RequestId, UnderWay>()
+  /** What the server speaks, as far as is known. */
+  era: Era = 'modern'
+  #lastId = 0
+  #closed: string | undefined
+
+  constructor(options: BackendConnectionOptions) {
+    this.#options = options
+    const { transport } = options
+    transport.onmessage = (message: JSONRPCMessage) => this.#receive(message)
+    transport.onclose = () => this.#close('has closed its connection')
+    transport.onerror = () => {} // lines and responses that are no messages; a request without an answer ends by its time
+  }
+
+  /** The number of requests that wait for an answer. */
+  get inFlight(): number {
+    return this.#underWay.size
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined
+  }
+
+  request(relayed: Relayed): Promise<Json> {
+    const { server, transport, timeoutMs } = this.#options
+    if (this.#closed !== undefined)
+      return Promise.reject(new BackendError('BACKEND_LOST', server, `${this.#closed}. Call again.`))
+    const id = ++this.#lastId
+    const { promise, resolve, reject } = Promise.withResolvers<Json>()
+    const settle = (outcome: () => Json): void => {
+      if (!this.#underWay.delete(id)) return
+      clearTimeout(timer)
+      try {
+        resolve(outcome())
+      } catch (error) {
+        reject(error)
+      }
+    }
+    const giveUp = (error: BackendError): void => {
+      if (this.#underWay.has(id)) this.notify('notifications/cancelled', { requestId: id, reason: error.reason })
+      settle(() => {
+        throw error
+      })
+    }
+    const late = `has not answered within ${timeoutMs / 1000} seconds; the call was cancelled there.`
+    const timer = unref(setTimeout(() => giveUp(new BackendError('BACKEND_TIMEOUT', server, late)), timeoutMs))
+    const { params, progressToken } = withOwnToken(paramsFor(this.era, relayed), id)
+    this.#underWay.set(id, { relayed, progressToken, settle })
+    relayed.onCancel(() => giveUp(new BackendError('BACKEND_LOST', server, 'was told that the caller has left.')))
+    const message = { jsonrpc: '2.0', id, method: relayed.method, params } as JSONRPCMessage
+    transport.send(message).catch((cause: unknown) => settle(() => unsent(server, cause)))
+    return promise
+  }
+
+  notify(method: string, params?: Json): void {
+    const message = { jsonrpc: '2.0', method, ...(params !== undefined && { params }) } as JSONRPCMessage
+    this.#options.transport.send(message).catch(() => {}) // the requests of a connection that broke end by themselves
+  }
+
+  async close(): Promise<void> {
+    this.#close('was disconnected')
+    await this.#options.transport.close()
+  }
+
+  #close(why: string): void {
+    if (this.#closed !== undefined) return
+    this.#closed = why
+    for (const { settle } of this.#underWay.values())
+      settle(() => {
+        const sentence = `${why} before it answered. What the call does may have happened.`
+        throw new BackendError('BACKEND_LOST', this.#options.server, sentence)
+      })
+    this.#options.onClosed(why)
+  }
+
+  #receive(value: unknown): void {
+    const message = readable(value)
+    if (message === undefined) return
+    switch (message.kind) {
+      case 'response':
+        return this.#answered(message.id, value as Json)
+      case 'notification':
+        return this.#notified(message.method, message.params)
+      case 'request':
+        void this.#asked(message.id, message.method, message.params)
+    }
+  }
+
+  #answered(id: RequestId, { result, error }: Json): void {
+    this.#underWay.get(id)?.settle(() => {
+      if (isObject(result)) return result
+      const { code, message, data } = error as { code: number; message: string; data?: unknown }
+      throw new RemoteError(code, message, data)
+    })
+  }
+
+  #notified(method: string, params: Json): void {
+    if (method === 'notifications/progress') return this.#progressed(params)
+    if (method !== 'notifications/message') return this.#options.onNews(method, params)
+    this.#likely()?.relayed.notify(method, params)
+  }
+
+  #progressed(params: Json): void {
+    const underWay = this.#underWay.get(params['progressToken'] as RequestId)
+    if (underWay?.progressToken === undefined) return
+    underWay.relayed.notify('notifications/progress', { ...params, progressToken: underWay.progressToken })
+  }
+
+  async #asked(id: RequestId, method: string, params: Json): Promise<void> {
+    const answer = await this.#answerTo(method, params).then(
+      (result) => ({ result }),
+      (error: unknown) => ({ error: wireErrorOf(error) }),
+    )
+    this.#options.transport.send({ jsonrpc: '2.0', id, ...answer } as JSONRPCMessage).catch(() => {})
+  }
+
+  async #answerTo(method: string, params: Json): Promise<Json> {
+    if (method === 'ping') return {}
+    const kind = ASKED.get(method)
+    if (kind === undefined) throw new RemoteError(CODES.METHOD_NOT_FOUND, `There is no method "${method}" here.`)
+    const { ask, peer } = this.#likely(kind)?.relayed ?? {}
+    if (ask === undefined || peer?.capabilities[kind] === undefined)
+      throw new RemoteError(CODES.INVALID_REQUEST, 'Nobody can be asked here: it belongs to no call, or to several.')
+    return ask({ method, params } as InputRequest)
+  }
+
+  /** The request that a message without a reference belongs to; none where it could be of different callers. */
+  #likely(kind?: QuestionKind): UnderWay | undefined {
+    const all = [...this.#underWay.values()]
+    if (all.length > 1 && !this.#options.isOneCaller) return undefined
+    const fitting = kind === undefined ? all : all.filter(({ relayed }) => relayed.ask !== undefined)
+    return fitting[0]
+  }
+}
+
+/** The progress token of the caller is replaced by the id, which is unique on this connection. */
+function withOwnToken(params: Json, id: number): { params: Json; progressToken: unknown } {
+  const meta = params['_meta']
+  const progressToken = isObject(meta) ? meta['progressToken'] : undefined
+  if (progressToken === undefined || !isObject(meta)) return { params, progressToken: undefined }
+  return { params: { ...params, _meta: { ...meta, progressToken: id } }, progressToken }
+}
+
+function readable(value: unknown): Message | undefined {
+  try {
+    return readMessage(value)
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined
+    throw error
+  }
+}
+
+function wireErrorOf(error: unknown): Json {
+  if (!(error instanceof RemoteError)) return { code: CODES.INTERNAL_ERROR, message: 'The question was not answered.' }
+  const { code, message, data } = error
+  return { code, message, ...(data !== undefined && { data }) }
+}
+
+function unsent(server: string, cause: unknown): never {
+  const { status, isUnauthorized, why = 'the connection is broken.' } = failureReason(cause)
+  if (isUnauthorized)
+    throw new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.', { cause })
+  if (status === 404) throw new SessionForgotten(server, { cause })
+  const reason = status === undefined ? why : `it answered HTTP ${status}.`
+  throw new BackendError('BACKEND_LOST', server, `gave no answer: ${reason}`, { cause })
+}

@@ -1,0 +1,63 @@
+/** A way to a server that is open: its era and what it said of itself are known, and requests can be sent. */
+import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
+import { type Era, isObject, type Json } from '../../protocol/index.ts'
+import { GATEWAY_INFO, type Relayed } from './relayed.ts'
+
+export interface Link {
+  readonly era: Era
+  readonly about: About
+  /** The number of requests that wait for an answer. */
+  readonly inFlight: number
+  readonly isClosed: boolean
+  /** Whether the server gave out a session, which may hold something of whoever uses it. */
+  readonly hasSession: boolean
+  request(relayed: Relayed): Promise<Json>
+  close(): Promise<void>
+}
+
+/** What a server says of itself. */
+export interface About {
+  readonly version: string | undefined
+  readonly info: Implementation | undefined
+  readonly capabilities: Json
+  readonly instructions: string | undefined
+}
+
+/** How a link is opened. */
+export interface LinkOptions {
+  readonly server: string
+  /** What the server may ask the callers of this link. */
+  readonly questions: ClientCapabilities
+  readonly isOneCaller: boolean
+  readonly timeoutMs: number
+  /** How long the server may take to start and to say what it is. */
+  readonly startMs: number
+  readonly onNews: (method: string, params: Json) => void
+  readonly onClosed: (why: string) => void
+  /** A line that the server's process wrote to standard error. */
+  readonly onLog: (line: string) => void
+}
+
+export function aboutOf(result: Json, info: unknown, version: unknown): About {
+  const { capabilities, instructions } = result
+  return {
+    version: typeof version === 'string' ? version : undefined,
+    info: isObject(info) && typeof info['name'] === 'string' ? (info as Implementation) : undefined,
+    capabilities: isObject(capabilities) ? capabilities : {},
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  }
+}
+
+/** A request of the gateway itself. */
+export function ownRequest(method: string, params: Json = {}, more: Partial<Relayed> = {}): Relayed {
+  const peer = {
+    era: 'legacy',
+    version: '',
+    client: GATEWAY_INFO,
+    capabilities: {},
+    logLevel: undefined,
+    session: undefined,
+    takesInputRequired: false,
+  } as const
+  return { method, params, peer, principal: undefined, notify: () => {}, onCancel: () => {}, ...more }
+}

@@ -1,0 +1,82 @@
+/** Opens a link to a server at any address, in the era that it speaks. */
+import type { FetchLike } from '@modelcontextprotocol/client'
+import { type Address, type CommandAddress, failureReason, type HttpAddress, lineReader } from '../../client/index.ts'
+import { ChildTransport, httpTransport, sseTransport } from '../../client/internal.ts'
+import { BackendError } from '../errors.ts'
+import type { Link, LinkOptions } from './link.ts'
+import { openModernHttp } from './modernHttp.ts'
+import { type OpenedTransport, openSession } from './session.ts'
+
+export function openLink(address: Address, options: LinkOptions): Promise<Link> {
+  return 'url' in address ? openHttp(address, options) : openProcess(address, options)
+}
+
+async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Link> {
+  if (address.transport === 'sse') return openSession(overSse(address, options), options, false)
+  const modern = await openModernHttp(address, options)
+  if (modern !== undefined) return modern
+  try {
+    return await openSession(overHttp(address), options, false)
+  } catch (error) {
+    // A server of 2024-11-05 has no endpoint for POST at this address.
+    const { status = 0, isUnauthorized } = failureReason((error as Error).cause)
+    if (status < 400 || isUnauthorized || status === 429) throw error
+    return openSession(overSse(address, options), options, false).catch(() => {
+      throw error
+    })
+  }
+}
+
+const unchanged = { incoming: (line: string) => line, outgoing: (line: string) => line }
+/** A longer line on standard error is dropped. */
+const MAX_LOG_LINE_BYTES = 16 * 1024
+
+async function openProcess(address: CommandAddress, options: LinkOptions): Promise<Link> {
+  const start = (): OpenedTransport => {
+    const transport = new ChildTransport(address, unchanged)
+    transport.stderr.on('data', lineReader(options.onLog, MAX_LOG_LINE_BYTES))
+    return { transport, endSession: () => Promise.resolve() }
+  }
+  let isOpen = false
+  const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
+  try {
+    const link = await openSession(start(), { ...options, onClosed }, true)
+    isOpen = true
+    return link
+  } catch (error) {
+    const isGone = error instanceof BackendError && error.reason === 'BACKEND_LOST'
+    // Some programs of the session era exit when a request comes before `initialize`.
+    if (!isGone) throw startFailure(error, options.server)
+    return openSession(start(), options, false).catch((again: unknown) => {
+      throw startFailure(again, options.server)
+    })
+  }
+}
+
+function startFailure(error: unknown, server: string): Error {
+  if (error instanceof BackendError) return error
+  const { why = 'its process ended.' } = failureReason(error)
+  return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
+}
+
+function overHttp(address: HttpAddress): OpenedTransport {
+  const listening = Promise.withResolvers<void>()
+  const watched =
+    (inner: FetchLike): FetchLike =>
+    async (url, init) => {
+      const response = inner(url, init)
+      if (init?.method === 'GET')
+        response.then(
+          () => listening.resolve(),
+          () => listening.resolve(),
+        )
+      return response
+    }
+  const transport = httpTransport(address, { wrapFetch: watched })
+  return { transport, endSession: () => transport.terminateSession(), listening: listening.promise }
+}
+
+function overSse(address: HttpAddress, { startMs }: LinkOptions): OpenedTransport {
+  const options = { wrapFetch: <T>(inner: T): T => inner, startTimeoutMs: startMs }
+  return { transport: sseTransport(address, options), endSession: () => Promise.resolve() }
+}

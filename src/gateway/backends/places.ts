@@ -1,0 +1,152 @@
+/**
+ * Which link serves which call. Calls share a link where the server keeps nothing and cannot ask; a call that the server
+ * may ask about has a link for itself; and where the server keeps something, each caller has a link of their own.
+ */
+import { digestOf } from '../../state/internal.ts'
+import { unref } from '../../protocol/index.ts'
+import { BackendError } from '../errors.ts'
+import type { Link } from './link.ts'
+import { questionsOf, type Relayed } from './relayed.ts'
+
+export interface PlacesOptions {
+  readonly server: string
+  /** How many links may be open, beside the shared one. */
+  readonly maxLinks: number
+  readonly idleMs: number
+  /** How long a call waits for a place. */
+  readonly waitMs: number
+  /** Opens a link for these calls; `isOneCaller` where no other caller will use it. */
+  readonly open: (relayed: Relayed, isOneCaller: boolean) => Promise<Link>
+}
+
+/** A link of its own, and who uses it. */
+interface LinkPlace {
+  readonly key: string
+  readonly link: Promise<Link>
+  uses: number
+  idle: ReturnType<typeof setTimeout> | undefined
+}
+
+/** `caller`: a link for each caller. `call`: a link for each call, kept for the next one. */
+export type Sharing = 'caller' | 'call'
+
+export class Places {
+  readonly #options: PlacesOptions
+  readonly #places = new Set<LinkPlace>()
+  readonly #waiting: (() => void)[] = []
+
+  constructor(options: PlacesOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#places.size
+  }
+
+  /** Runs with a link; opens one where none is free. */
+  async with<T>(relayed: Relayed, sharing: Sharing, use: (link: Link) => Promise<T>): Promise<T> {
+    const key = sharing === 'caller' ? `caller ${callerOf(relayed)}` : `call ${digestOf(questionsOf(relayed))}`
+    const place = await this.#take(key, relayed, sharing)
+    try {
+      const link = await place.link
+      return await use(link)
+    } catch (error) {
+      await this.#dropBroken(place)
+      throw error
+    } finally {
+      this.#release(place)
+    }
+  }
+
+  /** Closes a caller's link, so that the next call opens another one. */
+  async forget(relayed: Relayed): Promise<void> {
+    const key = `caller ${callerOf(relayed)}`
+    for (const place of this.#places) if (place.key === key) await this.#drop(place)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#places, (place) => this.#drop(place)))
+  }
+
+  async #take(key: string, relayed: Relayed, sharing: Sharing): Promise<LinkPlace> {
+    const until = performance.now() + this.#options.waitMs
+    for (;;) {
+      const found = this.#find(key, sharing) ?? this.#openAnother(key, relayed)
+      if (found !== undefined) {
+        found.uses++
+        clearTimeout(found.idle)
+        return found
+      }
+      if (performance.now() >= until) throw this.#full()
+      await this.#someoneLeaves(until - performance.now())
+    }
+  }
+
+  #find(key: string, sharing: Sharing): LinkPlace | undefined {
+    for (const place of this.#places) if (place.key === key && (sharing === 'caller' || place.uses === 0)) return place
+    return undefined
+  }
+
+  /** Makes room by closing the link that nobody has used for longest; undefined where all are in use. */
+  #openAnother(key: string, relayed: Relayed): LinkPlace | undefined {
+    if (this.#places.size >= this.#options.maxLinks) {
+      const unused = [...this.#places].find(({ uses }) => uses === 0)
+      if (unused === undefined) return undefined
+      void this.#drop(unused)
+    }
+    const link = this.#options.open(relayed, true)
+    const place: LinkPlace = { key, link, uses: 0, idle: undefined }
+    this.#places.add(place)
+    link.catch(() => this.#places.delete(place))
+    return place
+  }
+
+  #release(place: LinkPlace): void {
+    place.uses--
+    if (place.uses > 0 || !this.#places.has(place)) return this.#wakeNext()
+    // Last used, last in order: what is closed first is what nobody has used for longest.
+    this.#places.delete(place)
+    this.#places.add(place)
+    place.idle = unref(setTimeout(() => void this.#drop(place), this.#options.idleMs))
+    this.#wakeNext()
+  }
+
+  #wakeNext(): void {
+    this.#waiting.shift()?.()
+  }
+
+  async #someoneLeaves(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    this.#waiting.push(resolve)
+    await promise
+    clearTimeout(timer)
+    const at = this.#waiting.indexOf(resolve)
+    if (at >= 0) this.#waiting.splice(at, 1)
+  }
+
+  async #dropBroken(place: LinkPlace): Promise<void> {
+    const link = await place.link.catch(() => undefined)
+    if (link === undefined || link.isClosed) await this.#drop(place)
+  }
+
+  async #drop(place: LinkPlace): Promise<void> {
+    clearTimeout(place.idle)
+    if (!this.#places.delete(place)) return
+    this.#wakeNext()
+    const link = await place.link.catch(() => undefined)
+    await link?.close().catch(() => {}) // it is gone already
+  }
+
+  #full(): BackendError {
+    const { server, maxLinks, waitMs } = this.#options
+    const sentence = `has no room: ${maxLinks} callers use it, and none has left within ${waitMs / 1000} seconds. Try again later, or raise maxProcesses or maxSessions.`
+    return new BackendError('BACKEND_BUSY', server, sentence)
+  }
+}
+
+/** Who a caller is: the principal, else the session of a session-era client, else everyone without a name together. */
+export function callerOf({ principal, peer }: Pick<Relayed, 'principal' | 'peer'>): string {
+  if (principal !== undefined) return `principal ${principal.id}`
+  return peer.session === undefined ? 'anonymous' : `session ${peer.session}`
+}

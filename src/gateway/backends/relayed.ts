@@ -1,0 +1,60 @@
+/** One request of a caller on its way to a server behind the gateway, and the caller's way back. */
+import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
+import { type Era, type Json, META, MODERN_VERSION } from '../../protocol/index.ts'
+import type { Peer, Principal } from '../../server/internal.ts'
+
+export interface Relayed {
+  readonly method: string
+  /** As the caller sent them, but with the names that the server knows. */
+  readonly params: Json
+  readonly peer: Peer
+  readonly principal: Principal | undefined
+  /** Headers that mirror arguments, for servers over HTTP. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sends a notification that belongs to this request. */
+  notify(method: string, params: Json): void
+  /** Asks the caller in place; absent where the caller cannot be asked so. */
+  readonly ask?: ((request: InputRequest) => Promise<Json>) | undefined
+  /** Calls the listener when the caller cancels or leaves. */
+  onCancel(listener: () => void): void
+}
+
+/** The gateway's name toward servers, where the caller has given none. */
+export const GATEWAY_INFO = { name: 'pannier-gateway', version: '0' } as const
+
+const ENVELOPE: ReadonlySet<string> = new Set([META.version, META.client, META.capabilities, META.logLevel])
+
+/** The parameters for a server of this era: with the envelope of the stateless era, or without it. */
+export function paramsFor(era: Era, { params, peer, ask }: Relayed): Json {
+  if (era === peer.era) return params
+  const meta = params['_meta'] as Json | undefined
+  if (era === 'modern') return { ...params, _meta: { ...meta, ...envelopeOf(peer, ask !== undefined) } }
+  if (meta === undefined) return params
+  return { ...params, _meta: Object.fromEntries(Object.entries(meta).filter(([key]) => !ENVELOPE.has(key))) }
+}
+
+function envelopeOf({ client, capabilities, logLevel }: Peer, canBeAsked: boolean): Json {
+  return {
+    [META.version]: MODERN_VERSION,
+    [META.client]: client ?? GATEWAY_INFO,
+    [META.capabilities]: canBeAsked ? capabilities : withoutQuestions(capabilities),
+    ...(logLevel !== undefined && { [META.logLevel]: logLevel }),
+  }
+}
+
+/** What a client declares of what a server may ask it. */
+const QUESTIONS = ['elicitation', 'sampling', 'roots'] as const
+
+export type QuestionKind = (typeof QUESTIONS)[number]
+
+function withoutQuestions(capabilities: ClientCapabilities): ClientCapabilities {
+  const asked: ReadonlySet<string> = new Set(QUESTIONS)
+  return Object.fromEntries(Object.entries(capabilities).filter(([kind]) => !asked.has(kind)))
+}
+
+/** The part of a caller's capabilities that lets a server ask. */
+export function questionsOf({ peer, ask }: Pick<Relayed, 'peer' | 'ask'>): ClientCapabilities {
+  if (ask === undefined) return {}
+  const declared = QUESTIONS.filter((kind) => peer.capabilities[kind] !== undefined)
+  return Object.fromEntries(declared.map((kind) => [kind, peer.capabilities[kind]]))
+}

@@ -1,0 +1,121 @@
+/** Links over a connection: child processes of both eras, and the session era over HTTP and HTTP+SSE. */
+import type { Transport } from '@modelcontextprotocol/client'
+import { isObject, type Json, LEGACY_VERSIONS, META, MODERN_VERSION } from '../../protocol/index.ts'
+import { BackendError } from '../errors.ts'
+import { BackendConnection } from './connection.ts'
+import { type About, aboutOf, type Link, type LinkOptions, ownRequest } from './link.ts'
+import { GATEWAY_INFO, type Relayed } from './relayed.ts'
+
+/** A process that does not answer to the stateless era's first request in this time is of the session era. */
+const DISCOVER_MS = 5000
+
+/** A transport, and what ends the session on it. */
+export interface OpenedTransport {
+  readonly transport: Transport
+  endSession(): Promise<void>
+  /** Resolves when the server can send what belongs to no response; servers lose what they send before. */
+  readonly listening?: Promise<void>
+}
+
+/** Servers that open the stream for that may send the first byte much later. */
+const LISTENING_MS = 1000
+
+/** `asks`: the server is asked for the stateless era first. */
+export async function openSession(opened: OpenedTransport, options: LinkOptions, asks: boolean): Promise<Link> {
+  const { transport } = opened
+  const connection = new BackendConnection({ ...options, transport })
+  try {
+    await transport.start()
+    const found = asks ? await discover(connection, options.startMs) : undefined
+    const about = found ?? (await initialize(connection, transport, options))
+    if (connection.era === 'legacy') await within(opened.listening, LISTENING_MS)
+    return new SessionLink(connection, about, opened)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+async function within(promise: Promise<void> | undefined, ms: number): Promise<void> {
+  if (promise === undefined) return
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, ms)
+  await Promise.race([promise, late.promise])
+  clearTimeout(timer)
+}
+
+/** What a server of the stateless era says of itself; undefined where it is of the session era. */
+async function discover(connection: BackendConnection, startMs: number): Promise<About | undefined> {
+  connection.era = 'modern'
+  const cancelled = new AbortController()
+  const onCancel = (listener: () => void): void => cancelled.signal.addEventListener('abort', listener)
+  const timer = setTimeout(() => cancelled.abort(), Math.min(DISCOVER_MS, startMs))
+  try {
+    const result = await connection.request(ownRequest('server/discover', {}, { onCancel }))
+    return discovered(result)
+  } catch (error) {
+    if (connection.isClosed) throw error
+    return undefined
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export function discovered(result: Json): About | undefined {
+  const { supportedVersions, _meta: meta } = result
+  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION)) return undefined
+  return aboutOf(result, isObject(meta) ? meta[META.server] : undefined, MODERN_VERSION)
+}
+
+async function initialize(connection: BackendConnection, transport: Transport, options: LinkOptions): Promise<About> {
+  const { server, questions, startMs } = options
+  connection.era = 'legacy'
+  const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities: questions, clientInfo: GATEWAY_INFO }
+  const late = AbortSignal.timeout(startMs)
+  const onCancel = (listener: () => void): void => late.addEventListener('abort', listener)
+  const result = await connection.request(ownRequest('initialize', params, { onCancel })).catch((error: unknown) => {
+    if (!late.aborted) throw error
+    throw new BackendError('BACKEND_TIMEOUT', server, `has not started within ${startMs / 1000} seconds.`)
+  })
+  const { protocolVersion: version } = result
+  if (typeof version === 'string') transport.setProtocolVersion?.(version)
+  connection.notify('notifications/initialized')
+  return aboutOf(result, result['serverInfo'], version)
+}
+
+class SessionLink implements Link {
+  readonly about: About
+  readonly #connection: BackendConnection
+  readonly #opened: OpenedTransport
+
+  constructor(connection: BackendConnection, about: About, opened: OpenedTransport) {
+    this.#connection = connection
+    this.about = about
+    this.#opened = opened
+  }
+
+  get era() {
+    return this.#connection.era
+  }
+
+  get inFlight(): number {
+    return this.#connection.inFlight
+  }
+
+  get isClosed(): boolean {
+    return this.#connection.isClosed
+  }
+
+  get hasSession(): boolean {
+    return this.#opened.transport.sessionId !== undefined
+  }
+
+  request(relayed: Relayed): Promise<Json> {
+    return this.#connection.request(relayed)
+  }
+
+  async close(): Promise<void> {
+    await this.#opened.endSession().catch(() => {}) // a server that is gone has ended it
+    await this.#connection.close()
+  }
+}

@@ -1,0 +1,34 @@
+/** What callers hear of a server behind the gateway that did not answer. */
+import { CODES, RemoteError } from '../protocol/index.ts'
+
+export const BACKEND_CODES = [
+  'BACKEND_DOWN',
+  'BACKEND_LOST',
+  'BACKEND_TIMEOUT',
+  'BACKEND_INVALID',
+  'BACKEND_BUSY',
+  'BACKEND_REFUSED',
+] as const
+
+export type BackendCode = (typeof BACKEND_CODES)[number]
+
+/** Names the server and what the caller can do. Callers get it as a JSON-RPC error with the code in its data. */
+export class BackendError extends RemoteError {
+  readonly reason: BackendCode
+  /** The message without the server's name, as the end of a sentence. */
+  readonly why: string
+
+  constructor(reason: BackendCode, server: string, sentence: string, options?: ErrorOptions) {
+    super(CODES.INTERNAL_ERROR, `The server "${server}" ${sentence}`, { code: reason, server })
+    this.reason = reason
+    this.why = sentence
+    if (options?.cause !== undefined) this.cause = options.cause
+  }
+}
+
+/** The server does not know its session any more. The call was not begun. */
+export class SessionForgotten extends BackendError {
+  constructor(server: string, options?: ErrorOptions) {
+    super('BACKEND_LOST', server, 'has forgotten the session of this caller. Call again.', options)
+  }
+}

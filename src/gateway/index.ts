@@ -1,0 +1,11 @@
+export { createGateway, type Gateway, type GatewayOptions } from './createGateway.ts'
+export {
+  type BackendConfig,
+  type BackendSettings,
+  type GatewayConfig,
+  GatewayConfigError,
+  type GatewaySettings,
+  gatewayConfigOf,
+  readGatewayConfig,
+} from './config/index.ts'
+export { BACKEND_CODES, type BackendCode } from './errors.ts'

@@ -1,0 +1,211 @@
+/** What a route offers, under which names, and which server has it. */
+import { isDeepStrictEqual } from 'node:util'
+import { isObject, type Json } from '../../protocol/index.ts'
+import type { Entries, ListName, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../../server/internal.ts'
+import type { Backend } from '../backends/backend.ts'
+import { passes } from '../catalog/index.ts'
+import type { Directory, BackendTarget } from './relay.ts'
+
+/** The names of a route. */
+export interface RouteNames {
+  /** The name of a tool or prompt of a server here. */
+  exposed(server: string, name: string): string
+  /** What a name stands for that is not listed, if it can be told. */
+  resolve(exposed: string): { readonly server: string; readonly name: string } | undefined
+  /** The address of a resource of a server here. `isUnique`: no other server has it. */
+  exposedUri(server: string, uri: string, isUnique: boolean): string
+  resolveUri(uri: string): { readonly server: string; readonly uri: string } | undefined
+}
+
+interface RouteEntry extends BackendTarget {
+  readonly listed: Json
+}
+
+type RouteListing = ReadonlyMap<string, RouteEntry>
+
+interface RouteContents {
+  readonly tools: RouteListing
+  readonly prompts: RouteListing
+  readonly resources: RouteListing
+  readonly templates: RouteListing
+}
+
+const EMPTY: RouteContents = { tools: new Map(), prompts: new Map(), resources: new Map(), templates: new Map() }
+
+export class RouteDirectory implements Directory {
+  readonly #backends: () => readonly Backend[]
+  readonly #names: () => RouteNames
+  #contents = EMPTY
+
+  constructor(backends: () => readonly Backend[], names: () => RouteNames) {
+    this.#backends = backends
+    this.#names = names
+  }
+
+  tool(name: string): BackendTarget | undefined {
+    const found = this.#contents.tools.get(name) ?? this.#unlisted(name)
+    return found !== undefined && passes(found.name, found.backend.config.settings.tools) ? found : undefined
+  }
+
+  prompt(name: string): BackendTarget | undefined {
+    return this.#contents.prompts.get(name) ?? this.#unlisted(name)
+  }
+
+  resource(uri: string): BackendTarget | undefined {
+    return this.#contents.resources.get(uri) ?? this.#byTemplate(uri) ?? this.#unlistedUri(uri)
+  }
+
+  template(uriTemplate: string): BackendTarget | undefined {
+    return this.#contents.templates.get(uriTemplate)
+  }
+
+  /** The address that a resource of a server has here. */
+  exposedUri(backend: Backend, uri: string): string | undefined {
+    for (const [exposed, found] of this.#contents.resources)
+      if (found.backend === backend && found.name === uri) return exposed
+    return undefined
+  }
+
+  /** Reads the lists of all servers anew. Gives the entries, and the lists that have changed. */
+  refresh(): { entries: Entries; changed: readonly ListName[] } {
+    const before = this.#contents
+    this.#contents = this.#collect()
+    const { tools, prompts, resources, templates } = this.#contents
+    const differs = (list: keyof RouteContents): boolean => !isSame(before[list], this.#contents[list])
+    const changed: ListName[] = []
+    if (differs('tools')) changed.push('tools')
+    if (differs('prompts')) changed.push('prompts')
+    if (differs('resources') || differs('templates')) changed.push('resources')
+    const entries = {
+      tools: entriesOf(tools, toolEntry),
+      prompts: entriesOf(prompts, promptEntry),
+      resources: entriesOf(resources, resourceEntry),
+      templates: entriesOf(templates, templateEntry),
+    }
+    return { entries, changed }
+  }
+
+  #collect(): RouteContents {
+    const backends = this.#backends().filter(({ isRejected }) => !isRejected)
+    const names = this.#names()
+    const owners = countOwners(backends)
+    const tools = new Map<string, RouteEntry>()
+    const prompts = new Map<string, RouteEntry>()
+    const resources = new Map<string, RouteEntry>()
+    const templates = new Map<string, RouteEntry>()
+    for (const backend of backends) {
+      const add = (listing: Map<string, RouteEntry>, name: string, exposed: string, listed: Json): void => {
+        if (!listing.has(exposed)) listing.set(exposed, { backend, name, listed })
+      }
+      const exposedUri = (uri: string): string => names.exposedUri(backend.name, uri, owners.get(uri) === 1)
+      for (const [list, into] of [
+        ['tools', tools],
+        ['prompts', prompts],
+      ] as const)
+        for (const entry of backend.offer[list]) {
+          const name = String(entry['name'])
+          if (list === 'tools' && !passes(name, backend.config.settings.tools)) continue
+          const exposed = names.exposed(backend.name, name)
+          add(into, name, exposed, { ...entry, name: exposed })
+        }
+      for (const entry of backend.offer.resources) {
+        const uri = String(entry['uri'])
+        add(resources, uri, exposedUri(uri), { ...entry, uri: exposedUri(uri) })
+      }
+      for (const entry of backend.offer.resourceTemplates) {
+        const uri = String(entry['uriTemplate'])
+        add(templates, uri, exposedUri(uri), { ...entry, uriTemplate: exposedUri(uri) })
+      }
+    }
+    return { tools, prompts, resources, templates }
+  }
+
+  /** Before a server has been reached its lists are not known, and calls wait for it. */
+  #unlisted(exposed: string): BackendTarget | undefined {
+    const resolved = this.#names().resolve(exposed)
+    const backend = this.#backends().find(({ name }) => name === resolved?.server)
+    if (backend === undefined || resolved === undefined || backend.about !== undefined) return undefined
+    return { backend, name: resolved.name }
+  }
+
+  /** Templates of other servers have expressions that only those servers understand, so their fixed beginning decides. */
+  #byTemplate(uri: string): BackendTarget | undefined {
+    let found: BackendTarget | undefined
+    let longest = 0
+    for (const [template, { backend, name }] of this.#contents.templates) {
+      const start = template.slice(0, template.indexOf('{'))
+      if (start.length <= longest || !uri.startsWith(start)) continue
+      longest = start.length
+      const ownStart = name.slice(0, name.indexOf('{'))
+      found = { backend, name: ownStart + uri.slice(start.length) }
+    }
+    return found
+  }
+
+  #unlistedUri(uri: string): BackendTarget | undefined {
+    const resolved = this.#names().resolveUri(uri)
+    const backend = this.#backends().find(({ name }) => name === resolved?.server)
+    return backend === undefined || resolved === undefined ? undefined : { backend, name: resolved.uri }
+  }
+}
+
+/** How many servers have a resource or template of this address. */
+function countOwners(backends: readonly Backend[]): ReadonlyMap<string, number> {
+  const owners = new Map<string, number>()
+  for (const { offer } of backends) {
+    const uris = [
+      ...offer.resources.map(({ uri }) => uri),
+      ...offer.resourceTemplates.map((each) => each['uriTemplate']),
+    ]
+    for (const uri of new Set(uris)) owners.set(String(uri), (owners.get(String(uri)) ?? 0) + 1)
+  }
+  return owners
+}
+
+function isSame(one: RouteListing, other: RouteListing): boolean {
+  return isDeepStrictEqual(listedOf(one), listedOf(other))
+}
+
+function listedOf(listing: RouteListing): readonly Json[] {
+  return Array.from(listing.values(), ({ listed }) => listed)
+}
+
+function entriesOf<T>(listing: RouteListing, entryOf: (name: string, listed: Json) => T): readonly T[] {
+  return Array.from(listing, ([name, { listed }]) => entryOf(name, listed))
+}
+
+const open = { access: undefined, carry: undefined } as const
+
+/** Entries of a route have no handlers: its methods send calls on. */
+function relayed(): never {
+  throw new TypeError('A route has no handlers.')
+}
+
+function toolEntry(name: string, listed: Json): ToolEntry {
+  const none = { input: undefined, output: undefined, mirrored: [], task: undefined }
+  return { ...open, ...none, name, listed, handler: relayed }
+}
+
+function promptEntry(name: string, listed: Json): PromptEntry {
+  return { ...open, name, listed, input: undefined, handler: relayed }
+}
+
+function resourceEntry(uri: string, listed: Json): ResourceEntry {
+  return { ...open, uri, listed, options: { name: nameIn(listed) }, handler: relayed }
+}
+
+function templateEntry(source: string, listed: Json): TemplateEntry {
+  const start = source.slice(0, source.indexOf('{'))
+  const match = (uri: string): Record<string, string> | undefined => (uri.startsWith(start) ? {} : undefined)
+  return {
+    ...open,
+    template: { source, variables: [], match },
+    listed,
+    options: { name: nameIn(listed) },
+    handler: relayed,
+  }
+}
+
+function nameIn(listed: Json): string {
+  return isObject(listed) && typeof listed['name'] === 'string' ? listed['name'] : ''
+}

@@ -1,0 +1,150 @@
+/** The methods of a route: calls go to the server that has the tool, prompt or resource, under the name it has there. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import {
+  assertParamHeaders,
+  findParamHeaders,
+  isObject,
+  type Json,
+  type ParamHeader,
+  paramHeaderValues,
+  ProtocolError,
+} from '../../protocol/index.ts'
+import { type Call, type HandlerMethods, InputRequired, type MethodParts } from '../../server/internal.ts'
+import type { Backend } from '../backends/backend.ts'
+import type { Relayed } from '../backends/relayed.ts'
+
+/** What a name of this route is at a server behind it. */
+export interface BackendTarget {
+  readonly backend: Backend
+  readonly name: string
+}
+
+/** Finds what callers name. Undefined where there is no such thing. */
+export interface Directory {
+  tool(name: string): BackendTarget | undefined
+  prompt(name: string): BackendTarget | undefined
+  resource(uri: string): BackendTarget | undefined
+  template(uriTemplate: string): BackendTarget | undefined
+}
+
+/** Says which server a result came from, where that server keeps something between calls. */
+const BACKEND_META = 'dev.pannier/backend'
+
+export function relayMethods(directory: Directory, parts: MethodParts): HandlerMethods {
+  const { registry, rounds, results } = parts
+
+  const relay = async (call: Call, { backend, name }: BackendTarget, params: Json, headers?: Relayed['headers']) => {
+    const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> =>
+      marked(await backend.request(relayedOf(call, sent, { headers, ask })), backend)
+    if (call.peer.takesInputRequired) return results.complete(await send(params), call.peer)
+    // The server's own state is that of the handler, and its questions are asked in place.
+    return rounds.play<Json>(call, {
+      subject: { name, args: params },
+      invoke: async (ctx) => {
+        const asked = { requestState: ctx.requestState, inputResponses: ctx.inputResponses }
+        const result = await send(withDefined(params, asked), askerOf(call))
+        return result['resultType'] === 'input_required' ? inputRequired(result) : result
+      },
+      finish: (result) => result,
+    })
+  }
+
+  return {
+    callTool: async (call) => {
+      const name = textOf(call.params, 'name')
+      const found = directory.tool(name)
+      if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
+      const { arguments: args = {} } = call.params
+      const mirrored = mirroredIn(registry.tools.get(name)?.listed)
+      if (call.header !== undefined && call.peer.era === 'modern' && isObject(args))
+        assertParamHeaders(mirrored, args, call.header)
+      return relay(call, found, { ...call.params, name: found.name }, paramHeaderValues(mirrored, args))
+    },
+    getPrompt: async (call) => {
+      const name = textOf(call.params, 'name')
+      const found = directory.prompt(name)
+      if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name.slice(0, 100)}".`)
+      return relay(call, found, { ...call.params, name: found.name })
+    },
+    readResource: async (call) => {
+      const uri = textOf(call.params, 'uri')
+      const found = directory.resource(uri)
+      if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
+      return relay(call, found, { ...call.params, uri: found.name })
+    },
+    complete: async (call) => {
+      const { ref } = call.params
+      const found = isObject(ref) ? referred(directory, ref) : undefined
+      if (found === undefined || !isObject(ref))
+        throw new ProtocolError('PARAMS_INVALID', '"params.ref" names no prompt and no resource template.')
+      const known = ref['type'] === 'ref/prompt' ? { ...ref, name: found.name } : { ...ref, uri: found.name }
+      return relay(call, found, { ...call.params, ref: known })
+    },
+  }
+}
+
+function referred(directory: Directory, { type, name, uri }: Json): BackendTarget | undefined {
+  if (type === 'ref/prompt' && typeof name === 'string') return directory.prompt(name)
+  if (type === 'ref/resource' && typeof uri === 'string') return directory.template(uri) ?? directory.resource(uri)
+  return undefined
+}
+
+interface WayBack {
+  readonly headers: Relayed['headers'] | undefined
+  readonly ask: Relayed['ask']
+}
+
+function relayedOf(call: Call, params: Json, more: WayBack): Relayed {
+  const { channel, peer, principal, method } = call
+  return {
+    method,
+    params,
+    peer,
+    principal,
+    notify: (notification, details) => channel.notify(notification, details),
+    onCancel: (listener) => channel.onCancel(listener),
+    ...(more.headers !== undefined && { headers: more.headers }),
+    ask: more.ask,
+  }
+}
+
+/** Asks a session-era caller on the stream of its call. */
+function askerOf({ channel, peer }: Call): Relayed['ask'] {
+  const { push } = channel
+  if (push === undefined || peer.era === 'modern') return undefined
+  let asked = 0
+  return async (request: InputRequest) => {
+    const key = `question ${++asked}`
+    return (await push.call(channel, request, { key, id: key, carry: 'process', body: () => ({}) })) as Json
+  }
+}
+
+function inputRequired({ inputRequests, requestState }: Json): InputRequired {
+  const requests = isObject(inputRequests) ? (inputRequests as Record<string, InputRequest>) : {}
+  return new InputRequired(new Map(Object.entries(requests)), requestState)
+}
+
+function withDefined(params: Json, more: Json): Json {
+  return { ...params, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)) }
+}
+
+function marked(result: Json, { name, keepsState }: Backend): Json {
+  if (!keepsState) return result
+  const { _meta: meta } = result
+  return { ...result, _meta: { ...(isObject(meta) ? meta : {}), [BACKEND_META]: { name, stateful: true } } }
+}
+
+function textOf(params: Json, field: string): string {
+  const value = params[field]
+  if (typeof value === 'string') return value
+  throw new ProtocolError('PARAMS_INVALID', `"params.${field}" must be a string.`)
+}
+
+/** A schema that breaks the rules for mirrored parameters mirrors none. */
+function mirroredIn(listed: Json | undefined): readonly ParamHeader[] {
+  try {
+    return isObject(listed?.['inputSchema']) ? findParamHeaders(listed['inputSchema']) : []
+  } catch {
+    return []
+  }
+}

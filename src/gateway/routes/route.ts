@@ -1,0 +1,80 @@
+/** One address of the gateway: a server of both eras whose calls are answered by the servers behind it. */
+import {
+  assemble,
+  type Assembly,
+  type FetchHandler,
+  fetchHandler,
+  type NodeHandler,
+  nodeHandler,
+  Shutdown,
+} from '../../server/internal.ts'
+import type { ServerOptions } from '../../server/index.ts'
+import type { Backend } from '../backends/backend.ts'
+import { RouteDirectory, type RouteNames } from './directory.ts'
+import { relayMethods } from './relay.ts'
+
+export interface RouteOptions {
+  /** Where it is served, such as `/mcp/github`. */
+  readonly path: string
+  readonly names: () => RouteNames
+  /** The servers behind it, in order. */
+  readonly backends: () => readonly Backend[]
+  readonly instructions: () => string | undefined
+  /** Resolves when all servers were tried, or have had their time. */
+  readonly ready: () => Promise<void> | undefined
+  readonly server: ServerOptions
+  readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
+}
+
+const CAPABILITIES = new Set(['tools', 'prompts', 'resources', 'completions'] as const)
+
+export class Route {
+  readonly path: string
+  readonly assembly: Assembly
+  readonly shutdown: Shutdown
+  readonly node: NodeHandler
+  readonly fetch: FetchHandler
+  readonly #directory: RouteDirectory
+  readonly #options: RouteOptions
+
+  constructor(options: RouteOptions) {
+    const { path, names, backends, instructions, ready, server, guards } = options
+    this.#options = options
+    this.path = path
+    const directory = new RouteDirectory(backends, names)
+    this.#directory = directory
+    this.assembly = assemble(
+      { ...server, audience: `${server.audience ?? server.name} ${path}` },
+      {
+        handlers: (parts) => relayMethods(directory, parts),
+        instructions,
+        ready,
+        keepsState: () => backends().some(({ keepsState }) => keepsState),
+      },
+    )
+    // Servers that come up later may have any of them, and clients look only once.
+    this.assembly.registry.declared = CAPABILITIES
+    this.shutdown = new Shutdown(this.assembly)
+    this.node = nodeHandler(this.assembly.endpoint, guards)
+    this.fetch = fetchHandler(this.assembly.endpoint, guards)
+  }
+
+  /** Opens the route: from now on clients are told when its lists change. */
+  async open(): Promise<void> {
+    await this.assembly.open()
+    this.assembly.declaration.reachedBy('http')
+  }
+
+  /** Lists what the servers offer now. */
+  refresh(): void {
+    const { entries, changed } = this.#directory.refresh()
+    if (changed.length > 0) this.assembly.registry.replace(entries, changed)
+  }
+
+  /** Tells clients that watch a resource of a server that it has changed. */
+  updated(backend: Backend, uri: string): void {
+    if (!this.#options.backends().includes(backend)) return
+    const exposed = this.#directory.exposedUri(backend, uri)
+    if (exposed !== undefined) this.assembly.bus.publish({ kind: 'updated', uri: exposed })
+  }
+}

@@ -1,0 +1,80 @@
+/** Who shares what: nobody sees what another caller left in a server that keeps something. */
+import { expect, test } from 'vitest'
+import { call, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+
+const principal = ({ header }: { header: (name: string) => string | undefined }) => ({
+  id: header('x-user') ?? 'nobody',
+})
+
+test.each(['http', 'stdio'])(
+  'callers of a server that remembers over %s never see what another noted',
+  async (over) => {
+    const servers = { http: { url: (await sessionServer()).url }, stdio: stdioEntry({ maxProcesses: 8 }) }
+    const { url } = await startGateway(servers, { principal })
+    const users = ['ann', 'bob', 'cem', 'dee']
+    const clients = await Promise.all(
+      users.map((user, at) => connectClient(at % 2 ? 'v2' : 'v1', url, { 'x-user': user })),
+    )
+    const seen = await Promise.all(
+      clients.map(async (client, at) => {
+        for (let time = 0; time < 3; time++) await call(client, `${over}_note`, { text: users[at] })
+        return call(client, `${over}_recall`)
+      }),
+    )
+    expect(seen).toEqual(users.map((user) => `${user} ${user} ${user}`))
+  },
+)
+
+test('a caller comes back to what they left, with another client of the other era', async () => {
+  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful' }) }, { principal })
+  const first = await connectClient('v1', url, { 'x-user': 'ann' })
+  await call(first, 'stdio_note', { text: 'milk' })
+  await first.close()
+  const second = await connectClient('v2', url, { 'x-user': 'ann' })
+  expect(await call(second, 'stdio_recall')).toBe('milk')
+})
+
+test('a session that the server forgot is opened anew, and the call is made once', async () => {
+  const server = await sessionServer()
+  const { url } = await startGateway({ http: { url: server.url, pannier: { state: 'stateful' } } })
+  const client = await connectClient('v2', url)
+  await call(client, 'http_note', { text: 'milk' })
+  server.forgetAll()
+  expect(await call(client, 'http_note', { text: 'bread' })).toBe('noted')
+  expect(await call(client, 'http_recall')).toBe('bread')
+})
+
+test('[DT-20 DT-23] a server declared stateless is one process for callers who cannot be asked', async () => {
+  const { url, gateway } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) }, { principal })
+  const [ann, bob] = [
+    await connectClient('v2', url, { 'x-user': 'ann' }),
+    await connectClient('v2', url, { 'x-user': 'bob' }),
+  ]
+  await Promise.all([call(ann, 'stdio_note', { text: 'a' }), call(bob, 'stdio_note', { text: 'b' })])
+  expect((await call(ann, 'stdio_recall')).split(' ').toSorted()).toEqual(['a', 'b'])
+  expect(gateway.backends[0]?.links).toBe(0)
+})
+
+test('[DT-22] an answer of a server that keeps something says so', async () => {
+  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful' }) })
+  const client = await connectClient('v1', url)
+  const { _meta } = await client.callTool({ name: 'stdio_add', arguments: { a: 1, b: 1 } })
+  expect(_meta?.['dev.pannier/backend']).toEqual({ name: 'stdio', stateful: true })
+})
+
+test('[DT-21 DT-23] a server that keeps something is warned of, and not served where the gateway says so', async () => {
+  const warned: string[] = []
+  const logger = { debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void warned.push(message) }
+  const { url, gateway } = await startGateway(
+    { http: { url: (await sessionServer()).url } },
+    { logger },
+    { gateway: { stateful: 'reject' } },
+  )
+  await gateway.judged()
+  const client = await connectClient('v2', url)
+  expect((await client.listTools()).tools).toEqual([])
+  await expect(call(client, 'http_add', { a: 1, b: 2 })).rejects.toThrow(
+    /keeps something between calls|There is no tool/,
+  )
+  expect(warned.join()).toContain('A server keeps something between calls')
+})

@@ -1,0 +1,67 @@
+/** Clients of both eras before servers of both eras, through one gateway. */
+import { describe, expect, test, vi } from 'vitest'
+import {
+  call,
+  CLIENTS,
+  connectClient,
+  modernServer,
+  sessionServer,
+  startGateway,
+  stdioEntry,
+} from './fixtures/gateways.ts'
+
+const PATIENCE = { timeout: 30_000 }
+
+describe.each(CLIENTS)('the client %s', (kind) => {
+  test('lists and calls tools of all servers, under their names at /mcp and their own at /mcp/NAME', async () => {
+    const [ours, sessions] = [await modernServer(), await sessionServer()]
+    const { url } = await startGateway({ ours: { url: ours.url }, http: { url: sessions.url }, stdio: stdioEntry() })
+    const client = await connectClient(kind, url)
+    const names = (await client.listTools()).tools.map(({ name }) => name)
+    expect(names.slice(0, 3)).toEqual(['ours_add', 'ours_confirm', 'ours_wait'])
+    expect(names).toContain('http_add')
+    expect(names).toContain('stdio_add')
+    for (const server of ['ours', 'http', 'stdio']) {
+      expect(await call(client, `${server}_add`, { a: 1, b: 2 })).toBe('3')
+      const alone = await connectClient(kind, `${url}/${server}`)
+      expect((await alone.listTools()).tools.map(({ name }) => name)).toContain('add')
+      expect(await call(alone, 'add', { a: 2, b: 2 })).toBe('4')
+    }
+  })
+
+  test('gets progress, and ends the work behind when it cancels', async () => {
+    const ours = await modernServer()
+    const { url } = await startGateway({ ours: { url: ours.url }, stdio: stdioEntry() })
+    const client = await connectClient(kind, url)
+    const seen: unknown[] = []
+    await call(client, 'stdio_steps', {}, { onprogress: (progress: unknown) => seen.push(progress) })
+    expect(seen).toEqual([
+      { progress: 1, total: 2 },
+      { progress: 2, total: 2 },
+    ])
+    const cancel = new AbortController()
+    const waiting = call(client, 'ours_wait', {}, { signal: cancel.signal })
+    await vi.waitFor(() => expect(ours.states).toEqual(['waiting']), PATIENCE)
+    cancel.abort()
+    await expect(waiting).rejects.toThrow()
+    await vi.waitFor(() => expect(ours.states).toEqual(['waiting', 'cancelled']), PATIENCE)
+  })
+
+  test('is asked by a server of the stateless era', async () => {
+    const ours = await modernServer()
+    const { url } = await startGateway({ ours: { url: ours.url } })
+    const client = await connectClient(kind, url)
+    expect(await call(client, 'ours_confirm')).toBe('accept true, accept true')
+  })
+})
+
+describe.each(['v1', 'v2 in a session'] as const)('the client %s', (kind) => {
+  test.each(['http', 'stdio'])('is asked by a server of the session era over %s', async (over) => {
+    const servers = { stdio: stdioEntry(), http: { url: (await sessionServer()).url } }
+    const { url } = await startGateway(servers)
+    const client = await connectClient(kind, url)
+    expect(await call(client, `${over}_confirm`)).toBe('accept true, accept true')
+    expect(await call(client, `${over}_folders`)).toBe('file:///here')
+    expect(await call(client, `${over}_think`)).toContain('Thought.')
+  })
+})

@@ -1,0 +1,91 @@
+/** `pannier gateway FILE`, as a process. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { serve } from '../../docs/snippets/gateway.ts'
+import { quickStart } from '../bundle/environment.ts'
+import { startPannier } from '../cli/fixtures/program.ts'
+import { call, connectClient, modernServer, stdioEntry } from './fixtures/gateways.ts'
+
+const PATIENCE = { timeout: 30_000 }
+const folder = mkdtempSync(join(tmpdir(), 'pannier-gateway-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function writeConfig(servers: object): string {
+  const file = join(folder, 'mcp.json')
+  writeFileSync(file, JSON.stringify({ mcpServers: servers }))
+  return file
+}
+
+async function startProgram(file: string, ...options: readonly string[]) {
+  const { child, ended } = startPannier(['gateway', file, '--port', '0', ...options], { input: null })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let shown = ''
+  child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  const url = await vi.waitFor(() => /Serving (http:\S+)/.exec(shown)?.[1] ?? expect.fail(shown), PATIENCE)
+  return { child, ended, url, shown: () => shown }
+}
+
+test('[DT-19] serves a file, shows each server and how it is served, and ends all processes with SIGTERM', async () => {
+  const ours = await modernServer()
+  const file = writeConfig({
+    tools: stdioEntry({ state: 'stateful' }),
+    ours: { url: ours.url },
+    gone: { url: 'http://127.0.0.1:1/' },
+  })
+  const { child, ended, url, shown } = await startProgram(file)
+  const client = await connectClient('v2', url)
+  expect(await call(client, 'tools_add', { a: 1, b: 2 })).toBe('3')
+  expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
+  await vi.waitFor(() => expect(shown()).toMatch(/^SERVER +TRANSPORT/m), PATIENCE)
+  expect(shown()).toMatch(/^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +a process for each caller$/m)
+  expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +3 +a request each$/m)
+  expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)
+  child.kill('SIGTERM')
+  expect((await ended).status).toBe(0)
+})
+
+test('reads the file again on SIGHUP, and keeps what is not changed', async () => {
+  const tools = stdioEntry({ state: 'stateful' })
+  const file = writeConfig({ tools })
+  const { child, url, shown } = await startProgram(file)
+  const client = await connectClient('v1', url)
+  await call(client, 'tools_note', { text: 'milk' })
+  writeFileSync(file, '{ "mcpServers": ')
+  child.kill('SIGHUP')
+  await vi.waitFor(() => expect(shown()).toContain('was not used, and nothing changes'), PATIENCE)
+  writeConfig({ tools, ours: { url: (await modernServer()).url } })
+  child.kill('SIGHUP')
+  await vi.waitFor(() => expect(shown()).toContain('was read again'), PATIENCE)
+  expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3') // it waits for a server that is starting
+  expect(await call(client, 'tools_recall')).toBe('milk')
+  writeConfig({})
+  child.kill('SIGHUP')
+  await vi.waitFor(async () => expect((await client.listTools()).tools).toEqual([]), PATIENCE)
+})
+
+test('serves a client on standard input and output', async () => {
+  const file = writeConfig({ tools: stdioEntry() })
+  const args = ['--conditions=pannier-source', 'src/cli/main.ts', 'gateway', file, '--stdio']
+  const env = { PATH: process.env['PATH'] ?? '', ...quickStart, PANNIER_LOG_LEVEL: 'silent' }
+  const client = new Client({ name: 'desktop', version: '1' })
+  const transport = new StdioClientTransport({ command: process.execPath, args, env })
+  await client.connect(transport)
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toContain('tools_add')
+  const result = await client.callTool({ name: 'tools_add', arguments: { a: 1, b: 2 } })
+  expect(result.content).toEqual([{ type: 'text', text: '3' }])
+  await client.close()
+})
+
+test('docs/snippets/gateway.ts serves a file', async () => {
+  const { gateway, url } = await serve(writeConfig({ tools: stdioEntry() }), 0)
+  onTestFinished(() => gateway.drain({ deadlineMs: 0 }))
+  const client = new Client({ name: 'c', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/tools`)))
+  onTestFinished(() => client.close())
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('add')
+})

@@ -1,0 +1,113 @@
+/** Servers that are slow, broken, gone or rude: their callers hear which server it was, and the others notice nothing. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { call, connectClient, modernServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+
+const PATIENCE = { timeout: 30_000 }
+
+async function rudeServer(answer: (req: IncomingMessage, res: ServerResponse, body: string) => void): Promise<string> {
+  const host = createServer((req, res) => {
+    let body = ''
+    req.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    req.on('end', () => answer(req, res, body))
+  })
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    host.close()
+    host.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`
+}
+
+test.each<[string, () => Promise<object> | object]>([
+  ['is not there', () => ({ url: 'http://127.0.0.1:1/mcp' })],
+  ['cannot be started', () => ({ command: 'there-is-no-such-program' })],
+  ['ends at once', () => ({ command: process.execPath, args: ['-e', '0'] })],
+  ['says nothing', async () => ({ url: await rudeServer(() => {}), pannier: { startSeconds: 1 } })],
+  ['answers with a page', async () => ({ url: await rudeServer((_, res) => res.end('<html>')) })],
+  ['answers 500', async () => ({ url: await rudeServer((_, res) => res.writeHead(500).end()) })],
+  ['wants a login', async () => ({ url: await rudeServer((_, res) => res.writeHead(401).end()) })],
+  [
+    'redirects elsewhere',
+    async () => ({ url: await rudeServer((_, res) => res.writeHead(307, { location: 'http://127.0.0.1:1/' }).end()) }),
+  ],
+])('a server that %s is named in the error, and the others are served', async (_, entry) => {
+  const ours = await modernServer()
+  const { url, gateway } = await startGateway(
+    { odd: await entry(), ours: { url: ours.url } },
+    {},
+    { gateway: { listDeadlineMs: 100 } },
+  )
+  const client = await connectClient('v2', url)
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name)
+  await vi.waitFor(async () => expect(await names()).toEqual(['ours_add', 'ours_confirm', 'ours_wait']), PATIENCE)
+  expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
+  await expect(call(client, 'odd_thing')).rejects.toThrow(/The server "odd" /)
+  await vi.waitFor(() => expect(gateway.backends[0]?.condition.kind).toBe('down'), PATIENCE)
+})
+
+test('a process that dies in a call ends that call with an error, and is there again for the next', async () => {
+  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful' }) })
+  const client = await connectClient('v1', url)
+  await expect(call(client, 'stdio_die')).rejects.toThrow(
+    /The server "stdio" has closed its connection before it answered/,
+  )
+  expect(await call(client, 'stdio_add', { a: 1, b: 2 })).toBe('3')
+})
+
+test('the shared process of a stateless server that died is started again', async () => {
+  const { url, gateway } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) })
+  const client = await connectClient('v2', url)
+  await expect(call(client, 'stdio_die')).rejects.toThrow(/The server "stdio"/)
+  await vi.waitFor(() => expect(gateway.backends[0]?.condition.kind).toBe('up'), PATIENCE)
+  expect(await call(client, 'stdio_add', { a: 1, b: 2 })).toBe('3')
+})
+
+test('[DT-19] a server that comes up later is simply there', async () => {
+  let answer = (_req: IncomingMessage, res: ServerResponse): void => void res.writeHead(503).end()
+  const later = await rudeServer((req, res, body) => {
+    if (body !== '') Object.assign(req, { body: JSON.parse(body) as unknown })
+    answer(req, res)
+  })
+  const { url } = await startGateway({ later: { url: later } })
+  const client = await connectClient('v2', url)
+  expect((await client.listTools()).tools).toEqual([])
+  const { server } = await modernServer()
+  answer = server.nodeHandler()
+  await vi.waitFor(async () => expect((await client.listTools()).tools).toHaveLength(3), {
+    timeout: 20_000,
+    interval: 200,
+  })
+  expect(await call(client, 'later_add', { a: 1, b: 2 })).toBe('3')
+})
+
+test('a tool that a server adds is listed', async () => {
+  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) })
+  const client = await connectClient('v2', url)
+  await call(client, 'stdio_grow')
+  await vi.waitFor(async () =>
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('stdio_grown'),
+  )
+})
+
+test('a process gets the variables of its entry, PATH and the like, and no others', async () => {
+  process.env['GATEWAY_SECRET'] = 'hidden'
+  onTestFinished(() => void delete process.env['GATEWAY_SECRET'])
+  const { url } = await startGateway({ stdio: stdioEntry() })
+  const seen = (await call(await connectClient('v2', url), 'stdio_environment')).split(' ')
+  expect(seen).toContain('PANNIER_KEYS')
+  expect(seen).toContain('PATH')
+  expect(seen).not.toContain('GATEWAY_SECRET')
+})
+
+test('an error of a tool stays a result, and an unknown tool is told', async () => {
+  const { url } = await startGateway({ stdio: stdioEntry() })
+  const client = await connectClient('v1', url)
+  expect(await client.callTool({ name: 'stdio_fail' })).toMatchObject({
+    isError: true,
+    content: [{ text: 'It broke.' }],
+  })
+  await expect(call(client, 'stdio_nothing')).rejects.toThrow('There is no tool "stdio_nothing".')
+  await expect(call(client, 'nothing')).rejects.toThrow('There is no tool "nothing".')
+})
