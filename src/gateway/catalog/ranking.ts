@@ -21,58 +21,59 @@ const BEGINNING_COUNTS = 0.5
 const MIN_BEGINNING = 3
 const MAX_QUERY_WORDS = 32
 
-interface RankedDocument {
-  readonly counts: ReadonlyMap<string, number>
-  readonly length: number
-}
+/** The documents that have a word, and how much it counts in each. */
+type Postings = ReadonlyMap<number, number>
 
 export function createRanking(documents: readonly (readonly RankedField[])[]): Ranking {
-  const counted = documents.map(countWords)
-  const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length)
-  const frequency = new Map<string, number>()
-  for (const { counts } of counted)
-    for (const word of counts.keys()) frequency.set(word, (frequency.get(word) ?? 0) + 1)
-
-  const scoreOf = (word: string, { counts, length }: RankedDocument): number => {
-    const count = counts.get(word) ?? 0
-    const having = frequency.get(word) ?? 0
-    const rarity = Math.log(1 + (counted.length - having + 0.5) / (having + 0.5))
-    return (rarity * count * (K1 + 1)) / (count + K1 * (1 - B + (B * length) / average))
-  }
+  const { postings, lengths } = indexOf(documents)
+  const average = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length)
+  const vocabulary = [...postings.keys()]
 
   /** The words that a word of the query finds, and how much they count. */
   const variantsOf = (word: string): readonly (readonly [string, number])[] => {
-    const longer = word.length < MIN_BEGINNING ? [] : [...frequency.keys()].filter((each) => each.startsWith(word))
+    const longer = word.length < MIN_BEGINNING ? [] : vocabulary.filter((each) => each.startsWith(word))
     return [...longer.filter((each) => each !== word).map((each) => [each, BEGINNING_COUNTS] as const), [word, 1]]
+  }
+
+  /** The best that a word of the query, or one that begins with it, scores in each document. */
+  const scoresOf = (word: string): ReadonlyMap<number, number> => {
+    const scores = new Map<number, number>()
+    for (const [variant, counts] of variantsOf(word)) {
+      const having: Postings = postings.get(variant) ?? new Map<number, number>()
+      const rarity = Math.log(1 + (lengths.length - having.size + 0.5) / (having.size + 0.5))
+      for (const [document, count] of having) {
+        const share = (lengths[document] ?? 0) / average
+        const score = (counts * rarity * count * (K1 + 1)) / (count + K1 * (1 - B + B * share))
+        scores.set(document, Math.max(score, scores.get(document) ?? 0))
+      }
+    }
+    return scores
   }
 
   return {
     search: (query) => {
-      const asked = [...new Set(wordsOf(query))].slice(0, MAX_QUERY_WORDS).map(variantsOf)
-      const total = (document: RankedDocument): number =>
-        asked.reduce((sum, variants) => {
-          const scores = variants.map(([word, counts]) => counts * scoreOf(word, document))
-          return sum + Math.max(...scores)
-        }, 0)
-      return counted
-        .map((document, number) => ({ number, score: total(document) }))
-        .filter(({ score }) => score > 0)
-        .toSorted((a, b) => b.score - a.score || a.number - b.number)
-        .map(({ number }) => number)
+      const totals = new Map<number, number>()
+      for (const word of [...new Set(wordsOf(query))].slice(0, MAX_QUERY_WORDS))
+        for (const [document, score] of scoresOf(word)) totals.set(document, (totals.get(document) ?? 0) + score)
+      return [...totals].toSorted(([a, scoreA], [b, scoreB]) => scoreB - scoreA || a - b).map(([document]) => document)
     },
   }
 }
 
-function countWords(fields: readonly RankedField[]): RankedDocument {
-  const counts = new Map<string, number>()
-  let length = 0
-  for (const { text, weight } of fields) {
-    for (const word of wordsOf(text)) {
-      counts.set(word, (counts.get(word) ?? 0) + weight)
-      length += weight
+function indexOf(documents: readonly (readonly RankedField[])[]) {
+  const postings = new Map<string, Map<number, number>>()
+  const lengths = documents.map((fields, document) => {
+    let length = 0
+    for (const { text, weight } of fields) {
+      for (const word of wordsOf(text)) {
+        const having = postings.get(word) ?? new Map<number, number>()
+        postings.set(word, having.set(document, (having.get(document) ?? 0) + weight))
+        length += weight
+      }
     }
-  }
-  return { counts, length }
+    return length
+  })
+  return { postings, lengths }
 }
 
 /** `listPullRequests` is list, pull and request. Scripts without spaces between words give pairs of characters. */

@@ -3,7 +3,7 @@
  * wants, and calls it by name. So its context holds the definitions that it uses and no others.
  */
 import { isObject, type Json } from '../../protocol/index.ts'
-import { createRanking, type RankedField } from './ranking.ts'
+import { createRanking, type RankedField, type Ranking } from './ranking.ts'
 
 export const FIND_TOOL = 'find_tools'
 export const DESCRIBE_TOOL = 'describe_tool'
@@ -77,13 +77,16 @@ export interface ToolSearch {
 
 /** `tools`: the definitions of a route under the names of that route. */
 export function createToolSearch(tools: readonly Json[]): ToolSearch {
-  const ranking = createRanking(tools.map(fieldsOf))
+  let ranking: Ranking | undefined
   const byName = new Map(tools.map((tool) => [tool['name'], tool]))
-  const best = (query: string): readonly Json[] =>
-    ranking
+  const best = (query: string): readonly Json[] => {
+    // Lists change more often than somebody searches them.
+    ranking ??= createRanking(tools.map(fieldsOf))
+    return ranking
       .search(query)
       .map((number) => tools[number])
       .filter((tool) => tool !== undefined)
+  }
   return {
     find: (args) => {
       const { query, limit } = isObject(args) ? args : {}

@@ -1,0 +1,42 @@
+/** The catalogue over the tools of more than 200 published servers at once. */
+import { expect, test } from 'vitest'
+import { readRecordings } from '../../probe-corpus/recordings.ts'
+import type { Json } from '../../src/protocol/index.ts'
+import { createNames, createToolSearch, savedBytes } from '../../src/gateway/catalog/index.ts'
+
+const servers = readRecordings()
+const names = createNames(servers)
+const listed = servers.flatMap(({ name: server, tools }) =>
+  tools.map((tool) => {
+    const own = String(tool['name'])
+    const name = names.exposed(server, own)
+    const exposed: Json = { ...tool, name }
+    return { server, own, name, tool: exposed }
+  }),
+)
+
+test('every tool has a name of its own that leads back to it, nearly always without a list', () => {
+  expect(listed.length).toBeGreaterThan(3000)
+  expect(new Set(listed.map(({ name }) => name)).size).toBe(listed.length)
+  const unread = listed.filter(({ server, own, name }) => {
+    const resolved = names.resolve(name)
+    expect(resolved?.server).toBe(server)
+    return resolved?.kind !== 'name' || resolved.name !== own
+  })
+  expect(unread.length / listed.length).toBeLessThan(0.01)
+})
+
+test('the three tools take less than a hundredth of the list, and find what a tool says of itself', () => {
+  const tools = listed.map(({ tool }) => tool)
+  const { before, after } = savedBytes(tools)
+  expect(after).toBeLessThan(before / 100)
+  const search = createToolSearch(tools)
+  const asked = tools.filter(({ description }, at) => at % 80 === 0 && typeof description === 'string')
+  const found = asked.filter(({ name, description }) => {
+    const query = String(description).split(/[.\n]/, 1)[0]
+    return JSON.stringify(search.find({ query, limit: 5 })['structuredContent']).includes(
+      `"name":${JSON.stringify(name)}`,
+    )
+  })
+  expect(found.length / asked.length).toBeGreaterThan(0.9)
+})
