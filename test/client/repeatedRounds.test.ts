@@ -1,6 +1,6 @@
 /** Later rounds of a call while no instance is there: they are sent again, and the person is asked once. */
 import { once } from 'node:events'
-import { createServer as createHost, type Server as Host } from 'node:http'
+import { createServer as createHost, type Server as Host, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { type Answerer, type Answerers, clientCode, connect, resume, suspend, suspendedOf } from 'pannier/client'
@@ -17,6 +17,7 @@ beforeAll(() => {
   server = createServer({ name: 'shop', version: '1', keys: KEYS, logger: quiet, ledger: memoryLedger() })
   const schema = z.object({ dish: z.string() })
   server.tool('order', { description: 'Orders a dish.' }, async (_, ctx) => {
+    ctx.progress(1, 2)
     const { dish } = await ctx.ask('dish', { message: 'Which dish?', schema })
     await ctx.once('order', async () => void orders.push(dish))
     return `Here is your ${dish}.`
@@ -46,11 +47,26 @@ async function using<Result>(client: Client, work: (client: Client) => Promise<R
   }
 }
 
+/** A response whose connection ends in the middle of its stream. */
+function breaking(response: ServerResponse): ServerResponse {
+  const write = response.write.bind(response) as (text: string) => boolean
+  let writes = 0
+  response.write = (text: string) => {
+    if (++writes === 1) return write(text)
+    response.socket?.end() // after what was written before
+    return false
+  }
+  return response
+}
+
 describe('over the network', () => {
   let host: Host
   let port: number
-  /** How the next requests are answered; `cut` after the server has done its work. Then all are served. */
-  const faults: (number | 'cut')[] = []
+  /**
+   * How the next requests are answered; `cut` and `broken`, in the middle of a stream, after the server has done its work. Then
+   * all are served.
+   */
+  const faults: (number | 'cut' | 'broken')[] = []
 
   const listen = async (at: number): Promise<void> => void (await once(host.listen(at, '127.0.0.1'), 'listening'))
   const close = async (): Promise<void> => {
@@ -65,6 +81,7 @@ describe('over the network', () => {
     host = createHost((request, response) => {
       const fault = faults.shift()
       if (fault === undefined) return handle(request, response)
+      if (fault === 'broken') return handle(request, breaking(response))
       if (fault !== 'cut') return void response.writeHead(fault).end('<html>Nobody is there.</html>')
       response.writeHead = () => {
         request.socket.destroy()
@@ -79,17 +96,36 @@ describe('over the network', () => {
 
   const connected = (answerers: Answerers) => connect(`http://127.0.0.1:${port}/mcp`, { answerers })
 
-  test.each([[[502, 502]], [[503, 504]], [['cut']]] as const)(
+  test.each([[[502, 502]], [[503, 504]], [['cut']], [['broken']], [['broken', 503, 'broken']]] as const)(
     'a round that meets %j is sent again, and what is done once is done once',
     async (met) => {
       const form = person(() => faults.push(...met))
       await using(await connected({ form }), async (client) => {
-        expect(await client.callTool({ name: 'order' })).toMatchObject(soup)
+        expect(await client.callTool({ name: 'order' }, { onprogress() {} })).toMatchObject(soup)
       })
       expect(faults).toEqual([])
       expect(orders).toEqual(['soup'])
     },
   )
+
+  test('a round whose stream breaks off again and again is given up', async () => {
+    const form = person(() => faults.push(...Array.from({ length: 20 }, () => 'broken' as const)))
+    await using(await connected({ form }), async (client) => {
+      const error = await client.callTool({ name: 'order' }, { onprogress() {} }).catch((thrown: unknown) => thrown)
+      expect(clientCode(error)).toBe('STREAM_ENDED')
+    })
+    expect(faults.splice(0).length).toBeGreaterThan(0)
+    expect(orders).toEqual(['soup'])
+  })
+
+  test('a first round whose stream breaks off is not sent again', async () => {
+    await using(await connected({ form: person() }), async (client) => {
+      faults.push('broken')
+      const error = await client.callTool({ name: 'order' }, { onprogress() {} }).catch((thrown: unknown) => thrown)
+      expect(clientCode(error)).toBe('STREAM_ENDED')
+    })
+    expect(orders).toEqual([])
+  })
 
   test('a round that finds no listener is sent again when there is one', async () => {
     const form = person(async () => {

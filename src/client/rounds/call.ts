@@ -40,6 +40,10 @@ export class RoundCall {
   /** The id of the leg under way, or of the last one. The first leg has the caller's id. */
   wireId: RequestId
   rounds = 0
+  /** The leg under way, or the last one, if it had answers or a state: such a one may be sent again. */
+  leg: WireRequest | undefined
+  /** How often the stream of this round broke off. */
+  breaks = 0
   /** How many rounds in a row had no questions. */
   emptyRounds = 0
   /** The caller has its answer, or wants none any more. */
@@ -95,6 +99,7 @@ export class RoundCall {
 
   /** The next leg, as it goes out. Its progress token is its id. */
   next(answers: Readonly<Record<string, Json>> | undefined, requestState: string | undefined): WireRequest {
+    this.breaks = 0
     const id = this.#nextId()
     return {
       ...this.request,
@@ -103,7 +108,7 @@ export class RoundCall {
     }
   }
 
-  /** A leg that reached nobody, as it goes out again. */
+  /** A leg that reached nobody, or whose answer was lost, as it goes out again. */
   again(leg: WireRequest): WireRequest {
     const id = this.#nextId()
     const params = paramsOf(leg)

@@ -1,6 +1,6 @@
 /**
  * Sends legs of calls. Over HTTP a leg with answers or a state that reaches nobody is sent again for some seconds:
- * everything that a server needs is in it, and any instance may take it.
+ * everything that a server needs is in it, and any instance may take it. So it is when its answer breaks off.
  */
 import { sleep } from '../../protocol/index.ts'
 import type { LayerContext } from '../layer/layer.ts'
@@ -8,6 +8,9 @@ import { requestSignalIn, type WireRequest } from '../layer/message.ts'
 import type { SendOptions } from '../layer/transport.ts'
 import { reachedNobody, Retries, retryAfterMsIn } from '../retries.ts'
 import type { RoundCall, RoundCalls } from './call.ts'
+
+/** How often a round whose answer breaks off is sent again. */
+const MAX_BREAKS = 3
 
 export class Legs {
   readonly #context: LayerContext
@@ -32,6 +35,7 @@ export class Legs {
   async send(call: RoundCall, first: WireRequest, options: SendOptions | undefined): Promise<void> {
     const retries = new Retries()
     let leg = first
+    call.leg = first
     let failure = await this.#try(call, leg, options)
     while (failure !== undefined) {
       const { cause } = failure
@@ -42,6 +46,21 @@ export class Legs {
       leg = call.again(leg)
       failure = await this.#try(call, leg, call.nextOptions)
     }
+  }
+
+  /** Whether the leg under way is sent again when its answer has broken off. */
+  mayRepeat({ leg, breaks }: RoundCall): boolean {
+    return this.#isRepeating && leg !== undefined && breaks < MAX_BREAKS
+  }
+
+  /** The answer has broken off: sends the leg again, after a pause. */
+  async repeat(call: RoundCall): Promise<void> {
+    const { leg } = call
+    const pauseMs = new Retries().nextPauseMs()
+    if (leg === undefined || pauseMs === undefined) return
+    call.breaks++
+    await this.#pause(call, pauseMs)
+    await this.send(call, call.again(leg), call.nextOptions)
   }
 
   async #try(

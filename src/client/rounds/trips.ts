@@ -3,7 +3,7 @@
  *
  * - Each leg is the first request again, with a fresh id, the answers and the state of the round before, and nothing of
  *   any other round or call (MRTR-8 to 11, 25 to 27).
- * - A leg that reached nobody is sent again for some seconds, over HTTP (`legs.ts`).
+ * - A leg that reached nobody, or whose answer broke off, is sent again for some seconds, over HTTP (`legs.ts`).
  * - The caller's cancellation reaches the leg under way, or the answerers. Progress of any leg reaches the caller.
  * - The caller gets exactly one answer.
  */
@@ -110,6 +110,7 @@ export class RoundTrips {
 
   #settle(call: RoundCall, message: WireResponse, extra: unknown): void {
     this.#calls.legAnswered(call)
+    if (hasBrokenOff(message) && this.#legs.mayRepeat(call)) return void this.#repeat(call)
     const { result } = message
     switch (isObject(result) ? result['resultType'] : undefined) {
       case 'input_required':
@@ -126,6 +127,10 @@ export class RoundTrips {
           new ClientError('RESULT_UNKNOWN', 'The server gave a result of a kind that nobody here knows.'),
         )
     }
+  }
+
+  async #repeat(call: RoundCall): Promise<void> {
+    await this.#legs.repeat(call).catch((cause: unknown) => this.#fail(call, roundUnsent(cause)))
   }
 
   async #round(call: RoundCall, message: WireResponse, extra: unknown): Promise<void> {
@@ -213,6 +218,11 @@ export class RoundTrips {
     if (signal.aborted) this.#calls.forget(call)
     else signal.addEventListener('abort', () => this.#calls.forget(call), { once: true })
   }
+}
+
+/** Whether this stands for an answer that did not come. A server that says so itself gets the round again a few times. */
+function hasBrokenOff({ error }: WireResponse): boolean {
+  return isObject(error) && isObject(error['data']) && error['data']['code'] === 'STREAM_ENDED'
 }
 
 /** The pause before the call goes out again although nobody was asked. The first time there is none. */
