@@ -18,19 +18,22 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Plugin, rolldown } from 'rolldown'
+import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 import { compileCache } from '../../scripts/compileCache.ts'
 import { root } from '../../scripts/repository.ts'
 
-const PROGRAMS = [
+/** Programs that tests start most often. Each is a bundle of its own, which loads quicker than one in many parts. */
+const ALONE = [
   'src/cli/main.ts',
   'node_modules/@modelcontextprotocol/conformance/dist/index.js',
-  'conformance/{client,serve}.ts',
-  'examples/{first-tool,long-job,work-items}/*.ts',
-  'test/**/programs/*.ts',
+  'conformance/client.ts',
 ]
+
+/** The others share the parts that they have in common. */
+const TOGETHER = ['conformance/serve.ts', 'examples/{first-tool,long-job,work-items}/*.ts', 'test/**/programs/*.ts']
 
 const folder = join(root, 'node_modules/.cache/pannier-programs')
 const DAY_MS = 24 * 3_600_000
@@ -49,11 +52,25 @@ export default async function bundlePrograms(): Promise<void> {
 
 /** Writes the bundles, and gives the path of the script that maps sources to them. */
 async function writeBundles(): Promise<string> {
-  const sources = globSync(PROGRAMS, { cwd: root }).map((path) => join(root, path))
-  const bundle = await rolldown({
+  const entries: Record<string, string> = {}
+  for (const programs of [...ALONE.map((program) => [program]), globSync(TOGETHER, { cwd: root })]) {
+    for (const file of await bundle(programs.map((path) => join(root, path)))) {
+      const path = writeOnce(file.fileName, file.code)
+      if (file.isEntry && file.facadeModuleId !== null) entries[file.facadeModuleId] = path
+    }
+  }
+  const code = readFileSync(join(import.meta.dirname, 'preload.cjs'), 'utf8')
+  const preload = code
+    .replace('const bundles = {}', () => `const bundles = ${JSON.stringify(entries)}`)
+    .replace("const compileCache = ''", () => `const compileCache = ${JSON.stringify(compileCache)}`)
+  return writeOnce(`preload-${createHash('sha256').update(preload).digest('hex').slice(0, 8)}.cjs`, preload)
+}
+
+async function bundle(sources: string[]): Promise<OutputChunk[]> {
+  const build = await rolldown({
     input: sources,
     platform: 'node',
-    plugins: [keepLocations],
+    plugins: [keepLocations, quickBuiltins],
     resolve: {
       conditionNames: ['pannier-source', 'node'],
       // Its other form loads files by names that a bundle does not know.
@@ -65,23 +82,17 @@ async function writeBundles(): Promise<string> {
       if (level === 'warn') console.warn(log.message)
     },
   })
-  const { output } = await bundle.generate({
+  const { output } = await build.generate({
     format: 'esm',
     entryFileNames: '[name]-[hash].mjs',
     chunkFileNames: '[name]-[hash].mjs',
+    comments: false,
   })
-  await bundle.close()
-  const entries: Record<string, string> = {}
-  for (const file of output) {
-    if (file.type !== 'chunk') throw new Error(`A program has ${file.fileName} in its bundle, which is no code.`)
-    const path = writeOnce(file.fileName, file.code)
-    if (file.isEntry && file.facadeModuleId !== null) entries[file.facadeModuleId] = path
-  }
-  const code = readFileSync(join(import.meta.dirname, 'preload.cjs'), 'utf8')
-  const preload = code
-    .replace('const bundles = {}', () => `const bundles = ${JSON.stringify(entries)}`)
-    .replace("const compileCache = ''", () => `const compileCache = ${JSON.stringify(compileCache)}`)
-  return writeOnce(`preload-${createHash('sha256').update(preload).digest('hex').slice(0, 8)}.cjs`, preload)
+  await build.close()
+  return output.map((file) => {
+    if (file.type === 'chunk') return file
+    throw new Error(`A program has ${file.fileName} in its bundle, which is no code.`)
+  })
 }
 
 /** In a bundle a source file still finds what lies beside it, and knows whether it is the one that was started. */
@@ -94,6 +105,40 @@ const keepLocations: Plugin = {
         .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
         .replaceAll('import.meta.dirname', JSON.stringify(dirname(path)))
         .replaceAll('import.meta.main', `(process.argv[1] === ${JSON.stringify(path)})`),
+  },
+}
+
+const BUILTIN = '\0builtin:'
+
+/**
+ * An import of a module of Node reads all its exports, also those that load more when they are read: `node:http` loads
+ * the whole of fetch for its WebSocket. In a bundle only what is used is read.
+ */
+const quickBuiltins: Plugin = {
+  name: 'quick-builtins',
+  resolveId: {
+    order: 'pre',
+    filter: { id: /^[\w:/]+$/ },
+    // A `require` reads nothing. What these two modules export changes, or is needed by the bundle itself.
+    handler: (id, _, { kind }) =>
+      kind !== 'require-call' && isBuiltin(id) && !/^(node:)?(module|process)$/.test(id)
+        ? { id: `${BUILTIN}${id.replace(/^node:/, '')}`, moduleSideEffects: false }
+        : undefined,
+  },
+  load: {
+    filter: { id: /^\0builtin:/ },
+    handler: (id) => {
+      const name = `node:${id.slice(BUILTIN.length)}`
+      const names = Object.keys(process.getBuiltinModule(name) ?? {}).filter((key) => /^[A-Za-z]\w*$/.test(key))
+      const exported = names
+        .filter((key) => key !== 'default')
+        .map((key) => `const $${key} = /* @__PURE__ */ (() => builtin.${key})()\nexport { $${key} as ${key} }`)
+      return [
+        `const builtin = process.getBuiltinModule(${JSON.stringify(name)})`,
+        'export default builtin',
+        ...exported,
+      ].join('\n')
+    },
   },
 }
 
