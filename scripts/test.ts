@@ -1,4 +1,4 @@
-// `npm test` runs every stage; `npm test -- unit types` runs only those; `npm run test:long` runs the long forms of tests
+// `npm test` runs every stage; `npm test -- unit lint` runs only those; `npm run test:long` runs the long forms of tests
 // that prove by mass. What failed beside other stages is run again alone. The last line is `N passed, N failed`.
 import bundlePrograms from '../test/bundle/build.ts'
 import './compileCache.ts'
