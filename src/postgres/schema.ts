@@ -180,6 +180,17 @@ const MIGRATIONS: readonly Migration[] = [
     ALTER TABLE ${tables}.questions ADD COLUMN approvers text, ADD COLUMN answered_by text
   `,
   (tables) => `ALTER TABLE ${tables}.tasks ADD COLUMN progress text`,
+  // For whom a task is counted: see src/tasks/fairness.ts. Instances of earlier versions do not say it. Two indexes are on
+  // expressions, so that they are used by no statement but the one that they are for.
+  (tables) => `
+    ALTER TABLE ${tables}.tasks ADD COLUMN holder bytea NOT NULL DEFAULT '\\x00';
+    UPDATE ${tables}.tasks SET holder = owner WHERE status IN ('working', 'input_required');
+    CREATE INDEX tasks_ready ON ${tables}.tasks (queue, (task + 0)) WHERE status = 'working' AND NOT held AND crashes = 0;
+    CREATE INDEX tasks_ready_by_holder ON ${tables}.tasks (queue, holder, task)
+      WHERE status = 'working' AND NOT held AND crashes = 0;
+    CREATE INDEX tasks_running ON ${tables}.tasks (holder) WHERE status = 'working' AND held;
+    CREATE INDEX tasks_unfinished ON ${tables}.tasks (encode(holder, 'hex')) WHERE status IN ('working', 'input_required')
+  `,
 ]
 
 /** The names of our schemas, quoted for use in statements, and of the notification channel. */

@@ -29,6 +29,8 @@ export interface TaskHost {
   assertMayCall(call: Call, tool: string): void
   /** Whether somebody is one of those that a question names. `isCaller`: whether that is who made the task. */
   mayAnswer(approvers: Approvers, answerer: Caller, isCaller: boolean): boolean
+  /** For whom what a caller holds is counted: the principal, or the session of an anonymous one. */
+  holderOf(caller: Caller): string
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
   play(work: TaskWork): Promise<RunOutcome>
 }

@@ -11,6 +11,8 @@
  * - tasks of a lost worker come back apart from each other, on trial (`trial.ts`). A loss is charged to the task that was
  *   on trial, or to the only one of its worker. A task that is charged with more than `maxLosses` in a row without
  *   progress (a new step, a question) fails;
+ * - free slots go to the callers with the fewest running tasks, and of these to the oldest task (`fairness.ts`). A task
+ *   that was run before keeps its place among those of its caller;
  * - a task ends once: of several concurrent ends exactly one takes effect, and nothing changes a task afterwards;
  * - a task of another owner looks like one that does not exist, and finding that out takes the same work;
  * - a write of a lease whose response was lost may be repeated: a step that is already stored is no error, and a claim
@@ -62,6 +64,8 @@ export interface NewTask {
   readonly id: string
   /** Identifies the caller; empty on a server that does not authenticate callers. */
   readonly owner: string
+  /** For whom the task is counted, also where nobody knows the caller: the principal, or the session. */
+  readonly holder: string
   readonly tool: string
   readonly args: Json
   /** What a run must know of the caller, as JSON. The engine does not read it. */
@@ -203,6 +207,11 @@ export interface EngineOptions {
   maxLosses?: number
   /** The largest step result, answer, argument or result, in bytes of JSON. @default 4194304 */
   maxEntryBytes?: number
+  /**
+   * How many unfinished tasks one caller may have: a principal, or the session of an anonymous one. Expired ones count
+   * until they are removed, within about half a minute. @default 1000
+   */
+  maxTasksPerCaller?: number
 }
 
 export type EngineSettings = Readonly<Required<EngineOptions>>
@@ -212,12 +221,14 @@ export const MAX_OPTION = 1e14
 
 /** Checks the options and fills in the defaults. */
 export function engineSettings(options: EngineOptions): EngineSettings {
-  const { leaseMs = 15_000, keepMs = 7 * DAY_MS, maxLosses = 20, maxEntryBytes = 4_194_304 } = options
+  const { leaseMs = 15_000, keepMs = 7 * DAY_MS, maxLosses = 20 } = options
+  const { maxEntryBytes = 4_194_304, maxTasksPerCaller = 1000 } = options
   assertBetween('leaseMs', leaseMs, 100, DAY_MS)
   assertBetween('keepMs', keepMs, 0, MAX_OPTION)
   assertBetween('maxLosses', maxLosses, 0, MAX_OPTION)
   assertBetween('maxEntryBytes', maxEntryBytes, 1024, MAX_OPTION)
-  return { leaseMs, keepMs, maxLosses, maxEntryBytes }
+  assertBetween('maxTasksPerCaller', maxTasksPerCaller, 1, MAX_OPTION)
+  return { leaseMs, keepMs, maxLosses, maxEntryBytes, maxTasksPerCaller }
 }
 
 /** Throws unless the value is a whole number in this range. */

@@ -1,5 +1,11 @@
 /** Every error code of task stores and their workers. `docs/errors.md` says what to do about each. */
-export const TASK_CODES = ['LEASE_LOST', 'TASK_ENTRY_TOO_LARGE', 'TASK_CURSOR_UNKNOWN', 'TASK_OPTION'] as const
+export const TASK_CODES = [
+  'LEASE_LOST',
+  'TASK_ENTRY_TOO_LARGE',
+  'TASK_CURSOR_UNKNOWN',
+  'TASK_OPTION',
+  'TASK_LIMIT',
+] as const
 
 export type TaskCode = (typeof TASK_CODES)[number]
 
@@ -48,6 +54,13 @@ export function cursorUnknown(): TaskError {
   return new TaskError(
     'TASK_CURSOR_UNKNOWN',
     'The task that the cursor names no longer exists; list from the beginning.',
+  )
+}
+
+export function tooManyTasks(limit: number): TaskError {
+  return new TaskError(
+    'TASK_LIMIT',
+    `This caller has ${limit} unfinished tasks, which is the limit; wait until one has ended or cancel one, or raise maxTasksPerCaller.`,
   )
 }
 

@@ -13,7 +13,16 @@ const host = { audience: 'books', logger: () => silent }
 
 function newTask(tool = 'print'): NewTask {
   const journal = newJournal(randomUUID())
-  return { id: `${tool}_${randomUUID()}`, owner: 'ann', tool, args: {}, caller: {}, journal, ttlMs: null }
+  return {
+    id: `${tool}_${randomUUID()}`,
+    owner: 'ann',
+    holder: 'ann',
+    tool,
+    args: {},
+    caller: {},
+    journal,
+    ttlMs: null,
+  }
 }
 
 /** An old store with a task in it, a new one, and an engine over both. */

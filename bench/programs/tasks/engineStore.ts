@@ -123,5 +123,5 @@ export function newTask(): NewTask {
     steps: new Map(),
     open: new Map(),
   }
-  return { id: randomUUID(), owner: OWNER, tool: TOOL, args: ARGS, caller: CALLER, journal, ttlMs: null }
+  return { id: randomUUID(), owner: OWNER, holder: OWNER, tool: TOOL, args: ARGS, caller: CALLER, journal, ttlMs: null }
 }

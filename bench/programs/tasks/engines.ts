@@ -11,6 +11,8 @@ export interface OpenEngine {
   close(): Promise<void>
 }
 
+// All tasks are of one caller.
+const MANY = 1_000_000
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 export async function openEngine(location: StoreLocation): Promise<OpenEngine> {
@@ -21,12 +23,12 @@ export async function openEngine(location: StoreLocation): Promise<OpenEngine> {
 }
 
 function openSqlite(path: string): OpenEngine {
-  const engine = sqliteEngine({ path })
+  const engine = sqliteEngine({ path, maxTasksPerCaller: MANY })
   return { engine, close: () => engine.close() }
 }
 
 function openPostgres(url: string, schema: string): OpenEngine {
   const connection = postgres({ url, schema })
-  const engine = postgresEngine(connection)
+  const engine = postgresEngine(connection, { maxTasksPerCaller: MANY })
   return { engine, close: () => engine.close().then(() => connection.close()) }
 }

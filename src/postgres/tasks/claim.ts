@@ -1,8 +1,9 @@
 /**
- * Claims tasks: it fetches their jobs and replaces each by a job that becomes visible when the lease is over.
+ * Claims tasks: it replaces the job of each by one that becomes visible when the lease is over. Tasks that have been run
+ * before are fetched from pg-boss, the others are chosen by caller (`ready.ts`).
  *
- * Lock order: other code locks the row of a task and then its job. Here jobs come first, so this code never waits for a
- * task: one that is locked is retried shortly after. A job is dropped if its task no longer exists, has ended or has
+ * Lock order: other code locks the row of a task and then its job. Where a job is fetched it comes first, so this code
+ * never waits for a task: one that is locked is retried shortly after. A job is dropped if its task no longer exists, has ended or has
  * another job.
  *
  * A task whose job became visible although a worker holds it has lost that worker. It comes back as a suspect
@@ -12,7 +13,8 @@ import { randomUUID } from 'node:crypto'
 import type { Journal } from '../../journal/index.ts'
 import { journalOf, readEntry, readObject, readString, retryMs } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
-import { BEGUN_PRIORITY, type TaskJob } from './queue.ts'
+import type { TaskJob } from './queue.ts'
+import type { ReadyTask, ReadyTasks } from './ready.ts'
 import { NOT_EXPIRED, type PostgresTaskStore, transaction } from './store.ts'
 import { failExhausted } from './transitions.ts'
 
@@ -27,6 +29,9 @@ interface ClaimedTasks {
 }
 
 export interface PostgresClaimOptions {
+  readonly ready: ReadyTasks
+  /** Whether tasks that have lost their worker are claimed before others. */
+  readonly isLostFirst: boolean
   readonly queue: string
   readonly limit: number
   readonly holdMs: number
@@ -40,26 +45,47 @@ const BUSY_RETRY_MS = 50
 
 export function claimTasks(store: PostgresTaskStore, options: PostgresClaimOptions): Promise<ClaimedTasks> {
   const { jobs } = store
-  const { queue, limit, holdMs } = options
+  const { queue, holdMs } = options
   return transaction(store, async (sql) => {
-    const fetched = await jobs.fetch(sql, queue, limit)
-    const isFull = fetched.length === limit
+    const { fetched, isFull } = await nextTasks(sql, store, options)
     if (fetched.length === 0) return { leased: [], exhausted: [], isFull, hasSuspects: false }
     const held = await leaseTasks(sql, store, fetched, options.isRunning)
     const busy = await findBusy(sql, store, fetched, held)
-    const { exhausted, kept, postponed } = decide(held, store.settings.maxLosses, isFull ? options.pauseMs : 0)
+    const { exhausted, kept, postponed } = decide(held, store.settings.maxLosses)
     await failExhausted(
       sql,
       store,
       exhausted.map(({ task }) => task),
     )
     await jobs.remove(sql, queue, idsOf(fetched))
-    await jobs.put(sql, queue, busy, BUSY_RETRY_MS, BEGUN_PRIORITY)
-    await jobs.put(sql, queue, kept.map(nextJob), holdMs, BEGUN_PRIORITY)
+    await jobs.put(sql, queue, busy, BUSY_RETRY_MS)
+    await jobs.put(sql, queue, kept.map(nextJob), holdMs)
     await postpone(sql, store, postponed, options)
     const leased = await withJournals(sql, store, kept)
     return { leased, exhausted: exhausted.map(({ id }) => id), isFull, hasSuspects: postponed.length > 0 }
   })
+}
+
+interface ClaimableTasks {
+  readonly fetched: readonly ReadyTask[]
+  readonly isFull: boolean
+}
+
+/** Either tasks that have lost their worker, or others: what is left is claimed the next time. */
+async function nextTasks(
+  sql: Sql,
+  { jobs }: PostgresTaskStore,
+  { ready, isLostFirst, queue, limit, pauseMs }: PostgresClaimOptions,
+): Promise<ClaimableTasks> {
+  const fetch = async (hasOld: boolean): Promise<ClaimableTasks> => {
+    const fetched = await jobs.fetch(sql, queue, limit, hasOld)
+    return { fetched, isFull: fetched.length > 0 }
+  }
+  const lost = isLostFirst && pauseMs === 0 ? await fetch(false) : undefined
+  if (lost?.isFull) return lost
+  const { picked, isMore } = await ready.pick(sql, queue, limit)
+  if (picked.length > 0) return { fetched: picked, isFull: isMore || pauseMs > 0 }
+  return fetch(true)
 }
 
 interface ClaimDecision {
@@ -70,13 +96,13 @@ interface ClaimDecision {
   readonly postponed: readonly LeasedRow[]
 }
 
-/** Decides what happens to each task. With a pause, a suspect is not run now. */
-function decide(held: readonly LeasedRow[], maxLosses: number, pauseMs: number): ClaimDecision {
+/** Decides what happens to each task. */
+function decide(held: readonly LeasedRow[], maxLosses: number): ClaimDecision {
   const exhausted = held.filter(({ losses }) => losses > maxLosses)
   const left = held.filter(({ losses }) => losses <= maxLosses)
   const others = left.filter(({ crashes }) => crashes === 0)
   const suspects = left.filter(({ crashes }) => crashes > 0)
-  const suspect = others.length === 0 && pauseMs === 0 ? suspects.find((row) => retryDelayMs(row) === 0) : undefined
+  const suspect = others.length === 0 ? suspects.find((row) => retryDelayMs(row) === 0) : undefined
   const kept = suspect === undefined ? others : [suspect]
   return { exhausted, kept, postponed: suspects.filter((row) => row !== suspect) }
 }
@@ -91,14 +117,14 @@ async function postpone(
   sql: Sql,
   { database, jobs }: PostgresTaskStore,
   suspects: readonly LeasedRow[],
-  { queue, pauseMs }: PostgresClaimOptions,
+  { queue }: PostgresClaimOptions,
 ): Promise<void> {
   if (suspects.length === 0) return
   await sql.rows(`UPDATE ${database.names.tables}.tasks SET held = false WHERE task = ANY($1::bigint[])`, [
     suspects.map(({ task }) => task),
   ])
-  for (const [delayMs, some] of Map.groupBy(suspects, (row) => Math.max(retryDelayMs(row), pauseMs))) {
-    await jobs.put(sql, queue, some.map(nextJob), delayMs, BEGUN_PRIORITY)
+  for (const [delayMs, some] of Map.groupBy(suspects, retryDelayMs)) {
+    await jobs.put(sql, queue, some.map(nextJob), delayMs)
   }
 }
 
@@ -110,14 +136,15 @@ function nextJob({ task, job }: LeasedRow): TaskJob {
 async function leaseTasks(
   sql: Sql,
   { database }: PostgresTaskStore,
-  jobs: readonly TaskJob[],
+  jobs: readonly ReadyTask[],
   isRunning: boolean,
 ): Promise<LeasedRow[]> {
   const { tables } = database.names
   const rows = await sql.rows<LeasedRow>(
     `WITH ready AS (
        SELECT t.task, t.held AS was_held, given.next FROM ${tables}.tasks AS t
-       JOIN unnest($1::bigint[], $2::uuid[], $3::uuid[]) AS given (task, job, next) USING (task, job)
+       JOIN unnest($1::bigint[], $2::uuid[], $3::uuid[]) AS given (task, job, next)
+         ON t.task = given.task AND t.job IS NOT DISTINCT FROM given.job
        WHERE t.status = 'working' AND ${NOT_EXPIRED} FOR UPDATE OF t SKIP LOCKED
      )
      UPDATE ${tables}.tasks AS t
@@ -127,7 +154,7 @@ async function leaseTasks(
      FROM ready WHERE t.task = ready.task
      RETURNING t.task, t.epoch, t.job, t.losses, t.crashes, t.shared, ready.was_held, t.id, t.tool, t.args, t.caller, t.call_id, t.begun_at, t.own, t.round,
        (extract(epoch FROM t.expires_at - now()) * 1000)::float8 AS left_ms`,
-    [jobs.map(({ task }) => task), idsOf(jobs), jobs.map(() => randomUUID()), isRunning],
+    [jobs.map(({ task }) => task), jobs.map(({ id }) => id), jobs.map(() => randomUUID()), isRunning],
   )
   return rows.toSorted((one, other) => Number(one.task) - Number(other.task))
 }
@@ -136,9 +163,9 @@ async function leaseTasks(
 async function findBusy(
   sql: Sql,
   { database }: PostgresTaskStore,
-  jobs: readonly TaskJob[],
+  jobs: readonly ReadyTask[],
   held: readonly LeasedRow[],
-) {
+): Promise<TaskJob[]> {
   const taken = new Set(held.map(({ task }) => task))
   const others = jobs.filter(({ task }) => !taken.has(task))
   if (others.length === 0) return []
@@ -148,7 +175,7 @@ async function findBusy(
     [idsOf(others), others.map(({ task }) => task)],
   )
   const busy = new Set(rows.map(({ job }) => job))
-  return others.filter(({ id }) => busy.has(id))
+  return others.flatMap(({ id, task }) => (id !== null && busy.has(id) ? { id, task } : []))
 }
 
 /** Reads the journals after the rows are locked, so that the last commits of an earlier worker are included. */
@@ -175,8 +202,8 @@ async function withJournals(
   })
 }
 
-function idsOf(jobs: readonly TaskJob[]): string[] {
-  return jobs.map(({ id }) => id)
+function idsOf(jobs: readonly ReadyTask[]): string[] {
+  return jobs.flatMap(({ id }) => id ?? [])
 }
 
 /** The rows of a leased task. */

@@ -1,7 +1,13 @@
-/** Creates a task and its job in one transaction, once for each call. */
-import { randomUUID } from 'node:crypto'
+/** Creates a task in one transaction, once for each call. */
 import { StateError } from '../../state/internal.ts'
-import { answeredBefore, entryText, type NewTask, type TaskRecord, textOrNull } from '../../tasks/internal.ts'
+import {
+  answeredBefore,
+  entryText,
+  type NewTask,
+  type TaskRecord,
+  textOrNull,
+  tooManyTasks,
+} from '../../tasks/internal.ts'
 import { digest } from '../digest.ts'
 import { MAX_LIFE_MS } from '../expiry.ts'
 import { NEW_RECORD_COLUMNS, type RecordRow, recordColumns, recordOf } from './records.ts'
@@ -18,7 +24,7 @@ export interface Creation {
 
 interface Prepared {
   readonly call: Buffer
-  readonly job: string
+  readonly holder: Buffer
   readonly queue: string
   readonly row: readonly unknown[]
   readonly steps: readonly [keys: string[], values: (string | null)[]]
@@ -33,7 +39,8 @@ interface Prepared {
 
 export async function createTask(store: PostgresTaskStore, task: NewTask): Promise<Creation> {
   const prepared = await prepare(store, task)
-  return transaction(store, async (sql) => {
+  const creation = await transaction(store, async (sql) => {
+    if (!(await isAllowed(sql, store, prepared))) return undefined
     for (let turn = 0; turn < MAX_ATTEMPTS; turn++) {
       const created = await insert(sql, store, prepared)
       if (created !== undefined) return { task: created, queue: prepared.queue }
@@ -43,11 +50,29 @@ export async function createTask(store: PostgresTaskStore, task: NewTask): Promi
     }
     throw new StateError('STORE_UNAVAILABLE', 'Tasks of this call were created and removed concurrently; try again.')
   })
+  // Not inside: a transaction that fails costs its connection.
+  if (creation === undefined) throw tooManyTasks(store.settings.maxTasksPerCaller)
+  return creation
+}
+
+/** Whether the caller may have another task, or the call has created one before. */
+async function isAllowed(sql: Sql, store: PostgresTaskStore, { call, holder }: Prepared): Promise<boolean> {
+  const { maxTasksPerCaller } = store.settings
+  const { tables } = store.database.names
+  const [row] = await sql.rows<{ unfinished: number }>(
+    `SELECT count(*)::integer AS unfinished FROM (
+       SELECT FROM ${tables}.tasks
+       WHERE encode(holder, 'hex') = $1 AND status IN ('working', 'input_required') LIMIT $2
+     ) AS counted`,
+    [holder.toString('hex'), maxTasksPerCaller],
+  )
+  if (row !== undefined && row.unfinished < maxTasksPerCaller) return true
+  return (await sql.rows(`SELECT FROM ${tables}.tasks WHERE call = $1`, [call])).length > 0
 }
 
 async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepared> {
   const { maxEntryBytes } = store.settings
-  const { id, owner, tool, args, caller, journal, ttlMs } = task
+  const { id, owner, holder, tool, args, caller, journal, ttlMs } = task
   const { own, begunAt, round } = journal
   const asks = answeredBefore(journal)
   const steps = [...journal.steps]
@@ -55,7 +80,7 @@ async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepare
     value === undefined ? null : entryText(`The result of the step "${key}"`, value, maxEntryBytes)
   return {
     call: digest(store.audience, owner, journal.id),
-    job: randomUUID(),
+    holder: ownerDigest(store, holder),
     queue: await store.jobs.queueOf(tool),
     row: [
       addressDigest(store, id),
@@ -83,15 +108,15 @@ async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepare
 
 /** Undefined when this call has created a task before. */
 async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): Promise<TaskRecord | undefined> {
-  const { call, queue, job, steps, asks } = prepared
+  const { call, holder, queue, steps, asks } = prepared
   const { tables } = store.database.names
   const [created] = await sql.rows<RecordRow & { task: string }>(
     `INSERT INTO ${tables}.tasks AS t (address, owner, id, tool, args, caller, call_id, begun_at, own, round, expires_at,
-       call, queue, job, status)
+       call, queue, holder, status)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
        now()::timestamptz(3) + $11::float8 * interval '1 millisecond', $12, $13, $14, 'working')
      ON CONFLICT (call) DO NOTHING RETURNING t.task, ${NEW_RECORD_COLUMNS}`,
-    [...prepared.row, call, queue, job],
+    [...prepared.row, call, queue, holder],
   )
   if (created === undefined) return undefined
   if (steps[0].length > 0) {
@@ -109,7 +134,6 @@ async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): P
       [created.task, ...asks],
     )
   }
-  await store.jobs.put(sql, queue, [{ id: job, task: created.task }], 0)
   return recordOf(created)
 }
 
@@ -121,7 +145,7 @@ async function findByCall(sql: Sql, store: PostgresTaskStore, call: Buffer): Pro
   return row && recordOf(row)
 }
 
-/** A job that the task may still have is dropped by the worker that fetches it. */
+/** A job that the task may still have, because it was run, is dropped by the worker that fetches it. */
 async function removeExpired(sql: Sql, { database }: PostgresTaskStore, call: Buffer): Promise<void> {
   await sql.rows(`DELETE FROM ${database.names.tables}.tasks AS t WHERE t.call = $1 AND NOT ${NOT_EXPIRED}`, [call])
 }

@@ -1,5 +1,4 @@
 /** Asks the owner of a task, and stores the answers. */
-import { randomUUID } from 'node:crypto'
 import {
   type TaskAnswers,
   entryText,
@@ -10,7 +9,6 @@ import {
   textOrNull,
 } from '../../tasks/internal.ts'
 import type { Sql } from '../sql.ts'
-import { BEGUN_PRIORITY } from './queue.ts'
 import { readTask } from './records.ts'
 import { type PostgresTaskStore, type TaskRef, transaction } from './store.ts'
 import { lockTask, type TaskChange } from './transitions.ts'
@@ -35,7 +33,7 @@ export function answerTask(
     const left =
       row.status === 'input_required' ? await settleQuestions(sql, store, row.task, { ...answers, isOwner }) : undefined
     const queue = left === 0 ? row.queue : undefined
-    if (left !== undefined) await updateTask(sql, store, row.task, queue)
+    if (left !== undefined) await updateTask(sql, store, row.task, left === 0)
     const task = await readTask(sql, store, ref)
     return task && { task, isChanged: left !== undefined, queue }
   })
@@ -85,21 +83,14 @@ async function settleQuestions(
   return all.length - answered.length - unanswered.length + askedAgain.length
 }
 
-/** Marks the task as changed. With a queue it becomes ready there. */
-async function updateTask(
-  sql: Sql,
-  { database, jobs }: PostgresTaskStore,
-  task: string,
-  queue: string | undefined,
-): Promise<void> {
-  const job = queue === undefined ? null : randomUUID()
+/** Marks the task as changed, and as ready where no question is open. */
+async function updateTask(sql: Sql, { database }: PostgresTaskStore, task: string, isReady: boolean): Promise<void> {
   await sql.rows(
-    `UPDATE ${database.names.tables}.tasks SET version = version + 1, updated_at = now(), job = $2::uuid,
-       status = CASE WHEN $2::uuid IS NULL THEN status ELSE 'working' END
+    `UPDATE ${database.names.tables}.tasks SET version = version + 1, updated_at = now(),
+       status = CASE WHEN $2 THEN 'working' ELSE status END
      WHERE task = $1`,
-    [task, job],
+    [task, isReady],
   )
-  if (queue !== undefined && job !== null) await jobs.put(sql, queue, [{ id: job, task }], 0, BEGUN_PRIORITY)
 }
 
 /** Asks the owner, each question under a key that this task has not used on the wire. */

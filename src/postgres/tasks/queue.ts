@@ -1,9 +1,9 @@
 /**
- * The queues of pg-boss: one job for each task that is ready or running.
+ * The queues of pg-boss: one job for each task that is running, or was and is not chosen by caller (`ready.ts`).
  *
- * A visible job means that its task is ready. A worker that fetches a job replaces it by one that becomes visible when
- * the lease is over, and postpones that time as long as it lives. So a lease is a job that is not visible yet, measured by
- * the database's clock. The leases of pg-boss itself last at least ten seconds, expire only by a scan of the whole queue,
+ * A worker that claims a task adds a job that becomes visible when the lease is over, and postpones that time as long as
+ * it lives. So a lease is a job that is not visible yet, measured by the database's clock, and a visible job means that
+ * its task has lost its worker, or was given back. The leases of pg-boss itself last at least ten seconds, expire only by a scan of the whole queue,
  * and cannot be renewed in our transactions.
  *
  * There is one queue per audience and tool: a worker fetches only from the queues of its tools.
@@ -27,11 +27,8 @@ export interface TaskJob {
 // PostgreSQL's largest integer, 68 years: a job is removed with its task, never before.
 const KEEP_SECONDS = 0x7fff_ffff
 
-/**
- * The priority of a task that has been run before: its worker was lost or gave it back, or its questions were answered.
- * With that of a new task it would wait until the tasks that came after it have been run.
- */
-export const BEGUN_PRIORITY = 1
+// Earlier versions of this package had jobs for tasks that were not run yet, with the priority 0, and leases as well.
+const LEASE_PRIORITY = 1
 
 export class JobQueues {
   readonly #boss: PgBoss
@@ -71,18 +68,22 @@ export class JobQueues {
     return queue
   }
 
-  /** Adds jobs that become visible after this time. Those with the higher priority are fetched first. */
-  async put(sql: Sql, queue: string, jobs: readonly TaskJob[], afterMs: number, priority = 0): Promise<void> {
+  /** Adds jobs that become visible after this time. */
+  async put(sql: Sql, queue: string, jobs: readonly TaskJob[], afterMs: number): Promise<void> {
     const startAfter = intervalText(afterMs)
-    const rows = jobs.map(({ id, task }) => ({ id, data: { task }, startAfter, priority }))
+    const rows = jobs.map(({ id, task }) => ({ id, data: { task }, startAfter, priority: LEASE_PRIORITY }))
     if (rows.length === 0) return
     const ids = await this.#boss.insert(queue, rows, { db: sql, returnId: true })
     if (ids?.length !== rows.length) throw this.#queueMissing()
   }
 
-  /** Fetches jobs by priority, the oldest first. In the same transaction they have to be removed, or it is rolled back. */
-  async fetch(sql: Sql, queue: string, batchSize: number): Promise<TaskJob[]> {
-    const jobs = await this.#boss.fetch<{ task: string }>(queue, { batchSize, db: sql })
+  /**
+   * Fetches jobs, the oldest first. In the same transaction they have to be removed, or it is rolled back. `hasOld`: also
+   * those of earlier versions.
+   */
+  async fetch(sql: Sql, queue: string, batchSize: number, hasOld: boolean): Promise<TaskJob[]> {
+    const options = { batchSize, db: sql, ...(!hasOld && { minPriority: LEASE_PRIORITY }) }
+    const jobs = await this.#boss.fetch<{ task: string }>(queue, options)
     return jobs.map(({ id, data }) => ({ id, task: data.task }))
   }
 

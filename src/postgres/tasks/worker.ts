@@ -12,10 +12,12 @@ import { PostgresLease } from './lease.ts'
 import { type LeaseTimes, leaseTimes, pollInterval } from './leaseTimes.ts'
 import { LeaseWrites } from './leaseWrites.ts'
 import { type EngineEvent, taskKey } from './events.ts'
+import { ReadyTasks } from './ready.ts'
 import type { PostgresTaskStore } from './store.ts'
 
 // With many processes, most find an empty queue after an event. They pause before they claim from it again.
 const EMPTY_PAUSE_MS = 20
+const LOST_EVERY_MS = 100
 // Few sizes, because each size is a prepared statement of its own on every connection.
 const BATCHES = [16, 8, 4, 2, 1]
 
@@ -24,6 +26,7 @@ export class PostgresWorker implements Working {
   readonly #options: WorkOptions
   readonly #notify: (event: EngineEvent) => void
   readonly #times: LeaseTimes
+  readonly #ready: ReadyTasks
   readonly #tools: Set<string>
   /** The queues of the served tools, and those that may have ready tasks. */
   readonly #queues = new Set<string>()
@@ -34,6 +37,8 @@ export class PostgresWorker implements Working {
   readonly #trials = new TrialSlot(() => this.poll())
   /** Queues with suspects, which are fetched one at a time. */
   readonly #suspectQueues = new Set<string>()
+  /** When tasks of lost workers were last claimed first, by queue and `performance.now()`. */
+  readonly #lostFirstAt = new Map<string, number>()
   readonly #pollTimer: NodeJS.Timeout
   #claiming: Promise<void> | undefined
   /** Slots reserved for tasks that this worker will claim. */
@@ -47,6 +52,7 @@ export class PostgresWorker implements Working {
     this.#notify = notify
     this.#tools = new Set(options.tools)
     this.#times = leaseTimes(store.settings.leaseMs)
+    this.#ready = new ReadyTasks(store)
     this.#pollTimer = setInterval(() => this.poll(), pollInterval(store.settings.leaseMs)).unref()
     this.poll()
   }
@@ -147,8 +153,11 @@ export class PostgresWorker implements Working {
       const size = BATCHES.find((size) => size <= this.#freeSlots)
       if (size === undefined) return
       this.#due.delete(queue)
-      const limit = this.#suspectQueues.delete(queue) ? 1 : size
+      const hasSuspects = this.#suspectQueues.delete(queue)
+      const limit = hasSuspects ? 1 : size
       await this.#claimFrom(queue, {
+        ready: this.#ready,
+        isLostFirst: hasSuspects || this.#isLostFirst(queue),
         queue,
         limit,
         holdMs,
@@ -158,12 +167,20 @@ export class PostgresWorker implements Working {
     }
   }
 
+  /** Fewer statements where there are many claims. */
+  #isLostFirst(queue: string): boolean {
+    const now = performance.now()
+    if (now - (this.#lostFirstAt.get(queue) ?? Number.NEGATIVE_INFINITY) < LOST_EVERY_MS) return false
+    this.#lostFirstAt.set(queue, now)
+    return true
+  }
+
   async #claimFrom(queue: string, options: PostgresClaimOptions): Promise<void> {
     const requestedAt = performance.now()
     const { leased, exhausted, isFull, hasSuspects } = await claimTasks(this.#store, options)
     if (isFull || hasSuspects) this.#due.add(queue)
     else if (leased.length === 0) this.#pause(queue)
-    if (hasSuspects && options.pauseMs === 0) this.#suspectQueues.add(queue)
+    if (hasSuspects) this.#suspectQueues.add(queue)
     for (const id of exhausted) this.#notify({ kind: 'changed', task: taskKey(this.#store, id) })
     // Before the new runs begin: one of them may crash the process at once.
     if (leased.length > 0) await Promise.all(Array.from(this.#leases.values(), (lease) => lease.markShared()))

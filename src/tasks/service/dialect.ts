@@ -74,5 +74,10 @@ export function iso(ms: number): string {
 
 /** A digest of the principal; empty on a server without authentication, where knowing a task's id is enough. */
 export function ownerOf({ principal }: Pick<Call, 'principal'>): string {
-  return principal === undefined ? '' : hash('sha256', principal.id, 'base64url')
+  return principal === undefined ? '' : digestOf(principal.id)
+}
+
+/** Names of callers are only compared, so the store need not reveal them. */
+export function digestOf(name: string): string {
+  return hash('sha256', name, 'base64url')
 }

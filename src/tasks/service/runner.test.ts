@@ -14,6 +14,7 @@ function hostThat(play: TaskHost['play']): TaskHost {
     audience: 'x',
     logger: () => silent,
     knowsCallers: false,
+    holderOf: () => 'ann',
     assertMayCall() {},
     mayAnswer: () => false,
     write: () => '',

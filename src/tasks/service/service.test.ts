@@ -10,6 +10,7 @@ const host: TaskHost = {
   audience: 'service',
   logger: () => silent,
   knowsCallers: false,
+  holderOf: () => 'ann',
   assertMayCall() {},
   mayAnswer: () => false,
   write: (result) => JSON.stringify(result),

@@ -12,7 +12,7 @@ import {
 } from '../../protocol/index.ts'
 import type { Call, NewWork, TaskCaller, TaskService, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
 import { assertBetween, MAX_OPTION, type TaskEngine, type Working } from '../engine.ts'
-import { type DialectOptions, withClientErrors, ownerOf } from './dialect.ts'
+import { type DialectOptions, digestOf, ownerOf, withClientErrors } from './dialect.ts'
 import { assertDeclared, modernCreated, modernTaskMethods, type TaskMethod } from './modernDialect.ts'
 import { listenToTasks } from './notifications.ts'
 import { TaskRunner } from './runner.ts'
@@ -80,6 +80,7 @@ class EngineTaskService implements TaskService {
     const creating = engine.create({
       id: `${tool}_${randomUUID()}`,
       owner,
+      holder: digestOf(this.#host.holderOf(call)),
       tool,
       args,
       caller: { ...callerOf(call) },

@@ -22,7 +22,7 @@ export interface SqliteClaimOptions {
   readonly trials: TrialSlot
 }
 
-/** Claims one suspect, or the oldest other tasks that are ready, as many as there are free slots. */
+/** Claims one suspect, or other tasks that are ready, as many as there are free slots. */
 export function claimReady(tables: Tables, { worker, slots, trials }: SqliteClaimOptions): ClaimedTask[] {
   // A worker without a row in `workers` claims nothing: no other worker could reclaim its tasks.
   if (trials.isTaken || !tables.workers.isRegistered(worker)) return []
@@ -49,9 +49,8 @@ function claimFor(slots: WorkerSlots, tables: Tables, worker: string): ClaimedTa
   const claimed: ClaimedTask[] = []
   slots.mayHaveMore = true
   while (slots.mayHaveMore && claimed.length < slots.free) {
-    const limit = slots.free - claimed.length
-    const rows = tables.leases.ready(slots.tools, limit)
-    slots.mayHaveMore = rows.length === limit
+    const rows = tables.ready.next(slots.tools, slots.free - claimed.length)
+    slots.mayHaveMore = rows.length > 0
     for (const row of rows) claimed.push(...claimRow(slots, tables, worker, row))
   }
   return claimed

@@ -112,6 +112,7 @@ class SqliteEngine implements TimerHandlers {
     const { newTasks, records } = this.#tables
     const prepared = newTasks.prepare(task)
     return this.#store.writes.write(() => {
+      newTasks.assertAllowed(task)
       const created = newTasks.add(prepared) ?? newTasks.replaceExpired(prepared)
       if (created === undefined) return records.get(newTasks.createdBy(task))
       this.#worker.claim()

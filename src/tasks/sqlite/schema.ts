@@ -66,12 +66,20 @@ const APPROVERS = `
 
 const PROGRESS = 'ALTER TABLE tasks ADD COLUMN progress TEXT'
 
+// For whom a task is counted: see fairness.ts. Processes of earlier versions do not say it.
+const HOLDERS = `
+  ALTER TABLE tasks ADD COLUMN holder TEXT NOT NULL DEFAULT '""';
+  UPDATE tasks SET holder = owner WHERE status IN ('working', 'input_required');
+  CREATE INDEX tasks_ready_by_holder ON tasks (audience, tool, holder)
+    WHERE status = 'working' AND worker IS NULL AND crashes = 0;
+  CREATE INDEX tasks_unfinished ON tasks (audience, holder, worker) WHERE status IN ('working', 'input_required')`
+
 const FORMAT: SqliteFormat = {
   applicationId: 0x50_54_73_6b, // "PTsk"
   makesFolder: false,
   noun: 'a task store',
   pragmas: 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
-  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS],
+  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS, HOLDERS],
 }
 
 export function openTaskFile(path: string): DatabaseSync {

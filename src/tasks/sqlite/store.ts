@@ -22,3 +22,9 @@ export const NOT_EXPIRED = '(expires_at IS NULL OR expires_at > ?)'
 
 /** A condition for WHERE: the task is ready and no worker holds it. */
 export const READY = `status = 'working' AND worker IS NULL`
+
+/** A condition for WHERE: the task has not ended. */
+export const UNFINISHED = `status IN ('working', 'input_required')`
+
+/** What a claim reads of a task. */
+export const CLAIM_COLUMNS = 'number, id, tool, call, round, epoch, losses, crashes, expires_at'

@@ -5,6 +5,7 @@
  * so that a task that fails at once is not run again at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withStoreErrors } from '../../state/stores/index.ts'
 import type { Working, WorkOptions } from '../engine.ts'
 import { TrialSlot } from '../trial.ts'
 import { isLeaseLost, type LossReason } from '../errors.ts'
@@ -53,10 +54,9 @@ export class SqliteWorker {
   /** Claims tasks if any are ready; checking that takes no lock. */
   wake(): void {
     this.#log.try('check for ready tasks', () => {
-      const { leases } = this.#tables
       for (const slots of this.#slots) slots.mayHaveMore ||= slots.free <= 0
       if (this.#trials.isTaken) return
-      if ([...this.#slots].some(({ free, tools }) => free > 0 && leases.isReady(tools))) this.claim()
+      if ([...this.#slots].some(({ free, tools }) => free > 0 && this.#isReady(tools))) this.claim()
     })
   }
 
@@ -98,6 +98,11 @@ export class SqliteWorker {
   close(): void {
     this.#slots.clear()
     this.loseAll('closed')
+  }
+
+  #isReady(tools: ReadonlySet<string>): boolean {
+    const { leases, ready } = this.#tables
+    return withStoreErrors(() => ready.isAny(tools) || leases.suspect(tools) !== undefined)
   }
 
   async #claimAll(): Promise<void> {

@@ -7,6 +7,7 @@ import { describe } from 'vitest'
 import { declareBacklog } from './backlog.ts'
 import { declareCrashes } from './crashes.ts'
 import { declareEndings } from './endings.ts'
+import { declareFairness } from './fairness.ts'
 import { declareJournals } from './journals.ts'
 import { declareLeases } from './leases.ts'
 import { declareLists } from './lists.ts'
@@ -26,6 +27,7 @@ export function engineContract(name: string, newStore: () => Promise<EngineStore
     declareLeases(harness)
     declareAbandonedRuns(harness)
     declareBacklog(harness)
+    declareFairness(harness)
     declareJournals(harness)
     declareQuestions(harness)
     declareEndings(harness)

@@ -76,6 +76,7 @@ export function newTask(given: Partial<NewTask> = {}): NewTask {
   return {
     id: randomUUID(),
     owner: 'ann',
+    holder: given.owner ?? 'ann',
     tool: 'chore',
     args: {},
     caller: {},

@@ -46,7 +46,7 @@ export function declareLeases(harness: ContractHarness): void {
     await vi.waitFor(async () => {
       const { tasks } = await engines[0].list('ann', undefined, 100)
       expect(tasks.filter(({ status }) => status === 'completed')).toHaveLength(30)
-    })
+    }, 20_000)
     expect(leased.toSorted()).toEqual(made.toSorted())
   })
 

@@ -44,7 +44,16 @@ async function make(count: number): Promise<string> {
   const maker = async () => {
     for (const _ of numbers) {
       id = randomUUID()
-      await engine.create({ id, owner: '', tool: 'wait', args, caller, journal: newJournal(id), ttlMs: null })
+      await engine.create({
+        id,
+        owner: '',
+        holder: id,
+        tool: 'wait',
+        args,
+        caller,
+        journal: newJournal(id),
+        ttlMs: null,
+      })
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, maker))

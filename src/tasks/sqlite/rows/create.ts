@@ -1,12 +1,13 @@
 /** Inserts new tasks with the journals of their calls. */
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, unreadable } from '../../entry.ts'
+import { tooManyTasks } from '../../errors.ts'
 import type { NewTask, TaskRecord } from '../../engine.ts'
 import { type QuestionRow, answeredBefore } from '../../journalRows.ts'
 import type { QuestionRows } from './questions.ts'
 import type { CallRows, StepRows } from './journal.ts'
 import type { ChangeRows } from './changes.ts'
-import { NOT_EXPIRED, type SqliteTaskStore } from '../store.ts'
+import { NOT_EXPIRED, type SqliteRow, type SqliteTaskStore, UNFINISHED } from '../store.ts'
 
 /** A new task as it will be stored. */
 export interface PreparedTask {
@@ -41,9 +42,12 @@ export class NewTaskRows {
         `DELETE FROM tasks WHERE audience = ? AND owner = ? AND call = ? AND NOT ${NOT_EXPIRED}`,
       ),
       add: database.prepare(
-        `INSERT INTO tasks (audience, owner, call, id, tool, status, round, created_at, updated_at, expires_at, change,
-                            epoch, losses)
-         VALUES (?, ?, ?, ?, ?, 'working', ?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING`,
+        `INSERT INTO tasks (audience, owner, holder, call, id, tool, status, round, created_at, updated_at, expires_at,
+                            change, epoch, losses)
+         VALUES (?, ?, ?, ?, ?, ?, 'working', ?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING`,
+      ),
+      unfinished: database.prepare(
+        `SELECT count(*) AS unfinished FROM tasks WHERE audience = ? AND holder = ? AND ${UNFINISHED}`,
       ),
     }))
   }
@@ -104,17 +108,30 @@ export class NewTaskRows {
   }
 
   /** The number of the task that this call has created. */
-  createdBy({ owner, journal }: NewTask): number {
-    const { audience } = this.#store
-    const row = this.#statements.createdBy.get(audience, JSON.stringify(owner), JSON.stringify(journal.id))
+  createdBy(task: NewTask): number {
+    const row = this.#rowOf(task)
     if (row === undefined) throw unreadable()
     return Number(row['number'])
   }
 
-  #addRow({ id, owner, tool, journal }: NewTask, now: number, expiresAt: number | null): number | undefined {
+  /** Refuses a new task of a caller who has too many; not the call that has created one before. */
+  assertAllowed(task: NewTask): void {
+    const { audience, settings } = this.#store
+    const row = this.#statements.unfinished.get(audience, JSON.stringify(task.holder))
+    if (Number(row?.['unfinished']) < settings.maxTasksPerCaller || this.#rowOf(task) !== undefined) return
+    throw tooManyTasks(settings.maxTasksPerCaller)
+  }
+
+  #rowOf({ owner, journal }: NewTask): SqliteRow | undefined {
+    const { audience } = this.#store
+    return this.#statements.createdBy.get(audience, JSON.stringify(owner), JSON.stringify(journal.id))
+  }
+
+  #addRow({ id, owner, holder, tool, journal }: NewTask, now: number, expiresAt: number | null): number | undefined {
     const { changes, lastInsertRowid } = this.#statements.add.run(
       this.#store.audience,
       JSON.stringify(owner),
+      JSON.stringify(holder),
       JSON.stringify(journal.id),
       JSON.stringify(id),
       JSON.stringify(tool),

@@ -6,7 +6,7 @@
  */
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { MAX_RETRY_MS, retryMs } from '../../trial.ts'
-import { NOT_EXPIRED, READY, type SqliteRow, type SqliteTaskStore } from '../store.ts'
+import { CLAIM_COLUMNS, NOT_EXPIRED, READY, type SqliteRow, type SqliteTaskStore } from '../store.ts'
 
 export interface SqliteLeaseKey {
   readonly task: number
@@ -23,7 +23,6 @@ interface LostTask {
   readonly isCharged: boolean
 }
 
-const CLAIM_COLUMNS = 'number, id, tool, call, round, epoch, losses, crashes, expires_at'
 const RELEASED = 'worker = NULL, epoch = epoch + 1, on_trial = 0'
 
 export class LeaseRows {
@@ -34,11 +33,6 @@ export class LeaseRows {
     this.#store = store
     const { database } = store
     this.#statements = withStoreErrors(() => ({
-      // Uses the index `tasks_ready`. `+ 0`: with a bare parameter SQLite would plan the statement at each use.
-      ready: database.prepare(
-        `SELECT ${CLAIM_COLUMNS} FROM tasks
-         WHERE audience = ? AND tool = ? AND ${READY} AND crashes = 0 AND ${NOT_EXPIRED} ORDER BY number LIMIT ? + 0`,
-      ),
       // A time that is too far away was written before the clock was set back.
       suspect: database.prepare(
         `SELECT ${CLAIM_COLUMNS}, retry_at FROM tasks INDEXED BY tasks_suspect
@@ -67,14 +61,7 @@ export class LeaseRows {
     }))
   }
 
-  /** The oldest ready tasks. `tools` are names as JSON text. */
-  ready(tools: Iterable<string>, limit: number): SqliteRow[] {
-    const { audience, now } = this.#store
-    const rows = Array.from(tools, (tool) => this.#statements.ready.all(audience, tool, now(), limit)).flat()
-    return rows.toSorted((one, other) => Number(one['number']) - Number(other['number'])).slice(0, limit)
-  }
-
-  /** The suspect whose pause was over first: see trial.ts. */
+  /** The suspect whose pause was over first: see trial.ts. `tools` are names as JSON text. */
   suspect(tools: Iterable<string>): SqliteRow | undefined {
     const { audience } = this.#store
     const now = this.#store.now()
@@ -82,11 +69,6 @@ export class LeaseRows {
     return rows
       .filter((row) => row !== undefined)
       .toSorted((one, other) => Number(one['retry_at']) - Number(other['retry_at']))[0]
-  }
-
-  /** Whether a task is ready; takes no lock. */
-  isReady(tools: Iterable<string>): boolean {
-    return withStoreErrors(() => this.ready(tools, 1).length > 0 || this.suspect(tools) !== undefined)
   }
 
   assign({ task, worker, epoch }: SqliteLeaseKey): void {

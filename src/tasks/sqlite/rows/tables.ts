@@ -5,6 +5,7 @@ import { ChangeRows } from './changes.ts'
 import { LeaseRows } from './leases.ts'
 import { NewTaskRows } from './create.ts'
 import type { SqliteTaskStore } from '../store.ts'
+import { ReadyRows } from './ready.ts'
 import { RecordRows } from './records.ts'
 import { Transitions } from './transitions.ts'
 import { WorkerRows } from './workers.ts'
@@ -19,6 +20,7 @@ export class Tables {
   readonly newTasks: NewTaskRows
   readonly transitions: Transitions
   readonly leases: LeaseRows
+  readonly ready: ReadyRows
   readonly workers: WorkerRows
 
   constructor(store: SqliteTaskStore) {
@@ -31,6 +33,7 @@ export class Tables {
     this.newTasks = new NewTaskRows(store, this)
     this.transitions = new Transitions(store, this.questions, this.changes)
     this.leases = new LeaseRows(store)
+    this.ready = new ReadyRows(store)
     this.workers = new WorkerRows(store)
   }
 }

@@ -1,0 +1,39 @@
+/**
+ * Whose tasks are run next: those of the caller with the fewest running ones, and of these the oldest. So one caller
+ * cannot crowd out another, and one who is alone has every slot.
+ *
+ * Looking at all callers who wait would take the longer the more there are. Engines look at `MAX_CALLERS` of them, the next
+ * ones each time, and where there are more also at those who have waited longest. So a claim costs about the same however
+ * many tasks and callers wait, and nobody is left out.
+ */
+
+export const MAX_CALLERS = 64
+
+/** A caller with tasks that are ready. */
+export interface WaitingCaller {
+  readonly holder: string
+  /** How many of the caller's tasks are being run. */
+  readonly running: number
+  /** How many are ready; those beyond the number of free slots need not be counted. */
+  readonly ready: number
+  /** The number of the oldest one; numbers grow with each task. */
+  readonly oldest: number
+}
+
+/** How many tasks of each caller are run next, when there are so many free slots. */
+export function fairShares(callers: readonly WaitingCaller[], slots: number): Map<string, number> {
+  const shares = new Map<string, number>()
+  const shareOf = ({ holder }: WaitingCaller): number => shares.get(holder) ?? 0
+  for (let slot = 0; slot < slots; slot++) {
+    const next = callers
+      .filter((caller) => shareOf(caller) < caller.ready)
+      .reduce<WaitingCaller | undefined>((first, caller) => {
+        if (first === undefined) return caller
+        const more = caller.running + shareOf(caller) - (first.running + shareOf(first))
+        return more < 0 || (more === 0 && caller.oldest < first.oldest) ? caller : first
+      }, undefined)
+    if (next === undefined) break
+    shares.set(next.holder, shareOf(next) + 1)
+  }
+  return shares
+}

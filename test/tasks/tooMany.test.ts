@@ -1,0 +1,28 @@
+/** How many unfinished tasks one caller may have, as clients of both eras learn it. */
+import { expect, test } from 'vitest'
+import { TaskCaller } from '../fixtures/modernClient.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
+import { listening, offerEcho, taskServer } from './fixtures/echoServer.ts'
+
+const refusal = { code: -32602, message: expect.stringContaining('2 unfinished tasks') }
+
+test('a known caller is refused a task too many, and another caller is not', async () => {
+  const principal = ({ header }: { header(name: string): string | undefined }) => ({ id: header('who') ?? 'nobody' })
+  const url = await listening(offerEcho(taskServer({ tasksIn: { maxTasksPerCaller: 2 }, principal })))
+  const [ann, bob] = ['ann', 'bob'].map((who) => new TaskCaller(url, { headers: { who } }))
+  const first = await ann?.create('echo')
+  await ann?.create('echo')
+  expect(await ann?.call('echo')).toMatchObject(refusal)
+  await bob?.create('echo')
+  await ann?.cancel(first ?? '')
+  await ann?.create('echo')
+})
+
+test('callers whom nobody knows are counted by their sessions', async () => {
+  const url = await listening(offerEcho(taskServer({ tasksIn: { maxTasksPerCaller: 2 } })))
+  const [one, other] = await Promise.all([RawSession.begin(url), RawSession.begin(url)])
+  const call = (session: RawSession) => session.request('tools/call', { name: 'echo', task: {} })
+  expect([await call(one), await call(one)]).toMatchObject([{ result: { task: {} } }, { result: { task: {} } }])
+  expect(await call(one)).toMatchObject({ error: refusal })
+  expect(await call(other)).toMatchObject({ result: { task: {} } })
+})
