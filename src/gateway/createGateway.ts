@@ -15,6 +15,8 @@ import {
   serveStdio,
 } from '../server/internal.ts'
 import { unref } from '../protocol/index.ts'
+import { memoryRates } from '../state/stores/index.ts'
+import { type AdminListening, listenAdmin } from './admin/listen.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
 import { Routes, UNION_PATH } from './routes/routes.ts'
@@ -39,6 +41,7 @@ export class Gateway {
   #deadline: Promise<void> | undefined
   #isReady = false
   #drained: Promise<void> | undefined
+  #admin: AdminListening | undefined
 
   constructor(options: GatewayOptions) {
     this.#options = options
@@ -113,6 +116,14 @@ export class Gateway {
     await this.drain()
   }
 
+  /** Serves health and servers at the admin address of the configuration; undefined where it has none. */
+  async listenAdmin(): Promise<AdminListening | undefined> {
+    const { admin } = this.#config.settings
+    if (admin === false) return undefined
+    this.#admin = await listenAdmin(admin, () => this.#backends)
+    return this.#admin
+  }
+
   /** Serves what another configuration says. What did not change keeps its processes, connections and calls. */
   async reload(config: GatewayConfig): Promise<void> {
     const same = new Set(difference(this.#config, config).same.map(({ name }) => name))
@@ -137,7 +148,7 @@ export class Gateway {
 
   async #drain(options: DrainOptions): Promise<void> {
     await this.#routes.drain(options)
-    await Promise.all(this.#backends.map((backend) => backend.close()))
+    await Promise.all([...this.#backends.map((backend) => backend.close()), this.#admin?.close()])
   }
 
   #setRoutes(): void {
@@ -158,13 +169,16 @@ export class Gateway {
   }
 
   #serverOptions(): ServerOptions {
-    const { keys = this.#options.settings.keys, bus, ledger, store } = this.#options
+    const { keys = this.#options.settings.keys, bus, ledger, store, settings } = this.#options
     const principal = this.#principal
+    const hasLimits = Object.keys(settings.limits).length > 0
     return {
       name: 'pannier-gateway',
       version: '0',
       logger: passing(this.#logger),
       ...(principal && { principal }),
+      // One count for all addresses.
+      ...(hasLimits && { limits: { ...settings.limits, store: memoryRates() } }),
       ...(keys !== undefined && { keys }),
       ...(bus && { bus }),
       ...(ledger && { ledger }),

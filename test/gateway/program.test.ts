@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function writeConfig(servers: object): string {
   const file = join(folder, 'mcp.json')
-  writeFileSync(file, JSON.stringify({ mcpServers: servers }))
+  writeFileSync(file, JSON.stringify({ mcpServers: servers, gateway: { admin: { port: 0 } } }))
   return file
 }
 
@@ -29,7 +29,7 @@ async function startProgram(file: string, ...options: readonly string[]) {
   return { child, ended, url, shown: () => shown }
 }
 
-test('[DT-19] serves a file, shows each server and how it is served, and ends all processes with SIGTERM', async () => {
+test('[DT-19 DT-21] serves a file, shows each server and how it is served, and ends all processes with SIGTERM', async () => {
   const ours = await modernServer()
   const file = writeConfig({
     tools: stdioEntry({ state: 'stateful' }),
@@ -44,6 +44,12 @@ test('[DT-19] serves a file, shows each server and how it is served, and ends al
   expect(shown()).toMatch(/^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +a process for each caller$/m)
   expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +3 +a request each$/m)
   expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)
+  const admin = /Health and servers: (\S+)health/.exec(shown())?.[1]
+  const health = await (await fetch(`${admin}health`)).json()
+  expect(health).toMatchObject({ ready: true, servers: 3, up: 2 })
+  expect(JSON.stringify(health)).toMatch(/\\"tools\\" keeps something.*\\"gone\\" is not there/)
+  expect(await (await fetch(`${admin}servers`)).text()).toContain('"revision": "2026-07-28"')
+  expect((await fetch(`${admin}servers`, { method: 'POST' })).status).toBe(405)
   child.kill('SIGTERM')
   expect((await ended).status).toBe(0)
 })

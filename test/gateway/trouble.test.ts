@@ -111,3 +111,18 @@ test('an error of a tool stays a result, and an unknown tool is told', async () 
   await expect(call(client, 'stdio_nothing')).rejects.toThrow('There is no tool "stdio_nothing".')
   await expect(call(client, 'nothing')).rejects.toThrow('There is no tool "nothing".')
 })
+
+test('a caller who asks for too much, and a result that is too large, are refused with a sentence', async () => {
+  const limits = { gateway: { limits: { requestsPerMinute: 3 } } }
+  const { url } = await startGateway(
+    { ours: { url: (await modernServer()).url, pannier: { maxResultBytes: 10 } } },
+    {},
+    limits,
+  )
+  const client = await connectClient('v2', url)
+  await expect(call(client, 'ours_add', { a: 1, b: 2 })).rejects.toThrow(/answered with more than 10 bytes/)
+  await expect(
+    call(client, 'ours_add', { a: 1, b: 2 }).then(() => call(client, 'ours_add', { a: 1, b: 2 })),
+  ).rejects.toThrow()
+  await expect(call(client, 'ours_add', { a: 1, b: 2 })).rejects.toThrow(/429|minute/)
+})

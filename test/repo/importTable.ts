@@ -62,6 +62,12 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     report: ['decision', 'methods', 'wire'],
     checks: ['decision', 'methods', 'report', 'wire'],
   },
-  gateway: { catalog: [], config: ['catalog'], backends: ['config'], routes: ['backends', 'catalog'] },
+  gateway: {
+    catalog: [],
+    config: ['catalog'],
+    backends: ['config'],
+    routes: ['backends', 'catalog'],
+    admin: ['backends', 'config'],
+  },
   cli: { options: [], output: [], login: [], commands: ['options', 'output'] },
 }

@@ -48,6 +48,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     else {
       const { port, host, insecure = false } = options
       const { url } = await gateway.listen({ port, host, insecure, drainOnTerm: false })
+      await startAdmin(gateway, context)
       await showTable(gateway, url, context)
       await aborted(signal)
     }
@@ -55,6 +56,16 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   } finally {
     stopWatching()
     await gateway.drain()
+  }
+}
+
+/** Without its admin address the gateway serves all the same: another one may have the port. */
+async function startAdmin(gateway: Gateway, { display }: CommandContext): Promise<void> {
+  try {
+    const admin = await gateway.listenAdmin()
+    if (admin !== undefined) display.note(`Health and servers: ${admin.url}health, ${admin.url}servers`)
+  } catch (error) {
+    display.note(`There is no admin address: ${error instanceof Error ? error.message : ''}`)
   }
 }
 

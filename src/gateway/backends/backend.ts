@@ -1,10 +1,11 @@
 /** One server behind the gateway: whether it is up, what it offers, whether it keeps something, and its links. */
 import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
-import { probe, type Verdict } from '../../probe/index.ts'
+import type { Verdict } from '../../probe/index.ts'
 import type { Logger, Principal } from '../../server/internal.ts'
 import type { Address } from '../../client/index.ts'
 import { type BackendConfig, dependOnPrincipal, headersFor } from '../config/index.ts'
 import { BackendError, SessionForgotten } from '../errors.ts'
+import { Judge } from './judge.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
 import { NOTHING, type Offer, readOffer } from './offer.ts'
 import { openLink } from './open.ts'
@@ -27,31 +28,27 @@ export interface BackendOptions {
   readonly onUpdated: (backend: Backend, uri: string) => void
 }
 
-/** What says more of a process than how its tools sound. */
-const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
-const STATEFUL =
-  'A server keeps something between calls, so each caller has a process or a session of their own there, which is lost when the gateway or the server ends.'
 const REJECTED =
   'keeps something between calls, and this gateway serves no such servers ("stateful": "reject" in its configuration).'
+const tooMany = (requests: number): string =>
+  `has ${requests} requests under way already. Call again later, or raise its maxInFlight.`
 const RETRY = { firstMs: 500, maxMs: 30_000 }
 /** Lists that change all the time are read once in this time. */
 const LIST_EVERY_MS = 500
-/** How long a call waits for a server that is still starting. */
-const HOUR_MS = 3_600_000
 
 export class Backend {
   readonly name: string
   readonly config: BackendConfig
   offer: Offer = NOTHING
   about: About | undefined
-  verdict: Verdict | undefined
   condition: Condition = { kind: 'starting' }
   readonly #options: BackendOptions
   readonly #places: Places
   readonly #stopped = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
-  readonly #firstVerdict = Promise.withResolvers<void>()
+  readonly #judge: Judge
   #shared: Link | undefined
+  #inFlight = 0
   #isReading = false
   #isStale = false
 
@@ -61,6 +58,12 @@ export class Backend {
     this.#options = options
     this.config = config
     this.name = name
+    this.#judge = new Judge({
+      server: name,
+      address: this.#ownAddress(),
+      logger: options.logger,
+      onVerdict: () => options.onOffer(this),
+    })
     this.#places = new Places({
       server: name,
       maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
@@ -73,8 +76,12 @@ export class Backend {
   /** Connects and stays connected, trying again for as long as it takes. */
   start(): void {
     void this.#stayConnected()
-    if (this.config.settings.state === 'auto') void this.#judge()
-    else this.#firstVerdict.resolve()
+    if (this.config.settings.state === 'auto') void this.tried.then(() => this.#judge.run(this.#stopped.signal))
+    else this.#judge.skip()
+  }
+
+  get verdict(): Verdict | undefined {
+    return this.#judge.verdict
   }
 
   /** Resolves when the server was reached, or the first attempt has failed. */
@@ -84,7 +91,7 @@ export class Backend {
 
   /** Resolves when it is known whether the server keeps something, or that this cannot be known now. */
   async judged(): Promise<void> {
-    await Promise.all([this.#firstTry.promise, this.#firstVerdict.promise])
+    await Promise.all([this.tried, this.#judge.judged])
   }
 
   /** Whether the server is known to keep something between calls. */
@@ -101,8 +108,7 @@ export class Backend {
     const { address, settings } = this.config
     if (settings.state !== 'auto') return settings.state === 'stateless'
     if ('url' in address) return this.#shared !== undefined && !this.#shared.hasSession
-    const { state, decidedBy } = this.verdict?.process ?? {}
-    return state === 'STATELESS' && decidedBy !== undefined && KNOWLEDGE.has(decidedBy)
+    return this.#judge.knowsStateless
   }
 
   /** The number of links beside the shared one. */
@@ -120,6 +126,24 @@ export class Backend {
     await this.tried
     if (this.#options.rejectsStateful) await this.judged()
     if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
+    const { maxInFlight } = this.config.settings
+    if (this.#inFlight >= maxInFlight) throw new BackendError('BACKEND_BUSY', this.name, tooMany(maxInFlight))
+    this.#inFlight++
+    try {
+      return this.#limited(await this.#send(relayed))
+    } finally {
+      this.#inFlight--
+    }
+  }
+
+  #limited(result: Json): Json {
+    const { maxResultBytes } = this.config.settings
+    if (Buffer.byteLength(JSON.stringify(result)) <= maxResultBytes) return result
+    const sentence = `answered with more than ${maxResultBytes} bytes. Ask for less of it, or raise its maxResultBytes.`
+    throw new BackendError('BACKEND_INVALID', this.name, sentence)
+  }
+
+  async #send(relayed: Relayed): Promise<Json> {
     const sharing = this.#sharingOf(relayed)
     if (sharing === undefined) return this.#sharedLink().request(relayed)
     const send = (link: Link): Promise<Json> => link.request(relayed)
@@ -135,7 +159,7 @@ export class Backend {
   async close(): Promise<void> {
     this.#stopped.abort()
     this.#firstTry.resolve()
-    this.#firstVerdict.resolve()
+    this.#judge.skip()
     await Promise.all([this.#places.close(), this.#shared?.close()])
   }
 
@@ -273,26 +297,5 @@ export class Backend {
       await sleep(LIST_EVERY_MS, signal).catch(() => {})
     }
     this.#isReading = false
-  }
-
-  #judgedAs(verdict: Verdict): void {
-    const isNews = this.verdict?.state !== verdict.state
-    this.verdict = verdict
-    if (!isNews || verdict.state !== 'STATEFUL') return
-    const { state, confidence, message } = verdict
-    this.#options.logger().warn({ server: this.name, state, confidence, why: message }, STATEFUL)
-  }
-
-  /** Finds out whether the server keeps something, again every hour. Until it is known, callers are kept apart. */
-  async #judge(): Promise<void> {
-    const { signal } = this.#stopped
-    while (!signal.aborted) {
-      await this.tried
-      const found = await probe(this.#ownAddress(), { signal, checks: 'none' }).catch(() => undefined)
-      if (found !== undefined && found.state !== 'UNKNOWN') this.#judgedAs(found)
-      this.#firstVerdict.resolve()
-      this.#options.onOffer(this)
-      await sleep(found === undefined ? RETRY.maxMs : HOUR_MS, signal).catch(() => {})
-    }
   }
 }

@@ -1,0 +1,56 @@
+/** What an operator is told of the servers behind a gateway: plain data without secrets. */
+import { nameOf } from '../../client/index.ts'
+import type { Json } from '../../protocol/index.ts'
+import type { Backend } from '../backends/backend.ts'
+
+/** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
+export function healthOf(backends: readonly Backend[]): Json {
+  const up = backends.filter(({ condition }) => condition.kind === 'up')
+  return {
+    live: true,
+    ready: backends.length === 0 || up.length > 0,
+    servers: backends.length,
+    up: up.length,
+    warnings: backends.flatMap(warningsOf),
+  }
+}
+
+function warningsOf(backend: Backend): readonly string[] {
+  const { name, condition, keepsState, config } = backend
+  const isProcess = 'command' in config.address
+  return [
+    ...(condition.kind === 'down' ? [`The server "${name}" is not there: ${condition.why} It is tried again.`] : []),
+    ...(keepsState
+      ? [
+          `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends, and callers must come back to this gateway. Where the server has a stateless form, use that.`,
+        ]
+      : []),
+  ]
+}
+
+export function serversOf(backends: readonly Backend[]): readonly Json[] {
+  return backends.map((backend) => {
+    const { name, config, about, condition, verdict, offer, keepsState, isShared, links } = backend
+    return {
+      name,
+      address: nameOf(config.address),
+      condition: condition.kind,
+      ...(condition.kind === 'down' && { why: condition.why }),
+      ...(about !== undefined && { revision: about.version, server: about.info }),
+      state: config.settings.state === 'auto' ? (verdict?.state ?? 'UNKNOWN') : config.settings.state.toUpperCase(),
+      ...(verdict !== undefined && {
+        verdict: {
+          confidence: verdict.confidence,
+          message: verdict.message,
+          checkedAt: new Date(verdict.checkedAt).toISOString(),
+          protocol: verdict.protocol.because,
+          process: verdict.process.because,
+        },
+      }),
+      keepsState,
+      isShared,
+      links,
+      offers: Object.fromEntries(Object.entries(offer).map(([list, entries]) => [list, entries.length])),
+    }
+  })
+}

@@ -1,0 +1,54 @@
+/** The admin address of a gateway: its health and its servers. It starts nothing and changes nothing. */
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createHostGuard, isLocalHost, openListener, pathOf } from '../../server/internal.ts'
+import type { Backend } from '../backends/backend.ts'
+import type { AdminSettings } from '../config/index.ts'
+import { healthOf, serversOf } from './health.ts'
+
+export interface AdminListening {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export async function listenAdmin(
+  { host, port, token }: AdminSettings,
+  backends: () => readonly Backend[],
+): Promise<AdminListening> {
+  const guard = createHostGuard({})
+  const isLocal = isLocalHost(host)
+  const { url, close } = await openListener({ host, port, path: '/health' }, (req, res) => {
+    const header = (name: string): string | undefined => headerOf(req, name)
+    const refused = guard(header, isLocal)
+    if (refused !== undefined) return reply(res, 403, { error: 'This address is for this machine alone.' })
+    if (token !== undefined && !isSame(header('authorization') ?? '', `Bearer ${token}`))
+      return reply(res, 401, { error: 'Send the token of the admin address as a bearer token.' })
+    if (req.method !== 'GET') return reply(res, 405, { error: 'Nothing can be changed here.' })
+    switch (pathOf(req)) {
+      case '/health': {
+        const health = healthOf(backends())
+        return reply(res, health['ready'] === true ? 200 : 503, health)
+      }
+      case '/servers':
+        return reply(res, 200, { servers: serversOf(backends()) })
+      default:
+        return reply(res, 404, { error: 'There are /health and /servers.' })
+    }
+  })
+  return { url: new URL('/', url).href, close }
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name]
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** Takes the same time wherever they differ. */
+function isSame(given: string, expected: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', expected, 'buffer'))
+}
+
+function reply(res: ServerResponse, status: number, body: object): void {
+  res.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+  res.end(`${JSON.stringify(body, null, 2)}\n`)
+}

@@ -1,0 +1,66 @@
+/** Finds out whether a server keeps something between calls, and does so again every hour. */
+import type { Address } from '../../client/index.ts'
+import { probe, type Verdict } from '../../probe/index.ts'
+import { sleep } from '../../protocol/index.ts'
+import type { Logger } from '../../server/internal.ts'
+
+export interface JudgeOptions {
+  readonly server: string
+  readonly address: Address
+  readonly logger: () => Logger
+  readonly onVerdict: () => void
+}
+
+const HOUR_MS = 3_600_000
+/** After a probe that could not say anything. */
+const SOON_MS = 30_000
+
+/** What says more of a process than how its tools sound. */
+const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
+const STATEFUL =
+  'A server keeps something between calls, so each caller has a process or a session of their own there, which is lost when the gateway or the server ends.'
+
+export class Judge {
+  verdict: Verdict | undefined
+  readonly #options: JudgeOptions
+  readonly #first = Promise.withResolvers<void>()
+
+  constructor(options: JudgeOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when there is a verdict, or it is known that there is none now. */
+  get judged(): Promise<void> {
+    return this.#first.promise
+  }
+
+  /** Whether the process is known to keep nothing, and this is no guess from what its tools say. */
+  get knowsStateless(): boolean {
+    const { state, decidedBy } = this.verdict?.process ?? {}
+    return state === 'STATELESS' && decidedBy !== undefined && KNOWLEDGE.has(decidedBy)
+  }
+
+  /** Probes until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const found = await probe(this.#options.address, { signal, checks: 'none' }).catch(() => undefined)
+      if (found !== undefined && found.state !== 'UNKNOWN') this.#take(found)
+      this.#first.resolve()
+      this.#options.onVerdict()
+      await sleep(found === undefined ? SOON_MS : HOUR_MS, signal).catch(() => {})
+    }
+  }
+
+  /** Nobody waits for a verdict any longer. */
+  skip(): void {
+    this.#first.resolve()
+  }
+
+  #take(verdict: Verdict): void {
+    const isNews = this.verdict?.state !== verdict.state
+    this.verdict = verdict
+    if (!isNews || verdict.state !== 'STATEFUL') return
+    const { state, confidence, message } = verdict
+    this.#options.logger().warn({ server: this.#options.server, state, confidence, why: message }, STATEFUL)
+  }
+}
