@@ -2,26 +2,38 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json } from 'pannier/client'
+import type { DecidedBy, State } from 'pannier/probe'
 import type { Truth } from './configuration.ts'
 
 export interface Recording {
   /** The package, and its version. */
   readonly name: string
   readonly version: string
-  /** Drawn at random by package, before anything was fitted: a third was kept aside. Servers of the corpus are in "fit". */
+  /** Those of the part "aside" were labelled before the probe saw them, and are not used for the weights. */
   readonly part: 'fit' | 'aside'
   readonly truth: Truth
   /** The reason, as a sentence. */
   readonly because: string
-  /** The file that was started, its arguments, and the variables that were set to invented values. */
+  /** The file that was started, its arguments, and its variables: those that are only named got invented values. */
   readonly program: string
   readonly args?: readonly string[]
   readonly env?: readonly string[]
+  /** What its behaviour showed about sessions. */
+  readonly protocol?: { readonly state: State; readonly decidedBy: DecidedBy }
   readonly capabilities: Json
-  /** Descriptions are cut off, and of schemas only the names of properties are kept: more is not read. */
+  readonly instructions?: string
+  /** Descriptions are cut off, and of schemas only what the probe reads is kept. */
   readonly tools: readonly Json[]
 }
 
+export const recordingsPath = join(import.meta.dirname, 'recordings.json')
+
 export function readRecordings(): readonly Recording[] {
-  return JSON.parse(readFileSync(join(import.meta.dirname, 'recordings.json'), 'utf8')) as readonly Recording[]
+  return JSON.parse(readFileSync(recordingsPath, 'utf8')) as readonly Recording[]
+}
+
+/** The text of recordings.json: a line for each server, by name. */
+export function recordingsFile(recordings: readonly Recording[]): string {
+  const sorted = recordings.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  return `[\n${sorted.map((recording) => JSON.stringify(recording)).join(',\n')}\n]\n`
 }

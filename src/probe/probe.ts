@@ -110,6 +110,9 @@ async function witnessed(
   return { witness: await askWitness(wire, findings, { call: witness, replica: replicas[0] }) }
 }
 
+/** How long the checks may take together where none was named. */
+const EVIDENCE_MS = 2_000
+
 /** No checks run where methods were named, and none for a known server unless checks were named. */
 async function check(
   wire: ProbeWire,
@@ -121,7 +124,9 @@ async function check(
   if (checks === 'none' || methods !== undefined) return { findings, results: { evidence: [], notAsked: [] } }
   const chosen = decided.decidedBy === 'metadata' && !isExtended ? [] : checks
   const context: ProbeCheckContext = { wire, findings, options: settings }
-  const results = await runChecks(context, chosen, budget)
+  // Evidence that was not asked for does not hold back a verdict that is known.
+  const evidenceMs = isExtended ? undefined : EVIDENCE_MS + settings.listenMs
+  const results = await runChecks(context, chosen, { budget, evidenceMs })
   // A server that refuses its list without a session gave it to a check that has one.
   return { findings: context.second === undefined ? findings : { ...findings, inSession: context.second }, results }
 }

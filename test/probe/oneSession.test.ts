@@ -1,7 +1,7 @@
-/** Servers that allow one session in their life, and streams whose headers do not come. */
+/** Servers that allow one session in their life, and those that leave requests without an answer. */
 import { probe } from 'pannier/probe'
 import { expect, test } from 'vitest'
-import { json, startHost } from './fixtures/host.ts'
+import { type Host, json, startHost } from './fixtures/host.ts'
 import { error, plainAnswer } from './fixtures/legacyAnswers.ts'
 import { startSessionHost } from './fixtures/sessionHost.ts'
 
@@ -25,11 +25,14 @@ test('a server that allows one session is told to be used up, and is stateful ev
   expect(second.message).toContain('It allows one session in its life')
 })
 
-test('a stream whose headers do not come holds back no verdict', async () => {
+const PATIENT = { timeoutMs: 60_000 }
+
+/** A server with sessions behind a host that leaves some of its requests without an answer. */
+async function startSilent(isSilent: (verb: string, isInSession: boolean) => boolean): Promise<Host> {
   const session = await startSessionHost()
-  const host = await startHost(async ({ verb, headers, message }, res) => {
-    if (verb === 'GET') return // never answered
+  return startHost(async ({ verb, headers, message }, res) => {
     const { 'mcp-session-id': id } = headers
+    if (isSilent(verb, id !== undefined)) return
     const reply = await fetch(session.url, {
       method: verb,
       headers: { 'content-type': 'application/json', ...(id !== undefined && { 'mcp-session-id': String(id) }) },
@@ -42,8 +45,20 @@ test('a stream whose headers do not come holds back no verdict', async () => {
     })
     res.end(await reply.text())
   })
-  const verdict = await probe(host.url, { timeoutMs: 10_000 })
+}
+
+test('a stream whose headers do not come holds back no verdict', async () => {
+  const host = await startSilent((verb) => verb === 'GET')
+  const verdict = await probe(host.url, PATIENT)
   expect(verdict.state).toBe('STATEFUL')
   expect(verdict.evidence.find(({ check }) => check === 'get-stream')?.sentence).toContain('says nothing')
-  expect(verdict.durationMs).toBeLessThan(9_000)
+  expect(verdict.durationMs).toBeLessThan(PATIENT.timeoutMs)
+})
+
+test('evidence that does not come holds back no verdict, and is named as left out', async () => {
+  const host = await startSilent((_, isInSession) => isInSession)
+  const verdict = await probe(host.url, PATIENT)
+  expect(verdict).toMatchObject({ state: 'STATEFUL', decidedBy: 'sequential' })
+  expect(verdict.notAsked).toEqual(expect.arrayContaining(['second-connection', 'get-stream', 'after-delete']))
+  expect(verdict.durationMs).toBeLessThan(PATIENT.timeoutMs)
 })

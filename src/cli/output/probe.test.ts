@@ -46,7 +46,7 @@ Methods:
 Evidence:
   era  STATELESS  It says so.
 
-Not asked, to send few requests: resume (see --check).`)
+Not asked, to send few requests and be quick: resume (see --check).`)
 })
 
 test('several verdicts are told in one table, with those that could not be made', () => {

@@ -27,7 +27,7 @@ export function probeText(verdict: Verdict, width = Infinity): string {
 }
 
 function notAskedText(checks: Verdict['notAsked']): string {
-  return `Not asked, to send few requests: ${checks.join(', ')} (see --check).`
+  return `Not asked, to send few requests and be quick: ${checks.join(', ')} (see --check).`
 }
 
 /** A line for each server; where that is too wide, the reason follows on a line of its own. */

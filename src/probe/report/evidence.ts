@@ -37,7 +37,7 @@ export interface Evidence {
 
 export interface CheckResults {
   readonly evidence: readonly Evidence[]
-  /** Checks that were left out, because they would have taken more requests than are allowed. */
+  /** Checks that were left out, because they would have taken more requests or time than is allowed. */
   readonly notAsked: readonly CheckName[]
 }
 

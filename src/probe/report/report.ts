@@ -27,7 +27,7 @@ export interface Verdict extends Decision {
   readonly methods: Partial<Record<Method, MethodResult>>
   readonly declared?: Declared
   readonly evidence: readonly Evidence[]
-  /** Checks that were left out, because they would have taken more requests than are allowed. */
+  /** Checks that were left out, because they would have taken more requests or time than is allowed. */
   readonly notAsked: readonly CheckName[]
   /** How many HTTP requests were sent; 0 for a program. */
   readonly requests: number

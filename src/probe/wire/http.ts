@@ -57,7 +57,7 @@ type Read<T> = (response: IncomingMessage, note: (text: string) => void) => Prom
 
 const MAX_REDIRECTS = 3
 /** How long a server may take to end a session. */
-const END_SESSION_MS = 2_000
+const END_SESSION_MS = 1_000
 
 export class HttpWire {
   readonly transport = 'http'
@@ -67,6 +67,7 @@ export class HttpWire {
   /** The open sessions, and the instance that each began on. */
   readonly #sessions = new Map<string, ProbedInstance>()
   #home: ProbedInstance
+  readonly #closing = new AbortController()
 
   constructor(options: HttpWireOptions) {
     this.#options = options
@@ -153,7 +154,9 @@ export class HttpWire {
     return typeof status === 'number' ? status : undefined
   }
 
+  /** Ends requests that are still under way, then the open sessions. */
   async close(): Promise<void> {
+    this.#closing.abort()
     await Promise.all([...this.#sessions.keys()].map((id) => this.endSession(id)))
   }
 
@@ -161,7 +164,7 @@ export class HttpWire {
   async #exchange<T>(request: ProbeHttpRequest, sending: HttpSendOptions, read: Read<T>): Promise<T | ProbeReply> {
     const { timeoutMs = this.#options.timeoutMs, isCleanup = false } = sending
     const outer = isCleanup ? undefined : this.#options.signal
-    const limit = timeLimit(timeoutMs, outer)
+    const limit = timeLimit(timeoutMs, isCleanup ? undefined : anyOf(this.#closing.signal, outer))
     try {
       return await this.#follow(request, sending, read, limit.signal)
     } catch (error) {
@@ -234,6 +237,10 @@ export class HttpWire {
       redirect.kind === 'refuse' ? redirect : { to: 'itself again and again', isElsewhere: false }
     return { kind: 'redirected', to: this.#options.tracer.line(to), isElsewhere, http: httpFactsOf(response) }
   }
+}
+
+function anyOf(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+  return other === undefined ? one : AbortSignal.any([one, other])
 }
 
 type Redirect =
