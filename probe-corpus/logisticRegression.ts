@@ -9,17 +9,20 @@ export interface Example {
   readonly isPositive: boolean
 }
 
-const ROUNDS = 25
+const MAX_ROUNDS = 25
+/** Smaller steps change nothing that is written down. */
+const SMALL_STEP = 1e-6
 
 /** Newton's method on the log loss plus `pull` times half the squared distance from the prior. */
 export function fit(examples: readonly Example[], prior: readonly number[], pull: number): readonly number[] {
   let weights = [...prior]
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const gradient = weights.map((weight, at) => pull * (weight - (prior[at] ?? 0)))
     const hessian = weights.map((_, row) => weights.map((_weight, column) => (row === column ? pull : 0)))
     for (const { features, isPositive } of examples) {
       const probability = probabilityOf(weights, features)
       for (const [row, value] of features.entries()) {
+        if (value === 0) continue
         gradient[row] = (gradient[row] ?? 0) + (probability - (isPositive ? 1 : 0)) * value
         const line = hessian[row] ?? []
         const curve = probability * (1 - probability) * value
@@ -28,6 +31,7 @@ export function fit(examples: readonly Example[], prior: readonly number[], pull
     }
     const step = solve(hessian, gradient)
     weights = weights.map((weight, at) => weight - (step[at] ?? 0))
+    if (step.every((one) => Math.abs(one) < SMALL_STEP)) break
   }
   return weights
 }
@@ -40,16 +44,15 @@ function probabilityOf(weights: readonly number[], features: readonly number[]):
 export function crossValidate(
   examples: readonly Example[],
   prior: readonly number[],
-  { pull, folds }: { readonly pull: number; readonly folds: number },
+  { pull, folds }: { readonly pull: number; readonly folds: readonly number[] },
 ): readonly number[] {
-  const fitted = Array.from({ length: folds }, (_, fold) =>
-    fit(
-      examples.filter((_example, at) => at % folds !== fold),
-      prior,
-      pull,
-    ),
+  const fitted = new Map(
+    [...new Set(folds)].map((fold) => {
+      const others = examples.filter((_, at) => folds[at] !== fold)
+      return [fold, fit(others, prior, pull)] as const
+    }),
   )
-  return examples.map(({ features }, at) => probabilityOf(fitted[at % folds] ?? prior, features))
+  return examples.map(({ features }, at) => probabilityOf(fitted.get(folds[at] ?? -1) ?? prior, features))
 }
 
 /** Gaussian elimination. The pull makes the matrix positive definite, so no pivot is zero. */

@@ -16,8 +16,8 @@ export interface Measured {
 export function measure(part: Recording['part']): Measured {
   const judged = readRecordings()
     .filter((recording) => recording.part === part)
-    .map(({ name, truth, tools, capabilities }) => {
-      const { state, confidence } = toolsResult(tools, { capabilities })
+    .map(({ name, truth, tools }) => {
+      const { state, confidence } = toolsResult(tools)
       return { name, truth, state, confidence, isRight: state === truth }
     })
   const confidences = [...new Set(judged.map(({ confidence }) => confidence))].toSorted((one, other) => other - one)

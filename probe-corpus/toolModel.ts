@@ -1,43 +1,36 @@
 /** Fits the weights of the method "tools", and measures how often it is right. */
+import { createHash } from 'node:crypto'
 import { signalsIn, SIGNALS, type SignalName } from '../src/probe/methods/toolSignals.ts'
 import { percentOf } from './confusionMatrix.ts'
 import { crossValidate, type Example, fit } from './logisticRegression.ts'
 import { readRecordings, type Recording } from './recordings.ts'
 
-/** What the weights are drawn towards: set by hand from reading servers, before the fit. */
-const PRIOR: Readonly<Record<SignalName, number>> = {
-  pair: 1,
-  page: 3,
-  sessionParameter: 1,
-  handle: 0.8,
-  setter: 1.6,
-  current: 1.8,
-  callFirst: 0.7,
-  session: 1,
-  history: 1,
-  reset: 0.7,
-  background: 1.2,
-  inProcess: 1.2,
-  begins: 1,
-  live: 1,
-  connect: 2.2,
-  login: 0.6,
-  debug: 1.5,
-  game: 1,
-  toggled: 0.6,
-  loaded: 0.2,
-  plain: -1,
-  readOnly: -0.7,
-  thoughts: 3,
-  toggle: 1.5,
+/** What the weights are drawn towards, from reading servers: what keeps something, and what lies elsewhere. */
+const PRIOR: Readonly<Partial<Record<SignalName, number>>> = {
+  thoughts: 3.5,
+  access: 2.5,
+  connect: 1.5,
+  background: 1.3,
+  current: 1.3,
+  login: 1.3,
+  page: 2.5,
+  unnamed: 1.3,
+  setter: 1.2,
+  plain: -0.6,
+  search: -0.6,
+  record: -0.6,
+  paging: -0.6,
+  file: -0.6,
+  readOnly: -0.6,
 }
-const PRIOR_INTERCEPT = -1.5
-const PULL = 8
-const FOLDS = 10
+const PRIOR_OTHERS = 0.7
+const PRIOR_INTERCEPT = -2
+const PULL = 3
+const FOLDS = 20
 /** From here on a server is called STATEFUL: chosen by cross-validation. */
-const THRESHOLD = 0.35
+const THRESHOLD = 0.45
 /** The upper ends of the ranges of probability for which the frequency is measured. */
-const RANGES = [0.1, 0.2, THRESHOLD, 0.6, 1.01] as const
+const RANGES = [0.05, 0.15, THRESHOLD, 0.8, 1.01] as const
 
 const NAMES = Object.keys(SIGNALS) as readonly SignalName[]
 
@@ -57,11 +50,11 @@ export interface FittedModel {
 }
 
 export function fitted(): FittedModel {
-  const recordings = shuffled(readRecordings().filter(({ part }) => part === 'fit'))
+  const recordings = readRecordings().filter(({ part }) => part === 'fit')
   const examples = recordings.map(exampleOf)
-  const prior = [PRIOR_INTERCEPT, ...NAMES.map((name) => PRIOR[name])]
+  const prior = [PRIOR_INTERCEPT, ...NAMES.map((name) => PRIOR[name] ?? PRIOR_OTHERS)]
   const [intercept = 0, ...weights] = fit(examples, prior, PULL).map(rounded)
-  const probabilities = crossValidate(examples, prior, { pull: PULL, folds: FOLDS })
+  const probabilities = crossValidate(examples, prior, { pull: PULL, folds: recordings.map(foldOf) })
   return {
     intercept,
     weights: Object.fromEntries(NAMES.map((name, at) => [name, weights[at] ?? 0])) as Record<SignalName, number>,
@@ -85,23 +78,22 @@ function isBetween(value: number, from: number, below: number): boolean {
   return value >= from && value < below
 }
 
-function exampleOf({ tools, capabilities, truth }: Recording): Example {
-  const found = signalsIn(tools, { capabilities })
+function exampleOf({ tools, truth }: Recording): Example {
+  const found = signalsIn(tools)
   const strengths = NAMES.map((name) => found.find((signal) => signal.name === name)?.strength ?? 0)
   return { features: [1, ...strengths], isPositive: truth === 'STATEFUL' }
 }
 
-/** The folds are random, and the same each time. */
-function shuffled(recordings: readonly Recording[]): readonly Recording[] {
-  let seed = 9
-  const random = (): number => {
-    seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32
-    return seed
-  }
-  return recordings
-    .map((recording) => ({ recording, at: random() }))
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ recording }) => recording)
+/** Packages of one family are judged by weights that none of them had a part in. The fold is a hash of the family. */
+function foldOf({ name }: Recording): number {
+  const digest = createHash('sha256').update(familyOf(name)).digest()
+  return digest.readUInt32BE(0) % FOLDS
+}
+
+/** The scope of a package; else what its name is about: "mcp-server-discord" and "mcp-discord" are alike. */
+export function familyOf(name: string): string {
+  if (name.startsWith('@')) return name.replace(/\/.*/, '')
+  return name.replace(/-?\b(mcp|server|js|ts)\b-?/g, '-').replace(/^-+|-+$/g, '')
 }
 
 function rounded(value: number): number {

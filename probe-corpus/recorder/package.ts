@@ -59,7 +59,7 @@ function variable(text: string): readonly [string, string] {
 }
 
 function inventedFor(name: string): string {
-  if (/PORT$/.test(name)) return '9'
-  if (/HOST$/.test(name)) return '127.0.0.1'
+  if (name.endsWith('PORT')) return '9'
+  if (name.endsWith('HOST')) return '127.0.0.1'
   return /UR[LI]|ENDPOINT|HOST|INSTANCE/.test(name) ? 'http://127.0.0.1:9' : 'invented'
 }

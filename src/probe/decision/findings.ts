@@ -59,7 +59,7 @@ export function methodsOf(findings: Findings): Partial<Record<Method, MethodResu
     ...(initialize !== undefined && { sequential: sequentialResult(initialize, bareList) }),
     ...(isResult(initialize) && { capabilities: capabilityScore(initialize.result) }),
     metadata,
-    ...(tools !== undefined && { tools: toolsResult(tools, selfDescriptionOf(findings) ?? {}) }),
+    ...(tools !== undefined && { tools: toolsResult(tools) }),
   }
 }
 

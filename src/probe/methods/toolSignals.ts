@@ -1,40 +1,20 @@
 /**
  * What tools say about a process that keeps something, found in their names, descriptions and schemas without calling
- * any. Each signal counts how many tools show it, and names some of them. `toolWeights.ts` says how much each counts.
+ * any. Each signal names the tools that show it. `toolWeights.ts` says how much each counts.
  */
-import { plainLine } from '../../client/index.ts'
-import { isObject, type Json } from '../../protocol/index.ts'
-import { handlesIn, toolName } from './toolHandles.ts'
-import {
-  PAIRS,
-  SESSION_PARAMETER,
-  PAGE_ACTION,
-  SETTER,
-  CURRENT,
-  CALL_FIRST,
-  BACKGROUND,
-  BEGINS,
-  LIVE,
-  CONNECT,
-  IN_PROCESS,
-  THOUGHT,
-} from './toolWords.ts'
-
-/** One tool, as the signals read it. */
-interface ReadTool {
-  readonly shown: string
-  /** The words of its name, in lower case, joined by single spaces. */
-  readonly name: string
-  readonly description: string
-  readonly parameters: readonly string[]
-  readonly isReadOnly: boolean
-}
+import type { Json } from '../../protocol/index.ts'
+import { handlesIn } from './toolHandles.ts'
+import { type ReadTool, readTool } from './toolReading.ts'
+import * as words from './toolWords.ts'
 
 interface Signal {
   /** Begins a sentence that goes on with the names of tools. */
   readonly because: string
-  /** The names of what shows it. */
-  readonly found: (tools: readonly ReadTool[], listed: readonly Json[], about: Json) => readonly string[]
+  readonly found: (tools: readonly ReadTool[], listed: readonly Json[]) => readonly ReadTool[]
+  /** How many tools have to show it. @default 1 */
+  readonly least?: number
+  /** By `share` it counts by the share of the tools that show it; by `one`, one tool shows it fully, as it matters to all. */
+  readonly by?: 'share' | 'one'
 }
 
 export interface FoundSignal {
@@ -45,172 +25,142 @@ export interface FoundSignal {
 }
 
 const MAX_NAMED = 4
-const MAX_DESCRIPTION = 500
 
 /** The names are those of the weights. */
 export const SIGNALS = {
-  pair: {
-    because: 'There is a pair of tools that begins and ends something',
-    found: (tools) =>
-      PAIRS.flatMap(([begins, ends]) => {
-        const first = tools.find(({ name }) => begins.test(name))
-        const last = tools.find((tool) => tool !== first && ends.test(tool.name) && isKin(first, tool))
-        return first === undefined || last === undefined ? [] : [first.shown, last.shown]
-      }),
-  },
+  pair: { because: 'There is a pair of tools that begins and ends something', found: pairsIn },
   page: {
     because: 'There are tools that act on a page or a screen, one after the other',
-    found: (tools) => atLeast(2, named(tools, PAGE_ACTION)),
+    found: named(words.PAGE_ACTION),
+    least: 2,
+  },
+  pageParameter: {
+    because: 'There are tools that take a place on a page, but not the page',
+    found: (tools) => taking(words.PAGE_PARAMETER)(tools).filter(({ parameters }) => !parameters.includes('url')),
   },
   sessionParameter: {
     because: 'There are tools that take the id of something that another call began',
-    found: (tools) =>
-      shownOf(tools.filter(({ parameters }) => parameters.some((name) => SESSION_PARAMETER.test(name)))),
+    found: taking(words.SESSION_PARAMETER),
+  },
+  job: {
+    because: 'There are tools that take the id of work that another call began',
+    found: taking(words.JOB_PARAMETER),
   },
   handle: {
     because: 'There are results with an id that other tools require',
-    found: (_, listed) => handlesIn(listed).flatMap(({ from }) => from),
+    found: (tools, listed) => {
+      const from = new Set(handlesIn(listed).flatMap((handle) => handle.from))
+      return tools.filter(({ shown }) => from.has(shown))
+    },
   },
-  setter: { because: 'There are tools that set what later calls use', found: (tools) => named(tools, SETTER) },
-  current: {
-    because: 'There are tools that speak of what is open or current',
-    found: (tools) => shownOf(tools.filter(({ name, description }) => CURRENT.test(`${name}. ${description}`))),
-  },
-  callFirst: {
-    because: 'There are tools that have to be called before others',
-    found: (tools) => described(tools, CALL_FIRST),
-  },
-  session: {
-    because: 'There are tools that speak of a session',
-    found: (tools) =>
-      shownOf(tools.filter(({ name, description }) => /\bsessions?\b/i.test(`${name}. ${description}`))),
-  },
+  setter: { because: 'There are tools that set what later calls use', found: named(words.SETTER) },
+  current: { because: 'There are tools that speak of what is open or current', found: speaking(words.CURRENT) },
+  callFirst: { because: 'There are tools that have to be called before others', found: described(words.CALL_FIRST) },
+  session: { because: 'There are tools that speak of a session', found: speaking(/\bsessions?\b/i), by: 'share' },
   history: {
     because: 'There are tools that speak of what was done before',
-    found: (tools) =>
-      shownOf(
-        tools.filter(
-          ({ name, description }) =>
-            /\b(history|undo|redo|thoughts?|thinking|previous step)\b/.test(name) ||
-            /\b(previous (thoughts?|steps?|calls?|messages?)|conversation history|command history|undo)\b/i.test(
-              description,
-            ),
-        ),
-      ),
+    found: either(named(words.HISTORY_NAME), described(words.HISTORY)),
   },
-  reset: {
-    because: 'There are tools that reset or clear something',
-    found: (tools) => named(tools, /^(.* )?(reset|clear|flush|restart|reload|invalidate)( .*)?$/),
-  },
+  reset: { because: 'There are tools that reset or clear something', found: named(words.RESET) },
   background: {
     because: 'There are tools that work with processes that go on running',
-    found: (tools) =>
-      shownOf(
-        tools.filter(
-          ({ name, description }) =>
-            BACKGROUND.test(description) ||
-            /\b(kill|terminate|spawn|interrupt|tunnel|port forward)\b|\b(read|get) (.* )?output\b|\b(send|write) (.* )?(input|stdin|keys)\b/.test(
-              name,
-            ),
-        ),
-      ),
+    found: either(named(words.BACKGROUND_NAME), described(words.BACKGROUND)),
   },
   inProcess: {
     because: 'There are tools that say they remember something for later calls',
-    found: (tools) => described(tools, IN_PROCESS),
+    found: described(words.IN_PROCESS),
   },
-  begins: { because: 'There are tools that begin something that goes on', found: (tools) => named(tools, BEGINS) },
-  live: { because: 'There are tools that list or steer what goes on', found: (tools) => named(tools, LIVE) },
-  connect: { because: 'There are tools that connect to something', found: (tools) => named(tools, CONNECT) },
-  login: {
-    because: 'There are tools that log in',
-    found: (tools) => named(tools, /^(.* )?(login|log in|sign in|authenticate|unlock|join)( .*)?$/),
-  },
-  debug: {
-    because: 'There are tools that step through a program',
-    found: (tools) => named(tools, /\b(breakpoints?|step (over|into|out)|continue execution|stack trace|callstack)\b/),
-  },
-  game: {
-    because: 'There are tools that play or simulate something step by step',
-    found: (tools) => named(tools, /\b(game|chess|simulation|scene|emulator|recording|playback)\b/),
-  },
+  begins: { because: 'There are tools that begin something that goes on', found: named(words.BEGINS) },
+  live: { because: 'There are tools that list or steer what goes on', found: named(words.LIVE) },
+  connect: { because: 'There are tools that connect to something', found: named(words.CONNECT) },
+  access: { because: 'There are tools that take credentials for the others', found: accessIn, by: 'one' },
+  login: { because: 'There are tools that log in', found: named(words.LOGIN), by: 'one' },
+  debug: { because: 'There are tools that step through a program', found: named(words.STEPPING), by: 'one' },
+  game: { because: 'There are tools that play or simulate something step by step', found: named(words.PLAY) },
   toggled: {
     because: 'There are tools that turn others on or off',
     found: (tools) =>
-      shownOf(
-        tools.filter(({ name, description }) =>
-          /\b(toggle|enable|disable|activate|deactivate|load|unload|register|discover)\b.*\b(tool|tools|toolset|toolsets|plugin|server|servers|logging|mode)\b/.test(
-            `${name} ${description.toLowerCase().slice(0, 120)}`,
-          ),
-        ),
+      tools.filter(({ name, description }) =>
+        words.TOGGLED.test(`${name} ${description.toLowerCase().slice(0, TOGGLED_CHARACTERS)}`),
       ),
   },
-  loaded: {
-    because: 'There are tools that load something for later calls',
-    found: (tools) => named(tools, /^(.* )?(load|open|import|mount|index|ingest|watch|subscribe)( .*)?$/),
-  },
-  plain: {
-    because: 'Its tools read, search or write something that lies elsewhere',
-    found: (tools) =>
-      named(
-        tools,
-        /^(.* )?(get|list|search|fetch|query|read|find|describe|lookup|update|delete|create|add|send|generate|convert|analyze|validate|check|calculate)( .*)?$/,
-      ),
-  },
-  readOnly: {
-    because: 'Its tools are annotated as read-only',
-    found: (tools) => shownOf(tools.filter(({ isReadOnly }) => isReadOnly)),
+  loaded: { because: 'There are tools that load something for later calls', found: named(words.LOADED) },
+  unnamed: {
+    because: 'There are tools that act on something that the call does not name',
+    found: (tools) => named(words.UNNAMED)(tools).filter(({ parameters }) => parameters.length === 0),
   },
   thoughts: {
     because: 'There are tools that take one thought after the other',
-    found: (tools) => shownOf(tools.filter(({ parameters }) => parameters.some((name) => THOUGHT.test(name)))),
+    found: taking(words.THOUGHT),
+    by: 'one',
   },
-  toggle: {
-    because: 'There are tools that turn something on and off',
-    found: (tools) => named(tools, /\b(toggle|mute|unmute)\b/),
+  toggle: { because: 'There are tools that turn something on and off', found: named(/\b(toggle|mute|unmute)\b/) },
+  plain: {
+    because: 'Its tools read, search or write something that lies elsewhere',
+    found: named(words.PLAIN),
+    by: 'share',
+  },
+  search: { because: 'Its tools look something up', found: named(words.SEARCH), by: 'share' },
+  record: { because: 'Its tools speak of records of a service', found: named(words.RECORD), by: 'share' },
+  paging: { because: 'Its tools list something page by page', found: taking(words.PAGING), by: 'share' },
+  file: { because: 'Its tools take the path of a file', found: taking(words.FILE_PARAMETER), by: 'share' },
+  readOnly: {
+    because: 'Its tools are annotated as read-only',
+    found: (tools) => tools.filter(({ isReadOnly }) => isReadOnly),
+    by: 'share',
   },
 } as const satisfies Readonly<Record<string, Signal>>
 
 export type SignalName = keyof typeof SIGNALS
 
-/** Signals that a server shows by the share of its tools; the others by how many there are. */
-const BY_SHARE: ReadonlySet<string> = new Set(['plain', 'readOnly', 'session'])
+const TOGGLED_CHARACTERS = 120
+
 /** How many tools show a signal fully: of many tools, some show it by chance. */
-function fullAt(tools: number): number {
-  return Math.max(1, tools * 0.05)
+function fullAt(tools: number, by: Signal['by']): number {
+  if (by === 'one') return 1
+  return by === 'share' ? tools : Math.max(1, tools * 0.05)
 }
 
-export function signalsIn(listed: readonly Json[], about: Json): readonly FoundSignal[] {
+export function signalsIn(listed: readonly Json[]): readonly FoundSignal[] {
   const tools = listed.map(readTool)
-  return Object.entries<Signal>(SIGNALS).flatMap(([name, { because, found }]) => {
-    const shown = [...new Set(found(tools, listed, about))]
-    if (shown.length === 0) return []
-    const strength = BY_SHARE.has(name) ? shown.length / tools.length : Math.min(1, shown.length / fullAt(tools.length))
+  return Object.entries<Signal>(SIGNALS).flatMap(([name, { because, found, least = 1, by }]) => {
+    const shown = [...new Set(found(tools, listed).map((tool) => tool.shown))]
+    if (shown.length < least) return []
+    const strength = Math.min(1, shown.length / fullAt(tools.length, by))
     const more = shown.length > MAX_NAMED ? `, and ${shown.length - MAX_NAMED} more` : ''
     const sentence = `${because}: ${shown.slice(0, MAX_NAMED).join(', ')}${more}.`
     return [{ name: name as SignalName, strength, sentence }]
   })
 }
 
-function readTool(tool: Json): ReadTool {
-  const { name, description, inputSchema, annotations } = tool
-  const properties = isObject(inputSchema) && isObject(inputSchema['properties']) ? inputSchema['properties'] : {}
-  return {
-    shown: toolName(tool),
-    name: wordsOf(typeof name === 'string' ? plainLine(name, 100) : ''),
-    description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION) : '',
-    parameters: Object.keys(properties).slice(0, 200),
-    isReadOnly: isObject(annotations) && annotations['readOnlyHint'] === true,
-  }
+type Finder = (tools: readonly ReadTool[]) => readonly ReadTool[]
+
+function named(pattern: RegExp): Finder {
+  return (tools) => tools.filter(({ name }) => pattern.test(name))
 }
 
-/** `browser_tabClose` becomes "browser tab close". */
-function wordsOf(name: string): string {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/[^A-Za-z0-9]+/g, ' ')
-    .trim()
-    .toLowerCase()
+function described(pattern: RegExp): Finder {
+  return (tools) => tools.filter(({ description }) => pattern.test(description))
+}
+
+function speaking(pattern: RegExp): Finder {
+  return (tools) => tools.filter(({ name, description }) => pattern.test(`${name}. ${description}`))
+}
+
+function taking(pattern: RegExp): Finder {
+  return (tools) => tools.filter(({ parameters }) => parameters.some((parameter) => pattern.test(parameter)))
+}
+
+function either(one: Finder, other: Finder): Finder {
+  return (tools) => [...one(tools), ...other(tools)]
+}
+
+function pairsIn(tools: readonly ReadTool[]): readonly ReadTool[] {
+  return words.PAIRS.flatMap(([begins, ends]) => {
+    const first = tools.find(({ name }) => begins.test(name))
+    const last = tools.find((tool) => tool !== first && ends.test(tool.name) && isKin(first, tool))
+    return first === undefined || last === undefined ? [] : [first, last]
+  })
 }
 
 /** Whether two names share a word beside the verb, or one of them is the verb alone. */
@@ -220,18 +170,8 @@ function isKin(first: ReadTool | undefined, last: ReadTool): boolean {
   return one.length === 1 || other.length === 1 || one.some((word) => other.includes(word))
 }
 
-function named(tools: readonly ReadTool[], pattern: RegExp): readonly string[] {
-  return shownOf(tools.filter(({ name }) => pattern.test(name)))
-}
-
-function described(tools: readonly ReadTool[], pattern: RegExp): readonly string[] {
-  return shownOf(tools.filter(({ description }) => pattern.test(description)))
-}
-
-function atLeast(count: number, names: readonly string[]): readonly string[] {
-  return names.length < count ? [] : names
-}
-
-function shownOf(tools: readonly ReadTool[]): readonly string[] {
-  return tools.map(({ shown }) => shown)
+/** A tool that takes a host or a password, where most of the others do not. */
+function accessIn(tools: readonly ReadTool[]): readonly ReadTool[] {
+  const given = taking(words.CREDENTIAL)(tools)
+  return given.length * 2 > tools.length ? [] : named(words.BEGINS_ACCESS)(given)
 }

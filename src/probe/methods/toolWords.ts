@@ -1,4 +1,4 @@
-/** The words in which tools speak of something that is kept. Names are in lower case, with single spaces. */
+/** The words in which tools speak of something that is kept, or of something that lies elsewhere. Names and parameters are in lower case, with single spaces. */
 
 export const PAIRS: readonly (readonly [RegExp, RegExp])[] = [
   [/^(.* )?(open|launch)( .*)?$/, /^(.* )?close( .*)?$/],
@@ -11,25 +11,56 @@ export const PAIRS: readonly (readonly [RegExp, RegExp])[] = [
   [/^(.* )?unlock( .*)?$/, /^(.* )?lock( .*)?$/],
   [/^(.* )?attach( .*)?$/, /^(.* )?detach( .*)?$/],
   [/^(.* )?begin( .*)?$/, /^(.* )?(commit|rollback)( .*)?$/],
+  [/^(.* )?undo( .*)?$/, /^(.* )?redo( .*)?$/],
 ]
+
 export const SESSION_PARAMETER =
-  /^(session|process|terminal|connection|context|browser|tab|window|instance|shell|pty|handle|debug|conversation|transport)[ _-]?(id|name|handle|index)$|^(pid|handle|session|uid|ref|tabid|pageidx)$/i
+  /^(session|process|terminal|connection|context|browser|tab|window|instance|shell|pty|handle|debug|conversation|transport|kernel|sandbox|execution)s? (id|name|handle|index)$|^(pid|handle|session|uid|ref|tabid|pageidx|clientid|sessionid|processid)$/
+export const JOB_PARAMETER = /^(job|task|run|scan|operation|request|search|sync|crawl|analysis|artifact) id$/
 export const PAGE_ACTION =
-  /\b(navigate|click|screenshot|hover|scroll|type text|press key|fill|tap|swipe|goto|keyboard|mouse)\b/
+  /\b(navigate|click|screenshot|hover|scroll|type text|press key|fill|tap|swipe|goto|go back|go forward|keyboard|mouse|drag)\b/
+export const PAGE_PARAMETER =
+  /^(selector|css selector|xpath|element|ref|uid|coordinates?|start x|full ?page|script|expression|viewport|wait until)$/
 export const SETTER =
-  /^(.* )?(set|select|switch|use|change|activate|choose|cd)( to)? (.* )?(default|current|active|working|directory|dir|cwd|workspace|project|account|database|db|context|profile|tab|device|board|window|root|team|organization|org|environment|target|mode|model|language|config|credentials|token)( .*)?$|^(.* )?cd$/
+  /^(.* )?(set|select|switch|use|change|activate|choose|cd)( to)? (.* )?(default|defaults|current|active|working|directory|dir|cwd|workspace|project|account|database|db|context|profile|tab|device|board|window|root|path|team|tenant|organization|org|environment|env|target|mode|model|language|config|credentials|token|instance|channel|frame|page|vault)( .*)?$|^(.* )?cd$/
 export const CURRENT =
-  /\b(current(ly)?|active|opened|loaded|selected|focused|attached|connected|inspected|running) (web ?)?(page|tab|window|browser|document|session|conversation|project|workspace|directory|connection|database|device|board|game|frame|buffer|process|simulator|emulator|editor|scene|working directory|chat|canvas|drawing|notebook|kernel|debugger)s?\b/i
+  /\b(current(ly)?|active|opened|loaded|selected|focused|attached|connected|inspected|running) (web ?)?(page|tab|window|browser|document|session|conversation|project|workspace|directory|connection|database|device|board|game|frame|buffer|process|simulator|emulator|editor|scene|working directory|chat|canvas|drawing|diagram|notebook|kernel|debugger|mode|recording|selection|instance)s?\b/i
 export const CALL_FIRST =
   /\b(must|should|need(s)? to|has to|have to|required to|always) (be )?(call(ed)?|run|invoke(d)?|use(d)?|connect(ed)?|start(ed)?|launch(ed)?|open(ed)?|initiali[sz]e(d)?)\b[^.]{0,80}\b(first|before|prior)\b|\bbefore (using|calling|any) (any )?(other|the other|of the)\b|\b(call|use|run) this (tool )?(first|before)\b/i
 export const BACKGROUND =
-  /\b(background|long[- ]running|interactive|persistent) (process|processes|command|commands|job|jobs|shell|session|sessions|server|terminal|repl)\b|\b(was|were|previously|already) (started|launched|opened|spawned)\b|\bstarted (with|by|via) (the )?\S+ tool\b|\breturned by (the )?\S*(start|open|launch|connect|spawn|attach)/i
+  /\b(background|long[- ]running|interactive|persistent) (process|processes|command|commands|job|jobs|shell|session|sessions|server|terminal|repl|task|tasks)\b|\b(was|were|previously|already) (started|launched|opened|spawned)\b|\bstarted (with|by|via) (the )?\S+ tool\b|\breturned by (the )?\S*(start|open|launch|connect|spawn|attach)/i
+export const BACKGROUND_NAME =
+  /\b(kill|terminate|spawn|interrupt|tunnel|port forward)\b|\b(read|get) (.* )?output\b|\b(send|write) (.* )?(input|stdin|keys)\b/
 export const BEGINS =
-  /\b(init|initialize|launch|start|open|new|create|spawn|boot)\b.*\b(browser|session|terminal|shell|tab|emulator|simulator|debugger|debugging|game|repl|kernel|recording|codegen|devserver|process|tunnel|conversation|connection)\b/
+  /\b(init|initialize|launch|start|open|new|create|spawn|boot)\b.*\b(browser|session|terminal|shell|tab|emulator|simulator|debugger|debugging|game|repl|kernel|recording|codegen|devserver|process|tunnel|conversation|connection|sandbox|watch|server)\b/
 export const LIVE =
   /\b(list|get|show)\b.*\b(sessions|connections|processes|conversations|tabs|windows|terminals|tunnels|breakpoints|contexts|console logs|console messages|network requests)\b|\b(sessions|tabs|processes|connections|session|tab|process|tunnel|terminal) (list|select|new|close|switch|kill|send|read|status)\b/
 export const CONNECT =
   /^(.* )?(re)?(connect|attach)( (to )?(db|database|server|device|host|client|mongodb|mysql|postgres|redis|.* (db|database|server|device|host|tab|browser|process|project)))?$/
+export const CREDENTIAL =
+  /^(host|hostname|password|connection string|connection url|uri|username|user|api key|token|dsn|private key)$/
+export const BEGINS_ACCESS =
+  /^(.* )?(connect|init|initialize|login|log in|sign in|authenticate|auth|unlock|setup|configure|set|use|register|join)( .*)?$/
 export const IN_PROCESS =
-  /\bin[- ]memory\b|\bprocess memory\b|\bin this (mcp )?(process|session)\b|\b(for|during|in|of) (the|this) (current )?session\b|\b(so far|since (the )?(server|process) (start|was started))\b|\bback to zero\b|\bsubsequent (calls|requests|commands|operations|tool calls)\b|\b(later|following|future) (calls|tool calls)\b/i
-export const THOUGHT = /^next_?thought_?needed$|^thought_?number$/i
+  /\bin[- ]memory\b|\bprocess memory\b|\bin this (mcp )?(process|session|server)\b|\b(for|during|in|of|across) (the|this|your) (current |mcp |server )?(session|process)('s)?\b|\b(so far|since (the )?(server|process) (start|was started)|until (the )?(server|process) (restart|stop|end|exit))|\bback to zero\b|\bsubsequent (calls|requests|commands|operations|tool calls|queries)\b|\b(later|following|future|next|previous|earlier|prior) (calls?|tool calls?|commands?|quer(y|ies))\b|\b(previously|already) (loaded|captured|recorded|opened|created|parsed|indexed|registered|added)\b/i
+export const HISTORY_NAME = /\b(history|undo|redo|thoughts?|thinking|previous step)\b/
+export const HISTORY =
+  /\b(previous (thoughts?|steps?|calls?|messages?)|conversation history|command history|undo|captured|buffered|recorded|accumulated)\b/i
+export const THOUGHT = /^next ?thought ?needed$|^thought ?number$/
+export const STEPPING = /\b(breakpoints?|step (over|into|out)|continue execution|stack trace|callstack)\b/
+export const PLAY = /\b(game|chess|simulation|scene|emulator|recording|playback|kernel|notebook|repl|canvas)\b/
+export const RESET = /^(.* )?(reset|clear|flush|restart|reload|invalidate)( .*)?$/
+export const LOGIN = /^(.* )?(login|log in|sign in|authenticate|unlock|join)( .*)?$/
+export const LOADED = /^(.* )?(load|open|import|mount|index|ingest|watch|subscribe)( .*)?$/
+export const TOGGLED =
+  /\b(toggle|enable|disable|activate|deactivate|load|unload|register|discover)\b.*\b(tool|tools|toolset|toolsets|plugin|server|servers|logging|mode)\b/
+/** What is done to something that the call does not name. */
+export const UNNAMED =
+  /\b(close|stop|end|quit|reset|clear|undo|redo|pause|resume|continue|snapshot|screenshot|disconnect|commit|rollback|next|back|forward|lock|logout|save|step|status|state|selection|current|active|console|logs?|cleanup)\b/
+export const PLAIN =
+  /^(.* )?(get|list|search|fetch|query|read|find|describe|lookup|update|delete|create|add|send|generate|convert|analyze|validate|check|calculate)( .*)?$/
+export const SEARCH = /\b(search|lookup|find|details?|metadata|versions?|statistics|stats|compare|calculate|convert)\b/
+export const RECORD =
+  /\b(issues?|repositor(y|ies)|repos?|comments?|users?|teams?|members?|customers?|invoices?|emails?|orders?|products?|posts?|articles?|tickets?|categor(y|ies)|tags?|webhooks?|companies|company|contacts?|campaigns?|workflows?|records?|pull requests?|accounts?|prices?|news|weather|market|docs|documentation)\b/
+export const PAGING = /^(page|per page|page size|limit|offset|cursor|page token|sort|order by|filter|max results)$/
+export const FILE_PARAMETER = /^(.* )?(path|file|filename|filepath|directory|dir|folder|cwd)$/

@@ -14,7 +14,7 @@ test.each([
   ['thoughts', [tool('think', 'Thinks.', { thoughtNumber: {}, nextThoughtNeeded: {} })]],
   ['a folder', [tool('set_working_dir', 'Sets it for subsequent calls.'), tool('commit')]],
 ])('tools that speak of %s are said to keep something', (_, tools) => {
-  const { state, details, confidence } = toolsResult(tools, {})
+  const { state, details, confidence } = toolsResult(tools)
   expect(state).toBe('STATEFUL')
   expect(details['because']).not.toEqual([])
   expect(confidence).toBeLessThanOrEqual(0.9)
@@ -22,7 +22,7 @@ test.each([
 
 test('tools that read and write elsewhere are said to keep nothing', () => {
   const tools = [tool('search_issues'), tool('get_issue'), tool('create_issue', 'Creates an issue in the tracker.')]
-  expect(toolsResult(tools, {})).toMatchObject({
+  expect(toolsResult(tools)).toMatchObject({
     method: 'tools',
     state: 'STATELESS',
     confidence: 0.9,
@@ -31,12 +31,12 @@ test('tools that read and write elsewhere are said to keep nothing', () => {
 })
 
 test('where there are no tools nothing is said', () => {
-  expect(toolsResult([], {})).toMatchObject({ state: 'UNKNOWN', confidence: 0 })
+  expect(toolsResult([])).toMatchObject({ state: 'UNKNOWN', confidence: 0 })
 })
 
 test('the evidence names the tools, and no more than four', () => {
-  const tools = ['navigate', 'click', 'hover', 'scroll', 'tap', 'swipe'].map((name) => tool(name))
-  expect(toolsResult(tools, {}).message).toBe(
+  const tools = ['navigate', 'click', 'hover', 'scroll', 'tap', 'swipe'].map((name) => tool(name, '', { selector: {} }))
+  expect(toolsResult(tools).message).toBe(
     'There are tools that act on a page or a screen, one after the other: navigate, click, hover, scroll, and 2 more.',
   )
 })
@@ -48,5 +48,5 @@ test('anything in the place of a tool is read without harm', () => {
     { name: 'x', inputSchema: [] },
     { name: 'y', inputSchema: { properties: 7, required: 7 } },
   ]
-  expect(toolsResult(odd, { capabilities: 7 }).state).toBe('STATELESS')
+  expect(toolsResult(odd).state).toBe('STATELESS')
 })

@@ -4,10 +4,9 @@ import { type MethodResult, methodResult } from './result.ts'
 import { type FoundSignal, signalsIn } from './toolSignals.ts'
 import { CALIBRATION, INTERCEPT, THRESHOLD, WEIGHTS } from './toolWeights.ts'
 
-/** `about` is the result of `initialize` or `server/discover`. */
-export function toolsResult(tools: readonly Json[], about: Json): MethodResult {
+export function toolsResult(tools: readonly Json[]): MethodResult {
   if (tools.length === 0) return methodResult('tools', 'UNKNOWN', 'It lists no tools.', { confidence: 0 })
-  const signals = signalsIn(tools, about)
+  const signals = signalsIn(tools)
   const probability = keepsProbability(signals)
   const state = probability >= THRESHOLD ? 'STATEFUL' : 'STATELESS'
   const because = signals.filter(({ name }) => WEIGHTS[name] > 0 === (state === 'STATEFUL')).toSorted(byWeight)
