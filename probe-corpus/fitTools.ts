@@ -1,9 +1,19 @@
-// `npm run probe:fit`: fits the weights of the probe's method "tools" to the recordings whose part is "fit", and writes them to
-// src/probe/methods/toolWeights.ts. The recordings whose part is "aside" are not used.
-import { writeFileSync } from 'node:fs'
+// `npm run probe:fit`: fits the weights of the probe's method "tools" to the recordings whose part is "fit", writes them to
+// src/probe/methods/toolWeights.ts, and what they are worth to docs/probe-accuracy.md. The recordings whose part is "aside" are only judged.
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fitted, weightsFile } from './toolModel.ts'
 
-const path = join(import.meta.dirname, '../src/probe/methods/toolWeights.ts')
-writeFileSync(path, weightsFile(fitted()))
-console.log(`Wrote ${path}.`)
+const root = join(import.meta.dirname, '..')
+if (process.argv[2] === 'page') {
+  // The weights are read when a program starts, so the page is written by a second one.
+  const { recordingsPage } = await import('./measure.ts')
+  const { withResults } = await import('./resultsPage.ts')
+  const path = join(root, 'docs/probe-accuracy.md')
+  writeFileSync(path, withResults(readFileSync(path, 'utf8'), recordingsPage(), 'recordings'))
+} else {
+  writeFileSync(join(root, 'src/probe/methods/toolWeights.ts'), weightsFile(fitted()))
+  const program = [...process.execArgv, import.meta.filename, 'page']
+  process.exitCode = spawnSync(process.execPath, program, { stdio: 'inherit' }).status ?? 1
+}

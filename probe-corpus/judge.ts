@@ -24,6 +24,7 @@ export type Approach = (typeof APPROACHES)[number]
 export interface Judgement {
   readonly state: State
   readonly by: string
+  readonly confidence: number
   readonly ms: number
 }
 
@@ -85,8 +86,8 @@ function targetOf(server: Server): Parameters<typeof probe>[0] {
 }
 
 /** The capability score never decides alone, so its verdict is UNKNOWN; here its own result counts. */
-function judgementOf({ methods, state, decidedBy, durationMs }: Verdict, method?: Method): Judgement {
-  return { state: (method && methods[method]?.state) ?? state, by: decidedBy, ms: durationMs }
+function judgementOf({ methods, state, confidence, decidedBy, durationMs }: Verdict, method?: Method): Judgement {
+  return { state: (method && methods[method]?.state) ?? state, by: decidedBy, confidence, ms: durationMs }
 }
 
 function faultsOf(

@@ -1,5 +1,5 @@
 /** What servers from npm listed when they were started on stdio, and what they are, as was read in their source. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json } from 'pannier/client'
 import type { DecidedBy, State } from 'pannier/probe'
@@ -18,22 +18,31 @@ export interface Recording {
   readonly program: string
   readonly args?: readonly string[]
   readonly env?: readonly string[]
-  /** What its behaviour showed about sessions. */
-  readonly protocol?: { readonly state: State; readonly decidedBy: DecidedBy }
+  /** The whole verdict, when the program was probed; by the weights of that time. */
+  readonly live?: LiveVerdict
   readonly capabilities: Json
   readonly instructions?: string
   /** Descriptions are cut off, and of schemas only what the probe reads is kept. */
   readonly tools: readonly Json[]
 }
 
-export const recordingsPath = join(import.meta.dirname, 'recordings.json')
+export interface LiveVerdict {
+  readonly state: State
+  readonly confidence: number
+  readonly decidedBy: DecidedBy
+  /** Whether the protocol needs a session. */
+  readonly protocol: State
+}
+
+const recordingsPath = join(import.meta.dirname, 'recordings.json')
 
 export function readRecordings(): readonly Recording[] {
   return JSON.parse(readFileSync(recordingsPath, 'utf8')) as readonly Recording[]
 }
 
-/** The text of recordings.json: a line for each server, by name. */
-export function recordingsFile(recordings: readonly Recording[]): string {
-  const sorted = recordings.toSorted((one, other) => (one.name < other.name ? -1 : 1))
-  return `[\n${sorted.map((recording) => JSON.stringify(recording)).join(',\n')}\n]\n`
+/** Adds a recording, or replaces the one of that name. The file has a line for each server, by name. */
+export function saveRecording(recording: Recording): void {
+  const others = readRecordings().filter(({ name }) => name !== recording.name)
+  const sorted = [...others, recording].toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  writeFileSync(recordingsPath, `[\n${sorted.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`)
 }

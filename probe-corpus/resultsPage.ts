@@ -2,17 +2,15 @@
 import type { JudgedServer } from './judge.ts'
 import type { Limits } from './limits.ts'
 import { limitRows } from './limits.ts'
-import { accuracyRows, matrixRows } from './tables.ts'
+import { accuracyRows, decisionRows, matrixRows } from './tables.ts'
 
-const BEGIN = '<!-- corpus: begin -->'
-const END = '<!-- corpus: end -->'
-
-/** The page with its results replaced. */
-export function withResults(page: string, results: string): string {
-  const from = page.indexOf(BEGIN)
-  const to = page.indexOf(END)
-  if (from < 0 || to < from) throw new Error(`The page has no place for results between ${BEGIN} and ${END}.`)
-  return `${page.slice(0, from + BEGIN.length)}\n\n${results}\n\n${page.slice(to)}`
+/** The page with its results replaced: those of the servers that were started, or of those that were recorded. */
+export function withResults(page: string, results: string, part: 'corpus' | 'recordings' = 'corpus'): string {
+  const [begin, end] = [`<!-- ${part}: begin -->`, `<!-- ${part}: end -->`]
+  const from = page.indexOf(begin)
+  const to = page.indexOf(end)
+  if (from < 0 || to < from) throw new Error(`The page has no place for results between ${begin} and ${end}.`)
+  return `${page.slice(0, from + begin.length)}\n\n${results}\n\n${page.slice(to)}`
 }
 
 export function resultsPage(all: readonly JudgedServer[], limits: Limits): string {
@@ -21,6 +19,9 @@ export function resultsPage(all: readonly JudgedServer[], limits: Limits): strin
     table(accuracyRows(all)),
     '### Confusion matrix',
     table(matrixRows(all)),
+    '### By kind of decision',
+    'The verdict without known names, so that all of it was found out.',
+    table(decisionRows(all)),
     '### Requests and times',
     table(limitRows(limits)),
     '### The servers',
@@ -40,7 +41,7 @@ function configurationRows(all: readonly JudgedServer[]): readonly (readonly str
   return [heading, ...rows]
 }
 
-function table([heading = [], ...rows]: readonly (readonly string[])[]): string {
+export function table([heading = [], ...rows]: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |`
   return [line(heading), `|${'---|'.repeat(heading.length)}`, ...rows.map(line)].join('\n')
 }

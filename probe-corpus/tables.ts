@@ -41,6 +41,20 @@ export function accuracyRows(all: readonly JudgedServer[]): Rows {
   return [heading, ...rows]
 }
 
+/** For each kind of decision of the verdict without known names, how often it was right, and the confidence shown. */
+export function decisionRows(all: readonly JudgedServer[]): Rows {
+  const decided = all.map(({ configuration: { truth }, judgements: { nameless } }) => ({ truth, ...nameless }))
+  const kinds = [...new Set(decided.map(({ by, state }) => `${by}: ${state}`))].toSorted()
+  const rows = kinds.map((kind) => {
+    const alike = decided.filter(({ by, state }) => `${by}: ${state}` === kind)
+    const right = alike.filter(({ state, truth }) => state === truth).length
+    const shown = alike.map(({ confidence }) => confidence)
+    const [least, most] = [Math.min(...shown), Math.max(...shown)].map((share) => percentOf(share, 1))
+    return [kind, least === most ? `${most}` : `${least} to ${most}`, String(alike.length), String(right)]
+  })
+  return [['decided by', 'confidence shown', 'how many', 'right'], ...rows]
+}
+
 export function serverRows(all: readonly JudgedServer[]): Rows {
   const heading = ['server', 'it is', '1', '2', '3', 'combined', 'decided by', '1', '2', '3', 'combined']
   const rows = all.map(({ configuration: { name, truth }, judgements }) => {

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { signalsIn, SIGNALS, type SignalName } from '../src/probe/methods/toolSignals.ts'
 import { percentOf } from './confusionMatrix.ts'
 import { crossValidate, type Example, fit } from './logisticRegression.ts'
+import { MAX_CONFIDENCE } from '../src/probe/methods/tools.ts'
+import type { Truth } from './configuration.ts'
 import { readRecordings, type Recording } from './recordings.ts'
 
 /** What the weights are drawn towards, from reading servers: what keeps something, and what lies elsewhere. */
@@ -33,6 +35,7 @@ const THRESHOLD = 0.45
 const RANGES = [0.05, 0.15, THRESHOLD, 0.8, 1.01] as const
 
 const NAMES = Object.keys(SIGNALS) as readonly SignalName[]
+const PRIORS: readonly number[] = [PRIOR_INTERCEPT, ...NAMES.map((name) => PRIOR[name] ?? PRIOR_OTHERS)]
 
 export interface CalibrationRow {
   /** Probabilities below this, and not below that of the row before. */
@@ -50,17 +53,46 @@ export interface FittedModel {
 }
 
 export function fitted(): FittedModel {
-  const recordings = readRecordings().filter(({ part }) => part === 'fit')
-  const examples = recordings.map(exampleOf)
-  const prior = [PRIOR_INTERCEPT, ...NAMES.map((name) => PRIOR[name] ?? PRIOR_OTHERS)]
-  const [intercept = 0, ...weights] = fit(examples, prior, PULL).map(rounded)
-  const probabilities = crossValidate(examples, prior, { pull: PULL, folds: recordings.map(foldOf) })
+  const { recordings, examples, probabilities } = crossValidation()
+  const [intercept = 0, ...weights] = fit(examples, PRIORS, PULL).map(rounded)
   return {
     intercept,
     weights: Object.fromEntries(NAMES.map((name, at) => [name, weights[at] ?? 0])) as Record<SignalName, number>,
     servers: examples.length,
     calibration: calibrationOf(recordings, probabilities),
   }
+}
+
+interface CrossValidation {
+  readonly recordings: readonly Recording[]
+  readonly examples: readonly Example[]
+  /** For each recording, by weights that were fitted without its family. */
+  readonly probabilities: readonly number[]
+}
+
+function crossValidation(): CrossValidation {
+  const recordings = readRecordings().filter(({ part }) => part === 'fit')
+  const examples = recordings.map(exampleOf)
+  const probabilities = crossValidate(examples, PRIORS, { pull: PULL, folds: recordings.map(foldOf) })
+  return { recordings, examples, probabilities }
+}
+
+export interface CrossValidated {
+  readonly recording: Recording
+  readonly state: Truth
+  readonly confidence: number
+}
+
+/** The recordings of the part "fit", each judged by weights that were fitted without its family. */
+export function crossValidated(): readonly CrossValidated[] {
+  const { recordings, probabilities } = crossValidation()
+  const rows = calibrationOf(recordings, probabilities)
+  return recordings.map((recording, at) => {
+    const probability = probabilities[at] ?? 0
+    const row = rows.find(({ below }) => probability < below)
+    const state = probability >= THRESHOLD ? 'STATEFUL' : 'STATELESS'
+    return { recording, state, confidence: row === undefined ? 0 : Math.min(frequencyOf(row), MAX_CONFIDENCE) }
+  })
 }
 
 /** How often a judgement by these probabilities is right, for each range of them. */

@@ -1,9 +1,7 @@
 // `npm run probe:record -- PACKAGE --stateful "Why."` (or `--stateless`): installs a package from npm, starts it on stdio, and adds what
 // it lists to recordings.json. `--again [PACKAGE…]` records servers that are there anew. CONTRIBUTING.md has the options.
-import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { probe } from 'pannier/probe'
-import { readRecordings, recordingsFile, recordingsPath, type Recording } from '../recordings.ts'
+import { readRecordings, type Recording, saveRecording } from '../recordings.ts'
 import { withServer } from '../serverProcess.ts'
 import { listingOf } from './listing.ts'
 import { installed, launchOf, programOf } from './package.ts'
@@ -25,7 +23,7 @@ const failed: string[] = []
 for (const wanted of wantedServers()) {
   try {
     const recording = await record(wanted)
-    save(recording)
+    saveRecording(recording)
     console.log(`${recording.name} ${recording.version}: ${recording.tools.length} tools`)
   } catch (error) {
     failed.push(wanted.name)
@@ -63,7 +61,6 @@ async function record(wanted: Wanted): Promise<Recording> {
   return withServer(launchOf(folder, program, wanted), async (server) => {
     if (!('program' in server)) throw new Error('It is started on stdio.')
     const listing = await listingOf(server.program)
-    const { protocol } = await probe(server.program, { checks: 'none' })
     const { name, part, truth, because, args, env } = wanted
     return {
       name,
@@ -74,13 +71,7 @@ async function record(wanted: Wanted): Promise<Recording> {
       program,
       ...(args !== undefined && { args }),
       ...(env !== undefined && { env }),
-      protocol: { state: protocol.state, decidedBy: protocol.decidedBy },
       ...listing,
     }
   })
-}
-
-function save(recording: Recording): void {
-  const others = readRecordings().filter(({ name }) => name !== recording.name)
-  writeFileSync(recordingsPath, recordingsFile([...others, recording]))
 }

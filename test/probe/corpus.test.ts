@@ -12,7 +12,7 @@ import { readText } from '../../scripts/repository.ts'
 
 const limits: Limits = { requests: 8, medianMs: 20, slowestMs: 900, tenMs: 1_000 }
 
-const says = (state: Judgement['state'], ms = 10): Judgement => ({ state, by: 'sequential', ms })
+const says = (state: Judgement['state'], ms = 10): Judgement => ({ state, by: 'sequential', confidence: 0.9, ms })
 
 function judged(name: string, truth: Truth, [one, two, three, all]: readonly Judgement['state'][]): JudgedServer {
   const configuration: Configuration = {

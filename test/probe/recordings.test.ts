@@ -1,9 +1,9 @@
-/** What the probe says of recorded servers, and that its weights are those that the recordings give. */
-import { expect, test } from 'vitest'
+/** What the probe says of recorded servers, and that its weights and the page are those that the recordings give. */
+import { describe, expect, test } from 'vitest'
 import { readText } from '../../scripts/repository.ts'
-import { calibrationRows, measure } from '../../probe-corpus/measure.ts'
+import { measure, recordingsPage, rightOf } from '../../probe-corpus/measure.ts'
 import { readRecordings } from '../../probe-corpus/recordings.ts'
-import { fitted } from '../../probe-corpus/toolModel.ts'
+import { familyOf, fitted } from '../../probe-corpus/toolModel.ts'
 import { INTERCEPT, TOOLS_ACCURACY, WEIGHTS } from '../../src/probe/methods/toolWeights.ts'
 
 test('the weights are those that the recordings give', () => {
@@ -11,25 +11,42 @@ test('the weights are those that the recordings give', () => {
   expect({ intercept, weights }).toEqual({ intercept: INTERCEPT, weights: WEIGHTS })
 })
 
-test('each recorded server has a version, a truth and a reason, and is there once', () => {
+test('the page has the tables that the recordings give', () => {
+  expect(readText('docs/probe-accuracy.md')).toContain(recordingsPage())
+})
+
+describe('the recorded servers', () => {
   const recordings = readRecordings()
-  expect(new Set(recordings.map(({ name }) => name)).size).toBe(recordings.length)
-  for (const { name, version, truth, because } of recordings) {
-    expect(`${version} ${truth} ${because}`, name).toMatch(/^\d+\.\d+\.\S+ STATE(LESS|FUL) \S.+\.$/)
-  }
+
+  test('have a version, a truth and a reason, and are there once', () => {
+    expect(new Set(recordings.map(({ name }) => name)).size).toBe(recordings.length)
+    for (const { name, version, truth, because } of recordings) {
+      expect(`${version} ${truth} ${because}`, name).toMatch(/^\d+\.\d+\.\S+ STATE(LESS|FUL) \S.+\.$/)
+    }
+  })
+
+  test('that are kept aside are at least 40, of other families than those that the weights were made from', () => {
+    const families = new Set(recordings.filter(({ part }) => part === 'fit').map(({ name }) => familyOf(name)))
+    const aside = recordings.filter(({ part }) => part === 'aside')
+    expect(aside.length).toBeGreaterThanOrEqual(40)
+    expect(aside.filter(({ name }) => families.has(familyOf(name)))).toEqual([])
+  })
+
+  test('are judged rightly in nine of ten cases by their tools, and none wrongly with a confidence above 90 %', () => {
+    const [fit, validated, ...aside] = measure().map(({ judged }) => judged)
+    expect(rightOf(fit ?? []) / (fit?.length ?? 0)).toBeGreaterThanOrEqual(0.9)
+    expect(rightOf(validated ?? []) / (validated?.length ?? 0)).toBeCloseTo(TOOLS_ACCURACY, 2)
+    for (const { name, state, truth, confidence } of [fit, validated, ...aside].flatMap((judged) => judged ?? [])) {
+      expect(state === truth ? 0 : confidence, name).toBeLessThanOrEqual(0.9)
+    }
+  })
 })
 
-test('by its tools alone nine of ten servers are judged rightly, and none wrongly with a confidence above 90 %', () => {
-  const { servers, right, byConfidence } = measure('fit')
-  expect(right / servers).toBeGreaterThanOrEqual(TOOLS_ACCURACY)
-  for (const { confidence, servers: alike, right: those } of byConfidence) {
-    expect(confidence > 0.9 ? those : alike).toBe(alike)
-  }
-})
-
-test('the page has the calibration that the recordings give, also for servers that were kept aside', () => {
-  const page = readText('docs/probe-accuracy.md')
-  for (const row of calibrationRows()) expect(page).toContain(`| ${row.join(' | ')} |`)
-  const { servers, right } = measure('aside')
-  expect(page).toContain(`**${right} of ${servers} (`)
+test.each([
+  ['@scope/one', '@scope'],
+  ['mcp-server-discord', 'discord'],
+  ['discord-mcp', 'discord'],
+  ['task-master-ai', 'task-master-ai'],
+])('%s is of the family %s', (name, family) => {
+  expect(familyOf(name)).toBe(family)
 })

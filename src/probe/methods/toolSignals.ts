@@ -13,7 +13,7 @@ interface Signal {
   readonly found: (tools: readonly ReadTool[], listed: readonly Json[]) => readonly ReadTool[]
   /** How many tools have to show it. @default 1 */
   readonly least?: number
-  /** By `share` it counts by the share of the tools that show it; by `one`, one tool shows it fully, as it matters to all. */
+  /** By `share` it counts by the share of the tools that show it; by `one`, one tool usually shows it fully, as it matters to all. */
   readonly by?: 'share' | 'one'
 }
 
@@ -46,6 +46,8 @@ export const SIGNALS = {
     because: 'There are tools that take the id of work that another call began',
     found: taking(words.JOB_PARAMETER),
   },
+  jobs: { because: 'There are tools that ask for work that another call began', found: named(words.JOB_NAME) },
+  bridge: { because: 'There are tools that need another program to be connected', found: speaking(words.BRIDGE) },
   handle: {
     because: 'There are results with an id that other tools require',
     found: (tools, listed) => {
@@ -117,8 +119,8 @@ const TOGGLED_CHARACTERS = 120
 
 /** How many tools show a signal fully: of many tools, some show it by chance. */
 function fullAt(tools: number, by: Signal['by']): number {
-  if (by === 'one') return 1
-  return by === 'share' ? tools : Math.max(1, tools * 0.05)
+  if (by === 'share') return tools
+  return Math.max(1, tools * (by === 'one' ? 0.02 : 0.05))
 }
 
 export function signalsIn(listed: readonly Json[]): readonly FoundSignal[] {

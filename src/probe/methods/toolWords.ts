@@ -16,7 +16,12 @@ export const PAIRS: readonly (readonly [RegExp, RegExp])[] = [
 
 export const SESSION_PARAMETER =
   /^(session|process|terminal|connection|context|browser|tab|window|instance|shell|pty|handle|debug|conversation|transport|kernel|sandbox|execution)s? (id|name|handle|index)$|^(pid|handle|session|uid|ref|tabid|pageidx|clientid|sessionid|processid)$/
-export const JOB_PARAMETER = /^(job|task|run|scan|operation|request|search|sync|crawl|analysis|artifact) id$/
+export const JOB_PARAMETER =
+  /^(job|task|run|scan|operation|request|search|sync|crawl|analysis|artifact) id$|^continuation tokens?$/
+export const JOB_NAME =
+  /\b(job|jobs|background|sync|scan) (status|list|cancel|results?|output|stop)\b|\b(list|cancel|poll|stop) (.* )?(jobs?|background)\b|\btask (status|cancel|list)\b/
+export const BRIDGE =
+  /\b(editor|plugin|extension|designer|app|browser|game|engine) (is |must be |to be )?(currently )?(open and )?connected\b|\bconnected (to the )?(\w+ )?(editor|plugin|extension|designer|engine)\b|\b(running|open) (\w+ )?(editor|designer|game)\b/i
 export const PAGE_ACTION =
   /\b(navigate|click|screenshot|hover|scroll|type text|press key|fill|tap|swipe|goto|go back|go forward|keyboard|mouse|drag)\b/
 export const PAGE_PARAMETER =
@@ -26,11 +31,11 @@ export const SETTER =
 export const CURRENT =
   /\b(current(ly)?|active|opened|loaded|selected|focused|attached|connected|inspected|running) (web ?)?(page|tab|window|browser|document|session|conversation|project|workspace|directory|connection|database|device|board|game|frame|buffer|process|simulator|emulator|editor|scene|working directory|chat|canvas|drawing|diagram|notebook|kernel|debugger|mode|recording|selection|instance)s?\b/i
 export const CALL_FIRST =
-  /\b(must|should|need(s)? to|has to|have to|required to|always) (be )?(call(ed)?|run|invoke(d)?|use(d)?|connect(ed)?|start(ed)?|launch(ed)?|open(ed)?|initiali[sz]e(d)?)\b[^.]{0,80}\b(first|before|prior)\b|\bbefore (using|calling|any) (any )?(other|the other|of the)\b|\b(call|use|run) this (tool )?(first|before)\b/i
+  /\b(must|should|need(s)? to|has to|have to|required to|always) (be )?(call(ed)?|run|invoke(d)?|use(d)?|connect(ed)?|start(ed)?|launch(ed)?|open(ed)?|initiali[sz]e(d)?)\b[^.]{0,80}\b(first|before|prior)\b|\bbefore (using|calling|any) (any )?(other|the other|of the)\b|\b(call|use|run) this (tool )?(first|before)\b|\b(use )?(after|once) (you (have )?)?(init\w*|connect(ing|ed)|load(ing|ed)|fetch(ing|ed)|start(ing|ed)|open(ing|ed)|launch(ing|ed)|log(ging)? ?in)\b/i
 export const BACKGROUND =
   /\b(background|long[- ]running|interactive|persistent) (process|processes|command|commands|job|jobs|shell|session|sessions|server|terminal|repl|task|tasks)\b|\b(was|were|previously|already) (started|launched|opened|spawned)\b|\bstarted (with|by|via) (the )?\S+ tool\b|\breturned by (the )?\S*(start|open|launch|connect|spawn|attach)/i
 export const BACKGROUND_NAME =
-  /\b(kill|terminate|spawn|interrupt|tunnel|port forward)\b|\b(read|get) (.* )?output\b|\b(send|write) (.* )?(input|stdin|keys)\b/
+  /\b(background|kill|terminate|spawn|interrupt|tunnel|port forward)\b|\b(read|get) (.* )?output\b|\b(send|write) (.* )?(input|stdin|keys)\b/
 export const BEGINS =
   /\b(init|initialize|launch|start|open|new|create|spawn|boot)\b.*\b(browser|session|terminal|shell|tab|emulator|simulator|debugger|debugging|game|repl|kernel|recording|codegen|devserver|process|tunnel|conversation|connection|sandbox|watch|server)\b/
 export const LIVE =
@@ -40,7 +45,7 @@ export const CONNECT =
 export const CREDENTIAL =
   /^(host|hostname|password|connection string|connection url|uri|username|user|api key|token|dsn|private key)$/
 export const BEGINS_ACCESS =
-  /^(.* )?(connect|init|initialize|login|log in|sign in|authenticate|auth|unlock|setup|configure|set|use|register|join)( .*)?$/
+  /^(.* )?(connect|init|initialize|login|log in|sign in|authenticate|auth|unlock|join)( .*)?$|^(.* )?(set|setup|use|configure|register) (.* )?(connection|credentials?|token|key|account|client|server|instance|auth)$/
 export const IN_PROCESS =
   /\bin[- ]memory\b|\bprocess memory\b|\bin this (mcp )?(process|session|server)\b|\b(for|during|in|of|across) (the|this|your) (current |mcp |server )?(session|process)('s)?\b|\b(so far|since (the )?(server|process) (start|was started)|until (the )?(server|process) (restart|stop|end|exit))|\bback to zero\b|\bsubsequent (calls|requests|commands|operations|tool calls|queries)\b|\b(later|following|future|next|previous|earlier|prior) (calls?|tool calls?|commands?|quer(y|ies))\b|\b(previously|already) (loaded|captured|recorded|opened|created|parsed|indexed|registered|added)\b/i
 export const HISTORY_NAME = /\b(history|undo|redo|thoughts?|thinking|previous step)\b/
@@ -48,9 +53,11 @@ export const HISTORY =
   /\b(previous (thoughts?|steps?|calls?|messages?)|conversation history|command history|undo|captured|buffered|recorded|accumulated)\b/i
 export const THOUGHT = /^next ?thought ?needed$|^thought ?number$/
 export const STEPPING = /\b(breakpoints?|step (over|into|out)|continue execution|stack trace|callstack)\b/
-export const PLAY = /\b(game|chess|simulation|scene|emulator|recording|playback|kernel|notebook|repl|canvas)\b/
+export const PLAY =
+  /\b(game|chess|simulation|scene|emulator|recording|playback|kernel|repl|canvas|elements|shapes|layers)\b/
 export const RESET = /^(.* )?(reset|clear|flush|restart|reload|invalidate)( .*)?$/
-export const LOGIN = /^(.* )?(login|log in|sign in|authenticate|unlock|join)( .*)?$/
+export const LOGIN =
+  /^(\w+ )?(login|log in|sign in|authenticate|unlock|join)( (to|with|user|account|game|server|channel|vault|as)( .*)?)?$/
 export const LOADED = /^(.* )?(load|open|import|mount|index|ingest|watch|subscribe)( .*)?$/
 export const TOGGLED =
   /\b(toggle|enable|disable|activate|deactivate|load|unload|register|discover)\b.*\b(tool|tools|toolset|toolsets|plugin|server|servers|logging|mode)\b/

@@ -24,7 +24,7 @@ function keepsProbability(signals: readonly FoundSignal[]): number {
 }
 
 /** What tools do not say may be kept nevertheless, so this is the most. */
-const MAX_CONFIDENCE = 0.9
+export const MAX_CONFIDENCE = 0.9
 
 /** How often a judgement of this probability was right for servers that the weights had not seen. */
 function confidenceOf(probability: number): number {
