@@ -45,7 +45,7 @@ describe('a ledger in memory with a cap', () => {
     for (let count = 0; count < 6; count++) await claim('net\n')
     await Promise.all([claim('net\ntwo'), claim('net\ntwo')])
     for (const one of ['one', 'two', 'three', ''])
-      await expect(claim(`net\n${one}`)).rejects.toThrow('This caller has 10 live claims')
+      await expect(claim(`net\n${one}`)).rejects.toThrow('The group of this caller has 10 live claims')
     expect(await claim('other')).toEqual({ state: 'fresh' })
     await ledger.release('0')
     expect(await claim('net\nthree')).toEqual({ state: 'fresh' })

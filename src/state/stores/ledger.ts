@@ -16,8 +16,8 @@ export type Claim = { state: 'fresh' } | { state: 'running' } | { state: 'done';
 
 export interface Ledger {
   /**
-   * Claims an id. The claim expires after `ttlSeconds`. A ledger with little room may count claims by their holder, whose
-   * name has two lines where it is one of a group (see `groupOf`).
+   * Claims an id. The claim expires after `ttlSeconds`. A ledger with little room may count claims by their holder. Of a
+   * holder in two lines the first is its group, such as all who come from one address.
    */
   claim(id: string, ttlSeconds: number, holder?: string): Promise<Claim>
   /** Records the result of the claimed work. Later claims get it until the claim expires. */
@@ -106,9 +106,9 @@ function full(maxEntries: number): StateError {
   return new StateError('LEDGER_FULL', `The ledger has ${maxEntries} live claims and accepts no more; ${advice}.`)
 }
 
-function fullFor(maxPerHolder: number): StateError {
-  const advice = 'wait until some expire, or raise maxPerHolder'
-  return new StateError('LEDGER_FULL', `This caller has ${maxPerHolder} live claims and gets no more; ${advice}.`)
+function fullFor(who: string, max: number, option: string): StateError {
+  const advice = `wait until some expire, or raise ${option}`
+  return new StateError('LEDGER_FULL', `${who} ${max} live claims and gets no more; ${advice}.`)
 }
 
 const SWEEP_ABOVE = 1000
@@ -131,12 +131,14 @@ class Holders {
 
   assertRoomFor(holder: string): void {
     const group = groupOf(holder)
-    if (group !== holder) this.#assertBelow(this.#maxPerGroup, group)
-    if (!holder.endsWith('\n')) this.#assertBelow(this.#maxPerHolder, holder)
+    if (group !== holder && this.#count(group) >= this.#maxPerGroup)
+      throw fullFor('The group of this caller has', this.#maxPerGroup, 'maxEntries')
+    if (!holder.endsWith('\n') && this.#count(holder) >= this.#maxPerHolder)
+      throw fullFor('This caller has', this.#maxPerHolder, 'maxPerHolder')
   }
 
-  #assertBelow(max: number, name: string): void {
-    if ((this.#claims.get(name)?.size ?? 0) >= max) throw fullFor(max)
+  #count(name: string): number {
+    return this.#claims.get(name)?.size ?? 0
   }
 
   add(holder: string | undefined, id: string, expiresAtMs: number): void {
