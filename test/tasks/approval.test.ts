@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { expenseServer } from '../../docs/snippets/approval.ts'
 import { accept, TASKS, TaskCaller, type Wire } from '../fixtures/modernClient.ts'
+import { startMortal } from '../interop/fixtures/instances.ts'
 import { post, RawSession } from '../interop/fixtures/rawSession.ts'
 import { listening } from './fixtures/echoServer.ts'
 import { ENGINES, type EngineName, newTasks } from './fixtures/engines.ts'
@@ -198,14 +199,15 @@ describe('an ordinary call with a question by role:manager', () => {
   const approveForm = { message: 'Approve?', schema: z.object({ approve: z.boolean() }), by: 'role:manager' }
   const untasked = { elicitation: {} }
 
+  async function approving(_: unknown, ctx: Context): Promise<string> {
+    const { approve } = await ctx.ask('approve', approveForm)
+    return `${approve} by ${ctx.answeredBy('approve')}`
+  }
+
   function offer(server: Server): Server {
     onTestFinished(() => server.drain({ deadlineMs: 1000, idleMs: 0 }))
-    const handler = async (_: unknown, ctx: Context): Promise<string> => {
-      const { approve } = await ctx.ask('approve', approveForm)
-      return `${approve} by ${ctx.answeredBy('approve')}`
-    }
-    server.tool('plain', { description: 'No task.' }, handler)
-    return server.tool('starts', { description: 'A call first.', task: 'optional', startsAs: 'call' }, handler)
+    server.tool('plain', { description: 'No task.' }, approving)
+    return server.tool('starts', { description: 'A call first.', task: 'optional', startsAs: 'call' }, approving)
   }
 
   async function serve(): Promise<string> {
@@ -213,19 +215,20 @@ describe('an ordinary call with a question by role:manager', () => {
     return listening(offer(createServer({ name: 'calls', version: '1', logger: silent, principal, tasks })))
   }
 
+  const STATE_ECHO = { 'dev.pannier/state-echo': {} }
   const LOST_ROLE = expect.stringMatching(/^Only role:manager may answer "approve", and only a task can wait/)
 
   /** A manager is asked by a plain call, and answers with a newer token of theirs, which has no such role. */
-  async function askedInSession(url: string, known = url) {
+  async function askedInSession(url: string, known = url, experimental = {}) {
     const headers = await headersOf('mia', { role: 'manager' })
-    const session = await RawSession.begin(url, { capabilities: { elicitation: {} }, headers })
+    const session = await RawSession.begin(url, { capabilities: { elicitation: {}, experimental }, headers })
     session.url = known // so that both instances know each other
     await session.request('ping')
     session.url = url
     const mia = await session.call('plain')
-    const { id } = await mia.next()
+    const { id, state } = await mia.next()
     const demoted = { ...session.headers, ...(await headersOf('mia', { role: 'clerk' })) }
-    return { session, mia, demoted, question: { jsonrpc: '2.0', id, result: yes.approve } }
+    return { session, mia, demoted, question: { jsonrpc: '2.0', id, state, result: yes.approve } }
   }
 
   test('asks a caller who is a manager, checks that again when the answer comes, and is bound to that caller', async () => {
@@ -292,6 +295,18 @@ describe('an ordinary call with a question by role:manager', () => {
       expect(await resumed.rest()).toMatchObject([{ result: { isError: true, content: [{ text: LOST_ROLE }] } }])
     },
   )
+
+  test('revived from its state after its instance was killed, fails when the token of the answer has no such role', async () => {
+    const [first, second] = [await startMortal({ principal }), await startMortal({ principal })]
+    onTestFinished(() => second.close())
+    for (const { server } of [first, second]) server.tool('plain', { description: 'No task.' }, approving)
+    const { session, mia, question, demoted } = await askedInSession(first.url, second.url, STATE_ECHO)
+    first.close()
+    session.url = second.url
+    const resumed = await session.listen(mia.lastEventId)
+    await post(second.url, demoted, question)
+    expect(await resumed.rest()).toMatchObject([{ result: { isError: true, content: [{ text: LOST_ROLE }] } }])
+  })
 
   test('becomes a task where it can, which a manager answers', async () => {
     const url = await serve()
