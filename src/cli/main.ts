@@ -1,11 +1,6 @@
-/** Runs the program `pannier`, and ends with exit code 2 on invalid input. */
-import { CommanderError } from 'commander'
-import { ClientError } from '../client/index.ts'
-import { StateError } from '../state/internal.ts'
-import { EXIT, InputError } from './exit.ts'
-import { splitCommand } from './options/operands.ts'
+/** The process of the program `pannier`. */
 import { redirectConsole, writeNote } from './output/screen.ts'
-import { createProgram } from './program.ts'
+import { runProgram } from './program.ts'
 
 redirectConsole()
 // The reader of the output may close the pipe, as `head` does.
@@ -18,18 +13,4 @@ process.on('uncaughtException', (error: unknown) => {
   process.exit(1)
 })
 
-const { own, command: server } = splitCommand(process.argv.slice(2))
-
-try {
-  await createProgram(server).parseAsync(own, { from: 'user' })
-} catch (error) {
-  process.exitCode = exitCodeFor(error)
-}
-
-/** Shows the error, unless commander has shown it, and gives the exit code. */
-function exitCodeFor(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput
-  if (!(error instanceof InputError || error instanceof StateError || error instanceof ClientError)) throw error
-  writeNote(`error: ${error.message}`)
-  return EXIT.badInput
-}
+await runProgram(process.argv.slice(2))

@@ -1,6 +1,7 @@
 /** The program `pannier` as a tree of commands. */
-import { Command } from 'commander'
-import { plainText } from '../client/index.ts'
+import { Command, CommanderError } from 'commander'
+import { ClientError, plainText } from '../client/index.ts'
+import { StateError } from '../state/internal.ts'
 import { callCommand } from './commands/call.ts'
 import { gatewayCommand } from './commands/gateway.ts'
 import { jarCommand } from './commands/jar.ts'
@@ -12,6 +13,9 @@ import { readCommand } from './commands/read.ts'
 import { resumeCommand } from './commands/resume.ts'
 import { stateCommand } from './commands/state.ts'
 import { taskCommand } from './commands/task.ts'
+import { EXIT, InputError } from './exit.ts'
+import { splitCommand } from './options/operands.ts'
+import { writeNote } from './output/screen.ts'
 import { usageText, hideLongWords } from './usageText.ts'
 import { readVersion } from './version.ts'
 
@@ -24,6 +28,24 @@ Examples:
   pannier resume deploy.json --answers answers.json
   pannier task watch https://example.com/mcp "$(pannier call https://example.com/mcp report --detach)"
   pannier probe .vscode/mcp.json`
+
+/** Runs a command line, given as the words after `pannier`, and sets the exit code, which is 2 for invalid input. */
+export async function runProgram(words: readonly string[]): Promise<void> {
+  const { own, command: server } = splitCommand(words)
+  try {
+    await createProgram(server).parseAsync(own, { from: 'user' })
+  } catch (error) {
+    process.exitCode = exitCodeFor(error)
+  }
+}
+
+/** Shows the error, unless commander has shown it, and gives the exit code. */
+function exitCodeFor(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.badInput
+  if (!(error instanceof InputError || error instanceof StateError || error instanceof ClientError)) throw error
+  writeNote(`error: ${error.message}`)
+  return EXIT.badInput
+}
 
 /** @param server The server's command after `--`, where it was given. */
 export function createProgram(server: readonly string[] | undefined): Command {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NASTY } from '../client/fixtures/servers/pannier.ts'
 import { quickStart } from '../bundle/environment.ts'
 import { commandOf, type RunningServer, type Maker, places, startServers } from '../client/fixtures/servers/start.ts'
-import { type Given, type Ran, startPannier } from './fixtures/program.ts'
+import { type Given, ProgramHost, type Ran, startPannier } from './fixtures/program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-program-'))
 const done = join(folder, 'done')
@@ -17,6 +17,10 @@ const start = (args: readonly string[], given: Given = {}) =>
   startPannier(args, { ...given, env: { XDG_DATA_HOME: folder, DONE: done, ...given.env } })
 const pannier = (args: readonly string[], given?: Given): Promise<Ran> => start(args, given).ended
 
+const host = new ProgramHost()
+const hosted = (args: readonly string[], given: Given = {}): Promise<Ran> =>
+  host.run(args, { ...given, env: { XDG_DATA_HOME: folder, DONE: done } })
+
 let kitchens: ReadonlyMap<Maker, RunningServer>
 
 beforeAll(async () => {
@@ -24,6 +28,7 @@ beforeAll(async () => {
   kitchens = await startServers({ DONE: done })
 })
 afterAll(() => {
+  host.close()
   for (const kitchen of kitchens.values()) kitchen.close()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -70,11 +75,11 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
 
   test('prompts and resources are listed, got and read', async () => {
     const [prompts, resources, prompt, menu, photo] = await Promise.all([
-      pannier(line('prompts')),
-      pannier(line('resources')),
-      pannier(line('prompt', 'recipe', '--arg', 'dish=soup')),
-      pannier(line('read', 'menu://today')),
-      pannier(line('read', 'menu://photo.png')),
+      hosted(line('prompts')),
+      hosted(line('resources')),
+      hosted(line('prompt', 'recipe', '--arg', 'dish=soup')),
+      hosted(line('read', 'menu://today')),
+      hosted(line('read', 'menu://photo.png')),
     ])
     expect(prompts).toMatchObject({ status: 0, stdout: expect.stringMatching(/^recipe\n[^]*dish: string/) })
     expect(resources).toMatchObject({
@@ -88,8 +93,8 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
 
   test('results are JSON for programs, and arguments may be', async () => {
     const [json, given] = await Promise.all([
-      pannier(line('call', 'nasty', '--output', 'json')),
-      pannier(line('call', 'add', '--json', '-', '--arg', 'b=6'), { input: '{"a": 5, "b": 5}' }),
+      hosted(line('call', 'nasty', '--output', 'json')),
+      hosted(line('call', 'add', '--json', '-', '--arg', 'b=6'), { input: '{"a": 5, "b": 5}' }),
     ])
     expect(json?.stdout).not.toMatch(STEERING)
     expect(JSON.parse(json?.stdout ?? '')).toMatchObject({ content: [{ type: 'text', text: NASTY }] })
@@ -98,9 +103,9 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
 
   test('a tool that fails, wrong arguments and a missing tool have their exit codes', async () => {
     const [failed, wrong, missing] = await Promise.all([
-      pannier(line('call', 'fail')),
-      pannier(line('call', 'add', '--arg', 'a=hunter2', '--arg', 'b=1')),
-      pannier(line('call', 'bake')),
+      hosted(line('call', 'fail')),
+      hosted(line('call', 'add', '--arg', 'a=hunter2', '--arg', 'b=1')),
+      hosted(line('call', 'bake')),
     ])
     expect(failed).toEqual({ status: 1, stdout: '', stderr: 'It burnt.\n' })
     expect(wrong).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(/the tool wants number/) })
@@ -109,10 +114,7 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
   })
 
   test('a prompt and a resource that are not there are refused with what there is, or how to see it', async () => {
-    const [prompt, resource] = await Promise.all([
-      pannier(line('prompt', 'nope')),
-      pannier(line('read', 'menu://nope')),
-    ])
+    const [prompt, resource] = await Promise.all([hosted(line('prompt', 'nope')), hosted(line('read', 'menu://nope'))])
     expect(prompt).toEqual({
       status: 2,
       stdout: '',
@@ -126,7 +128,7 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
   })
 
   test('an argument that the tool does not name is sent, with a note', async () => {
-    const ran = await pannier(line('call', 'add', '--arg', 'a=1', '--arg', 'b=2', '--arg', 'c=hunter2'))
+    const ran = await hosted(line('call', 'add', '--arg', 'a=1', '--arg', 'b=2', '--arg', 'c=hunter2'))
     const stderr = 'note: The tool names no argument "c"; it is sent all the same.\n'
     expect(ran).toEqual({ status: 0, stdout: '3\n', stderr })
   })
@@ -139,9 +141,9 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
       JSON.stringify({ other: 'decline', [maker === 'sdkV1Server' ? '*' : 'dish']: { dish: 'stew' } }),
     )
     const [fixed, declined, unasked] = await Promise.all([
-      pannier(line('call', 'cook', '--answers', answers)),
-      pannier(line('call', 'cook', '--decline')),
-      pannier(line('call', 'cook')),
+      hosted(line('call', 'cook', '--answers', answers)),
+      hosted(line('call', 'cook', '--decline')),
+      hosted(line('call', 'cook')),
     ])
     expect(fixed).toEqual({ status: 0, stdout: 'Here is your stew.\n', stderr: '' })
     expect(declined).toMatchObject({ status: 5, stdout: '', stderr: expect.stringMatching(/declined/) })
@@ -151,8 +153,8 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
   test('what a server writes never steers the terminal, and its images are saved where --save says', async () => {
     const into = mkdtempSync(join(folder, 'saved-'))
     const [text, picture] = await Promise.all([
-      pannier(line('call', 'nasty')),
-      pannier(line('call', 'picture', '--save', into)),
+      hosted(line('call', 'nasty')),
+      hosted(line('call', 'picture', '--save', into)),
     ])
     expect(text?.stdout).not.toMatch(STEERING)
     expect(text?.stdout).toMatch(/^a.*red\n\ttab/)
@@ -163,7 +165,7 @@ describe.each(['pannierServer', 'sdkV1Server'] as const)('with %s', (maker) => {
 
   test('a server that is silent for too long is given up, with its request', async () => {
     const before = readFileSync(done, 'utf8').length
-    const ran = await pannier(line('call', 'simmer', '--timeout', '3'))
+    const ran = await hosted(line('call', 'simmer', '--timeout', '3'))
     expect(ran).toEqual({ status: 7, stdout: '', stderr: 'error: The server was silent for 3 s.\n' })
     await expect.poll(() => readFileSync(done, 'utf8').slice(before), { timeout: 5_000 }).toBe('cancelled\n')
   })

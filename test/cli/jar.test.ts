@@ -1,36 +1,23 @@
-/** `pannier jar`, as the real program. */
-import { execFile } from 'node:child_process'
+/** `pannier jar`: once as a process, and then many command lines in one. */
 import { existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
 import { sqliteJar } from 'pannier/state'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
+import { pannier as pannierProcess, ProgramHost, type Ran } from './fixtures/program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-cli-jar-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-interface Ended {
-  status: number
-  stdout: string
-  stderr: string
-}
+const host = new ProgramHost()
+afterAll(() => host.close())
 
-/** Runs the program as a process of its own, with a data folder of its own. */
-function pannier(...args: string[]): Promise<Ended> {
-  const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-  const env = { ...process.env, XDG_DATA_HOME: folder, LOCALAPPDATA: folder }
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      ['--conditions=pannier-source', main, 'jar', ...args],
-      { env },
-      (error, stdout, stderr) => resolve({ status: Number(error?.code ?? 0), stdout, stderr }),
-    )
-  })
-}
+const env = { XDG_DATA_HOME: folder, LOCALAPPDATA: folder }
+
+/** Runs the program with a data folder of its own. */
+const pannier = (...args: string[]): Promise<Ran> => host.run(['jar', ...args], { env })
 
 const path = join(folder, 'pannier', 'jar.db')
 const EVIL = 'evil\u001b[2J\u009b31m\u202e'
@@ -58,7 +45,9 @@ describe('jar list', () => {
       'shop.example.com        ann        session  chat 1   Cart Contents                   33     3 h',
       '/opt/weather/server.js  bob        server   -        units                           13     3 h',
     ]
-    expect(await pannier('list')).toEqual({ status: 0, stdout: `${lines.join('\n')}\n`, stderr: '' })
+    const listed = { status: 0, stdout: `${lines.join('\n')}\n`, stderr: '' }
+    expect(await pannierProcess(['jar', 'list'], { env })).toEqual(listed)
+    expect(await pannier('list')).toEqual(listed)
   })
 
   test('can be narrowed by server, principal and name; a server may be given by its URL', async () => {

@@ -18,12 +18,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { proves } from '../proves.ts'
 import { authorizationServer, type AuthorizationServer } from '../client/fixtures/servers/authorization.ts'
 import { commandOf, type RunningServer, startServer } from '../client/fixtures/servers/start.ts'
-import { type Given, type Ran, pannier as run, startPannier } from './fixtures/program.ts'
+import { type Given, ProgramHost, type Ran, pannier as run, startPannier } from './fixtures/program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-life-'))
 const env = { XDG_DATA_HOME: folder }
 const pannier = (args: readonly string[], given: Given = {}): Promise<Ran> =>
   run(args, { ...given, env: { ...env, ...given.env } })
+
+const host = new ProgramHost()
+const hosted = (args: readonly string[]): Promise<Ran> => host.run(args, { env })
 
 let kitchen: RunningServer
 
@@ -31,6 +34,7 @@ beforeAll(async () => {
   kitchen = await startServer('pannierServer')
 })
 afterAll(() => {
+  host.close()
   kitchen.close()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -85,13 +89,13 @@ describe('a suspended call', () => {
 
   test('stays open where --yes has no default for a question', async () => {
     const form = fileWith('table.json', { table: { number: 7 } })
-    expect(await pannier(['call', kitchen.url, 'serve', '--yes'])).toMatchObject({ status: 5 })
-    expect(await pannier(['call', kitchen.url, 'serve', '--yes', '--suspend', saved])).toMatchObject({
+    expect(await hosted(['call', kitchen.url, 'serve', '--yes'])).toMatchObject({ status: 5 })
+    expect(await hosted(['call', kitchen.url, 'serve', '--yes', '--suspend', saved])).toMatchObject({
       status: 6,
       stderr: expect.stringMatching(/1 question waits:\n {2}table:/),
     })
-    expect(await pannier(['resume', saved, '--yes'])).toMatchObject({ status: 6, stdout: '' })
-    expect(await pannier(['resume', saved, '--yes', '--answers', form])).toMatchObject({
+    expect(await hosted(['resume', saved, '--yes'])).toMatchObject({ status: 6, stdout: '' })
+    expect(await hosted(['resume', saved, '--yes', '--answers', form])).toMatchObject({
       status: 0,
       stdout: 'soup for table 7\n',
     })
@@ -100,11 +104,11 @@ describe('a suspended call', () => {
   test('that is put to sleep again in another file is only there', async () => {
     const next = join(folder, 'next.json')
     const dish = fileWith('dish.json', { dish: { dish: 'pie' } })
-    await pannier(['call', kitchen.url, 'serve', '--suspend', saved])
-    expect(await pannier(['resume', saved, '--answers', dish, '--suspend', next])).toMatchObject({ status: 6 })
+    await hosted(['call', kitchen.url, 'serve', '--suspend', saved])
+    expect(await hosted(['resume', saved, '--answers', dish, '--suspend', next])).toMatchObject({ status: 6 })
     expect([existsSync(saved), existsSync(next)]).toEqual([false, true])
     const table = fileWith('table.json', { table: { number: 3 } })
-    expect(await pannier(['resume', next, '--answers', table])).toMatchObject({ stdout: 'pie for table 3\n' })
+    expect(await hosted(['resume', next, '--answers', table])).toMatchObject({ stdout: 'pie for table 3\n' })
     expect(existsSync(next)).toBe(false)
   })
 
@@ -116,8 +120,8 @@ describe('a suspended call', () => {
   })
 
   test('that is declined when it goes on has failed because of that', async () => {
-    await pannier(['call', kitchen.url, 'cook', '--suspend', saved])
-    expect(await pannier(['resume', saved, '--decline'])).toMatchObject({
+    await hosted(['call', kitchen.url, 'cook', '--suspend', saved])
+    expect(await hosted(['resume', saved, '--decline'])).toMatchObject({
       status: 5,
       stderr: expect.stringMatching(/declined/),
     })
@@ -132,7 +136,7 @@ describe('a suspended call', () => {
     ],
     ['has a command beside it', ['resume', 'x', '--', 'node'], /knows its server/],
   ])('that %s is bad input', async (_, args, sentence) => {
-    const ran = await pannier(args)
+    const ran = await hosted(args)
     expect(ran).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(sentence) })
     expect(ran.stderr).not.toMatch(/hunter2|\n {4}at /)
   })
@@ -157,7 +161,7 @@ describe('who calls', () => {
       pannier(['call', guarded.url, 'who']),
     ])
     expect([bearer, header, entry].map((ran) => ran?.stdout)).toEqual(['ann\n', 'bob\n', 'eve\n'])
-    expect(unset).toMatchObject({ status: 2, stderr: expect.stringMatching(/no value for the variable "WHO"/) })
+    expect(unset).toMatchObject({ status: 2, stderr: expect.stringMatching(/needs the variable "WHO"/) })
     expect(nobody).toMatchObject({ status: 3, stderr: expect.stringMatching(/refuses access/) })
   })
 
@@ -304,7 +308,7 @@ test.each<[string, string[], RegExp]>([
   ['an unknown option', ['call', '--foo=hunter2'], /^error: There is no option --foo; see "pannier call --help"\.\n$/],
   ['no file to resume', ['resume'], /^error: FILE is missing; see "pannier resume --help"\.\n$/],
 ])('%s is bad input', async (_, args, sentence) => {
-  const ran = await pannier(args)
+  const ran = await hosted(args)
   expect(ran).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(sentence) })
   expect(ran.stderr).not.toMatch(/hunter2|\n {4}at /)
 })

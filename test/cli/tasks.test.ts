@@ -1,4 +1,4 @@
-/** The program and tasks: followed with a status, left and taken up again, by processes of their own. */
+/** The program and tasks: followed with a status, left and taken up again. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { TaskCaller } from '../fixtures/modernClient.ts'
 import { listening, taskServer } from '../tasks/fixtures/echoServer.ts'
 import { commandOf, type RunningServer, startServer } from '../client/fixtures/servers/start.ts'
-import { pannier, type Ran, startPannier } from './fixtures/program.ts'
+import { pannier, ProgramHost, type Ran, startPannier } from './fixtures/program.ts'
 import { KEYS, openPty, type Pty } from './fixtures/pty.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-program-tasks-'))
@@ -23,12 +23,14 @@ beforeAll(async () => {
   client = await connect(shop.url, { jar: false })
 })
 afterAll(async () => {
+  host.close()
   await client.close()
   shop.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-const run = (...args: readonly string[]): Promise<Ran> => pannier([...args, '--no-jar'], { env })
+const host = new ProgramHost()
+const run = (...args: readonly string[]): Promise<Ran> => host.run([...args, '--no-jar'], { env })
 const on = (command: string, id: string, ...args: readonly string[]) => run('task', command, shop.url, id, ...args)
 
 async function detached(tool: string): Promise<string> {
@@ -108,8 +110,9 @@ describe('a call that becomes a task', () => {
   proves('MRTR-31', 'that asks can be put to sleep, and goes on with its answer in another process', async () => {
     const [file, answers] = [join(folder, 'saved.json'), join(folder, 'answers.json')]
     writeFileSync(answers, '{ "whom": { "name": "Kim" } }')
-    expect(await run('call', shop.url, 'greet', '--suspend', file)).toMatchObject({ status: 6, stdout: '' })
-    expect(await run('resume', file, '--answers', answers)).toMatchObject({ status: 0, stdout: 'Dear Kim\n' })
+    const inProcess = (...args: readonly string[]): Promise<Ran> => pannier([...args, '--no-jar'], { env })
+    expect(await inProcess('call', shop.url, 'greet', '--suspend', file)).toMatchObject({ status: 6, stdout: '' })
+    expect(await inProcess('resume', file, '--answers', answers)).toMatchObject({ status: 0, stdout: 'Dear Kim\n' })
   })
 })
 
