@@ -18,7 +18,7 @@ const caller = { peer, principal: undefined }
 const [asker, second, third] = ['a', 'b', 'c'].map((name) => new Self(`http://${name}/mcp`)) as [Self, Self, Self]
 
 /** An instance to which answers come, and the others, of which only those in `there` can be reached. */
-function receiver(there: readonly Instance[]) {
+function receiver(there: readonly Instance[], clock = Date.now) {
   const self = new Self('http://here/mcp')
   const bus = localBus()
   const common = {
@@ -29,7 +29,7 @@ function receiver(there: readonly Instance[]) {
     bus: undefined,
     ledger: memoryLedger(),
     ttlSeconds: 60,
-    clock: Date.now,
+    clock,
   }
   const nobody = { canHandOver: async () => false, handOver: async () => undefined }
   const pushes = new PushBroker({ ...common, ...nobody, self, cancel() {}, logger })
@@ -112,4 +112,14 @@ test('of one caller a hundred lost answers are looked for within a second, and n
   } finally {
     vi.useRealTimers()
   }
+})
+
+test('of one caller a thousand answers are forwarded within a second, and no more', async () => {
+  const { forward, take } = receiver([second], () => 0)
+  forward.mockResolvedValue({ kind: 'replied', reply: { status: 202 } })
+  const replies = await Promise.allSettled(Array.from({ length: 1001 }, (_, index) => take(`question ${index}`)))
+  expect(replies.filter(({ status }) => status === 'rejected')).toMatchObject([
+    { reason: { code: 'LIMIT_REQUESTS', retryAfterSeconds: 1 } },
+  ])
+  expect(forward).toHaveBeenCalledTimes(1000)
 })

@@ -9,6 +9,7 @@ import type { Logger } from '../../logger.ts'
 import { type ClientRequest, type Forwarder, leftReply, movedReply } from '../../replicas/forwarder.ts'
 import type { RevivedCall } from './handOver.ts'
 import type { PushBroker } from './broker.ts'
+import { tooManyAnswers } from './relay.ts'
 import type { PushState } from './state.ts'
 import { ASK_EVERY_MS, FOUND_WITHIN_MS } from '../streams/resumption.ts'
 
@@ -32,6 +33,8 @@ const OWNER_UNREACHABLE = 'Another instance asked this, and it cannot be reached
 const MAX_HOPS = 10
 // Of one caller. All instances hear of each search several times.
 const SEARCHES_PER_SECOND = 100
+// Of one caller. Each is a message to one instance, which may be gone.
+const FORWARDS_PER_SECOND = 1000
 
 /** The message as it came, for another instance. */
 function bodyOf({ id, result, error, state }: ResponseMessage): Json {
@@ -43,10 +46,12 @@ export class AnswerForwarder {
   /** The questions that are looked for, so that an answer which comes many times is looked for once at a time. */
   readonly #wanted = new Set<string>()
   readonly #searches: Allowance
+  readonly #forwards: Allowance
 
   constructor(options: AnswerForwarderOptions) {
     this.#options = options
     this.#searches = new Allowance(SEARCHES_PER_SECOND, options.clock)
+    this.#forwards = new Allowance(FORWARDS_PER_SECOND, options.clock)
   }
 
   /** `sink` is absent where the answer was forwarded here: it is forwarded once. */
@@ -82,6 +87,7 @@ export class AnswerForwarder {
         case 'elsewhere': {
           const { instance } = taken
           if (sink === undefined) return movedReply(instance)
+          if (!this.#forwards.take(holderOf(caller))) throw tooManyAnswers()
           const forwarded = await forwarder.forward(instance, { ...request, body: bodyOf(message), gone }, sink)
           if (forwarded.kind === 'replied') return forwarded.reply
           if (forwarded.kind === 'moved') {

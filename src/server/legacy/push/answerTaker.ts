@@ -38,7 +38,7 @@ export type Taken =
   /** The instance that asked has no address that this one knows, and they share no bus. */
   | { readonly kind: 'unreachable' }
 
-export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | 'logger'> {
+export interface AnswerTakerOptions extends Pick<PushStatesOptions, 'sealer' | 'clock' | 'logger'> {
   readonly self: Self
   readonly bus: EventBus | undefined
   readonly calls: WaitingCalls
@@ -69,11 +69,11 @@ export class AnswerTaker {
 
   constructor(options: AnswerTakerOptions) {
     this.#options = options
-    const { bus, sealer, calls } = options
+    const { bus, sealer, calls, clock } = options
     const callerOf = (question: string) => calls.askerOf(question)?.callerOf(question)
     const take = async (question: string, response: ResponseMessage, answerer: Caller): Promise<boolean> =>
       (await this.#takeHere({ question, response, echo: undefined }, answerer))?.kind === 'settled'
-    this.#relay = bus && new PushRelay({ bus, sealer, callerOf, take })
+    this.#relay = bus && new PushRelay({ bus, sealer, callerOf, take, clock })
   }
 
   /** Takes an answer. `gone` are the instances that did not answer. Throws when its state is not what was sent. */

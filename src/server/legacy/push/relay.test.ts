@@ -17,6 +17,32 @@ const response: ResponseMessage = {
   state: undefined,
 }
 
+/** A relay whose bus nobody hears, and the questions that were published on it. */
+function unheard(clock = Date.now) {
+  const bus = localBus()
+  const published: string[] = []
+  bus.subscribe((event) => event.kind === 'answered' && published.push(event.question))
+  const relay = new PushRelay({ bus, sealer, callerOf: () => undefined, take: async () => false, clock })
+  return { relay, published }
+}
+
+test('an answer that comes many times at once is published as if it came once', async () => {
+  const { relay, published } = unheard()
+  const offers = Array.from({ length: 50 }, () => relay.offer('q', response, withRole('clerk')))
+  expect(new Set(await Promise.all(offers))).toEqual(new Set([false]))
+  expect(published).toEqual(['q', 'q'])
+})
+
+test('of one caller a hundred answers are published within a second, and those of another as well', async () => {
+  const { relay, published } = unheard(() => 0)
+  const offers = Array.from({ length: 101 }, (_, at) => relay.offer(`${at}`, response, withRole('clerk')))
+  const other = relay.offer('other', response, { peer, principal: { id: 'bob' } })
+  await expect(Promise.all(offers)).rejects.toMatchObject({ code: 'LIMIT_REQUESTS' })
+  expect((await Promise.allSettled(offers)).filter(({ status }) => status === 'rejected')).toHaveLength(1)
+  expect(await other).toBe(false)
+  expect(new Set(published).size).toBe(101)
+})
+
 test('who asked learns the claims that an answer came with at another instance', async () => {
   const bus = localBus()
   const taken: unknown[] = []
@@ -24,8 +50,8 @@ test('who asked learns the claims that an answer came with at another instance',
     taken.push([result, principal])
     return true
   }
-  new PushRelay({ bus, sealer, callerOf: () => withRole('manager'), take })
-  const other = new PushRelay({ bus, sealer, callerOf: () => undefined, take })
+  new PushRelay({ bus, sealer, callerOf: () => withRole('manager'), take, clock: Date.now })
+  const other = new PushRelay({ bus, sealer, callerOf: () => undefined, take, clock: Date.now })
   expect(await other.offer('q', response, withRole('clerk'))).toBe(true)
   expect(taken).toEqual([[{ roots: [] }, { id: 'mia', claims: { role: 'clerk' } }]])
 })
@@ -33,7 +59,7 @@ test('who asked learns the claims that an answer came with at another instance',
 test('an answer that cannot be taken because a rule throws ends no process', async () => {
   const bus = localBus()
   const take = (): Promise<boolean> => Promise.reject(new Error('a rule'))
-  new PushRelay({ bus, sealer, callerOf: () => withRole('manager'), take })
-  const other = new PushRelay({ bus, sealer, callerOf: () => undefined, take })
+  new PushRelay({ bus, sealer, callerOf: () => withRole('manager'), take, clock: Date.now })
+  const other = new PushRelay({ bus, sealer, callerOf: () => undefined, take, clock: Date.now })
   expect(await other.offer('q', response, withRole('clerk'))).toBe(false)
 })

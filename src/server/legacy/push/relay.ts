@@ -5,7 +5,9 @@
 import { isObject, type ResponseMessage } from '../../../protocol/index.ts'
 import { StateError } from '../../../state/internal.ts'
 import type { Sealer } from '../../../state/seal/index.ts'
+import { LimitError } from '../../errors.ts'
 import type { EventBus, ServerEvent } from '../../lifecycle/eventBus.ts'
+import { Allowance, holderOf } from '../../lifecycle/holder.ts'
 import type { Caller } from '../../call.ts'
 import { bareResult } from './state.ts'
 import { bindingOf } from '../../binding.ts'
@@ -17,6 +19,7 @@ export interface PushRelayOptions {
   readonly callerOf: (question: string) => Caller | undefined
   /** Continues the call with an answer; false when another process has done so. */
   readonly take: (question: string, response: ResponseMessage, answerer: Caller) => Promise<boolean>
+  readonly clock: () => number
 }
 
 interface RelayedAnswer {
@@ -29,18 +32,36 @@ type RelayedBody = Pick<ResponseMessage, 'result' | 'error'> & Partial<Pick<Call
 
 // Long enough for a message broker, short enough for a person. After this the instance that asked counts as ended.
 const TAKEN_WITHIN_MS = 500
+// Of one caller. All instances hear of each answer, once or twice.
+const ANSWERS_PER_SECOND = 100
 
 export class PushRelay {
   readonly #options: PushRelayOptions
   readonly #offers = new Map<string, (taken: boolean) => void>()
+  /** Answers that are being offered, so that one which comes many times is offered once at a time. */
+  readonly #underWay = new Map<string, Promise<boolean>>()
+  readonly #allowance: Allowance
 
   constructor(options: PushRelayOptions) {
     this.#options = options
+    this.#allowance = new Allowance(ANSWERS_PER_SECOND, options.clock)
     options.bus.subscribe((event) => this.#hear(event))
   }
 
-  /** Offers an answer to the other instances, twice if need be; tells whether one of them took it. */
+  /**
+   * Offers an answer to the other instances, twice if need be; tells whether one of them took it. Throws where the caller
+   * answers too often.
+   */
   async offer(question: string, response: ResponseMessage, caller: Caller): Promise<boolean> {
+    const underWay = this.#underWay.get(question)
+    if (underWay !== undefined) return underWay
+    if (!this.#allowance.take(holderOf(caller))) throw tooManyAnswers()
+    const offering = this.#offer(question, response, caller).finally(() => this.#underWay.delete(question))
+    this.#underWay.set(question, offering)
+    return offering
+  }
+
+  async #offer(question: string, response: ResponseMessage, caller: Caller): Promise<boolean> {
     const body = { result: bareResult(response), error: response.error, principal: caller.principal }
     const answer = this.#options.sealer.seal('push', bindingOf(caller), { id: sealId(question), body })
     return (await this.#offerOnce(question, answer)) || this.#offerOnce(question, answer)
@@ -85,6 +106,11 @@ export class PushRelay {
       throw error
     }
   }
+}
+
+/** It is not known where the answer belongs, so nothing else may become of it. */
+export function tooManyAnswers(): LimitError {
+  return new LimitError('LIMIT_REQUESTS', 'Too many answers came to questions of other instances; send it again.', 1)
 }
 
 /** A prefix that no id of a client's state has, so that such a state cannot be used as an answer. */
