@@ -19,7 +19,7 @@ import { memoryRates } from '../state/stores/index.ts'
 import { type AdminListening, listenAdmin } from './admin/listen.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
-import { Routes, UNION_PATH } from './routes/routes.ts'
+import { Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
 
 export interface GatewayOptions
   extends GatewayConfig,
@@ -30,7 +30,10 @@ export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port
   insecure?: boolean
 }
 
-const NOT_FOUND = refusal(404, `All servers are at ${UNION_PATH}, and one of them at ${UNION_PATH}/NAME.`)
+const NOT_FOUND = refusal(
+  404,
+  `All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
+)
 
 export class Gateway {
   readonly #options: GatewayOptions
@@ -152,10 +155,11 @@ export class Gateway {
   }
 
   #setRoutes(): void {
-    this.#routes.set(
-      namedServers(this.#config),
-      this.#backends.map(({ name }) => name),
-    )
+    this.#routes.set({
+      named: namedServers(this.#config),
+      served: this.#backends.map(({ name }) => name),
+      views: this.#config.settings.views,
+    })
   }
 
   #createBackend(config: BackendConfig): Backend {

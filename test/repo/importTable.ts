@@ -66,7 +66,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     catalog: [],
     config: ['catalog'],
     backends: ['config'],
-    routes: ['backends', 'catalog'],
+    routes: ['backends', 'catalog', 'config'],
     admin: ['backends', 'config'],
   },
   cli: { options: [], output: [], login: [], commands: ['options', 'output'] },

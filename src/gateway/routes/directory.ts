@@ -1,10 +1,11 @@
 /** What a route offers, under which names, and which server has it. */
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, type Json } from '../../protocol/index.ts'
-import type { Entries, ListName, PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../../server/internal.ts'
+import type { Json } from '../../protocol/index.ts'
+import type { Entries, ListName } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { passes } from '../catalog/index.ts'
-import type { Directory, BackendTarget } from './relay.ts'
+import { applyView, nameBehindView, passes, type View } from '../catalog/index.ts'
+import { promptEntry, resourceEntry, templateEntry, toolEntry } from './entries.ts'
+import type { BackendTarget, Directory, ToolTarget } from './relay.ts'
 
 /** The names of a route. */
 export interface RouteNames {
@@ -15,6 +16,15 @@ export interface RouteNames {
   /** The address of a resource of a server here. `isUnique`: no other server has it. */
   exposedUri(server: string, uri: string, isUnique: boolean): string
   resolveUri(uri: string): { readonly server: string; readonly uri: string } | undefined
+}
+
+/** What a route offers, as the configuration says at the moment. */
+export interface RouteScope {
+  /** The servers behind it, in order. */
+  readonly backends: () => readonly Backend[]
+  readonly names: () => RouteNames
+  /** Which tools it offers, and nothing else; undefined where it offers everything. */
+  readonly view: () => View | undefined
 }
 
 interface RouteEntry extends BackendTarget {
@@ -33,17 +43,21 @@ interface RouteContents {
 const EMPTY: RouteContents = { tools: new Map(), prompts: new Map(), resources: new Map(), templates: new Map() }
 
 export class RouteDirectory implements Directory {
-  readonly #backends: () => readonly Backend[]
-  readonly #names: () => RouteNames
+  readonly #scope: RouteScope
   #contents = EMPTY
 
-  constructor(backends: () => readonly Backend[], names: () => RouteNames) {
-    this.#backends = backends
-    this.#names = names
+  constructor(scope: RouteScope) {
+    this.#scope = scope
   }
 
-  tool(name: string): BackendTarget | undefined {
-    const found = this.#contents.tools.get(name) ?? this.#unlisted(name)
+  /** Whether a server behind this route keeps something between calls. */
+  get keepsState(): boolean {
+    const isPart = (backend: Backend): boolean => this.#scope.view() === undefined || this.#hasToolOf(backend)
+    return this.#scope.backends().some((backend) => backend.keepsState && isPart(backend))
+  }
+
+  tool(name: string): ToolTarget | undefined {
+    const found = this.#contents.tools.get(name) ?? this.#unlistedTool(name)
     return found !== undefined && passes(found.name, found.backend.config.settings.tools) ? found : undefined
   }
 
@@ -86,8 +100,14 @@ export class RouteDirectory implements Directory {
   }
 
   #collect(): RouteContents {
-    const backends = this.#backends().filter(({ isRejected }) => !isRejected)
-    const names = this.#names()
+    const contents = this.#collectAll()
+    const view = this.#scope.view()
+    return view === undefined ? contents : { ...EMPTY, tools: viewed(view, contents.tools) }
+  }
+
+  #collectAll(): RouteContents {
+    const backends = this.#scope.backends().filter(({ isRejected }) => !isRejected)
+    const names = this.#scope.names()
     const owners = countOwners(backends)
     const tools = new Map<string, RouteEntry>()
     const prompts = new Map<string, RouteEntry>()
@@ -120,10 +140,20 @@ export class RouteDirectory implements Directory {
     return { tools, prompts, resources, templates }
   }
 
+  #hasToolOf(backend: Backend): boolean {
+    return [...this.#contents.tools.values()].some((found) => found.backend === backend)
+  }
+
+  #unlistedTool(name: string): BackendTarget | undefined {
+    const view = this.#scope.view()
+    const original = view === undefined ? name : nameBehindView(view, name)
+    return original === undefined ? undefined : this.#unlisted(original)
+  }
+
   /** Before a server has been reached its lists are not known, and calls wait for it. */
   #unlisted(exposed: string): BackendTarget | undefined {
-    const resolved = this.#names().resolve(exposed)
-    const backend = this.#backends().find(({ name }) => name === resolved?.server)
+    const resolved = this.#scope.names().resolve(exposed)
+    const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
     if (backend === undefined || resolved === undefined || backend.about !== undefined) return undefined
     return { backend, name: resolved.name }
   }
@@ -143,8 +173,8 @@ export class RouteDirectory implements Directory {
   }
 
   #unlistedUri(uri: string): BackendTarget | undefined {
-    const resolved = this.#names().resolveUri(uri)
-    const backend = this.#backends().find(({ name }) => name === resolved?.server)
+    const resolved = this.#scope.names().resolveUri(uri)
+    const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
     return backend === undefined || resolved === undefined ? undefined : { backend, name: resolved.uri }
   }
 }
@@ -170,42 +200,14 @@ function listedOf(listing: RouteListing): readonly Json[] {
   return Array.from(listing.values(), ({ listed }) => listed)
 }
 
+/** The tools of a view, under its names. */
+function viewed(view: View, tools: RouteListing): RouteListing {
+  const entries = Array.from(tools.values(), (entry) =>
+    applyView(view, [entry.listed]).map((listed) => [String(listed['name']), { ...entry, listed }] as const),
+  )
+  return new Map(entries.flat())
+}
+
 function entriesOf<T>(listing: RouteListing, entryOf: (name: string, listed: Json) => T): readonly T[] {
   return Array.from(listing, ([name, { listed }]) => entryOf(name, listed))
-}
-
-const open = { access: undefined, carry: undefined } as const
-
-/** Entries of a route have no handlers: its methods send calls on. */
-function relayed(): never {
-  throw new TypeError('A route has no handlers.')
-}
-
-function toolEntry(name: string, listed: Json): ToolEntry {
-  const none = { input: undefined, output: undefined, mirrored: [], task: undefined }
-  return { ...open, ...none, name, listed, handler: relayed }
-}
-
-function promptEntry(name: string, listed: Json): PromptEntry {
-  return { ...open, name, listed, input: undefined, handler: relayed }
-}
-
-function resourceEntry(uri: string, listed: Json): ResourceEntry {
-  return { ...open, uri, listed, options: { name: nameIn(listed) }, handler: relayed }
-}
-
-function templateEntry(source: string, listed: Json): TemplateEntry {
-  const start = source.slice(0, source.indexOf('{'))
-  const match = (uri: string): Record<string, string> | undefined => (uri.startsWith(start) ? {} : undefined)
-  return {
-    ...open,
-    template: { source, variables: [], match },
-    listed,
-    options: { name: nameIn(listed) },
-    handler: relayed,
-  }
-}
-
-function nameIn(listed: Json): string {
-  return isObject(listed) && typeof listed['name'] === 'string' ? listed['name'] : ''
 }

@@ -19,9 +19,14 @@ export interface BackendTarget {
   readonly name: string
 }
 
+/** A tool, with its definition here where it is listed. */
+export interface ToolTarget extends BackendTarget {
+  readonly listed?: Json
+}
+
 /** Finds what callers name. Undefined where there is no such thing. */
 export interface Directory {
-  tool(name: string): BackendTarget | undefined
+  tool(name: string): ToolTarget | undefined
   prompt(name: string): BackendTarget | undefined
   resource(uri: string): BackendTarget | undefined
   template(uriTemplate: string): BackendTarget | undefined
@@ -31,7 +36,7 @@ export interface Directory {
 const BACKEND_META = 'dev.pannier/backend'
 
 export function relayMethods(directory: Directory, parts: MethodParts): HandlerMethods {
-  const { registry, rounds, results } = parts
+  const { rounds, results } = parts
 
   const relay = async (call: Call, { backend, name }: BackendTarget, params: Json, headers?: Relayed['headers']) => {
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> =>
@@ -55,7 +60,7 @@ export function relayMethods(directory: Directory, parts: MethodParts): HandlerM
       const found = directory.tool(name)
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
       const { arguments: args = {} } = call.params
-      const mirrored = mirroredIn(registry.tools.get(name)?.listed)
+      const mirrored = mirroredIn(found.listed)
       if (call.header !== undefined && call.peer.era === 'modern' && isObject(args))
         assertParamHeaders(mirrored, args, call.header)
       return relay(call, found, { ...call.params, name: found.name }, paramHeaderValues(mirrored, args))

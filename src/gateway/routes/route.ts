@@ -2,6 +2,7 @@
 import {
   assemble,
   type Assembly,
+  type Capability,
   type FetchHandler,
   fetchHandler,
   type NodeHandler,
@@ -10,23 +11,21 @@ import {
 } from '../../server/internal.ts'
 import type { ServerOptions } from '../../server/index.ts'
 import type { Backend } from '../backends/backend.ts'
-import { RouteDirectory, type RouteNames } from './directory.ts'
+import { RouteDirectory, type RouteScope } from './directory.ts'
 import { relayMethods } from './relay.ts'
 
 export interface RouteOptions {
   /** Where it is served, such as `/mcp/github`. */
   readonly path: string
-  readonly names: () => RouteNames
-  /** The servers behind it, in order. */
-  readonly backends: () => readonly Backend[]
+  readonly scope: RouteScope
+  /** What it may have, now or later. */
+  readonly capabilities: ReadonlySet<Capability>
   readonly instructions: () => string | undefined
   /** Resolves when all servers were tried, or have had their time. */
   readonly ready: () => Promise<void> | undefined
   readonly server: ServerOptions
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
-
-const CAPABILITIES = new Set(['tools', 'prompts', 'resources', 'completions'] as const)
 
 export class Route {
   readonly path: string
@@ -38,10 +37,10 @@ export class Route {
   readonly #options: RouteOptions
 
   constructor(options: RouteOptions) {
-    const { path, names, backends, instructions, ready, server, guards } = options
+    const { path, scope, capabilities, instructions, ready, server, guards } = options
     this.#options = options
     this.path = path
-    const directory = new RouteDirectory(backends, names)
+    const directory = new RouteDirectory(scope)
     this.#directory = directory
     this.assembly = assemble(
       { ...server, audience: `${server.audience ?? server.name} ${path}` },
@@ -49,11 +48,11 @@ export class Route {
         handlers: (parts) => relayMethods(directory, parts),
         instructions,
         ready,
-        keepsState: () => backends().some(({ keepsState }) => keepsState),
+        keepsState: () => directory.keepsState,
       },
     )
     // Servers that come up later may have any of them, and clients look only once.
-    this.assembly.registry.declared = CAPABILITIES
+    this.assembly.registry.declared = capabilities
     this.shutdown = new Shutdown(this.assembly)
     this.node = nodeHandler(this.assembly.endpoint, guards)
     this.fetch = fetchHandler(this.assembly.endpoint, guards)
@@ -73,7 +72,7 @@ export class Route {
 
   /** Tells clients that watch a resource of a server that it has changed. */
   updated(backend: Backend, uri: string): void {
-    if (!this.#options.backends().includes(backend)) return
+    if (!this.#options.scope.backends().includes(backend)) return
     const exposed = this.#directory.exposedUri(backend, uri)
     if (exposed !== undefined) this.assembly.bus.publish({ kind: 'updated', uri: exposed })
   }

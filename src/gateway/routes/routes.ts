@@ -1,13 +1,20 @@
-/** The addresses of a gateway: `/mcp` for all servers, and `/mcp/NAME` for each. */
+/** The addresses of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for some of their tools. */
 import type { DrainOptions, ServerOptions } from '../../server/index.ts'
-import type { Connections } from '../../server/internal.ts'
+import type { Capability, Connections } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
+import { type CatalogNames, createNames, type NamedServer, unionInstructions, type View } from '../catalog/index.ts'
+import type { GatewaySettings } from '../config/index.ts'
 import { Barrier } from './barrier.ts'
 import { plainNames, prefixedNames } from './names.ts'
-import { Route } from './route.ts'
+import { Route, type RouteOptions } from './route.ts'
 
 export const UNION_PATH = '/mcp'
+export const VIEWS_PATH = '/views'
+
+const EVERYTHING: ReadonlySet<Capability> = new Set(['tools', 'prompts', 'resources', 'completions'])
+/** A view that is gone offers nothing to those who are still connected. */
+const REMOVED: View = { tools: [], deny: ['*'], rename: {}, descriptions: {} }
+const TOOLS_ONLY: ReadonlySet<Capability> = new Set(['tools'])
 
 export interface RoutesOptions {
   /** The servers behind the gateway, in order. */
@@ -18,21 +25,32 @@ export interface RoutesOptions {
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
+/** What the routes follow from. */
+export interface RoutesConfig extends Pick<GatewaySettings, 'views'> {
+  /** All servers that the names depend on. */
+  readonly named: readonly NamedServer[]
+  /** The names of those that are served. */
+  readonly served: readonly string[]
+}
+
+type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions'>
+
 export class Routes {
   readonly union: Route
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
+  #config: RoutesConfig = { named: [], served: [], views: {} }
   #names: CatalogNames = createNames([])
   #barrier: Barrier | undefined
   #base: string | undefined
+  #isOpen = false
 
   constructor(options: RoutesOptions) {
     this.#options = options
-    const instructions = (): string | undefined => unionInstructions(options.backends().map(this.#instructed))
     this.union = this.#create(UNION_PATH, {
-      names: () => prefixedNames(this.#names),
-      backends: options.backends,
-      instructions,
+      scope: { backends: options.backends, names: () => prefixedNames(this.#names), view: () => undefined },
+      capabilities: EVERYTHING,
+      instructions: () => unionInstructions(options.backends().map(this.#instructed)),
     })
     this.#byPath.set(UNION_PATH, this.union)
   }
@@ -45,22 +63,25 @@ export class Routes {
     return undefined
   }
 
-  /** Serves these servers from now on. Those that were served before keep their routes, with all that goes on there. */
-  set(servers: readonly NamedServer[], served: readonly string[]): void {
-    this.#names = createNames(servers)
-    const paths = new Map(served.map((name) => [pathOf(name), name]))
+  /** Serves this from now on. What was served before keeps its route, with all that goes on there. */
+  set(config: RoutesConfig): void {
+    this.#config = config
+    this.#names = createNames(config.named)
+    const wanted = new Map<string, () => RouteParts>([
+      ...config.served.map((name) => [pathOf(UNION_PATH, name), () => this.#serverParts(name)] as const),
+      ...Object.keys(config.views).map((name) => [pathOf(VIEWS_PATH, name), () => this.#viewParts(name)] as const),
+    ])
     for (const [path, route] of this.#byPath) {
-      if (path === UNION_PATH || paths.has(path)) continue
+      if (path === UNION_PATH || wanted.has(path)) continue
       this.#byPath.delete(path)
       void route.shutdown.drain()
     }
-    for (const [path, name] of paths) {
+    for (const [path, partsOf] of wanted) {
       if (this.#byPath.has(path)) continue
-      const backends = (): readonly Backend[] => this.#options.backends().filter((backend) => backend.name === name)
-      const instructions = (): string | undefined => backends()[0]?.about?.instructions
-      const route = this.#create(path, { names: () => plainNames(name), backends, instructions })
+      const route = this.#create(path, partsOf())
       this.#byPath.set(path, route)
-      this.#open(route)
+      this.#reach(route)
+      if (this.#isOpen) void route.open()
     }
     this.refresh()
   }
@@ -69,7 +90,7 @@ export class Routes {
   listen(connections: Pick<Connections, 'announceClose' | 'close'>, base: string): void {
     this.#barrier = new Barrier(connections)
     this.#base = base
-    for (const route of this.#byPath.values()) this.#open(route)
+    for (const route of this.#byPath.values()) this.#reach(route)
   }
 
   /** Lists what the servers offer now. */
@@ -82,6 +103,7 @@ export class Routes {
   }
 
   async open(): Promise<void> {
+    this.#isOpen = true
     await Promise.all(Array.from(this.#byPath.values(), (route) => route.open()))
   }
 
@@ -89,18 +111,39 @@ export class Routes {
     await Promise.all(Array.from(this.#byPath.values(), ({ shutdown }) => shutdown.drain(options)))
   }
 
-  #open(route: Route): void {
+  #reach(route: Route): void {
     if (this.#barrier === undefined || this.#base === undefined) return
     route.assembly.self.url ??= new URL(route.path, this.#base).href
     route.shutdown.addListener(this.#barrier.join())
   }
 
-  #create(
-    path: string,
-    parts: Pick<ConstructorParameters<typeof Route>[0], 'names' | 'backends' | 'instructions'>,
-  ): Route {
+  #create(path: string, parts: RouteParts): Route {
     const { ready, server, guards } = this.#options
     return new Route({ path, ...parts, ready, server, guards })
+  }
+
+  #serverParts(name: string): RouteParts {
+    const backends = (): readonly Backend[] => this.#options.backends().filter((backend) => backend.name === name)
+    return {
+      scope: { backends, names: () => plainNames(name), view: () => undefined },
+      capabilities: EVERYTHING,
+      instructions: () => backends()[0]?.about?.instructions,
+    }
+  }
+
+  /** Instructions of servers may tell of tools that a view does not have, so it has none. */
+  #viewParts(name: string): RouteParts {
+    const { backends } = this.#options
+    return {
+      scope: { backends, names: () => prefixedNames(this.#names), view: () => this.#viewOf(name) },
+      capabilities: TOOLS_ONLY,
+      instructions: () => undefined,
+    }
+  }
+
+  #viewOf(name: string): View {
+    const { views } = this.#config
+    return (Object.hasOwn(views, name) ? views[name] : undefined) ?? REMOVED
   }
 
   readonly #instructed = ({ name, about }: Backend) => ({
@@ -110,6 +153,6 @@ export class Routes {
   })
 }
 
-function pathOf(server: string): string {
-  return `${UNION_PATH}/${encodeURIComponent(server)}`
+function pathOf(base: string, name: string): string {
+  return `${base}/${encodeURIComponent(name)}`
 }

@@ -1,0 +1,38 @@
+/** Entries of a route in the registry of its server. They have no handlers: the methods of the route send calls on. */
+import { isObject, type Json } from '../../protocol/index.ts'
+import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../../server/internal.ts'
+
+const open = { access: undefined, carry: undefined } as const
+
+function relayed(): never {
+  throw new TypeError('A route has no handlers.')
+}
+
+export function toolEntry(name: string, listed: Json): ToolEntry {
+  const none = { input: undefined, output: undefined, mirrored: [], task: undefined }
+  return { ...open, ...none, name, listed, handler: relayed }
+}
+
+export function promptEntry(name: string, listed: Json): PromptEntry {
+  return { ...open, name, listed, input: undefined, handler: relayed }
+}
+
+export function resourceEntry(uri: string, listed: Json): ResourceEntry {
+  return { ...open, uri, listed, options: { name: nameIn(listed) }, handler: relayed }
+}
+
+export function templateEntry(source: string, listed: Json): TemplateEntry {
+  const start = source.slice(0, source.indexOf('{'))
+  const match = (uri: string): Record<string, string> | undefined => (uri.startsWith(start) ? {} : undefined)
+  return {
+    ...open,
+    template: { source, variables: [], match },
+    listed,
+    options: { name: nameIn(listed) },
+    handler: relayed,
+  }
+}
+
+function nameIn(listed: Json): string {
+  return isObject(listed) && typeof listed['name'] === 'string' ? listed['name'] : ''
+}
