@@ -26,7 +26,8 @@ export default defineConfig({
     allowOnly: false,
     sequence: { sequencer: LongestFirst },
     globalSetup: ['test/bundle/build.ts', 'test/postgres/setup.ts'],
-    setupFiles: ['test/unhandledRejections.ts', 'test/environment.ts'],
+    setupFiles: ['test/unhandledRejections.ts', 'test/environment.ts', 'test/patience.ts'],
+    expect: { poll: { timeout: 20_000 } }, // as in test/patience.ts
     projects: [
       // Tests leave nothing behind, so that a worker runs one file after the other without loading src again.
       // Unit tests mostly compute. A hook may be what starts PostgreSQL.

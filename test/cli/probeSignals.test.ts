@@ -28,7 +28,7 @@ function said({ child }: Running, words: RegExp): Promise<RegExpExecArray> {
 
 async function expectGone([, ...pids]: RegExpExecArray): Promise<void> {
   expect(pids).toHaveLength(2)
-  await expect.poll(() => pids.map(Number).filter(isThere), { timeout: 5_000 }).toEqual([])
+  await expect.poll(() => pids.map(Number).filter(isThere)).toEqual([])
 }
 
 const PIDS = /pids (\d+) (\d+)/

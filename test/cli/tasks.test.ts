@@ -41,7 +41,7 @@ async function detached(tool: string): Promise<string> {
 
 /** Waits until a task is as wanted. */
 async function become(id: string, status: string): Promise<void> {
-  await expect.poll(() => getTask(client, id), { timeout: 15_000 }).toMatchObject({ status })
+  await expect.poll(() => getTask(client, id)).toMatchObject({ status })
 }
 
 function atTerminal(...args: readonly string[]): Pty {
@@ -92,7 +92,7 @@ describe('a call that becomes a task', () => {
     expect(pty.raw().split(cleared).at(-2)).toMatch(/still wet(\^C)?$/)
     expect(pty.raw().split(cleared).at(-1)).toBe('Cancelled.\r\n')
     expect(pty.shown()).not.toContain('still wet\r\n')
-    await expect.poll(() => readFileSync(done, 'utf8'), { timeout: 10_000 }).toBe('cancelled\n')
+    await expect.poll(() => readFileSync(done, 'utf8')).toBe('cancelled\n')
   })
 
   test('asks at a terminal', async () => {

@@ -371,6 +371,6 @@ describe('as a program', () => {
     })
     await expect(probing).rejects.toThrow('enough')
     expect(pids).toHaveLength(2)
-    await expect.poll(() => pids.filter(isThere), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => pids.filter(isThere)).toEqual([])
   })
 })

@@ -276,6 +276,6 @@ describe('a program that', () => {
     })
     expect(pids).toHaveLength(4)
     // Whoever adopts them may take a moment to bury them.
-    await expect.poll(() => pids.filter(isThere), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => pids.filter(isThere)).toEqual([])
   })
 })

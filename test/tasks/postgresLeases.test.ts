@@ -11,7 +11,7 @@ import { TcpProxy } from '../postgres/tcpProxy.ts'
 // The tests of src/postgres/tasks/lease.test.ts know the limit. Here connections have to be opened, which takes long on a
 // busy machine.
 const LEASE_MS = amount(4000, 6000)
-const OUTAGE = amount(0.3, 0.45)
+const OUTAGE = amount(0.2, 0.45)
 const TASKS = 8
 const fixture = new EngineFixture()
 

@@ -82,7 +82,7 @@ test('events of many megabytes arrive, in order with small ones', async () => {
     updated('last'),
   ]
   for (const event of events) here.publish(event)
-  await vi.waitFor(() => expect(heard).toHaveLength(events.length), { timeout: 8000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(events.length))
   expect(heard).toEqual(events)
 })
 
@@ -94,7 +94,7 @@ test('thousands of events of several publishers arrive once, in the order of eac
     for (const [name, bus] of Object.entries(publishers)) bus.publish(updated(`${name}://${at}`))
     if (at % 100 === 0) await new Promise(setImmediate)
   }
-  await vi.waitFor(() => expect(heard).toHaveLength(9000), { timeout: 8000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(9000))
   for (const name of Object.keys(publishers)) {
     expect(heard.filter((event) => event.kind === 'updated' && event.uri.startsWith(name))).toEqual(
       numbered(3000, name),
@@ -111,7 +111,7 @@ test('a bus whose connections are cut delivers all events once, and reports noth
     here.publish(event)
     if (at % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   }
-  await vi.waitFor(() => expect(heard).toHaveLength(events.length), { timeout: 8000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(events.length))
   here.publish(updated('after'))
   await vi.waitFor(() => expect(heard.at(-1)).toEqual(updated('after')))
   await settled()
@@ -132,7 +132,7 @@ test('while the database refuses connections, publish returns, the publisher get
   await settled()
   expect(heard).toHaveLength(1)
   await runSql(url, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
-  await vi.waitFor(() => expect(heard).toEqual(own), { timeout: 8000 })
+  await vi.waitFor(() => expect(heard).toEqual(own))
 })
 
 test('where LISTEN is refused, events are found by polling', async () => {
@@ -149,7 +149,7 @@ test('where LISTEN is refused, events are found by polling', async () => {
   const [here, there] = [newBus(), newBus({ pool })]
   const heard = heardBy(there)
   here.publish(updated('x://y'))
-  await vi.waitFor(() => expect(heard).toEqual([updated('x://y')]), { timeout: 5000 })
+  await vi.waitFor(() => expect(heard).toEqual([updated('x://y')]))
 })
 
 test('a bus that begins later gets no events of the past', async () => {
@@ -177,7 +177,7 @@ test('buses of other schemas and of other audiences do not get each others event
   await vi.waitFor(() => expect(heard).toHaveLength(1))
   await terminateConnections() // all of them search after this
   here.publish(updated('x://z'))
-  await vi.waitFor(() => expect(heard).toHaveLength(2), { timeout: 5000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(2))
   await settled()
   expect(heardByOthers).toEqual([[], [], []])
 })
@@ -212,7 +212,7 @@ test('expired events are removed', async () => {
   const here = newBus()
   const heard = heardBy(newBus())
   for (const event of numbered(2500)) here.publish(event)
-  await vi.waitFor(() => expect(heard).toHaveLength(2500), { timeout: 5000 })
+  await vi.waitFor(() => expect(heard).toHaveLength(2500))
   await runSql(url, `UPDATE pannier.bus_events SET expires_at = expires_at - interval '200 seconds'`)
   // A bus sweeps when it is first used.
   newBus().publish(updated('fresh'))

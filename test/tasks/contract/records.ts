@@ -107,7 +107,7 @@ export function declareRecords(harness: ContractHarness): void {
     const lease = await harness.worker(engine).nextLease()
     await lease.ask([question('a')], undefined)
     expect(await engine.read(id, 'ann')).toMatchObject({ status: 'input_required' })
-    await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toBeUndefined(), { timeout: 5000 })
+    await vi.waitFor(async () => expect(await engine.read(id, 'ann')).toBeUndefined())
     expect(await engine.answer(id, 'ann', answering('a'))).toBeUndefined()
   })
 

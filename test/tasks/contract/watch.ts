@@ -56,7 +56,7 @@ export function declareWatch(harness: ContractHarness): void {
     harness.onTestEnd(engine.watch(id, later))
     stop()
     await engine.cancel(id, 'ann')
-    await vi.waitFor(() => expect(later).toHaveBeenCalled(), { timeout: 5000 })
+    await vi.waitFor(() => expect(later).toHaveBeenCalled())
   })
 
   test('a listener that throws harms neither the engine nor other listeners', async () => {
