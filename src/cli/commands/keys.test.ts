@@ -1,31 +1,21 @@
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
+import { type Given, pannier as runProcess, ProgramHost, type Ran } from '../../../test/cli/fixtures/program.ts'
 import { createKeyring, newKey } from '../../state/seal/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-cli-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-interface Given {
-  env?: Record<string, string>
-  input?: string
-}
+const host = new ProgramHost()
+afterAll(() => host.close())
 
-/** Runs the real program as a process of its own. */
-function pannier(args: string[], { env = {}, input = '' }: Given = {}) {
-  const main = fileURLToPath(new URL('../main.ts', import.meta.url))
-  const { PANNIER_KEYS: _, ...clean } = process.env
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--conditions=pannier-source', main, ...args], {
-    env: { ...clean, ...env },
-    input,
-    encoding: 'utf8',
-  })
-  return { status, stdout, stderr }
-}
+const withoutKeys = ({ env, ...given }: Given): Given => ({ ...given, env: { PANNIER_KEYS: undefined, ...env } })
+
+/** Runs the program with no keys but those that are given. */
+const pannier = (args: readonly string[], given: Given = {}): Promise<Ran> => host.run(args, withoutKeys(given))
 
 function fileWith(content: string): string {
   const path = join(folder, `${newKey()}.env`)
@@ -37,14 +27,14 @@ const keys = [newKey(), newKey()]
 const value = keys.join(',')
 const { ids } = createKeyring(value)
 
-test('the program tells its version', () => {
+test('the program tells its version', async () => {
   const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
-  expect(pannier(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' })
+  expect(await runProcess(['--version'])).toEqual({ status: 0, stdout: `${manifest.version}\n`, stderr: '' })
 })
 
 describe('keys new', () => {
-  test('prints one line for a .env file, with another key each time', () => {
-    const outputs = [pannier(['keys', 'new']), pannier(['keys', 'new'])]
+  test('prints one line for a .env file, with another key each time', async () => {
+    const outputs = [await pannier(['keys', 'new']), await pannier(['keys', 'new'])]
     for (const { status, stdout, stderr } of outputs) {
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
       expect(stdout).toMatch(/^PANNIER_KEYS=[\w-]{43}\n$/)
@@ -55,8 +45,8 @@ describe('keys new', () => {
 })
 
 describe('keys rotate', () => {
-  test('prints the three values in order, each after a sentence on when to deploy it', () => {
-    const { status, stdout, stderr } = pannier(['keys', 'rotate'], { env: { PANNIER_KEYS: value } })
+  test('prints the three values in order, each after a sentence on when to deploy it', async () => {
+    const { status, stdout, stderr } = await pannier(['keys', 'rotate'], { env: { PANNIER_KEYS: value } })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => line.slice(0, 6))).toEqual(['# 1. S', 'PANNIE', '# 2. P', '# PANN', '# 3. R', '# PANN'])
@@ -70,8 +60,8 @@ describe('keys rotate', () => {
     expect(retire!.ids).toEqual([fresh])
   })
 
-  test('prints a .env text that makes the first step and no other', () => {
-    const { stdout } = pannier(['keys', 'rotate'], { env: { PANNIER_KEYS: value } })
+  test('prints a .env text that makes the first step and no other', async () => {
+    const { stdout } = await pannier(['keys', 'rotate'], { env: { PANNIER_KEYS: value } })
     expect(createKeyring(parseEnv(stdout).PANNIER_KEYS!).ids.slice(0, 2)).toEqual(ids)
   })
 })
@@ -79,8 +69,8 @@ describe('keys rotate', () => {
 describe('keys ids', () => {
   const expected = { status: 0, stdout: `${ids.join('\n')}\n`, stderr: '' }
 
-  test('prints the ids of the ring and no key', () => {
-    expect(pannier(['keys', 'ids'], { env: { PANNIER_KEYS: value } })).toEqual(expected)
+  test('prints the ids of the ring and no key', async () => {
+    expect(await pannier(['keys', 'ids'], { env: { PANNIER_KEYS: value } })).toEqual(expected)
   })
 
   test.each([
@@ -88,15 +78,16 @@ describe('keys ids', () => {
     ['one key in each line, with comments', `# ours\n${keys.join('\n')}\n# end\n`],
     ['a .env file', `PORT=3000\nPANNIER_KEYS=${value}\nDEBUG=1\n`],
     ['a .env file with quotes, export and line ends of Windows', `A=1\r\nexport PANNIER_KEYS="${value}"\r\n`],
-  ])('reads the keys from a file or standard input that holds %s', (_, content) => {
-    expect(pannier(['keys', 'ids', '--keys-file', fileWith(content)])).toEqual(expected)
-    expect(pannier(['keys', 'ids', '--keys-file', '-'], { input: content })).toEqual(expected)
-    expect(pannier(['keys', 'ids', '-'], { input: content })).toEqual(expected)
+  ])('reads the keys from a file or standard input that holds %s', async (_, content) => {
+    expect(await pannier(['keys', 'ids', '--keys-file', fileWith(content)])).toEqual(expected)
+    expect(await pannier(['keys', 'ids', '--keys-file', '-'], { input: content })).toEqual(expected)
+    expect(await pannier(['keys', 'ids', '-'], { input: content })).toEqual(expected)
   })
 
-  test('takes the last of several lines, as a .env reader does', () => {
+  test('takes the last of several lines, as a .env reader does', async () => {
     const input = `PANNIER_KEYS=${newKey()}\nPANNIER_KEYS=${value}\n`
-    expect(pannier(['keys', 'ids', '-'], { input })).toEqual(expected)
+    expect(await pannier(['keys', 'ids', '-'], { input })).toEqual(expected)
+    expect(await runProcess(['keys', 'ids', '-'], withoutKeys({ input }))).toEqual(expected)
   })
 })
 
@@ -122,8 +113,8 @@ describe('bad input ends with exit code 2 and a sentence, and no key is shown', 
     ['a key as file name', ['keys', 'rotate', '--keys-file', key], {}, /Cannot read the file .*ENOENT/],
     ['a folder as file', ['keys', 'rotate', '--keys-file', folder], {}, /Cannot read the file .*EISDIR/],
     ['no command', ['keys'], {}, /Usage: pannier keys/],
-  ])('%s', (_, args, given, sentence) => {
-    const { status, stdout, stderr } = pannier(args, given)
+  ])('%s', async (_, args, given, sentence) => {
+    const { status, stdout, stderr } = await pannier(args, given)
     expect(status).toBe(2)
     expect(stdout).toBe('')
     expect(stderr).toMatch(sentence)
