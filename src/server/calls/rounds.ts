@@ -3,7 +3,7 @@
  * brings is opened, the handler runs over it, and the answer is a result or the next questions.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { type Journal, nextRound, type Run, type SharedClaims, type Watch, writeJournal } from '../../journal/index.ts'
+import { type Journal, nextRound, type Run, type Watch, writeJournal } from '../../journal/index.ts'
 import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import type { Ledger } from '../../state/stores/index.ts'
 import type { Approval } from '../auth/approval.ts'
@@ -11,12 +11,12 @@ import type { Call, Caller, Peer } from '../call.ts'
 import type { ClientState } from '../handler/clientState.ts'
 import { Context, DetachableContext } from '../handler/context.ts'
 import { assertAskable, InputRequired } from '../handler/questions.ts'
-import { holderOf } from '../lifecycle/holder.ts'
 import type { ReadAddress } from '../lifecycle/limits.ts'
 import type { Load } from '../lifecycle/load.ts'
 import { type Logger, shortened } from '../logger.ts'
 import type { Results } from '../results.ts'
 import { type CallResult, handlerCall, type MiddlewareChain, UnwrittenResults } from './middleware.ts'
+import { callersApproval, sharedClaims } from './callers.ts'
 import type { Carrier, Subject } from './carrier.ts'
 import type { CallLifetime } from './lifetime.ts'
 import { assertRoundLeft, type HandlerRun, needsState, runHandler, type RunSetup } from './run.ts'
@@ -252,39 +252,6 @@ class CallRound<T, R> implements HandlerRun<T | InputRequired, R> {
 
   get #stateMeta(): Json | undefined {
     return this.#ctx && Context.stateMeta(this.#ctx)
-  }
-}
-
-/** Questions that name who may answer, where the caller of a run may be one of those. */
-export function callersApproval(
-  caller: () => Pick<Call, 'principal'>,
-  { approval }: Pick<RoundRunnerOptions, 'approval'>,
-): Pick<RunSetup, 'approverId'> {
-  if (approval === undefined) return {}
-  return {
-    approverId: (approvers) => {
-      const { principal } = caller()
-      return approval.includes(approvers, principal, true) ? principal?.id : undefined
-    },
-  }
-}
-
-/** Claims that all calls of this caller to this tool share. */
-export function sharedClaims(
-  call: Call,
-  name: string,
-  { ledger, audience, readAddress }: Pick<RoundRunnerOptions, 'ledger' | 'audience' | 'readAddress'>,
-): SharedClaims {
-  const { principal, method, peer, header, channel } = call
-  return {
-    ledger,
-    scope: () => [audience, principal?.id ?? null, method, name],
-    holder: () => {
-      if (principal !== undefined) return holderOf(call)
-      const address = call.address ?? readAddress(header, channel.address)
-      // Anonymous callers without an address and a session cannot be told apart, so they are not counted as one.
-      return address === undefined && peer.session === undefined ? undefined : holderOf({ principal, peer, address })
-    },
   }
 }
 

@@ -10,7 +10,8 @@ import { Context, DetachableContext } from '../handler/context.ts'
 import { InputRequired } from '../handler/questions.ts'
 import type { RunOutcome, TaskWork } from '../taskPort.ts'
 import { type CallResult, handlerCall, UnfinishedResult } from './middleware.ts'
-import { callersApproval, type Invocation, type RoundRunnerOptions, sharedClaims } from './rounds.ts'
+import { callersApproval, sharedClaims } from './callers.ts'
+import type { Invocation, RoundRunnerOptions } from './rounds.ts'
 import { assertRoundLeft, type HandlerRun, runHandler, type RunSetup } from './run.ts'
 
 export type TaskRunOptions = Pick<

@@ -1,0 +1,54 @@
+/** What of a run depends on who calls: for whom it is counted, which claims it shares, and what it may approve. */
+import type { SharedClaims } from '../../journal/index.ts'
+import type { Ledger } from '../../state/stores/index.ts'
+import type { Approval } from '../auth/approval.ts'
+import type { Call } from '../call.ts'
+import { holderOf } from '../lifecycle/holder.ts'
+import type { ReadAddress } from '../lifecycle/limits.ts'
+import type { RunSetup } from './run.ts'
+
+/**
+ * For whom what a call leaves behind is counted. Undefined for anonymous callers without an address and a session: they
+ * cannot be told apart, so they are not counted as one.
+ */
+export function callHolder(call: Call, readAddress: ReadAddress): string | undefined {
+  const { principal, peer, header, channel } = call
+  if (principal !== undefined) return holderOf(call)
+  const address = call.address ?? readAddress(header, channel.address)
+  return address === undefined && peer.session === undefined ? undefined : holderOf({ principal, peer, address })
+}
+
+export interface SharedClaimsOptions {
+  readonly ledger: Ledger
+  /** The audience of the server's seals: several servers may have one ledger. */
+  readonly audience: string
+  readonly readAddress: ReadAddress
+}
+
+/** Claims that all calls of this caller to this tool share. */
+export function sharedClaims(
+  call: Call,
+  name: string,
+  { ledger, audience, readAddress }: SharedClaimsOptions,
+): SharedClaims {
+  const { principal, method } = call
+  return {
+    ledger,
+    scope: () => [audience, principal?.id ?? null, method, name],
+    holder: () => callHolder(call, readAddress),
+  }
+}
+
+/** Questions that name who may answer, where the caller of a run may be one of those. */
+export function callersApproval(
+  caller: () => Pick<Call, 'principal'>,
+  { approval }: { readonly approval: Approval | undefined },
+): Pick<RunSetup, 'approverId'> {
+  if (approval === undefined) return {}
+  return {
+    approverId: (approvers) => {
+      const { principal } = caller()
+      return approval.includes(approvers, principal, true) ? principal?.id : undefined
+    },
+  }
+}
