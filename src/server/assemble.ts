@@ -20,11 +20,11 @@ import type { StreamHandOver } from './legacy/push/handOver.ts'
 import { announced } from './legacy/push/handOvers.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
-import { holderOf } from './lifecycle/holder.ts'
 import { addressReader, requestLimits } from './lifecycle/limits.ts'
 import { Load } from './lifecycle/load.ts'
 import { createSealers, keyringOf, sayKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
+import { callHolder } from './calls/callers.ts'
 import { RoundRunner } from './calls/rounds.ts'
 import { architectureOf, cachingOf, identityOf, type ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
@@ -130,7 +130,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     play: taskPlayer(calling, limits),
     assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,
-    holderOf,
+    holderOf: (call) => callHolder(call, limits.readAddress),
     mayAnswer: (approvers, { principal }, isCaller) =>
       limits.approval?.includes(approvers, principal, isCaller) ?? false,
   })

@@ -29,8 +29,8 @@ export interface TaskHost {
   assertMayCall(call: Call, tool: string): void
   /** Whether somebody is one of those that a question names. `isCaller`: whether that is who made the task. */
   mayAnswer(approvers: Approvers, answerer: Caller, isCaller: boolean): boolean
-  /** For whom what a caller holds is counted: the principal, or the session of an anonymous one. */
-  holderOf(caller: Caller): string
+  /** For whom a task of this call is counted; undefined where callers cannot be told apart. */
+  holderOf(call: Call): string | undefined
   /** Runs a tool over its journal until it ends, asks, or hands over. Never rejects. */
   play(work: TaskWork): Promise<RunOutcome>
 }

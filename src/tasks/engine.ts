@@ -64,7 +64,7 @@ export interface NewTask {
   readonly id: string
   /** Identifies the caller; empty on a server that does not authenticate callers. */
   readonly owner: string
-  /** For whom the task is counted, also where nobody knows the caller: the principal, or the session. */
+  /** For whom the task is counted, also where nobody knows the caller: the principal, the session, or the network. */
   readonly holder: string
   readonly tool: string
   readonly args: Json
@@ -208,8 +208,8 @@ export interface EngineOptions {
   /** The largest step result, answer, argument or result, in bytes of JSON. @default 4194304 */
   maxEntryBytes?: number
   /**
-   * How many unfinished tasks one caller may have: a principal, or the session of an anonymous one. Expired ones count
-   * until they are removed, within about half a minute. @default 1000
+   * How many unfinished tasks one caller may have: a principal; for the anonymous a session, or without one the network that
+   * they come from. Expired ones count until they are removed, within about half a minute. @default 1000
    */
   maxTasksPerCaller?: number
 }

@@ -18,6 +18,17 @@ test('a known caller is refused a task too many, and another caller is not', asy
   await ann?.create('echo')
 })
 
+test('callers whom nobody knows, and who have no session, are counted by the address they come from', async () => {
+  const clientAddress = ({ header }: { header(name: string): string | undefined }) => header('from')
+  const limits = { requestsPerMinute: 1000, clientAddress }
+  const url = await listening(offerEcho(taskServer({ tasksIn: { maxTasksPerCaller: 2 }, limits })))
+  const [here, there] = ['192.0.2.1', '192.0.2.2'].map((from) => new TaskCaller(url, { headers: { from } }))
+  await here?.create('echo')
+  await here?.create('echo')
+  expect(await here?.call('echo')).toMatchObject(refusal)
+  await there?.create('echo')
+})
+
 test('callers whom nobody knows are counted by their sessions', async () => {
   const url = await listening(offerEcho(taskServer({ tasksIn: { maxTasksPerCaller: 2 } })))
   const [one, other] = await Promise.all([RawSession.begin(url), RawSession.begin(url)])

@@ -77,10 +77,11 @@ class EngineTaskService implements TaskService {
     const { pollMs } = this.#settings
     const engine = await this.#openEngine()
     const owner = ownerOf(call)
+    const id = `${tool}_${randomUUID()}`
     const creating = engine.create({
-      id: `${tool}_${randomUUID()}`,
+      id,
       owner,
-      holder: digestOf(this.#host.holderOf(call)),
+      holder: digestOf(this.#host.holderOf(call) ?? id),
       tool,
       args,
       caller: { ...callerOf(call) },
