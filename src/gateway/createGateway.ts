@@ -19,7 +19,7 @@ import { memoryRates } from '../state/stores/index.ts'
 import { type AdminListening, listenAdmin } from './admin/listen.ts'
 import { Backend } from './backends/backend.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
-import { Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
+import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
 
 export interface GatewayOptions
   extends GatewayConfig,
@@ -67,6 +67,11 @@ export class Gateway {
   /** The servers behind the gateway, in order, and how each of them is. */
   get backends(): readonly Backend[] {
     return this.#backends
+  }
+
+  /** What is listed at `/mcp` and in each view, and what a search of tools saves there. */
+  get catalogues(): readonly RouteCatalogue[] {
+    return this.#routes.catalogues
   }
 
   /** Resolves when each server was tried once. */
@@ -159,6 +164,7 @@ export class Gateway {
       named: namedServers(this.#config),
       served: this.#backends.map(({ name }) => name),
       views: this.#config.settings.views,
+      catalogue: this.#config.settings.catalogue,
     })
   }
 

@@ -44,6 +44,7 @@ test('[DT-19 DT-21] serves a file, shows each server and how it is served, and e
   expect(shown()).toMatch(/^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +a process for each caller$/m)
   expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +3 +a request each$/m)
   expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)
+  await vi.waitFor(() => expect(shown()).toMatch(/^\/mcp: \d+ tools\.$/m), PATIENCE)
   const admin = /Health and servers: (\S+)health/.exec(shown())?.[1]
   const health = await (await fetch(`${admin}health`)).json()
   expect(health).toMatchObject({ ready: true, servers: 3, up: 2 })

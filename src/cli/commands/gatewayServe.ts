@@ -70,11 +70,14 @@ async function startAdmin(gateway: Gateway, { display }: CommandContext): Promis
 }
 
 async function showTable(gateway: Gateway, url: string, { display, signal }: CommandContext): Promise<void> {
-  const { servedText } = await import('../output/gateway.ts')
+  const { catalogueText, servedText } = await import('../output/gateway.ts')
   display.note(`Serving ${url}`)
   const late = new Promise((resolve) => setTimeout(resolve, TABLE_MS).unref())
   await Promise.race([gateway.judged(), late, aborted(signal)])
-  if (!signal.aborted) display.note(servedText(gateway.backends, lineWidth()))
+  if (!signal.aborted) {
+    display.note(servedText(gateway.backends, lineWidth()))
+    for (const catalogue of gateway.catalogues) display.note(catalogueText(catalogue))
+  }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

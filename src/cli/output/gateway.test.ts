@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gatewayConfigOf } from '../../gateway/config/index.ts'
-import { gatewayConfigText, usualPlacesText } from './gateway.ts'
+import { catalogueText, gatewayConfigText, usualPlacesText } from './gateway.ts'
 
 const secret = 'hunter2'
 
@@ -39,4 +39,11 @@ test('without files in the usual places the program says what to name', () => {
   expect(usualPlacesText([])).toMatch(/^Name the mcp\.json file/)
   const place = { program: 'Cursor', file: '/x', servers: { problem: 'no' }, command: 'pannier gateway /x' }
   expect(usualPlacesText([place])).toMatch(/\nCursor +unreadable +pannier gateway \/x$/)
+})
+
+test('what a catalogue lists is a sentence, with what a search saves', () => {
+  expect(catalogueText({ path: '/views/one', tools: 1 })).toBe('/views/one: 1 tool.')
+  expect(catalogueText({ path: '/mcp', tools: 1234, saved: { before: 98_412, after: 2311 } })).toBe(
+    '/mcp: 1,234 tools, found through 3. A model reads 2,311 bytes instead of 98,412.',
+  )
 })

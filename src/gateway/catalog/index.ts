@@ -12,6 +12,7 @@ export {
   readToolCall,
   savedBytes,
   SEARCH_TOOLS,
+  toolError,
   type ToolSearch,
 } from './search.ts'
 export { type PinFile, pinFile, pinPath } from './pinFile.ts'

@@ -90,7 +90,7 @@ export function createToolSearch(tools: readonly Json[]): ToolSearch {
   return {
     find: (args) => {
       const { query, limit } = isObject(args) ? args : {}
-      if (typeof query !== 'string') return failed('The argument "query" must be a string.')
+      if (typeof query !== 'string') return toolError('The argument "query" must be a string.')
       const found = query.trim() === '' ? tools : best(query)
       return structured({
         tools: found.slice(0, limitOf(limit)).map(summaryOf),
@@ -100,11 +100,11 @@ export function createToolSearch(tools: readonly Json[]): ToolSearch {
     },
     describe: (args) => {
       const name = isObject(args) ? args['name'] : undefined
-      if (typeof name !== 'string') return failed('The argument "name" must be a string.')
+      if (typeof name !== 'string') return toolError('The argument "name" must be a string.')
       const tool = byName.get(name)
       if (tool !== undefined) return structured({ tool })
       const near = best(name).slice(0, 3)
-      return failed(
+      return toolError(
         `There is no tool of that name.${near.length === 0 ? '' : ` Near: ${near.map(nameIn).join(', ')}.`}`,
       )
     },
@@ -177,6 +177,7 @@ function structured(content: Json): Json {
   return { content: [{ type: 'text', text: JSON.stringify(content) }], structuredContent: content }
 }
 
-function failed(sentence: string): Json {
+/** A result that says what is wrong, for the model to read. */
+export function toolError(sentence: string): Json {
   return { content: [{ type: 'text', text: sentence }], isError: true }
 }

@@ -3,7 +3,17 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../protocol/index.ts'
 import type { Entries, ListName } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { applyView, nameBehindView, passes, type View } from '../catalog/index.ts'
+import {
+  applyView,
+  createToolSearch,
+  nameBehindView,
+  passes,
+  savedBytes,
+  SEARCH_TOOLS,
+  type ToolSearch,
+  type View,
+} from '../catalog/index.ts'
+import type { CatalogueMode } from '../config/index.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry } from './entries.ts'
 import type { BackendTarget, Directory, ToolTarget } from './relay.ts'
 
@@ -25,6 +35,16 @@ export interface RouteScope {
   readonly names: () => RouteNames
   /** Which tools it offers, and nothing else; undefined where it offers everything. */
   readonly view: () => View | undefined
+  /** Whether its tools are listed, or those that find, describe and call them. */
+  readonly catalogue: () => CatalogueMode
+}
+
+/** How much a route lists. */
+export interface ListedTools {
+  /** How many tools it has. */
+  readonly tools: number
+  /** Where three tools are listed in place of all: how long the list would be, and how long it is, in bytes. */
+  readonly saved?: { readonly before: number; readonly after: number }
 }
 
 interface RouteEntry extends BackendTarget {
@@ -45,6 +65,8 @@ const EMPTY: RouteContents = { tools: new Map(), prompts: new Map(), resources: 
 export class RouteDirectory implements Directory {
   readonly #scope: RouteScope
   #contents = EMPTY
+  #listed: readonly Json[] = []
+  #search: ToolSearch | undefined
 
   constructor(scope: RouteScope) {
     this.#scope = scope
@@ -54,6 +76,16 @@ export class RouteDirectory implements Directory {
   get keepsState(): boolean {
     const isPart = (backend: Backend): boolean => this.#scope.view() === undefined || this.#hasToolOf(backend)
     return this.#scope.backends().some((backend) => backend.keepsState && isPart(backend))
+  }
+
+  /** Defined where tools are found by searching. */
+  get search(): ToolSearch | undefined {
+    return this.#search
+  }
+
+  get listedTools(): ListedTools {
+    const tools = listedOf(this.#contents.tools)
+    return { tools: tools.length, ...(this.#search !== undefined && { saved: savedBytes(tools) }) }
   }
 
   tool(name: string): ToolTarget | undefined {
@@ -82,16 +114,20 @@ export class RouteDirectory implements Directory {
 
   /** Reads the lists of all servers anew. Gives the entries, and the lists that have changed. */
   refresh(): { entries: Entries; changed: readonly ListName[] } {
-    const before = this.#contents
+    const before = { contents: this.#contents, listed: this.#listed }
     this.#contents = this.#collect()
     const { tools, prompts, resources, templates } = this.#contents
-    const differs = (list: keyof RouteContents): boolean => !isSame(before[list], this.#contents[list])
+    const searched = this.#scope.catalogue() === 'search'
+    this.#search = searched ? createToolSearch(listedOf(tools)) : undefined
+    this.#listed = searched ? SEARCH_TOOLS : listedOf(tools)
+    const differs = (list: 'prompts' | 'resources' | 'templates'): boolean =>
+      !isDeepStrictEqual(listedOf(before.contents[list]), listedOf(this.#contents[list]))
     const changed: ListName[] = []
-    if (differs('tools')) changed.push('tools')
+    if (!isDeepStrictEqual(before.listed, this.#listed)) changed.push('tools')
     if (differs('prompts')) changed.push('prompts')
     if (differs('resources') || differs('templates')) changed.push('resources')
     const entries = {
-      tools: entriesOf(tools, toolEntry),
+      tools: this.#listed.map((listed) => toolEntry(String(listed['name']), listed)),
       prompts: entriesOf(prompts, promptEntry),
       resources: entriesOf(resources, resourceEntry),
       templates: entriesOf(templates, templateEntry),
@@ -190,10 +226,6 @@ function countOwners(backends: readonly Backend[]): ReadonlyMap<string, number> 
     for (const uri of new Set(uris)) owners.set(String(uri), (owners.get(String(uri)) ?? 0) + 1)
   }
   return owners
-}
-
-function isSame(one: RouteListing, other: RouteListing): boolean {
-  return isDeepStrictEqual(listedOf(one), listedOf(other))
 }
 
 function listedOf(listing: RouteListing): readonly Json[] {

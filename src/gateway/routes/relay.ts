@@ -12,6 +12,7 @@ import {
 import { type Call, type HandlerMethods, InputRequired, type MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { Relayed } from '../backends/relayed.ts'
+import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 
 /** What a name of this route is at a server behind it. */
 export interface BackendTarget {
@@ -30,6 +31,8 @@ export interface Directory {
   prompt(name: string): BackendTarget | undefined
   resource(uri: string): BackendTarget | undefined
   template(uriTemplate: string): BackendTarget | undefined
+  /** Defined where tools are found by searching. */
+  readonly search: ToolSearch | undefined
 }
 
 /** Says which server a result came from, where that server keeps something between calls. */
@@ -54,16 +57,39 @@ export function relayMethods(directory: Directory, parts: MethodParts): HandlerM
     })
   }
 
+  const relayTool = (call: Call, found: ToolTarget, args: unknown) =>
+    relay(
+      call,
+      found,
+      { ...call.params, name: found.name, ...(args !== undefined && { arguments: args }) },
+      paramHeaderValues(mirroredIn(found.listed), args ?? {}),
+    )
+
+  /** Undefined for a call of a tool by its own name. */
+  const useSearch = ({ find, describe }: ToolSearch, name: string, call: Call) => {
+    const { arguments: args } = call.params
+    if (name === FIND_TOOL) return results.complete(find(args), call.peer)
+    if (name === DESCRIBE_TOOL) return results.complete(describe(args), call.peer)
+    if (name !== CALL_TOOL) return undefined
+    const named = readToolCall(args)
+    if ('fault' in named) return results.complete(toolError(named.fault), call.peer)
+    const found = directory.tool(named.name)
+    if (found !== undefined) return relayTool(call, found, named.arguments)
+    return results.complete(describe({ name: named.name }), call.peer) // says that there is none, and what is near
+  }
+
   return {
     callTool: async (call) => {
       const name = textOf(call.params, 'name')
+      const used = directory.search && useSearch(directory.search, name, call)
+      if (used !== undefined) return used
       const found = directory.tool(name)
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
-      const { arguments: args = {} } = call.params
-      const mirrored = mirroredIn(found.listed)
-      if (call.header !== undefined && call.peer.era === 'modern' && isObject(args))
-        assertParamHeaders(mirrored, args, call.header)
-      return relay(call, found, { ...call.params, name: found.name }, paramHeaderValues(mirrored, args))
+      const { arguments: args } = call.params
+      const given = args ?? {}
+      if (call.header !== undefined && call.peer.era === 'modern' && isObject(given))
+        assertParamHeaders(mirroredIn(found.listed), given, call.header)
+      return relayTool(call, found, args)
     },
     getPrompt: async (call) => {
       const name = textOf(call.params, 'name')

@@ -11,7 +11,7 @@ import {
 } from '../../server/internal.ts'
 import type { ServerOptions } from '../../server/index.ts'
 import type { Backend } from '../backends/backend.ts'
-import { RouteDirectory, type RouteScope } from './directory.ts'
+import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import { relayMethods } from './relay.ts'
 
 export interface RouteOptions {
@@ -62,6 +62,10 @@ export class Route {
   async open(): Promise<void> {
     await this.assembly.open()
     this.assembly.declaration.reachedBy('http')
+  }
+
+  get listedTools(): ListedTools {
+    return this.#directory.listedTools
   }
 
   /** Lists what the servers offer now. */

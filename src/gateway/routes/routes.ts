@@ -2,9 +2,10 @@
 import type { DrainOptions, ServerOptions } from '../../server/index.ts'
 import type { Capability, Connections } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { type CatalogNames, createNames, type NamedServer, unionInstructions, type View } from '../catalog/index.ts'
-import type { GatewaySettings } from '../config/index.ts'
+import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
+import type { GatewaySettings, ViewSettings } from '../config/index.ts'
 import { Barrier } from './barrier.ts'
+import type { ListedTools } from './directory.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
 
@@ -13,7 +14,7 @@ export const VIEWS_PATH = '/views'
 
 const EVERYTHING: ReadonlySet<Capability> = new Set(['tools', 'prompts', 'resources', 'completions'])
 /** A view that is gone offers nothing to those who are still connected. */
-const REMOVED: View = { tools: [], deny: ['*'], rename: {}, descriptions: {} }
+const REMOVED: ViewSettings = { tools: [], deny: ['*'], rename: {}, descriptions: {}, catalogue: 'all' }
 const TOOLS_ONLY: ReadonlySet<Capability> = new Set(['tools'])
 
 export interface RoutesOptions {
@@ -26,11 +27,15 @@ export interface RoutesOptions {
 }
 
 /** What the routes follow from. */
-export interface RoutesConfig extends Pick<GatewaySettings, 'views'> {
+export interface RoutesConfig extends Pick<GatewaySettings, 'views' | 'catalogue'> {
   /** All servers that the names depend on. */
   readonly named: readonly NamedServer[]
   /** The names of those that are served. */
   readonly served: readonly string[]
+}
+
+export interface RouteCatalogue extends ListedTools {
+  readonly path: string
 }
 
 type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions'>
@@ -39,7 +44,7 @@ export class Routes {
   readonly union: Route
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
-  #config: RoutesConfig = { named: [], served: [], views: {} }
+  #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all' }
   #names: CatalogNames = createNames([])
   #barrier: Barrier | undefined
   #base: string | undefined
@@ -48,7 +53,12 @@ export class Routes {
   constructor(options: RoutesOptions) {
     this.#options = options
     this.union = this.#create(UNION_PATH, {
-      scope: { backends: options.backends, names: () => prefixedNames(this.#names), view: () => undefined },
+      scope: {
+        backends: options.backends,
+        names: () => prefixedNames(this.#names),
+        view: () => undefined,
+        catalogue: () => this.#config.catalogue,
+      },
       capabilities: EVERYTHING,
       instructions: () => unionInstructions(options.backends().map(this.#instructed)),
     })
@@ -98,6 +108,12 @@ export class Routes {
     for (const route of this.#byPath.values()) route.refresh()
   }
 
+  /** What is listed where tools of many servers are: at `/mcp`, and in views. */
+  get catalogues(): readonly RouteCatalogue[] {
+    const isCatalogue = ({ path }: Route): boolean => path === UNION_PATH || path.startsWith(`${VIEWS_PATH}/`)
+    return [...this.#byPath.values()].filter(isCatalogue).map(({ path, listedTools }) => ({ path, ...listedTools }))
+  }
+
   updated(backend: Backend, uri: string): void {
     for (const route of this.#byPath.values()) route.updated(backend, uri)
   }
@@ -125,7 +141,7 @@ export class Routes {
   #serverParts(name: string): RouteParts {
     const backends = (): readonly Backend[] => this.#options.backends().filter((backend) => backend.name === name)
     return {
-      scope: { backends, names: () => plainNames(name), view: () => undefined },
+      scope: { backends, names: () => plainNames(name), view: () => undefined, catalogue: () => 'all' },
       capabilities: EVERYTHING,
       instructions: () => backends()[0]?.about?.instructions,
     }
@@ -135,13 +151,18 @@ export class Routes {
   #viewParts(name: string): RouteParts {
     const { backends } = this.#options
     return {
-      scope: { backends, names: () => prefixedNames(this.#names), view: () => this.#viewOf(name) },
+      scope: {
+        backends,
+        names: () => prefixedNames(this.#names),
+        view: () => this.#viewOf(name),
+        catalogue: () => this.#viewOf(name).catalogue,
+      },
       capabilities: TOOLS_ONLY,
       instructions: () => undefined,
     }
   }
 
-  #viewOf(name: string): View {
+  #viewOf(name: string): ViewSettings {
     const { views } = this.#config
     return (Object.hasOwn(views, name) ? views[name] : undefined) ?? REMOVED
   }

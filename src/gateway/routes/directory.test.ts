@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import type { Json } from '../../protocol/index.ts'
+import { Backend } from '../backends/backend.ts'
+import { createNames } from '../catalog/index.ts'
+import { BACKEND_DEFAULTS, type CatalogueMode } from '../config/index.ts'
+import { RouteDirectory } from './directory.ts'
+import { prefixedNames } from './names.ts'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+function backendWith(tools: readonly Json[]): Backend {
+  const backend = new Backend({
+    config: { name: 'files', address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
+    logger: () => silent,
+    rejectsStateful: false,
+    onOffer: () => {},
+    onUpdated: () => {},
+  })
+  backend.offer = { ...backend.offer, tools }
+  return backend
+}
+
+test('where tools are searched, their changes change what is found and not what is listed', () => {
+  let catalogue: CatalogueMode = 'search'
+  const backend = backendWith([{ name: 'read' }])
+  const names = prefixedNames(createNames([{ name: 'files' }]))
+  const directory = new RouteDirectory({
+    backends: () => [backend],
+    names: () => names,
+    view: () => undefined,
+    catalogue: () => catalogue,
+  })
+  const found = (): unknown => directory.search?.find({ query: '' })['structuredContent']
+  expect(directory.refresh().changed).toEqual(['tools'])
+  expect(found()).toMatchObject({ tools: [{ name: 'files_read' }] })
+
+  backend.offer = { ...backend.offer, tools: [{ name: 'read' }, { name: 'write' }] }
+  expect(directory.refresh().changed).toEqual([])
+  expect(found()).toMatchObject({ tools: [{ name: 'files_read' }, { name: 'files_write' }] })
+
+  catalogue = 'all'
+  const { changed, entries } = directory.refresh()
+  expect(changed).toEqual(['tools'])
+  expect(entries.tools.map(({ name }) => name)).toEqual(['files_read', 'files_write'])
+  expect(directory.search).toBeUndefined()
+})
