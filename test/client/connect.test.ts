@@ -172,7 +172,7 @@ describe('over HTTP', () => {
     abort.abort(new Error('too late'))
     const began = performance.now()
     await expect(connecting).rejects.toThrow('too late')
-    expect(performance.now() - began).toBeLessThan(1_000)
+    expect(performance.now() - began).toBeLessThan(20_000)
   })
 
   test('an entry of a file is a target', async () => {

@@ -39,8 +39,8 @@ describe('a resource template', () => {
     ['docs://{name}', `docs://${'a'.repeat(4_000_000)}`],
   ])('%s looks at a hostile address once', (template, uri) => {
     const parsed = parseUriTemplate(template)
-    const start = performance.now()
+    const before = process.cpuUsage()
     for (let turn = 0; turn < 100; turn++) parsed.match(uri)
-    expect(performance.now() - start).toBeLessThan(500)
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(2000)
   })
 })

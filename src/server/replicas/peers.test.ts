@@ -130,11 +130,11 @@ test('instances that only old tokens name, and that do not answer, are waited fo
   const began = performance.now()
   expect([await a!.peers.all(), a!.peers.known()]).toEqual([[b!.self], [b!.self]])
   await a!.peers.flush()
-  expect(performance.now() - began).toBeLessThan(2000)
+  expect(performance.now() - began).toBeLessThan(4000)
   const before = asked
   c!.peers.meet(a!.self)
   expect([(await c!.peers.all()).length, asked]).toEqual([2, before])
-}, 4000)
+}, 10_000)
 
 test('an instance that another one told of is waited for until it answers', async () => {
   const network = new Network()
@@ -163,7 +163,7 @@ test('what is forwarded to an instance that was silent a moment ago waits for a 
   a.peers.lose(b.self)
   const began = performance.now()
   expect(await forwarder.forward(b.self, request, sink)).toMatchObject({ kind: 'gone' })
-  expect(performance.now() - began).toBeLessThan(2000)
+  expect(performance.now() - began).toBeLessThan(4000)
   network.handlers.set(b.self.url!, answer)
   expect(await forwarder.forward(b.self, request, sink)).toMatchObject({ kind: 'replied' })
   expect(await a.peers.all()).toEqual([b.self])

@@ -86,7 +86,7 @@ test('while another process has locked the file, a worker keeps its leases, and 
   clockMs += LEASE_MS - 500
   const before = Date.now()
   const looks = Array.from({ length: 100 }, () => worker.heartbeat.isAlive())
-  expect(Date.now() - before).toBeLessThan(1000)
+  expect(Date.now() - before).toBeLessThan(5000)
   expect(new Set(looks)).toEqual(new Set([true]))
   holder.exec('ROLLBACK')
   await beat.catch(() => {})

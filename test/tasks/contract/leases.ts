@@ -4,7 +4,7 @@ import type { TaskEngine } from '../../../src/tasks/engine.ts'
 import { newTask, type ContractHarness } from './harness.ts'
 
 // Long enough for a busy machine: a worker that cannot renew its lease in time loses it.
-const LEASE_MS = 600
+const LEASE_MS = 1500
 
 const done = { status: 'completed', result: { done: true } } as const
 
