@@ -70,7 +70,14 @@ interface CrossValidation {
   readonly probabilities: readonly number[]
 }
 
+let validation: CrossValidation | undefined
+
+/** Made once: it takes seconds. */
 function crossValidation(): CrossValidation {
+  return (validation ??= validate())
+}
+
+function validate(): CrossValidation {
   const recordings = readRecordings().filter(({ part }) => part === 'fit')
   const examples = recordings.map(exampleOf)
   const probabilities = crossValidate(examples, PRIORS, { pull: PULL, folds: recordings.map(foldOf) })
