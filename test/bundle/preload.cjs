@@ -21,10 +21,13 @@ if (bundle !== undefined) {
   keepCompiled(`${bundle}.compiled`)
 }
 
-// Most programs are killed by their tests, and a process that is killed keeps nothing of what it compiled. The first
-// process of each program therefore keeps it soon after its start.
+// Most programs are killed by their tests, and a process that is killed keeps nothing of what it compiled. Of each
+// program, the first process that lives long enough therefore keeps it soon after its start.
 function keepCompiled(mark) {
   if (existsSync(mark)) return
-  writeFileSync(mark, '')
-  setTimeout(() => flushCompileCache(), 1000).unref()
+  const keep = () => {
+    flushCompileCache()
+    writeFileSync(mark, '')
+  }
+  setTimeout(keep, 500).unref()
 }
