@@ -18,7 +18,9 @@ import { unref } from '../protocol/index.ts'
 import { memoryRates } from '../state/stores/index.ts'
 import { type AdminListening, listenAdmin } from './admin/listen.ts'
 import { Backend } from './backends/backend.ts'
+import { createNames } from './catalog/index.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
+import { Definitions } from './definitions.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
 
 export interface GatewayOptions
@@ -39,6 +41,7 @@ export class Gateway {
   readonly #options: GatewayOptions
   readonly #logger: LoggerSlot
   readonly #routes: Routes
+  readonly #definitions: Definitions
   #config: GatewayConfig
   #backends: readonly Backend[] = []
   #deadline: Promise<void> | undefined
@@ -59,6 +62,12 @@ export class Gateway {
         ...(allowedHosts && { allowedHosts: [...allowedHosts] }),
         ...(allowedOrigins && { allowedOrigins: [...allowedOrigins] }),
       },
+    })
+    this.#definitions = new Definitions({
+      file: options.file,
+      nameOf: (server, tool) => createNames(namedServers(this.#config)).exposed(server, tool),
+      logger: () => this.#logger.current,
+      onAccepted: () => void Promise.all(this.#backends.map((backend) => backend.recheck())),
     })
     this.#backends = servedBy(options).map((config) => this.#createBackend(config))
     this.#setRoutes()
@@ -155,6 +164,7 @@ export class Gateway {
   }
 
   async #drain(options: DrainOptions): Promise<void> {
+    this.#definitions.close()
     await this.#routes.drain(options)
     await Promise.all([...this.#backends.map((backend) => backend.close()), this.#admin?.close()])
   }
@@ -174,6 +184,7 @@ export class Gateway {
       logger: () => this.#logger.current,
       rejectsStateful: this.#config.settings.stateful === 'reject',
       onOffer: () => this.#routes.refresh(),
+      withheldOf: (_, tools) => this.#definitions.withheldOf(config, tools),
       onUpdated: (backend, uri) => this.#routes.updated(backend, uri),
     })
   }

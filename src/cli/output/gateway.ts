@@ -115,7 +115,17 @@ function rowOf(backend: ServedBackend): readonly string[] {
   const first = [plainLine(name, 40), kindOf(config.address)]
   if (condition.kind === 'down') return [...first, '', '', '', `not there: ${plainLine(condition.why, 200)}`]
   if (condition.kind === 'starting') return [...first, '', '', '', 'starting; it is there as soon as it is up']
-  return [...first, about?.version ?? '', stateOf(backend), String(offer.tools.length), servingOf(backend)]
+  return [
+    ...first,
+    about?.version ?? '',
+    stateOf(backend),
+    String(offer.tools.length),
+    servingOf(backend) + withheldText(backend),
+  ]
+}
+
+function withheldText({ withheld: { size } }: ServedBackend): string {
+  return size === 0 ? '' : `; withheld: ${size} ${size === 1 ? 'tool' : 'tools'} (pannier gateway accept)`
 }
 
 function stateOf({ config, verdict }: ServedBackend): string {

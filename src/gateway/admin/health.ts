@@ -16,13 +16,18 @@ export function healthOf(backends: readonly Backend[]): Json {
 }
 
 function warningsOf(backend: Backend): readonly string[] {
-  const { name, condition, keepsState, config } = backend
+  const { name, condition, keepsState, config, withheld } = backend
   const isProcess = 'command' in config.address
   return [
     ...(condition.kind === 'down' ? [`The server "${name}" is not there: ${condition.why} It is tried again.`] : []),
     ...(keepsState
       ? [
           `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends, and callers must come back to this gateway. Where the server has a stateless form, use that.`,
+        ]
+      : []),
+    ...(withheld.size > 0
+      ? [
+          `The server "${name}" has changed definitions of tools, which are withheld: ${[...withheld].join(', ')}. Look at them, and accept them, with: pannier gateway accept`,
         ]
       : []),
   ]

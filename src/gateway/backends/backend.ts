@@ -25,11 +25,15 @@ export interface BackendOptions {
   readonly rejectsStateful: boolean
   /** The lists have changed, or the server has come up. */
   readonly onOffer: (backend: Backend) => void
+  /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
+  readonly withheldOf: (backend: Backend, tools: readonly Json[]) => Promise<ReadonlySet<string>>
   readonly onUpdated: (backend: Backend, uri: string) => void
 }
 
 const REJECTED =
   'keeps something between calls, and this gateway serves no such servers ("stateful": "reject" in its configuration).'
+const WITHHELD =
+  'has changed the definition of this tool. It is withheld until an operator of the gateway accepts that.'
 const tooMany = (requests: number): string =>
   `has ${requests} requests under way already. Call again later, or raise its maxInFlight.`
 const RETRY = { firstMs: 500, maxMs: 30_000 }
@@ -40,6 +44,8 @@ export class Backend {
   readonly name: string
   readonly config: BackendConfig
   offer: Offer = NOTHING
+  /** The tools that are not served, because nobody has accepted how their definitions changed. */
+  withheld: ReadonlySet<string> = new Set()
   about: About | undefined
   condition: Condition = { kind: 'starting' }
   readonly #options: BackendOptions
@@ -126,6 +132,7 @@ export class Backend {
     await this.tried
     if (this.#options.rejectsStateful) await this.judged()
     if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
+    if (this.config.settings.definitions === 'pin' && relayed.method === 'tools/call') this.#assertServed(relayed)
     const { maxInFlight } = this.config.settings
     if (this.#inFlight >= maxInFlight) throw new BackendError('BACKEND_BUSY', this.name, tooMany(maxInFlight))
     this.#inFlight++
@@ -134,6 +141,12 @@ export class Backend {
     } finally {
       this.#inFlight--
     }
+  }
+
+  /** A definition that was never read cannot be compared, so that a server has to be reached before its tools run. */
+  #assertServed({ params }: Relayed): void {
+    if (this.about === undefined) this.#sharedLink()
+    if (this.withheld.has(String(params['name']))) throw new BackendError('BACKEND_REFUSED', this.name, WITHHELD)
   }
 
   #limited(result: Json): Json {
@@ -154,6 +167,15 @@ export class Backend {
       await this.#places.forget(relayed)
       return this.#places.with(relayed, sharing, send)
     }
+  }
+
+  /** Compares the definitions again, because others may have been accepted. */
+  async recheck(): Promise<void> {
+    const { offer } = this
+    const withheld = await this.#options.withheldOf(this, offer.tools)
+    if (this.offer !== offer) return this.recheck()
+    this.withheld = withheld
+    this.#options.onOffer(this)
   }
 
   async close(): Promise<void> {
@@ -233,8 +255,9 @@ export class Backend {
       ...this.#linkOptions(),
       onClosed: (why) => onClosed(`it ${why}.`),
     })
+    const { offer, withheld } = await this.#readFirst(link)
     if (this.#stopped.signal.aborted) return link.close()
-    const offer = await readOffer(link)
+    this.withheld = withheld
     this.#shared = link
     this.about = link.about
     this.offer = offer
@@ -242,6 +265,16 @@ export class Backend {
     this.#firstTry.resolve()
     this.#options.onOffer(this)
     if (link.era === 'modern') void this.#subscribe(link)
+  }
+
+  async #readFirst(link: Link): Promise<{ offer: Offer; withheld: ReadonlySet<string> }> {
+    try {
+      const offer = await readOffer(link)
+      return { offer, withheld: await this.#options.withheldOf(this, offer.tools) }
+    } catch (error) {
+      await link.close()
+      throw error
+    }
   }
 
   /** The gateway itself is no caller, so that headers which depend on one are left out. */
@@ -291,6 +324,7 @@ export class Backend {
       if (link === undefined || link.isClosed) break
       const offer = await readOffer(link).catch(() => undefined)
       if (offer !== undefined) {
+        this.withheld = await this.#options.withheldOf(this, offer.tools)
         this.offer = offer
         this.#options.onOffer(this)
       }

@@ -14,6 +14,7 @@ function backendWith(tools: readonly Json[]): Backend {
     logger: () => silent,
     rejectsStateful: false,
     onOffer: () => {},
+    withheldOf: async () => new Set<string>(),
     onUpdated: () => {},
   })
   backend.offer = { ...backend.offer, tools }

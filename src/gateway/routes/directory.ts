@@ -160,7 +160,7 @@ export class RouteDirectory implements Directory {
       ] as const)
         for (const entry of backend.offer[list]) {
           const name = String(entry['name'])
-          if (list === 'tools' && !passes(name, backend.config.settings.tools)) continue
+          if (list === 'tools' && !isServed(backend, name)) continue
           const exposed = names.exposed(backend.name, name)
           add(into, name, exposed, { ...entry, name: exposed })
         }
@@ -190,8 +190,10 @@ export class RouteDirectory implements Directory {
   #unlisted(exposed: string): BackendTarget | undefined {
     const resolved = this.#scope.names().resolve(exposed)
     const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
-    if (backend === undefined || resolved === undefined || backend.about !== undefined) return undefined
-    return { backend, name: resolved.name }
+    if (backend === undefined || resolved === undefined) return undefined
+    // A server says itself that it withholds a tool.
+    const isListed = backend.about !== undefined && !backend.withheld.has(resolved.name)
+    return isListed ? undefined : { backend, name: resolved.name }
   }
 
   /** Templates of other servers have expressions that only those servers understand, so their fixed beginning decides. */
@@ -213,6 +215,10 @@ export class RouteDirectory implements Directory {
     const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
     return backend === undefined || resolved === undefined ? undefined : { backend, name: resolved.uri }
   }
+}
+
+function isServed({ config, withheld }: Backend, tool: string): boolean {
+  return passes(tool, config.settings.tools) && !withheld.has(tool)
 }
 
 /** How many servers have a resource or template of this address. */

@@ -1,0 +1,100 @@
+/** Tools that say something else than before: it is logged, or they are withheld until that is accepted. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createServer } from 'pannier/server'
+import { pannier } from '../cli/fixtures/program.ts'
+import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { type AnyClient, call, connectClient, startGateway, stdioEntry } from './fixtures/gateways.ts'
+
+const PATIENCE = { timeout: 30_000 }
+const pin = { gateway: { definitions: 'pin' } }
+
+/** A logger that keeps warnings. */
+function listener() {
+  const warned: unknown[] = []
+  const logger = { debug() {}, info() {}, error: keep, warn: keep }
+  function keep(details: object, message: string): void {
+    warned.push({ ...details, message })
+  }
+  return { logger, warned }
+}
+
+/** A file of its own, with these servers. */
+function configFile(servers: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-definitions-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'mcp.json')
+  writeFileSync(file, JSON.stringify({ mcpServers: servers }))
+  return file
+}
+
+async function namesOf(client: AnyClient): Promise<readonly string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name)
+}
+
+test('a changed definition is logged in words, and its tool is served', async () => {
+  const { logger, warned } = listener()
+  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) }, { logger })
+  const client = await connectClient('v2', url)
+  await call(client, 'stdio_redefine')
+  const change = { server: 'stdio', tool: 'add', change: 'The description changed.' }
+  await vi.waitFor(() => expect(warned).toContainEqual(expect.objectContaining(change)), PATIENCE)
+  expect(await call(client, 'stdio_add', { a: 1, b: 2 })).toBe('3')
+})
+
+test('a pinned tool whose definition changes is withheld until the program accepts it', async () => {
+  const servers = { stdio: stdioEntry({ state: 'stateless' }) }
+  const file = configFile(servers)
+  const { logger, warned } = listener()
+  const { url } = await startGateway(servers, { logger, file }, pin)
+  const [client, alone] = [await connectClient('v1', url), await connectClient('v2', `${url}/stdio`)]
+  expect(await namesOf(client)).toContain('stdio_add')
+  await call(alone, 'redefine') // one who can be asked would have a process of their own
+  await vi.waitFor(async () => expect(await namesOf(client)).not.toContain('stdio_add'), PATIENCE)
+  expect(warned).toContainEqual(
+    expect.objectContaining({ change: 'The description changed.', accept: 'pannier gateway accept stdio_add' }),
+  )
+  const refused = 'The server "stdio" has changed the definition of this tool.'
+  await expect(call(client, 'stdio_add', { a: 1, b: 2 })).rejects.toThrow(refused)
+  await expect(call(alone, 'add', { a: 1, b: 2 })).rejects.toThrow(refused)
+  expect(await namesOf(alone)).toContain('note')
+
+  expect(await pannier(['gateway', 'accept', 'stdio_add', '--config', file])).toMatchObject({ status: 0 })
+  await vi.waitFor(async () => expect(await namesOf(client)).toContain('stdio_add'), PATIENCE)
+  expect(await call(client, 'stdio_add', { a: 1, b: 2 })).toBe('3')
+})
+
+async function serverSaying(description: string): Promise<{ ours: { url: string } }> {
+  const server = createServer({ name: 'ours', version: '1', keys: KEYS, logger: quiet })
+  server.tool('look', { description }, () => 'seen')
+  server.tool('hidden', { description }, () => 'seen')
+  const { url } = await server.listen({ drainOnTerm: false })
+  onTestFinished(() => server.drain({ deadlineMs: 0 }))
+  return { ours: { url } }
+}
+
+test('pins outlast the gateway, hold only for tools that are served, and are never taken for none', async () => {
+  const file = configFile({})
+  const deny = { pannier: { tools: { deny: ['hidden'] } } }
+  const served = async (description: string) => {
+    const { ours } = await serverSaying(description)
+    const { logger, warned } = listener()
+    const { url, gateway } = await startGateway({ ours: { ...ours, ...deny } }, { file, logger }, pin)
+    const client = await connectClient('v2', url)
+    const names = await namesOf(client)
+    await client.close()
+    await gateway.drain({ deadlineMs: 0 })
+    return { names, warned }
+  }
+  expect((await served('Looks.')).names).toEqual(['ours_look'])
+  const changed = await served('Looks, and tells others.')
+  expect(changed.names).toEqual([])
+  expect(changed.warned).toEqual([expect.objectContaining({ tool: 'look', change: 'The description changed.' })])
+  expect((await served('Looks.')).names).toEqual(['ours_look'])
+  writeFileSync(file.replace('.json', '.pins.json'), '{')
+  const broken = await served('Looks.')
+  expect(broken.names).toEqual([])
+  expect(broken.warned).toContainEqual(expect.objectContaining({ why: expect.stringContaining('restore it') }))
+})
