@@ -195,6 +195,50 @@ test('a call on a connection that no other instance has waits for its answer als
   expect([await answer, handOver.mock.calls]).toEqual([{ roots: ['A'] }, []])
 })
 
+describe('a process that stops before it has met another', () => {
+  // Its client keeps no state, so nobody else could go on with its call.
+  const plainPeer = { ...peer, capabilities: {} }
+  const plain = { ...call, peer: plainPeer } as Call
+  const next = new Self('http://next/mcp')
+
+  test('lets a call go on with its answer, and hands it over when it asks again and another is there', async () => {
+    let isThere = false
+    const handOver = vi.fn(async () => next)
+    const pushes = process({ canHandOver: async () => isThere, handOver })
+    const first = await ask(pushes, 'a', 'call', plain)
+    const drained = pushes.drain(patience)
+    await pushes.take(answerTo(first.question, 'A'), { peer: plainPeer, principal: undefined })
+    expect(await first.answer).toEqual({ roots: ['A'] })
+    await drained
+    expect(handOver).not.toHaveBeenCalled()
+    isThere = true
+    const second = await ask(pushes, 'b', 'call', plain)
+    await expect(second.answer).rejects.toThrow('goes on at another instance')
+    expect(handOver).toHaveBeenCalledTimes(1)
+  })
+
+  test('offers a call again when one that was there did not take it', async () => {
+    const handOver = vi.fn<() => Promise<Self | undefined>>(async () => next).mockResolvedValueOnce(undefined)
+    const pushes = process({ handOver })
+    const { answer } = await ask(pushes, 'a', 'call', plain)
+    await pushes.drain(patience)
+    await expect(answer).rejects.toThrow('goes on at another instance')
+    expect(handOver).toHaveBeenCalledTimes(2)
+  })
+
+  test('tells the calls that are left when its patience is over, and those that ask later at once', async () => {
+    const over = new AbortController()
+    const pushes = process({ canHandOver: async () => false })
+    const { answer } = await ask(pushes, 'a', 'call', plain)
+    const drained = pushes.drain(over.signal)
+    over.abort()
+    await drained
+    await expect(answer).rejects.toThrow('knows no other')
+    const late = await ask(pushes, 'a', 'another call', plain)
+    await expect(late.answer).rejects.toThrow('knows no other')
+  })
+})
+
 describe('an answer that comes while the process stops', () => {
   /** A ledger that answers when it is told to. */
   function slowLedger() {
