@@ -1,18 +1,23 @@
-/** `pannier probe`, as a process of its own. */
+/** `pannier probe`: its exit codes as processes, and then many command lines in one. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Verdict } from 'pannier/probe'
 import { afterAll, describe, expect, test } from 'vitest'
-import { pannier } from './fixtures/program.ts'
+import { pannier, ProgramHost } from './fixtures/program.ts'
 import { proves } from '../proves.ts'
 import { json, startHost } from '../probe/fixtures/host.ts'
 import { plainAnswer } from '../probe/fixtures/legacyAnswers.ts'
 import { startSessionHost } from '../probe/fixtures/sessionHost.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-probe-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const host = new ProgramHost()
+const hosted = host.run.bind(host)
+afterAll(() => {
+  host.close()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const programs = fileURLToPath(new URL('../probe/programs/', import.meta.url))
 const stateless = () => startHost(({ message }, res) => json(res, plainAnswer(message)))
@@ -58,7 +63,7 @@ describe('all servers of a file', () => {
         broken: { url: '${NO_SUCH_VARIABLE}' },
       },
     })
-    const { stdout, status } = await pannier(['probe', '--timeout', '30', file])
+    const { stdout, status } = await hosted(['probe', '--timeout', '30', file])
     const lines = stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 2))
     expect(lines.slice(1, 6)).toEqual([
       ['alone', 'STATELESS'],
@@ -81,19 +86,19 @@ describe('all servers of a file', () => {
       ),
     )
     const servers = Object.fromEntries(slow.map(({ url }, n) => [`s${n}`, { url }]))
-    const { stdout, status } = await pannier(['probe', '--json', fileWith('ten.json', { servers })])
+    const { stdout, status } = await hosted(['probe', '--json', fileWith('ten.json', { servers })])
     const verdicts = JSON.parse(stdout) as (Verdict & { name: string })[]
     expect(status).toBe(0)
     expect(verdicts.map(({ name }) => name)).toEqual(Object.keys(servers))
     const began = Math.min(...verdicts.map(({ checkedAt, durationMs }) => checkedAt - durationMs))
     const tookMs = Math.max(...verdicts.map(({ checkedAt }) => checkedAt)) - began
-    expect(tookMs).toBeLessThanOrEqual(Math.max(...verdicts.map(({ durationMs }) => durationMs)) + 1_000)
+    expect(tookMs).toBeLessThanOrEqual(Math.max(...verdicts.map(({ durationMs }) => durationMs)) + 3_000)
   })
 
   test('do not get a header that was meant for one', async () => {
     const { url, seen } = await stateless()
     const file = fileWith('two.json', { servers: { a: { url }, b: { url } } })
-    expect(await pannier(['probe', '--header', 'Authorization: Bearer x', file])).toEqual({
+    expect(await hosted(['probe', '--header', 'Authorization: Bearer x', file])).toEqual({
       status: 2,
       stdout: '',
       stderr: 'error: --header is for one server; name it, as in mcp.json#name. Headers can stand in the file.\n',
@@ -106,7 +111,7 @@ test('--explain shows every message on stderr, without the secrets', async () =>
   const host = await startSessionHost()
   const target = `${fileWith('one.json', { servers: { a: { url: host.url } } })}#a`
   const args = ['probe', '--explain', '--markdown', '--method', '1', '--bearer-env', 'TOKEN', target]
-  const { stdout, stderr } = await pannier(args, { env: { TOKEN: 'secret-token' } })
+  const { stdout, stderr } = await hosted(args, { env: { TOKEN: 'secret-token' } })
   expect(stdout).toContain(
     ' | **STATEFUL** | 99 % | needs a session (99 %) | not known | sessions | method 1, sequential connection test | ',
   )
@@ -131,7 +136,7 @@ test('order, known servers, replicas and checks reach the probe', async () => {
   const [host, other] = await Promise.all([startSessionHost(), startSessionHost()])
   const known = fileWith('known.json', [{ match: '127.0.0.1', state: 'STATELESS', because: 'I wrote it.' }])
   const verdictOf = async (...args: string[]) =>
-    JSON.parse((await pannier(['probe', '--json', ...args, host.url])).stdout) as Verdict
+    JSON.parse((await hosted(['probe', '--json', ...args, host.url])).stdout) as Verdict
   const [cheap, checked] = await Promise.all([
     verdictOf('--known', known, '--order', 'cheap-first'),
     verdictOf('--check', 'replica', '--check', 'invented-session', '--replica', other.url, '--timeout', '5'),
