@@ -34,12 +34,12 @@ test.each([
 ])('after a failed statement was tried again %s, the next notification is followed at once', async (_, again) => {
   const { inbox, read, uris } = failingInbox(1)
   inbox.readFrom(PUBLISHER)
-  await vi.waitFor(() => expect(read).toHaveBeenCalledTimes(1))
+  await vi.waitFor(() => expect(read).toHaveBeenCalledTimes(1), 10_000)
   await turn() // until it is known that the statement has failed
   again(inbox)
-  await vi.waitFor(() => expect(uris).toEqual(['1']))
+  await vi.waitFor(() => expect(uris).toEqual(['1']), 10_000)
   inbox.readFrom(PUBLISHER)
-  await vi.waitFor(() => expect(uris).toEqual(['1', '2']))
+  await vi.waitFor(() => expect(uris).toEqual(['1', '2']), 10_000)
   inbox.close()
 })
 

@@ -13,6 +13,8 @@ import { sweep } from './sweep.ts'
 
 const fixture = new EngineFixture()
 const done = { status: 'completed', result: {} } as const
+// The machine may be busy.
+const SLOWLY = { timeout: 20_000 }
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
@@ -32,7 +34,7 @@ test('no job outlives its task: not one that ends, nor one that is cancelled', a
     run: (lease) => (lease.id === asked.id ? lease.ask([question('a')], undefined) : lease.end(done)),
   })
   const statusOf = async ({ id }: { readonly id: string }) => (await engine.read(id, 'ann'))?.status
-  await expect.poll(() => Promise.all([ended, asked].map(statusOf))).toEqual(['completed', 'input_required'])
+  await expect.poll(() => Promise.all([ended, asked].map(statusOf)), SLOWLY).toEqual(['completed', 'input_required'])
   expect(await count('ends_jobs.job')).toBe(0)
   await working.stop()
   await engine.answer(asked.id, 'ann', answering('a'))
@@ -44,15 +46,15 @@ test('a job without a task is dropped, and one whose queue was removed is not lo
   const { engine } = await fixture.open({ url, schema: 'strays' })
   const stray = await engine.create(newTask())
   const first = engine.work({ tools: ['chore'], concurrency: 1, run: (lease) => lease.giveBack() })
-  await expect.poll(() => count('strays_jobs.job')).toBe(1)
+  await expect.poll(() => count('strays_jobs.job'), SLOWLY).toBe(1)
   await first.stop()
   await runSql(url, 'DELETE FROM strays.tasks WHERE id = $1', [stray.id])
   fixture.work(engine, (lease) => lease.end(done))
-  await expect.poll(() => count('strays_jobs.job')).toBe(0)
+  await expect.poll(() => count('strays_jobs.job'), SLOWLY).toBe(0)
 
   await runSql(url, 'SELECT strays_jobs.delete_queue(name) FROM strays_jobs.queue')
   const { id } = await engine.create(newTask())
-  await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('completed')
+  await expect.poll(async () => (await engine.read(id, 'ann'))?.status, SLOWLY).toBe('completed')
 })
 
 test('expired tasks are removed with all their rows, in batches, by one process at a time', async () => {
@@ -68,11 +70,11 @@ test('expired tasks are removed with all their rows, in batches, by one process 
   await engine.create(newTask({ journal }))
   // Only what was run has a job.
   const working = engine.work({ tools: ['chore'], concurrency: 7, run: (lease) => lease.giveBack() })
-  await expect.poll(() => count('sweeps_jobs.job')).toBe(7)
+  await expect.poll(() => count('sweeps_jobs.job'), SLOWLY).toBe(7)
   await working.stop()
   await runSql(url, 'UPDATE sweeps.tasks SET expires_at = now() WHERE id <> $1', [kept.id])
 
-  await expect.poll(async () => (await engine.list('ann', undefined, 10)).tasks).toHaveLength(1)
+  await expect.poll(async () => (await engine.list('ann', undefined, 10)).tasks, SLOWLY).toHaveLength(1)
   expect(await count('sweeps.tasks')).toBe(7)
   expect(await sweep(store, 4)).toBe(4)
   const removed = await Promise.all([sweep(store), sweep(store), sweep(store)])
@@ -98,7 +100,8 @@ test('ten thousand waiting tasks cost no memory, and many callers no more connec
   const before = usedBytes()
   fixture.work(engine, (lease) => lease.end(done))
   const made = await Promise.all(Array.from({ length: 50 }, () => engine.create(newTask())))
-  for (const task of made) await expect.poll(async () => (await engine.read(task.id, 'ann'))?.status).toBe('completed')
+  for (const task of made)
+    await expect.poll(async () => (await engine.read(task.id, 'ann'))?.status, SLOWLY).toBe('completed')
   const [{ used } = { used: 0 }] = await runSql<{ used: number }>(
     url,
     `SELECT count(*)::int AS used FROM pg_stat_activity
@@ -119,7 +122,7 @@ test('a pool that was passed in is used and never ended, and must allow two conn
   const { engine, connection } = await fixture.open({ pool, schema: 'given' })
   const { id } = await engine.create(newTask())
   fixture.work(engine, (lease) => lease.end(done))
-  await expect.poll(async () => (await engine.read(id, 'ann'))?.status).toBe('completed')
+  await expect.poll(async () => (await engine.read(id, 'ann'))?.status, SLOWLY).toBe('completed')
   await engine.close()
   await connection.close()
   expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
