@@ -86,8 +86,9 @@ test('a tool that a server adds is listed', async () => {
   const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) })
   const client = await connectClient('v2', url)
   await call(client, 'stdio_grow')
-  await vi.waitFor(async () =>
-    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('stdio_grown'),
+  await vi.waitFor(
+    async () => expect((await client.listTools()).tools.map(({ name }) => name)).toContain('stdio_grown'),
+    PATIENCE,
   )
 })
 

@@ -1,16 +1,17 @@
 /** One server behind the gateway: whether it is up, what it offers, whether it keeps something, and its links. */
 import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
 import type { Verdict } from '../../probe/index.ts'
-import type { Logger, Principal } from '../../server/internal.ts'
-import type { Address } from '../../client/index.ts'
-import { type BackendConfig, dependOnPrincipal, headersFor } from '../config/index.ts'
+import type { Logger } from '../../server/internal.ts'
+import type { BackendConfig } from '../config/index.ts'
 import { BackendError, SessionForgotten } from '../errors.ts'
+import { addressFor, isPersonal, ownAddress } from './addresses.ts'
 import { Judge } from './judge.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
 import { NOTHING, type Offer, readOffer } from './offer.ts'
 import { openLink } from './open.ts'
 import { Places, type Sharing } from './places.ts'
 import { questionsOf, type Relayed } from './relayed.ts'
+import { Rereading } from './rereading.ts'
 
 /** How a server is doing. */
 export type Condition =
@@ -37,8 +38,6 @@ const WITHHELD =
 const tooMany = (requests: number): string =>
   `has ${requests} requests under way already. Call again later, or raise its maxInFlight.`
 const RETRY = { firstMs: 500, maxMs: 30_000 }
-/** Lists that change all the time are read once in this time. */
-const LIST_EVERY_MS = 500
 
 export class Backend {
   readonly name: string
@@ -53,10 +52,9 @@ export class Backend {
   readonly #stopped = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #judge: Judge
+  readonly #rereading = new Rereading(() => this.#read(), this.#stopped.signal)
   #shared: Link | undefined
   #inFlight = 0
-  #isReading = false
-  #isStale = false
 
   constructor(options: BackendOptions) {
     const { config } = options
@@ -66,7 +64,7 @@ export class Backend {
     this.name = name
     this.#judge = new Judge({
       server: name,
-      address: this.#ownAddress(),
+      address: ownAddress(address),
       logger: options.logger,
       onVerdict: () => options.onOffer(this),
     })
@@ -187,7 +185,7 @@ export class Backend {
 
   /** Undefined where calls share one link. */
   #sharingOf(relayed: Relayed): Sharing | undefined {
-    if (!this.isShared || this.#isPersonal) return 'caller'
+    if (!this.isShared || isPersonal(this.config.address)) return 'caller'
     if (this.#shared?.era === 'modern') return undefined
     return Object.keys(questionsOf(relayed)).length === 0 ? undefined : 'call'
   }
@@ -199,24 +197,8 @@ export class Backend {
   }
 
   #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
-    const address = this.#addressFor(relayed.principal)
+    const address = addressFor(this.config, relayed.principal)
     return openLink(address, { ...this.#linkOptions(), questions: questionsOf(relayed), isOneCaller })
-  }
-
-  /** With the headers of this caller. */
-  #addressFor(principal: Principal | undefined): Address {
-    const { address } = this.config
-    if (!this.#isPersonal || !('url' in address)) return address
-    const found = headersFor(address.headers, principal)
-    if (found.kind === 'refused')
-      throw new BackendError('BACKEND_REFUSED', this.name, `was not asked. ${found.sentence}`)
-    return { ...address, headers: found.headers }
-  }
-
-  /** Whether callers have headers of their own. */
-  get #isPersonal(): boolean {
-    const { address } = this.config
-    return 'url' in address && dependOnPrincipal(address.headers)
   }
 
   #linkOptions(): LinkOptions {
@@ -251,7 +233,7 @@ export class Backend {
   }
 
   async #connect(onClosed: (why: string) => void): Promise<void> {
-    const link = await openLink(this.#ownAddress(), {
+    const link = await openLink(ownAddress(this.config.address), {
       ...this.#linkOptions(),
       onClosed: (why) => onClosed(`it ${why}.`),
     })
@@ -277,14 +259,6 @@ export class Backend {
     }
   }
 
-  /** The gateway itself is no caller, so that headers which depend on one are left out. */
-  #ownAddress(): Address {
-    const { address } = this.config
-    if (!('url' in address)) return address
-    const fixed = Object.entries(address.headers ?? {}).filter(([name, value]) => !dependOnPrincipal({ [name]: value }))
-    return { ...address, headers: Object.fromEntries(fixed) }
-  }
-
   #failed(error: unknown): string {
     this.#firstTry.resolve()
     const why = error instanceof BackendError ? `it ${error.why}` : 'it could not be reached.'
@@ -304,32 +278,18 @@ export class Backend {
   }
 
   #heard(method: string, params: Json): void {
-    if (/^notifications\/(?:tools|prompts|resources)\/list_changed$/.test(method)) return this.#readAgain()
+    if (/^notifications\/(?:tools|prompts|resources)\/list_changed$/.test(method)) return this.#rereading.request()
     const { uri } = params
     if (method === 'notifications/resources/updated' && typeof uri === 'string') this.#options.onUpdated(this, uri)
   }
 
-  /** However often the lists change, they are read one after the other, with a pause between. */
-  #readAgain(): void {
-    this.#isStale = true
-    if (!this.#isReading) void this.#readUntilFresh()
-  }
-
-  async #readUntilFresh(): Promise<void> {
-    const { signal } = this.#stopped
-    this.#isReading = true
-    while (this.#isStale && !signal.aborted) {
-      this.#isStale = false
-      const link = this.#shared
-      if (link === undefined || link.isClosed) break
-      const offer = await readOffer(link).catch(() => undefined)
-      if (offer !== undefined) {
-        this.withheld = await this.#options.withheldOf(this, offer.tools)
-        this.offer = offer
-        this.#options.onOffer(this)
-      }
-      await sleep(LIST_EVERY_MS, signal).catch(() => {})
-    }
-    this.#isReading = false
+  async #read(): Promise<void> {
+    const link = this.#shared
+    if (link === undefined || link.isClosed) return
+    const offer = await readOffer(link).catch(() => undefined)
+    if (offer === undefined) return
+    this.withheld = await this.#options.withheldOf(this, offer.tools)
+    this.offer = offer
+    this.#options.onOffer(this)
   }
 }
