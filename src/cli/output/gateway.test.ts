@@ -12,9 +12,9 @@ test('servers are a table with what differs from the defaults, and without crede
         a_b: {
           url: `https://a.example/mcp?key=${secret}`,
           headers: { 'X-Key': secret },
-          pannier: { state: 'stateless', urls: ['https://b.example/mcp'], tools: { deny: ['delete_*', 'drop'] } },
+          pannier: { state: 'stateless', tools: { deny: ['delete_*', 'drop'] } },
         },
-        a: { type: 'sse', url: 'https://old.example/sse', pannier: { prefix: false, replay: true } },
+        a: { type: 'sse', url: 'https://old.example/sse', pannier: { prefix: false, timeoutSeconds: 5 } },
         off: { command: '${ABSENT}', disabled: true },
         lost: { command: '${ABSENT}' },
       },
@@ -26,8 +26,8 @@ test('servers are a table with what differs from the defaults, and without crede
   expect(lines.map((line) => line.replace(/ {2,}/g, ' | '))).toEqual([
     'SERVER | TRANSPORT | ADDRESS | NAMES | SETTINGS',
     'files | stdio | npx files-server | files_…',
-    'a_b | http × 2 | https://a.example/mcp | a_b_… | state: stateless, tools.deny: delete_* drop',
-    'a | sse | https://old.example/sse | as they are | replay: true',
+    'a_b | http | https://a.example/mcp | a_b_… | state: stateless, tools.deny: delete_* drop',
+    'a | sse | https://old.example/sse | as they are | timeoutSeconds: 5',
     'off | disabled | ${ABSENT}',
     'lost | not usable | lost_…',
     '',

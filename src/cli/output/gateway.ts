@@ -39,18 +39,16 @@ export function gatewayConfigText(config: GatewayConfig, width = Infinity): stri
 }
 
 function transportOf({ address, settings }: BackendConfig): string {
-  if (settings.disabled) return 'disabled'
-  const replicas = settings.urls.length === 0 ? '' : ` × ${settings.urls.length + 1}`
-  return `${kindOf(address)}${replicas}`
+  return settings.disabled ? 'disabled' : kindOf(address)
 }
 
 function kindOf(address: Address): string {
   return 'command' in address ? 'stdio' : (address.transport ?? 'http')
 }
 
-/** The prefix and the replicas have columns of their own. */
+/** The prefix has a column of its own. */
 function settingsOf({ settings }: BackendConfig, config: GatewayConfig): string {
-  const { prefix: _, urls: __, disabled: ___, ...shown } = settings
+  const { prefix: _, disabled: __, ...shown } = settings
   return differing(shown, { ...BACKEND_DEFAULTS, definitions: config.settings.definitions })
 }
 

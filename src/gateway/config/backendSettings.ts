@@ -1,19 +1,7 @@
 /** The settings of one server: `"pannier"` in its entry. */
 import { patternFault, type ToolFilter } from '../catalog/patterns.ts'
 import { prefixFault } from '../catalog/prefixes.ts'
-import {
-  address,
-  type Check,
-  flag,
-  listOf,
-  oneOf,
-  type SettingPlace,
-  refuse,
-  seconds,
-  shape,
-  text,
-  whole,
-} from './checks.ts'
+import { type Check, flag, listOf, oneOf, type SettingPlace, seconds, shape, text, whole } from './checks.ts'
 
 /** What happens when a tool's definition changes: it is logged, or the tool is withheld until it is accepted. */
 export type DefinitionPolicy = 'warn' | 'pin'
@@ -23,12 +11,8 @@ export interface BackendSettings {
   readonly state: 'auto' | 'stateless' | 'stateful'
   /** What its names begin with in `/mcp`; false for nothing. @default its name */
   readonly prefix?: string | false
-  /** More addresses of the same server (replicas), beside its "url". @default none */
-  readonly urls: readonly string[]
   /** Which of its tools are served, by their own names. @default all */
   readonly tools: ToolFilter
-  /** Whether the caller's Authorization header is passed on. @default false */
-  readonly forwardAuthorization: boolean
   /** @default that of the gateway */
   readonly definitions: DefinitionPolicy
   /** How long a call may take. @default 300 */
@@ -45,23 +29,13 @@ export interface BackendSettings {
   readonly maxInFlight: number
   /** The largest result. @default 16777216 */
   readonly maxResultBytes: number
-  /** How many requests the server gets within a minute. @default no limit */
-  readonly requestsPerMinute?: number
-  /** Whether a call may be repeated when nobody knows whether it ran. @default false */
-  readonly replay: boolean
-  /** How long a call waits for an answer to its question. @default 3600 */
-  readonly parkSeconds: number
-  /** How long its lists are kept where the server does not say. @default 300 */
-  readonly listSeconds: number
   /** Whether it is left out. @default false */
   readonly disabled: boolean
 }
 
 export const BACKEND_DEFAULTS: BackendSettings = {
   state: 'auto',
-  urls: [],
   tools: { allow: ['*'], deny: [] },
-  forwardAuthorization: false,
   definitions: 'warn',
   timeoutSeconds: 300,
   startSeconds: 60,
@@ -70,9 +44,6 @@ export const BACKEND_DEFAULTS: BackendSettings = {
   maxSessions: 1000,
   maxInFlight: 1000,
   maxResultBytes: 16_777_216,
-  replay: false,
-  parkSeconds: 3600,
-  listSeconds: 300,
   disabled: false,
 }
 
@@ -87,9 +58,7 @@ export const definitionPolicy: Check<DefinitionPolicy> = oneOf('warn', 'pin')
 const members = shape<BackendSettings>({
   state: oneOf('auto', 'stateless', 'stateful'),
   prefix,
-  urls: listOf(address),
   tools: (value, place) => ({ ...BACKEND_DEFAULTS.tools, ...toolFilter(value, place) }),
-  forwardAuthorization: flag,
   definitions: definitionPolicy,
   timeoutSeconds: seconds,
   startSeconds: seconds,
@@ -98,24 +67,11 @@ const members = shape<BackendSettings>({
   maxSessions: whole(1),
   maxInFlight: whole(1),
   maxResultBytes: whole(1),
-  requestsPerMinute: whole(1),
-  replay: flag,
-  parkSeconds: seconds,
-  listSeconds: seconds,
   disabled: flag,
 })
 
-/** `isCommand`: whether the server is started as a process. */
-export function backendSettings(
-  value: unknown,
-  place: SettingPlace,
-  { isCommand, definitions }: { readonly isCommand: boolean; readonly definitions: DefinitionPolicy },
-): BackendSettings {
+/** `definitions`: the policy of the gateway. */
+export function backendSettings(value: unknown, place: SettingPlace, definitions: DefinitionPolicy): BackendSettings {
   const given = value === undefined ? {} : (members(value, place) ?? {})
-  if (isCommand && given.urls !== undefined) refuse({ ...place, path: [...place.path, 'urls'] }, NOT_FOR_COMMANDS)
-  if (isCommand && given.forwardAuthorization === true)
-    refuse({ ...place, path: [...place.path, 'forwardAuthorization'] }, NOT_FOR_COMMANDS)
   return { ...BACKEND_DEFAULTS, definitions, ...given }
 }
-
-const NOT_FOR_COMMANDS = 'is for servers with a "url"; this one is a command.'

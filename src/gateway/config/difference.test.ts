@@ -14,7 +14,7 @@ test('a reload tells apart what is new, gone, changed and the same', async () =>
   })
   const after = await config({
     fresh: { command: 'f' },
-    setting: { command: 's', pannier: { replay: true } },
+    setting: { command: 's', pannier: { maxProcesses: 2 } },
     address: { url: 'http://a/2' },
     kept: { command: 'k', env: { B: '2', A: '1' } },
   })

@@ -96,14 +96,12 @@ test('settings stand in the entry and at the top, with variables in their string
           pannier: {
             state: 'stateful',
             prefix: 'my_a',
-            urls: ['https://${HOST}/mcp'],
-            tools: { deny: ['delete_*'] },
-            forwardAuthorization: true,
+            tools: { deny: ['${KIND}_*'] },
             timeoutSeconds: 0.5,
-            requestsPerMinute: 60,
+            maxInFlight: 60,
           },
         },
-        b: { command: 'b', pannier: { prefix: false, definitions: 'warn', replay: true } },
+        b: { command: 'b', pannier: { prefix: false, definitions: 'warn', maxProcesses: 2 } },
         c: { command: '${NONE}', disabled: true },
         d: { command: 'd', pannier: { disabled: true } },
       },
@@ -124,21 +122,19 @@ test('settings stand in the entry and at the top, with variables in their string
         keys: '${KEYS}',
       },
     },
-    { env: { HOST: 'other.example', ADMIN: secret, KEYS: keys }, folder },
+    { env: { KIND: 'delete', ADMIN: secret, KEYS: keys }, folder },
   )
   const [a, b, c, d] = config.servers
   expect(a?.settings).toEqual({
     ...BACKEND_DEFAULTS,
     state: 'stateful',
     prefix: 'my_a',
-    urls: ['https://other.example/mcp'],
     tools: { allow: ['*'], deny: ['delete_*'] },
-    forwardAuthorization: true,
     definitions: 'pin',
     timeoutSeconds: 0.5,
-    requestsPerMinute: 60,
+    maxInFlight: 60,
   })
-  expect(b?.settings).toMatchObject({ prefix: false, definitions: 'warn', replay: true })
+  expect(b?.settings).toMatchObject({ prefix: false, definitions: 'warn', maxProcesses: 2 })
   expect([c?.settings.disabled, d?.settings.disabled]).toEqual([true, true])
   expect(config.settings).toMatchObject({
     stateful: 'reject',
@@ -184,7 +180,7 @@ test('all problems are told at once, by file, line and key, and without any valu
         "maxProceses": 4
       }
     },
-    "my server": { "command": "\${principal.id}", "args": "${secret}", "pannier": { "urls": ["http://a"], "prefix": "a b" } },
+    "my server": { "command": "\${principal.id}", "args": "${secret}", "pannier": { "tools": ["a"], "prefix": "a b" } },
     "user": { "url": "https://ann:${secret}@a.example" },
     "none": {},
     "text": "${secret}",
@@ -218,8 +214,8 @@ test('all problems are told at once, by file, line and key, and without any valu
     'mcp.json:9: servers.github.pannier.maxProceses is not known; did you mean "maxProcesses"?',
     'mcp.json:12: servers["my server"].command needs the variable "principal.id". Only the gateway knows it, in the headers that it sends to a server.',
     'mcp.json:12: servers["my server"].args must be a list of strings.',
+    'mcp.json:12: servers["my server"].pannier.tools must be an object.',
     'mcp.json:12: servers["my server"].pannier.prefix must be 1 to 32 of the characters A-Z, a-z, 0-9, _ and -, or false for none.',
-    'mcp.json:12: servers["my server"].pannier.urls is for servers with a "url"; this one is a command.',
     'mcp.json:13: servers.user.url holds a user name or password; give an Authorization header or a bearer token instead.',
     'mcp.json:14: servers.none needs a "command" or a "url".',
     'mcp.json:15: servers.text must be an object.',

@@ -146,8 +146,7 @@ async function readBackend(
   const address = await readAddress(entry, { project, variables: known, headerVariables, report })
   if (!disabled) checkAddress(address, report)
   const place = { path: ['pannier'], variables: known, report }
-  const isCommand = 'command' in address
-  const settings = backendSettings(fields['pannier'], place, { isCommand, definitions })
+  const settings = backendSettings(fields['pannier'], place, definitions)
   return { name, address, settings: { ...settings, disabled } }
 }
 
