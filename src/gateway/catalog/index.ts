@@ -1,9 +1,9 @@
-export { type InstructedServer, unionInstructions } from './instructions.ts'
-export { type CatalogNames, createNames, type ResolvedName } from './names.ts'
-export { passes, type ToolFilter } from './patterns.ts'
+export { unionInstructions } from './instructions.ts'
+export { type CatalogNames, createNames } from './names.ts'
+export { passes } from './patterns.ts'
 export type { NamedServer } from './prefixes.ts'
 export { exposedUri, resolveUri } from './uris.ts'
-export { applyView, nameBehindView, nameInView, type View } from './views.ts'
+export { applyView, nameBehindView, type View } from './views.ts'
 export {
   CALL_TOOL,
   createToolSearch,

@@ -29,7 +29,7 @@ export function applyView(view: View, tools: readonly Json[]): readonly Json[] {
 }
 
 /** The name in a view of a name in `/mcp`; undefined for what the view does not serve. */
-export function nameInView(view: View, original: string): string | undefined {
+function nameInView(view: View, original: string): string | undefined {
   if (!passes(original, { allow: view.tools, deny: view.deny })) return undefined
   const given = own(view.rename, original)
   if (given !== undefined) return given
