@@ -182,7 +182,7 @@ export class Gateway {
     return new Backend({
       config,
       logger: () => this.#logger.current,
-      rejectsStateful: this.#config.settings.stateful === 'reject',
+      rejectsStateful: () => this.#config.settings.stateful === 'reject',
       onOffer: () => this.#routes.refresh(),
       withheldOf: (_, tools) => this.#definitions.withheldOf(config, tools),
       onUpdated: (backend, uri) => this.#routes.updated(backend, uri),

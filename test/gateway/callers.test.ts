@@ -1,4 +1,5 @@
 /** Who shares what: nobody sees what another caller left in a server that keeps something. */
+import { gatewayConfigOf } from 'pannier/gateway'
 import { expect, test } from 'vitest'
 import { call, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
@@ -65,11 +66,8 @@ test('[DT-22] an answer of a server that keeps something says so', async () => {
 test('[DT-21 DT-23] a server that keeps something is warned of, and not served where the gateway says so', async () => {
   const warned: string[] = []
   const logger = { debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void warned.push(message) }
-  const { url, gateway } = await startGateway(
-    { http: { url: (await sessionServer()).url } },
-    { logger },
-    { gateway: { stateful: 'reject' } },
-  )
+  const servers = { http: { url: (await sessionServer()).url } }
+  const { url, gateway } = await startGateway(servers, { logger }, { gateway: { stateful: 'reject' } })
   await gateway.judged()
   const client = await connectClient('v2', url)
   expect((await client.listTools()).tools).toEqual([])
@@ -77,4 +75,6 @@ test('[DT-21 DT-23] a server that keeps something is warned of, and not served w
     /keeps something between calls|There is no tool/,
   )
   expect(warned.join()).toContain('A server keeps something between calls')
+  await gateway.reload(await gatewayConfigOf({ mcpServers: servers }))
+  expect(await call(client, 'http_add', { a: 1, b: 2 })).toBe('3')
 })

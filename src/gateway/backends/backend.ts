@@ -23,7 +23,7 @@ export interface BackendOptions {
   readonly config: BackendConfig
   readonly logger: () => Logger
   /** Whether servers that keep something between calls are refused. */
-  readonly rejectsStateful: boolean
+  readonly rejectsStateful: () => boolean
   /** The lists have changed, or the server has come up. */
   readonly onOffer: (backend: Backend) => void
   /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
@@ -123,12 +123,12 @@ export class Backend {
   /** Whether the gateway serves no such servers (DT-23). */
   get isRejected(): boolean {
     const isStateful = this.config.settings.state === 'stateful' || this.verdict?.state === 'STATEFUL'
-    return this.#options.rejectsStateful && this.config.settings.state !== 'stateless' && isStateful
+    return this.#options.rejectsStateful() && this.config.settings.state !== 'stateless' && isStateful
   }
 
   async request(relayed: Relayed): Promise<Json> {
     await this.tried
-    if (this.#options.rejectsStateful) await this.judged()
+    if (this.#options.rejectsStateful()) await this.judged()
     if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
     if (this.config.settings.definitions === 'pin' && relayed.method === 'tools/call') this.#assertServed(relayed)
     const { maxInFlight } = this.config.settings

@@ -12,7 +12,7 @@ function backendWith(tools: readonly Json[]): Backend {
   const backend = new Backend({
     config: { name: 'files', address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
     logger: () => silent,
-    rejectsStateful: false,
+    rejectsStateful: () => false,
     onOffer: () => {},
     withheldOf: async () => new Set<string>(),
     onUpdated: () => {},
