@@ -1,5 +1,5 @@
 // `npm run conformance`: the official suite against our server, its tasks and our client. `-- server`, `-- tasks` or
-// `-- client` runs one part; `-- older` is the part that `npm run test:long` adds.
+// `-- client` runs one part; `-- older` and `-- gateway` are the parts that `npm run test:long` adds.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import '../scripts/compileCache.ts'
 import { isLong } from '../test/amount.ts'
 import bundlePrograms from '../test/bundle/build.ts'
 import { runClientLegs } from './clientLegs.ts'
+import { runGatewayLegs } from './gatewayLegs.ts'
 import type { Result } from './judge.ts'
 import { runOlderLegs } from './olderLegs.ts'
 import { runServerLegs } from './serverLegs.ts'
@@ -27,6 +28,7 @@ await bundlePrograms()
 console.log(heading())
 if (sides.length === 0 || sides.includes('server')) await runServerLegs(folder, report)
 if ((sides.length === 0 && isLong) || sides.includes('older')) await runOlderLegs(folder, report)
+if ((sides.length === 0 && isLong) || sides.includes('gateway')) await runGatewayLegs(folder, report)
 if (sides.length === 0 || sides.includes('tasks')) await runTaskLegs(folder, report)
 if (sides.length === 0 || sides.includes('client')) await runClientLegs(folder, report)
 
