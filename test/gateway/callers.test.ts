@@ -47,10 +47,9 @@ test('a session that the server forgot is opened anew, and the call is made once
 
 test('[DT-20 DT-23] a server declared stateless is one process for callers who cannot be asked', async () => {
   const { url, gateway } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) }, { principal })
-  const [ann, bob] = [
-    await connectClient('v2', url, { 'x-user': 'ann' }),
-    await connectClient('v2', url, { 'x-user': 'bob' }),
-  ]
+  const [ann = expect.fail(), bob = expect.fail()] = await Promise.all(
+    ['ann', 'bob'].map((user) => connectClient('v2', url, { 'x-user': user }, {})),
+  )
   await Promise.all([call(ann, 'stdio_note', { text: 'a' }), call(bob, 'stdio_note', { text: 'b' })])
   expect((await call(ann, 'stdio_recall')).split(' ').toSorted()).toEqual(['a', 'b'])
   expect(gateway.backends[0]?.links).toBe(0)

@@ -55,7 +55,7 @@ describe.each(CLIENTS)('the client %s', (kind) => {
   })
 })
 
-describe.each(['v1', 'v2 in a session'] as const)('the client %s', (kind) => {
+describe.each(CLIENTS)('the client %s', (kind) => {
   test.each(['http', 'stdio'])('is asked by a server of the session era over %s', async (over) => {
     const servers = { stdio: stdioEntry(), http: { url: (await sessionServer()).url } }
     const { url } = await startGateway(servers)

@@ -6,9 +6,9 @@ import { createNames, createToolSearch, savedBytes } from '../../src/gateway/cat
 
 const servers = readRecordings()
 const names = createNames(servers)
+// Some servers list a name twice; the first one counts.
 const listed = servers.flatMap(({ name: server, tools }) =>
-  tools.map((tool) => {
-    const own = String(tool['name'])
+  Array.from(new Map(tools.map((tool) => [String(tool['name']), tool])), ([own, tool]) => {
     const name = names.exposed(server, own)
     const exposed: Json = { ...tool, name }
     return { server, own, name, tool: exposed }
@@ -31,7 +31,7 @@ test('the three tools take less than a hundredth of the list, and find what a to
   const { before, after } = savedBytes(tools)
   expect(after).toBeLessThan(before / 100)
   const search = createToolSearch(tools)
-  const asked = tools.filter(({ description }, at) => at % 80 === 0 && typeof description === 'string')
+  const asked = tools.filter(({ description }, at) => at % 200 === 0 && typeof description === 'string')
   const found = asked.filter(({ name, description }) => {
     const query = String(description).split(/[.\n]/, 1)[0]
     return JSON.stringify(search.find({ query, limit: 5 })['structuredContent']).includes(

@@ -58,7 +58,7 @@ test('a process that dies in a call ends that call with an error, and is there a
 
 test('the shared process of a stateless server that died is started again', async () => {
   const { url, gateway } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) })
-  const client = await connectClient('v2', url)
+  const client = await connectClient('v2', url, {}, {})
   await expect(call(client, 'stdio_die')).rejects.toThrow(/The server "stdio"/)
   await vi.waitFor(() => expect(gateway.backends[0]?.condition.kind).toBe('up'), PATIENCE)
   expect(await call(client, 'stdio_add', { a: 1, b: 2 })).toBe('3')
@@ -84,12 +84,10 @@ test('[DT-19] a server that comes up later is simply there', async () => {
 
 test('a tool that a server adds is listed', async () => {
   const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) })
-  const client = await connectClient('v2', url)
+  const client = await connectClient('v2', url, {}, {})
   await call(client, 'stdio_grow')
-  await vi.waitFor(
-    async () => expect((await client.listTools()).tools.map(({ name }) => name)).toContain('stdio_grown'),
-    PATIENCE,
-  )
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name)
+  await vi.waitFor(async () => expect(await names()).toContain('stdio_grown'), PATIENCE)
 })
 
 test('a process gets the variables of its entry, PATH and the like, and no others', async () => {

@@ -1,5 +1,5 @@
 /** One server behind the gateway: whether it is up, what it offers, whether it keeps something, and its links. */
-import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
+import { backoffMs, type Json, MODERN_VERSION, sleep } from '../../protocol/index.ts'
 import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
@@ -118,6 +118,11 @@ export class Backend {
   /** The number of links beside the shared one. */
   get links(): number {
     return this.#places.size
+  }
+
+  /** Whether the server asks in the middle of a call, as those of the session era do. */
+  get asksInPlace(): boolean {
+    return this.about !== undefined && this.about.version !== MODERN_VERSION
   }
 
   /** Whether the gateway serves no such servers (DT-23). */

@@ -36,6 +36,8 @@ interface UnderWay {
   readonly relayed: Relayed
   readonly progressToken: unknown
   readonly settle: (outcome: () => Json) => void
+  /** Stops the clock while somebody is asked; gives the function that starts it anew. */
+  readonly pause: () => () => void
 }
 
 /** What a server may ask, by its method. */
@@ -91,10 +93,17 @@ export class BackendConnection {
         throw error
       })
     }
-    const late = `has not answered within ${timeoutMs / 1000} seconds; the call was cancelled there.`
-    const timer = unref(setTimeout(() => giveUp(new BackendError('BACKEND_TIMEOUT', server, late)), timeoutMs))
+    const lateSentence = `has not answered within ${timeoutMs / 1000} seconds; the call was cancelled there.`
+    const late = (): void => giveUp(new BackendError('BACKEND_TIMEOUT', server, lateSentence))
+    let timer = unref(setTimeout(late, timeoutMs))
+    const pause = (): (() => void) => {
+      clearTimeout(timer)
+      return () => {
+        if (this.#underWay.has(id)) timer = unref(setTimeout(late, timeoutMs))
+      }
+    }
     const { params, progressToken } = withOwnToken(paramsFor(this.era, relayed), id)
-    this.#underWay.set(id, { relayed, progressToken, settle })
+    this.#underWay.set(id, { relayed, progressToken, settle, pause })
     relayed.onCancel(() => giveUp(new BackendError('BACKEND_LOST', server, 'was told that the caller has left.')))
     const message = { jsonrpc: '2.0', id, method: relayed.method, params } as JSONRPCMessage
     transport.send(message).catch((cause: unknown) => settle(() => unsent(server, cause)))
@@ -167,10 +176,16 @@ export class BackendConnection {
     if (method === 'ping') return {}
     const kind = ASKED.get(method)
     if (kind === undefined) throw new RemoteError(CODES.METHOD_NOT_FOUND, `There is no method "${method}" here.`)
-    const { ask, peer } = this.#likely(kind)?.relayed ?? {}
+    const underWay = this.#likely(kind)
+    const { ask, peer } = underWay?.relayed ?? {}
     if (ask === undefined || peer?.capabilities[kind] === undefined)
       throw new RemoteError(CODES.INVALID_REQUEST, 'Nobody can be asked here: it belongs to no call, or to several.')
-    return ask({ method, params } as InputRequest)
+    const goOn = underWay?.pause()
+    try {
+      return await ask({ method, params } as InputRequest)
+    } finally {
+      goOn?.()
+    }
   }
 
   /** The request that a message without a reference belongs to; none where it could be of different callers. */

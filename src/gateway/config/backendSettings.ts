@@ -29,6 +29,8 @@ export interface BackendSettings {
   readonly maxInFlight: number
   /** The largest result. @default 16777216 */
   readonly maxResultBytes: number
+  /** How long a call waits for the answer of a client of 2026-07-28. @default 3600 */
+  readonly parkSeconds: number
   /** Whether it is left out. @default false */
   readonly disabled: boolean
 }
@@ -44,6 +46,7 @@ export const BACKEND_DEFAULTS: BackendSettings = {
   maxSessions: 1000,
   maxInFlight: 1000,
   maxResultBytes: 16_777_216,
+  parkSeconds: 3600,
   disabled: false,
 }
 
@@ -67,6 +70,7 @@ const members = shape<BackendSettings>({
   maxSessions: whole(1),
   maxInFlight: whole(1),
   maxResultBytes: whole(1),
+  parkSeconds: seconds,
   disabled: flag,
 })
 

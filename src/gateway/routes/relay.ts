@@ -9,8 +9,17 @@ import {
   paramHeaderValues,
   ProtocolError,
 } from '../../protocol/index.ts'
-import { type Call, type HandlerMethods, InputRequired, type MethodParts } from '../../server/internal.ts'
+import {
+  type Call,
+  type DetachableContext,
+  type HandlerMethods,
+  InputRequired,
+  type MethodParts,
+} from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
+import { callerOf } from '../backends/places.ts'
+import { BackendError } from '../errors.ts'
+import { ParkedCall, type Parking } from './parking.ts'
 import type { Relayed } from '../backends/relayed.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 
@@ -38,13 +47,15 @@ export interface Directory {
 /** Says which server a result came from, where that server keeps something between calls. */
 const BACKEND_META = 'dev.pannier/backend'
 
-export function relayMethods(directory: Directory, parts: MethodParts): HandlerMethods {
+export function relayMethods(directory: Directory, parking: Parking, parts: MethodParts): HandlerMethods {
   const { rounds, results } = parts
 
   const relay = async (call: Call, { backend, name }: BackendTarget, params: Json, headers?: Relayed['headers']) => {
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> =>
       marked(await backend.request(relayedOf(call, sent, { headers, ask })), backend)
-    if (call.peer.takesInputRequired) return results.complete(await send(params), call.peer)
+    await backend.tried
+    if (call.peer.takesInputRequired && !backend.asksInPlace) return results.complete(await send(params), call.peer)
+    if (call.peer.takesInputRequired) return rounds.play<Json>(call, parkedRound(call, { backend, name }, params))
     // The server's own state is that of the handler, and its questions are asked in place.
     return rounds.play<Json>(call, {
       subject: { name, args: params },
@@ -77,6 +88,21 @@ export function relayMethods(directory: Directory, parts: MethodParts): HandlerM
     if (found !== undefined) return relayTool(call, found, named.arguments)
     return results.complete(describe({ name: named.name }), call.peer) // says that there is none, and what is near
   }
+
+  /** The server waits in the middle of its call, while the client comes back with the answers. */
+  const parkedRound = (call: Call, { backend, name }: BackendTarget, params: Json) => ({
+    subject: { name, args: params['arguments'] ?? {} },
+    invoke: async (ctx: Pick<DetachableContext, 'requestState' | 'inputResponses'>) => {
+      const ticket = ctx.requestState
+      const parked = ticket === undefined ? startParked(call, backend, params) : parking.find(ticketId(ticket))
+      if (parked === undefined) throw new BackendError('BACKEND_LOST', backend.name, PARK_GONE)
+      const outcome = await parked.round(call.channel, ctx.inputResponses)
+      if (outcome.kind === 'done') return marked(outcome.result, backend)
+      parking.keep(parked, backend.name, callerOf(call), backend.config.settings.parkSeconds * 1000)
+      return new InputRequired(outcome.requests, { parked: parked.id })
+    },
+    finish: (result: Json) => result,
+  })
 
   return {
     callTool: async (call) => {
@@ -123,6 +149,20 @@ function referred(directory: Directory, { type, name, uri }: Json): BackendTarge
 interface WayBack {
   readonly headers: Relayed['headers'] | undefined
   readonly ask: Relayed['ask']
+}
+
+const PARK_GONE =
+  'was waiting for this answer in a process that has ended, or for too long. What the call did before may have happened; nothing was repeated.'
+
+function ticketId(ticket: unknown): unknown {
+  return isObject(ticket) ? ticket['parked'] : undefined
+}
+
+function startParked(call: Call, backend: Backend, params: Json): ParkedCall {
+  const { requestState: _, inputResponses: __, ...first } = params
+  const parked = new ParkedCall(backend.name)
+  parked.run((way) => backend.request({ ...relayedOf(call, first, { headers: undefined, ask: way.ask }), ...way }))
+  return parked
 }
 
 function relayedOf(call: Call, params: Json, more: WayBack): Relayed {

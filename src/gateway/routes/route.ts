@@ -12,6 +12,7 @@ import {
 import type { ServerOptions } from '../../server/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
+import type { Parking } from './parking.ts'
 import { relayMethods } from './relay.ts'
 
 export interface RouteOptions {
@@ -24,6 +25,7 @@ export interface RouteOptions {
   /** Resolves when all servers were tried, or have had their time. */
   readonly ready: () => Promise<void> | undefined
   readonly server: ServerOptions
+  readonly parking: Parking
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
@@ -37,7 +39,7 @@ export class Route {
   readonly #options: RouteOptions
 
   constructor(options: RouteOptions) {
-    const { path, scope, capabilities, instructions, ready, server, guards } = options
+    const { path, scope, capabilities, instructions, ready, server, guards, parking } = options
     this.#options = options
     this.path = path
     const directory = new RouteDirectory(scope)
@@ -45,7 +47,7 @@ export class Route {
     this.assembly = assemble(
       { ...server, audience: `${server.audience ?? server.name} ${path}` },
       {
-        handlers: (parts) => relayMethods(directory, parts),
+        handlers: (parts) => relayMethods(directory, parking, parts),
         instructions,
         ready,
         keepsState: () => directory.keepsState,

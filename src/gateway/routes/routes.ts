@@ -6,6 +6,7 @@ import { type CatalogNames, createNames, type NamedServer, unionInstructions } f
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
 import { Barrier } from './barrier.ts'
 import type { ListedTools } from './directory.ts'
+import { Parking } from './parking.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
 
@@ -44,6 +45,8 @@ export class Routes {
   readonly union: Route
   readonly #options: RoutesOptions
   readonly #byPath = new Map<string, Route>()
+  /** Calls come back to the address they were made at; the count is of all together. */
+  readonly #parking = new Parking()
   #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all' }
   #names: CatalogNames = createNames([])
   #barrier: Barrier | undefined
@@ -124,6 +127,7 @@ export class Routes {
   }
 
   async drain(options: DrainOptions): Promise<void> {
+    this.#parking.close()
     await Promise.all(Array.from(this.#byPath.values(), ({ shutdown }) => shutdown.drain(options)))
   }
 
@@ -135,7 +139,7 @@ export class Routes {
 
   #create(path: string, parts: RouteParts): Route {
     const { ready, server, guards } = this.#options
-    return new Route({ path, ...parts, ready, server, guards })
+    return new Route({ path, ...parts, ready, server, guards, parking: this.#parking })
   }
 
   #serverParts(name: string): RouteParts {
