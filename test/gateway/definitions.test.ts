@@ -37,7 +37,7 @@ async function namesOf(client: AnyClient): Promise<readonly string[]> {
 test('a changed definition is logged in words, and its tool is served', async () => {
   const { logger, warned } = listener()
   const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) }, { logger })
-  const client = await connectClient('v2', url)
+  const client = await connectClient('v2', url, {}, {})
   await call(client, 'stdio_redefine')
   const change = { server: 'stdio', tool: 'add', change: 'The description changed.' }
   await vi.waitFor(() => expect(warned).toContainEqual(expect.objectContaining(change)), PATIENCE)
@@ -49,7 +49,7 @@ test('a pinned tool whose definition changes is withheld until the program accep
   const file = configFile(servers)
   const { logger, warned } = listener()
   const { url } = await startGateway(servers, { logger, file }, pin)
-  const [client, alone] = [await connectClient('v1', url), await connectClient('v2', `${url}/stdio`)]
+  const [client, alone] = [await connectClient('v1', url, {}, {}), await connectClient('v2', `${url}/stdio`)]
   expect(await namesOf(client)).toContain('stdio_add')
   await call(alone, 'redefine') // one who can be asked would have a process of their own
   await vi.waitFor(async () => expect(await namesOf(client)).not.toContain('stdio_add'), PATIENCE)
@@ -82,7 +82,7 @@ test('pins outlast the gateway, hold only for tools that are served, and are nev
     const { ours } = await serverSaying(description)
     const { logger, warned } = listener()
     const { url, gateway } = await startGateway({ ours: { ...ours, ...deny } }, { file, logger }, pin)
-    const client = await connectClient('v2', url)
+    const client = await connectClient('v2', url, {}, {})
     const names = await namesOf(client)
     await client.close()
     await gateway.drain({ deadlineMs: 0 })
