@@ -49,7 +49,7 @@ test('a pinned tool whose definition changes is withheld until the program accep
   const file = configFile(servers)
   const { logger, warned } = listener()
   const { url } = await startGateway(servers, { logger, file }, pin)
-  const [client, alone] = [await connectClient('v1', url, {}, {}), await connectClient('v2', `${url}/stdio`)]
+  const [client, alone] = [await connectClient('v1', url, {}, {}), await connectClient('v2', `${url}/stdio`, {}, {})]
   expect(await namesOf(client)).toContain('stdio_add')
   await call(alone, 'redefine') // one who can be asked would have a process of their own
   await vi.waitFor(async () => expect(await namesOf(client)).not.toContain('stdio_add'), PATIENCE)
