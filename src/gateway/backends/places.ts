@@ -146,7 +146,7 @@ export class Places {
 }
 
 /** Who a caller is: the principal, else the session of a session-era client, else everyone without a name together. */
-function callerOf({ principal, peer }: Pick<Relayed, 'principal' | 'peer'>): string {
+export function callerOf({ principal, peer }: Pick<Relayed, 'principal' | 'peer'>): string {
   if (principal !== undefined) return `principal ${principal.id}`
   return peer.session === undefined ? 'anonymous' : `session ${peer.session}`
 }
