@@ -1,5 +1,5 @@
 /** Every command of the program against a server that puts commands for terminals into all that it names. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createKeyring, createSealer } from 'pannier/state'
@@ -12,9 +12,12 @@ import { KEYS } from '../interop/fixtures/instances.ts'
 const folder = mkdtempSync(join(tmpdir(), 'pannier-plain-'))
 const jar = join(folder, 'jar.sqlite')
 const saved = join(folder, 'saved.json')
+const gatewayFile = join(folder, 'mcp.json')
 let server: SteeringServer
 
 beforeAll(async () => {
+  const servers = { [NASTY]: { command: NASTY, args: [NASTY], pannier: { tools: { deny: [NASTY] } } } }
+  writeFileSync(gatewayFile, JSON.stringify({ mcpServers: servers }))
   server = await startSteeringServer()
 })
 afterAll(() => {
@@ -76,11 +79,17 @@ const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'keys rotate': [[]],
   'keys ids': [[]],
   'state open': [[NASTY_STATE]],
+  'gateway check': [[gatewayFile], [join(folder, NASTY)]],
+  'gateway accept': [
+    ['--config', gatewayFile],
+    ['--config', gatewayFile, NASTY],
+    [NASTY, '--config', gatewayFile, 'x'],
+  ],
 }
 
 /** How a command is told to write JSON; undefined where it cannot. */
 function jsonOption(command: string): readonly string[] | undefined {
-  if (command.startsWith('keys')) return undefined
+  if (/^(keys|gateway)/.test(command)) return undefined
   return command === 'probe' || /^(jar|state) /.test(command) ? ['--json'] : ['--output', 'json']
 }
 

@@ -37,6 +37,8 @@ const WITHHELD =
   'has changed the definition of this tool. It is withheld until an operator of the gateway accepts that.'
 const tooMany = (requests: number): string =>
   `has ${requests} requests under way already. Call again later, or raise its maxInFlight.`
+/** What came before the subscription was acknowledged was not told. */
+const LISTS_MAY_DIFFER = /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|subscriptions\/acknowledged)$/
 const RETRY = { firstMs: 500, maxMs: 30_000 }
 
 export class Backend {
@@ -283,7 +285,7 @@ export class Backend {
   }
 
   #heard(method: string, params: Json): void {
-    if (/^notifications\/(?:tools|prompts|resources)\/list_changed$/.test(method)) return this.#rereading.request()
+    if (LISTS_MAY_DIFFER.test(method)) return this.#rereading.request()
     const { uri } = params
     if (method === 'notifications/resources/updated' && typeof uri === 'string') this.#options.onUpdated(this, uri)
   }

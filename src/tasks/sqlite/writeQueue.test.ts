@@ -11,13 +11,14 @@ const folder = mkdtempSync(join(tmpdir(), 'pannier-commits-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 
-function newFile() {
+/** `lockWaitMs`: long, so that a busy machine is not taken for a lock that is never released. */
+function newFile(lockWaitMs = 20_000) {
   const path = join(folder, `file-${++files}.db`)
   const [database, outside] = [new DatabaseSync(path), new DatabaseSync(path)]
   database.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT PRIMARY KEY) STRICT')
   const note = database.prepare('INSERT INTO notes VALUES (?)')
   const onCommitted = vi.fn<() => void>()
-  const commits = new WriteQueue(database, { onCommit: onCommitted, lockWaitMs: 100 })
+  const commits = new WriteQueue(database, { onCommit: onCommitted, lockWaitMs })
   return {
     commits,
     database,
@@ -105,7 +106,7 @@ test('writes wait while another process has locked the file, and are then made i
 })
 
 test('a write that has waited too long for the lock fails, and later ones go on waiting', async () => {
-  const { outside, put, kept } = newFile()
+  const { outside, put, kept } = newFile(100)
   outside.exec('BEGIN IMMEDIATE')
   const first = put('a')
   await sleep(50)
