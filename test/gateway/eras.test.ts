@@ -1,5 +1,5 @@
 /** Clients of both eras before servers of both eras, through one gateway. */
-import { describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   call,
   CLIENTS,
@@ -11,11 +11,23 @@ import {
 } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 30_000 }
+let url = ''
+let ours: Awaited<ReturnType<typeof modernServer>>
+
+beforeAll(async () => {
+  const ends: (() => unknown)[] = []
+  const until = (end: () => unknown): void => void ends.unshift(end)
+  ours = await modernServer(until)
+  const http = { url: (await sessionServer(until)).url, pannier: { state: 'stateful' } }
+  const servers = { ours: { url: ours.url }, http, stdio: stdioEntry() }
+  url = (await startGateway(servers, {}, {}, until)).url
+  return async () => {
+    for (const end of ends) await end()
+  }
+})
 
 describe.each(CLIENTS)('the client %s', (kind) => {
   test('lists and calls tools of all servers, under their names at /mcp and their own at /mcp/NAME', async () => {
-    const [ours, sessions] = [await modernServer(), await sessionServer()]
-    const { url } = await startGateway({ ours: { url: ours.url }, http: { url: sessions.url }, stdio: stdioEntry() })
     const client = await connectClient(kind, url)
     const names = (await client.listTools()).tools.map(({ name }) => name)
     expect(names.slice(0, 3)).toEqual(['ours_add', 'ours_confirm', 'ours_wait'])
@@ -30,8 +42,7 @@ describe.each(CLIENTS)('the client %s', (kind) => {
   })
 
   test('gets progress, and ends the work behind when it cancels', async () => {
-    const ours = await modernServer()
-    const { url } = await startGateway({ ours: { url: ours.url }, stdio: stdioEntry() })
+    ours.states.length = 0
     const client = await connectClient(kind, url)
     const seen: unknown[] = []
     await call(client, 'stdio_steps', {}, { onprogress: (progress: unknown) => seen.push(progress) })
@@ -48,17 +59,11 @@ describe.each(CLIENTS)('the client %s', (kind) => {
   })
 
   test('is asked by a server of the stateless era', async () => {
-    const ours = await modernServer()
-    const { url } = await startGateway({ ours: { url: ours.url } })
     const client = await connectClient(kind, url)
     expect(await call(client, 'ours_confirm')).toBe('accept true, accept true')
   })
-})
 
-describe.each(CLIENTS)('the client %s', (kind) => {
   test.each(['http', 'stdio'])('is asked by a server of the session era over %s', async (over) => {
-    const servers = { stdio: stdioEntry(), http: { url: (await sessionServer()).url } }
-    const { url } = await startGateway(servers)
     const client = await connectClient(kind, url)
     expect(await call(client, `${over}_confirm`)).toBe('accept true, accept true')
     expect(await call(client, `${over}_folders`)).toBe('file:///here')
