@@ -1,6 +1,7 @@
 /** Who shares what: nobody sees what another caller left in a server that keeps something. */
 import { gatewayConfigOf } from 'pannier/gateway'
 import { expect, test } from 'vitest'
+import { amount } from '../amount.ts'
 import { call, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
 const principal = ({ header }: { header: (name: string) => string | undefined }) => ({
@@ -77,3 +78,19 @@ test('[DT-21 DT-23] a server that keeps something is warned of, and not served w
   await gateway.reload(await gatewayConfigOf({ mcpServers: servers }))
   expect(await call(client, 'http_add', { a: 1, b: 2 })).toBe('3')
 })
+
+test('[DT-20] fifty callers at once on a server that remembers: nobody sees what another noted', async () => {
+  const http = { url: (await sessionServer()).url, pannier: { state: 'stateful' } }
+  const { url, gateway } = await startGateway({ http }, { principal })
+  const users = Array.from({ length: 50 }, (_, at) => `user${at}`)
+  const notes = amount(4, 199)
+  const seen = await Promise.all(
+    users.map(async (user, at) => {
+      const client = await connectClient(at % 2 ? 'v2' : 'v1', url, { 'x-user': user }, {})
+      for (let time = 0; time < notes; time++) await call(client, 'http_note', { text: user })
+      return call(client, 'http_recall')
+    }),
+  )
+  expect(seen).toEqual(users.map((user) => Array.from({ length: notes }, () => user).join(' ')))
+  expect(gateway.backends[0]?.links).toBe(50)
+}, 240_000)
