@@ -1,6 +1,7 @@
-/** The suite's scenarios of the tasks extension: on one instance, and on two behind a round robin with each engine. */
+/** The suite's scenarios of the tasks extension: on two instances behind a round robin; in the long form with each engine. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { isLong } from '../test/amount.ts'
 import { PostgresServer } from '../test/postgres/server.ts'
 import { startFixtures } from './fixtures.ts'
 import { judgeServer, type Result } from './judge.ts'
@@ -33,10 +34,12 @@ const sqlite = { engine: 'SQLite', place: (folder: string) => `sqlite:${join(fol
 
 const postgres = { engine: 'Postgres', place: (_: string, database: PostgresServer) => database.url() }
 
-const legs: readonly Leg[] = [
+const legs: readonly Leg[] = [{ ...postgres, instances: 2 }]
+
+/** The same scenarios on the other engine, for the long form of the tests. */
+const longLegs: readonly Leg[] = [
   { ...sqlite, instances: 1 },
   { ...sqlite, instances: 2 },
-  { ...postgres, instances: 2 },
 ]
 
 /** One scenario is a process that mostly waits, so several are run at once. */
@@ -44,7 +47,8 @@ const RUNS_AT_ONCE = 3
 
 export async function runTaskLegs(folder: string, report: (result: Result) => void): Promise<void> {
   const database = await PostgresServer.start()
-  for (const [index, leg] of legs.entries()) await runLeg(leg, join(folder, `tasks-${index}`), database, report)
+  for (const [index, leg] of [...legs, ...(isLong ? longLegs : [])].entries())
+    await runLeg(leg, join(folder, `tasks-${index}`), database, report)
   await database.end()
 }
 
