@@ -53,6 +53,11 @@ export const stages: readonly Stage[] = [
     : []),
   { ...checks('types', [['tsc', '--noEmit']]), onlyNamed: true },
   {
+    ...repeatable(checks('suite', [['node', source, 'conformance/run.ts']], longForms)),
+    startsPrograms: true,
+    onlyNamed: true,
+  },
+  {
     name: 'long',
     startsPrograms: true,
     onlyNamed: true,
@@ -67,8 +72,8 @@ function tests(name: string): Stage {
 }
 
 /** A stage of commands; each counts as one check and passes when it exits with 0. */
-function checks(name: string, commands: readonly (readonly string[])[]): Stage {
-  return { name, run: () => runChecks(commands) }
+function checks(name: string, commands: readonly (readonly string[])[], env?: Readonly<Record<string, string>>): Stage {
+  return { name, run: () => runChecks(commands, env) }
 }
 
 /** A stage that is run again as a whole when it failed. */
@@ -76,10 +81,13 @@ function repeatable(stage: Stage): Stage {
   return { ...stage, passesAlone: async () => (await stage.run()).failures.length === 0 }
 }
 
-async function runChecks(commands: readonly (readonly string[])[]): Promise<Outcome> {
+async function runChecks(
+  commands: readonly (readonly string[])[],
+  env?: Readonly<Record<string, string>>,
+): Promise<Outcome> {
   const failures: Failure[] = []
   for (const command of commands) {
-    const { exitCode, output } = await runCommand(command)
+    const { exitCode, output } = await runCommand(command, env)
     if (exitCode !== 0) failures.push({ name: command.join(' '), detail: shorten(output, checkLinesShown) })
   }
   return { passed: commands.length - failures.length, failures }
