@@ -32,3 +32,10 @@ export class SessionForgotten extends BackendError {
     super('BACKEND_LOST', server, 'has forgotten the session of this caller. Call again.', options)
   }
 }
+
+export const REJECTED =
+  'keeps something between calls, and this gateway serves no such servers ("stateful": "reject" in its configuration).'
+export const WITHHELD =
+  'has changed the definition of this tool. It is withheld until an operator of the gateway accepts that.'
+export const tooMany = (requests: number): string =>
+  `has ${requests} requests under way already, or half of them are of this caller. Call again later, or raise its maxInFlight.`

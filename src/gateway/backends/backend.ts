@@ -3,14 +3,15 @@ import { backoffMs, type Json, MODERN_VERSION, sleep } from '../../protocol/inde
 import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, SessionForgotten } from '../errors.ts'
+import { BackendError, REJECTED, SessionForgotten, tooMany, WITHHELD } from '../errors.ts'
 import { addressFor, isPersonal, ownAddress } from './addresses.ts'
 import { Judge } from './judge.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
 import { NOTHING, type Offer, readOffer } from './offer.ts'
 import { openLink } from './open.ts'
-import { Places, type Sharing } from './places.ts'
+import { callerOf, Places, type Sharing } from './places.ts'
 import { questionsOf, type Relayed } from './relayed.ts'
+import { shareOf, Shares } from './shares.ts'
 import { Rereading } from './rereading.ts'
 
 /** How a server is doing. */
@@ -31,12 +32,6 @@ export interface BackendOptions {
   readonly onUpdated: (backend: Backend, uri: string) => void
 }
 
-const REJECTED =
-  'keeps something between calls, and this gateway serves no such servers ("stateful": "reject" in its configuration).'
-const WITHHELD =
-  'has changed the definition of this tool. It is withheld until an operator of the gateway accepts that.'
-const tooMany = (requests: number): string =>
-  `has ${requests} requests under way already. Call again later, or raise its maxInFlight.`
 /** What came before the subscription was acknowledged was not told. */
 const LISTS_MAY_DIFFER = /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|subscriptions\/acknowledged)$/
 const RETRY = { firstMs: 500, maxMs: 30_000 }
@@ -56,7 +51,7 @@ export class Backend {
   readonly #judge: Judge
   readonly #rereading = new Rereading(() => this.#read(), this.#stopped.signal)
   #shared: Link | undefined
-  #inFlight = 0
+  readonly #inFlight = new Shares()
 
   constructor(options: BackendOptions) {
     const { config } = options
@@ -139,12 +134,14 @@ export class Backend {
     if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
     if (this.config.settings.definitions === 'pin' && relayed.method === 'tools/call') this.#assertServed(relayed)
     const { maxInFlight } = this.config.settings
-    if (this.#inFlight >= maxInFlight) throw new BackendError('BACKEND_BUSY', this.name, tooMany(maxInFlight))
-    this.#inFlight++
+    const caller = callerOf(relayed)
+    if (this.#inFlight.all >= maxInFlight || this.#inFlight.of(caller) >= shareOf(maxInFlight))
+      throw new BackendError('BACKEND_BUSY', this.name, tooMany(maxInFlight))
+    this.#inFlight.add(caller)
     try {
       return this.#limited(await this.#send(relayed))
     } finally {
-      this.#inFlight--
+      this.#inFlight.remove(caller)
     }
   }
 

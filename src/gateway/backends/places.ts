@@ -7,6 +7,7 @@ import { unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import type { Link } from './link.ts'
 import { questionsOf, type Relayed } from './relayed.ts'
+import { shareOf, Shares } from './shares.ts'
 
 export interface PlacesOptions {
   readonly server: string
@@ -34,6 +35,8 @@ export class Places {
   readonly #options: PlacesOptions
   readonly #places = new Set<LinkPlace>()
   readonly #waiting: (() => void)[] = []
+  /** A call that waits for a person keeps its link, and one caller may have many such calls. */
+  readonly #inUse = new Shares()
 
   constructor(options: PlacesOptions) {
     this.#options = options
@@ -46,7 +49,9 @@ export class Places {
   /** Runs with a link; opens one where none is free. */
   async with<T>(relayed: Relayed, sharing: Sharing, use: (link: Link) => Promise<T>): Promise<T> {
     const key = sharing === 'caller' ? `caller ${callerOf(relayed)}` : `call ${digestOf(questionsOf(relayed))}`
+    const caller = callerOf(relayed)
     const place = await this.#take(key, relayed, sharing)
+    this.#inUse.add(caller)
     try {
       const link = await place.link
       return await use(link)
@@ -54,6 +59,7 @@ export class Places {
       await this.#dropBroken(place)
       throw error
     } finally {
+      this.#inUse.remove(caller)
       this.#release(place)
     }
   }
@@ -71,7 +77,8 @@ export class Places {
   async #take(key: string, relayed: Relayed, sharing: Sharing): Promise<LinkPlace> {
     const until = performance.now() + this.#options.waitMs
     for (;;) {
-      const found = this.#find(key, sharing) ?? this.#openAnother(key, relayed)
+      const hasShare = sharing === 'caller' || this.#inUse.of(callerOf(relayed)) < shareOf(this.#options.maxLinks)
+      const found = hasShare ? (this.#find(key, sharing) ?? this.#openAnother(key, relayed)) : undefined
       if (found !== undefined) {
         found.uses++
         clearTimeout(found.idle)
@@ -103,16 +110,17 @@ export class Places {
 
   #release(place: LinkPlace): void {
     place.uses--
-    if (place.uses > 0 || !this.#places.has(place)) return this.#wakeNext()
+    if (place.uses > 0 || !this.#places.has(place)) return this.#wakeAll()
     // Last used, last in order: what is closed first is what nobody has used for longest.
     this.#places.delete(place)
     this.#places.add(place)
     place.idle = unref(setTimeout(() => void this.#drop(place), this.#options.idleMs))
-    this.#wakeNext()
+    this.#wakeAll()
   }
 
-  #wakeNext(): void {
-    this.#waiting.shift()?.()
+  /** The next one may have its share already, so all look again. */
+  #wakeAll(): void {
+    for (const wake of this.#waiting.splice(0)) wake()
   }
 
   async #someoneLeaves(ms: number): Promise<void> {
@@ -133,7 +141,7 @@ export class Places {
   async #drop(place: LinkPlace): Promise<void> {
     clearTimeout(place.idle)
     if (!this.#places.delete(place)) return
-    this.#wakeNext()
+    this.#wakeAll()
     const link = await place.link.catch(() => undefined)
     await link?.close().catch(() => {}) // it is gone already
   }
