@@ -52,7 +52,7 @@ export function relayMethods(directory: Directory, parking: Parking, parts: Meth
 
   const relay = async (call: Call, { backend, name }: BackendTarget, params: Json, headers?: Relayed['headers']) => {
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> =>
-      marked(await backend.request(relayedOf(call, sent, { headers, ask })), backend)
+      shaped(await backend.request(relayedOf(call, sent, { headers, ask })), call, backend)
     await backend.tried
     if (call.peer.takesInputRequired && !backend.asksInPlace) return results.complete(await send(params), call.peer)
     if (call.peer.takesInputRequired) return rounds.play<Json>(call, parkedRound(call, { backend, name }, params))
@@ -97,7 +97,7 @@ export function relayMethods(directory: Directory, parking: Parking, parts: Meth
       const parked = ticket === undefined ? startParked(call, backend, params) : parking.find(ticketId(ticket))
       if (parked === undefined) throw new BackendError('BACKEND_LOST', backend.name, PARK_GONE)
       const outcome = await parked.round(call.channel, ctx.inputResponses)
-      if (outcome.kind === 'done') return marked(outcome.result, backend)
+      if (outcome.kind === 'done') return shaped(outcome.result, call, backend)
       parking.keep(parked, backend.name, callerOf(call), backend.config.settings.parkSeconds * 1000)
       return new InputRequired(outcome.requests, { parked: parked.id })
     },
@@ -197,6 +197,12 @@ function inputRequired({ inputRequests, requestState }: Json): InputRequired {
 
 function withDefined(params: Json, more: Json): Json {
   return { ...params, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)) }
+}
+
+/** A result as this caller takes it. The stateless era says of each resource how long it may be kept. */
+function shaped(result: Json, { method, peer }: Call, backend: Backend): Json {
+  const isResource = method === 'resources/read' && peer.era === 'modern' && result['resultType'] !== 'input_required'
+  return marked(isResource ? { ttlMs: 0, cacheScope: 'private', ...result } : result, backend)
 }
 
 function marked(result: Json, { name, keepsState }: Backend): Json {
