@@ -1,6 +1,7 @@
 /** Who shares what: nobody sees what another caller left in a server that keeps something. */
 import { gatewayConfigOf } from 'pannier/gateway'
 import { expect, test } from 'vitest'
+import { proves } from '../proves.ts'
 import { amount } from '../amount.ts'
 import { call, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
@@ -46,7 +47,7 @@ test('a session that the server forgot is opened anew, and the call is made once
   expect(await call(client, 'http_recall')).toBe('bread')
 })
 
-test('[DT-20 DT-23] a server declared stateless is one process for callers who cannot be asked', async () => {
+proves('DT-20 DT-23', 'a server declared stateless is one process for callers who cannot be asked', async () => {
   const { url, gateway } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) }, { principal })
   const [ann = expect.fail(), bob = expect.fail()] = await Promise.all(
     ['ann', 'bob'].map((user) => connectClient('v2', url, { 'x-user': user }, {})),
@@ -56,41 +57,55 @@ test('[DT-20 DT-23] a server declared stateless is one process for callers who c
   expect(gateway.backends[0]?.links).toBe(0)
 })
 
-test('[DT-22] an answer of a server that keeps something says so', async () => {
+proves('DT-22', 'an answer of a server that keeps something says so', async () => {
   const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful' }) })
   const client = await connectClient('v1', url)
   const { _meta } = await client.callTool({ name: 'stdio_add', arguments: { a: 1, b: 1 } })
   expect(_meta?.['dev.pannier/backend']).toEqual({ name: 'stdio', stateful: true })
 })
 
-test('[DT-21 DT-23] a server that keeps something is warned of, and not served where the gateway says so', async () => {
-  const warned: string[] = []
-  const logger = { debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void warned.push(message) }
-  const servers = { http: { url: (await sessionServer()).url } }
-  const { url, gateway } = await startGateway(servers, { logger }, { gateway: { stateful: 'reject' } })
-  await gateway.judged()
-  const client = await connectClient('v2', url)
-  expect((await client.listTools()).tools).toEqual([])
-  await expect(call(client, 'http_add', { a: 1, b: 2 })).rejects.toThrow(
-    /keeps something between calls|There is no tool/,
-  )
-  expect(warned.join()).toContain('A server keeps something between calls')
-  await gateway.reload(await gatewayConfigOf({ mcpServers: servers }))
-  expect(await call(client, 'http_add', { a: 1, b: 2 })).toBe('3')
-})
+proves(
+  'DT-21 DT-23',
+  'a server that keeps something is warned of, and not served where the gateway says so',
+  async () => {
+    const warned: string[] = []
+    const logger = {
+      debug() {},
+      info() {},
+      error() {},
+      warn: (_: object, message: string) => void warned.push(message),
+    }
+    const servers = { http: { url: (await sessionServer()).url } }
+    const { url, gateway } = await startGateway(servers, { logger }, { gateway: { stateful: 'reject' } })
+    await gateway.judged()
+    const client = await connectClient('v2', url)
+    expect((await client.listTools()).tools).toEqual([])
+    await expect(call(client, 'http_add', { a: 1, b: 2 })).rejects.toThrow(
+      /keeps something between calls|There is no tool/,
+    )
+    expect(warned.join()).toContain('A server keeps something between calls')
+    await gateway.reload(await gatewayConfigOf({ mcpServers: servers }))
+    expect(await call(client, 'http_add', { a: 1, b: 2 })).toBe('3')
+  },
+)
 
-test('[DT-20] fifty callers at once on a server that remembers: nobody sees what another noted', async () => {
-  const http = { url: (await sessionServer()).url, pannier: { state: 'stateful' } }
-  const { url, gateway } = await startGateway({ http }, { principal })
-  const users = Array.from({ length: 50 }, (_, at) => `user${at}`)
-  const notes = amount(4, 199)
-  const seen = await Promise.all(
-    users.map(async (user, at) => {
-      const client = await connectClient(at % 2 ? 'v2' : 'v1', url, { 'x-user': user }, {})
-      for (let time = 0; time < notes; time++) await call(client, 'http_note', { text: user })
-      return call(client, 'http_recall')
-    }),
-  )
-  expect(seen).toEqual(users.map((user) => Array.from({ length: notes }, () => user).join(' ')))
-  expect(gateway.backends[0]?.links).toBe(50)
-}, 240_000)
+proves(
+  'DT-20',
+  'fifty callers at once on a server that remembers: nobody sees what another noted',
+  async () => {
+    const http = { url: (await sessionServer()).url, pannier: { state: 'stateful' } }
+    const { url, gateway } = await startGateway({ http }, { principal })
+    const users = Array.from({ length: 50 }, (_, at) => `user${at}`)
+    const notes = amount(4, 199)
+    const seen = await Promise.all(
+      users.map(async (user, at) => {
+        const client = await connectClient(at % 2 ? 'v2' : 'v1', url, { 'x-user': user }, {})
+        for (let time = 0; time < notes; time++) await call(client, 'http_note', { text: user })
+        return call(client, 'http_recall')
+      }),
+    )
+    expect(seen).toEqual(users.map((user) => Array.from({ length: notes }, () => user).join(' ')))
+    expect(gateway.backends[0]?.links).toBe(50)
+  },
+  240_000,
+)

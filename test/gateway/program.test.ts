@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { proves } from '../proves.ts'
 import { serve } from '../../docs/snippets/gateway.ts'
 import { quickStart } from '../bundle/environment.ts'
 import { startPannier } from '../cli/fixtures/program.ts'
@@ -29,31 +30,35 @@ async function startProgram(file: string, ...options: readonly string[]) {
   return { child, ended, url, shown: () => shown }
 }
 
-test('[DT-19 DT-21] serves a file, shows each server and how it is served, and ends all processes with SIGTERM', async () => {
-  const ours = await modernServer()
-  const file = writeConfig({
-    tools: stdioEntry({ state: 'stateful' }),
-    ours: { url: ours.url },
-    gone: { url: 'http://127.0.0.1:1/' },
-  })
-  const { child, ended, url, shown } = await startProgram(file)
-  const client = await connectClient('v2', url)
-  expect(await call(client, 'tools_add', { a: 1, b: 2 })).toBe('3')
-  expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
-  await vi.waitFor(() => expect(shown()).toMatch(/^SERVER +TRANSPORT/m), PATIENCE)
-  expect(shown()).toMatch(/^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +a process for each caller$/m)
-  expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +3 +a request each$/m)
-  expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)
-  await vi.waitFor(() => expect(shown()).toMatch(/^\/mcp: \d+ tools\.$/m), PATIENCE)
-  const admin = /Health and servers: (\S+)health/.exec(shown())?.[1]
-  const health = await (await fetch(`${admin}health`)).json()
-  expect(health).toMatchObject({ ready: true, servers: 3, up: 2 })
-  expect(JSON.stringify(health)).toMatch(/\\"tools\\" keeps something.*\\"gone\\" is not there/)
-  expect(await (await fetch(`${admin}servers`)).text()).toContain('"revision": "2026-07-28"')
-  expect((await fetch(`${admin}servers`, { method: 'POST' })).status).toBe(405)
-  child.kill('SIGTERM')
-  expect((await ended).status).toBe(0)
-})
+proves(
+  'DT-19 DT-21',
+  'serves a file, shows each server and how it is served, and ends all processes with SIGTERM',
+  async () => {
+    const ours = await modernServer()
+    const file = writeConfig({
+      tools: stdioEntry({ state: 'stateful' }),
+      ours: { url: ours.url },
+      gone: { url: 'http://127.0.0.1:1/' },
+    })
+    const { child, ended, url, shown } = await startProgram(file)
+    const client = await connectClient('v2', url)
+    expect(await call(client, 'tools_add', { a: 1, b: 2 })).toBe('3')
+    expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
+    await vi.waitFor(() => expect(shown()).toMatch(/^SERVER +TRANSPORT/m), PATIENCE)
+    expect(shown()).toMatch(/^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +a process for each caller$/m)
+    expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +3 +a request each$/m)
+    expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)
+    await vi.waitFor(() => expect(shown()).toMatch(/^\/mcp: \d+ tools\.$/m), PATIENCE)
+    const admin = /Health and servers: (\S+)health/.exec(shown())?.[1]
+    const health = await (await fetch(`${admin}health`)).json()
+    expect(health).toMatchObject({ ready: true, servers: 3, up: 2 })
+    expect(JSON.stringify(health)).toMatch(/\\"tools\\" keeps something.*\\"gone\\" is not there/)
+    expect(await (await fetch(`${admin}servers`)).text()).toContain('"revision": "2026-07-28"')
+    expect((await fetch(`${admin}servers`, { method: 'POST' })).status).toBe(405)
+    child.kill('SIGTERM')
+    expect((await ended).status).toBe(0)
+  },
+)
 
 test('reads the file again on SIGHUP, and keeps what is not changed', async () => {
   const tools = stdioEntry({ state: 'stateful' })

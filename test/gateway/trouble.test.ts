@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { proves } from '../proves.ts'
 import { call, connectClient, modernServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 30_000 }
@@ -63,7 +64,7 @@ test('the shared process of a stateless server that died is started again', asyn
   expect(await call(client, 'stdio_add', { a: 1, b: 2 })).toBe('3')
 })
 
-test('[DT-19] a server that comes up later is simply there', async () => {
+proves('DT-19', 'a server that comes up later is simply there', async () => {
   let answer = (_req: IncomingMessage, res: ServerResponse): void => void res.writeHead(503).end()
   const later = await rudeServer((req, res, body) => {
     if (body !== '') Object.assign(req, { body: JSON.parse(body) as unknown })
