@@ -70,3 +70,14 @@ describe.each(CLIENTS)('the client %s', (kind) => {
     expect(await call(client, `${over}_think`)).toContain('Thought.')
   })
 })
+
+test.each(CLIENTS)(
+  'two clients %s that are asked at once get their own questions, and their own results',
+  async (kind) => {
+    for (const over of ['http', 'stdio', 'ours']) {
+      const clients = await Promise.all([1, 2, 3].map(() => connectClient(kind, url)))
+      const results = await Promise.all(clients.map((client) => call(client, `${over}_confirm`)))
+      expect(results, over).toEqual(clients.map(() => 'accept true, accept true'))
+    }
+  },
+)

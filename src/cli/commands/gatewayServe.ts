@@ -1,8 +1,8 @@
 /** Serving the servers of a file, until the program is stopped. */
 import { watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import type { Gateway } from '../../gateway/index.ts'
-import { EXIT, type ExitCode } from '../exit.ts'
+import type { Gateway, GatewayConfig } from '../../gateway/index.ts'
+import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import type { CommandContext } from '../run.ts'
 
@@ -31,12 +31,18 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   const { display, signal } = context
   const config = await readGatewayConfig(file)
   const gateway = createGateway(config)
-  for (const problem of config.unusable.flatMap(({ problems }) => problems)) display.note(problemText(problem))
+  const showUnusable = ({ unusable }: GatewayConfig): void => {
+    for (const problem of unusable.flatMap(({ problems }) => problems))
+      display.note(`Left out: ${problemText(problem)}`)
+  }
+  showUnusable(config)
 
   const reload = async (): Promise<void> => {
     try {
-      await gateway.reload(await readGatewayConfig(file))
+      const changed = await readGatewayConfig(file)
+      await gateway.reload(changed)
       display.note(`${file} was read again.`)
+      showUnusable(changed)
     } catch (error) {
       display.note(`${file} was not used, and nothing changes: ${error instanceof Error ? error.message : ''}`)
     }
@@ -47,7 +53,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     if (options.stdio) await Promise.race([gateway.stdio(), aborted(signal)])
     else {
       const { port, host, insecure = false } = options
-      const { url } = await gateway.listen({ port, host, insecure, drainOnTerm: false })
+      const { url } = await listenOrExplain(() => gateway.listen({ port, host, insecure, drainOnTerm: false }))
       await startAdmin(gateway, context)
       await showTable(gateway, url, context)
       await aborted(signal)
@@ -56,6 +62,16 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   } finally {
     stopWatching()
     await gateway.drain()
+  }
+}
+
+/** A port that is in use, or an address that everyone could reach, is a mistake of the user. */
+async function listenOrExplain<T>(listen: () => Promise<T>): Promise<T> {
+  try {
+    return await listen()
+  } catch (error) {
+    const isMistake = error instanceof TypeError || (error instanceof Error && 'code' in error)
+    throw isMistake ? new InputError(error.message) : error
   }
 }
 

@@ -179,7 +179,10 @@ export class BackendConnection {
     const underWay = this.#likely(kind)
     const { ask, peer } = underWay?.relayed ?? {}
     if (ask === undefined || peer?.capabilities[kind] === undefined)
-      throw new RemoteError(CODES.INVALID_REQUEST, 'Nobody can be asked here: it belongs to no call, or to several.')
+      throw new RemoteError(
+        CODES.INVALID_REQUEST,
+        'Nobody can be asked: the caller has not declared this, or the question belongs to no call, or to several.',
+      )
     const goOn = underWay?.pause()
     try {
       return await ask({ method, params } as InputRequest)

@@ -77,8 +77,12 @@ export class Places {
   async #take(key: string, relayed: Relayed, sharing: Sharing): Promise<LinkPlace> {
     const until = performance.now() + this.#options.waitMs
     for (;;) {
-      const hasShare = sharing === 'caller' || this.#inUse.of(callerOf(relayed)) < shareOf(this.#options.maxLinks)
-      const found = hasShare ? (this.#find(key, sharing) ?? this.#openAnother(key, relayed)) : undefined
+      const hasShare =
+        (sharing === 'caller' && !mayBeAskedForAnother(relayed)) ||
+        this.#inUse.of(callerOf(relayed)) < shareOf(this.#options.maxLinks)
+      const found = hasShare
+        ? (this.#find(key, sharing === 'call' || mayBeAskedForAnother(relayed)) ?? this.#openAnother(key, relayed))
+        : undefined
       if (found !== undefined) {
         found.uses++
         clearTimeout(found.idle)
@@ -89,8 +93,9 @@ export class Places {
     }
   }
 
-  #find(key: string, sharing: Sharing): LinkPlace | undefined {
-    for (const place of this.#places) if (place.key === key && (sharing === 'caller' || place.uses === 0)) return place
+  /** `alone`: no other call may use it. */
+  #find(key: string, alone: boolean): LinkPlace | undefined {
+    for (const place of this.#places) if (place.key === key && (!alone || place.uses === 0)) return place
     return undefined
   }
 
@@ -153,8 +158,18 @@ export class Places {
   }
 }
 
+/**
+ * Callers without a name count as one, but are different people: what a server asks in the call of one must not reach
+ * another. So two of their calls that may be asked about are never on one link.
+ */
+function mayBeAskedForAnother(relayed: Relayed): boolean {
+  return callerOf(relayed) === ANONYMOUS && Object.keys(questionsOf(relayed)).length > 0
+}
+
+const ANONYMOUS = 'anonymous'
+
 /** Who a caller is: the principal, else the session of a session-era client, else everyone without a name together. */
 export function callerOf({ principal, peer }: Pick<Relayed, 'principal' | 'peer'>): string {
   if (principal !== undefined) return `principal ${principal.id}`
-  return peer.session === undefined ? 'anonymous' : `session ${peer.session}`
+  return peer.session === undefined ? ANONYMOUS : `session ${peer.session}`
 }

@@ -1,4 +1,5 @@
 /** The methods of a route: calls go to the server that has the tool, prompt or resource, under the name it has there. */
+import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
   assertParamHeaders,
@@ -183,10 +184,11 @@ function relayedOf(call: Call, params: Json, more: WayBack): Relayed {
 function askerOf({ channel, peer }: Call): Relayed['ask'] {
   const { push } = channel
   if (push === undefined || peer.era === 'modern') return undefined
+  const id = randomUUID() // of the call: answers find it by this
   let asked = 0
   return async (request: InputRequest) => {
     const key = `question ${++asked}`
-    return (await push.call(channel, request, { key, id: key, carry: 'process', body: () => ({}) })) as Json
+    return (await push.call(channel, request, { key, id, carry: 'process', body: () => ({}) })) as Json
   }
 }
 
