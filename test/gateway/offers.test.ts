@@ -41,9 +41,10 @@ describe.each(CLIENTS)('the client %s', (kind) => {
 
   test('calls a server of 2024-11-05, and is asked by it', async () => {
     const { url: sse } = await sseServer()
-    const { url } = await startGateway({ old: { url: sse }, http: { url: (await sessionServer()).url } })
+    const { url, gateway } = await startGateway({ old: { url: sse }, http: { url: (await sessionServer()).url } })
     const client = await connectClient(kind, url, {}, { elicitation: {} })
     expect(await call(client, 'old_hello')).toBe('hello')
     expect(await call(client, 'old_greet')).toMatch(/^Hello/)
+    expect(gateway.backends[0]).toMatchObject({ isShared: false, condition: { kind: 'up' } }) // its stream is a session
   })
 })

@@ -108,6 +108,7 @@ export class Backend {
   get isShared(): boolean {
     const { address, settings } = this.config
     if (settings.state !== 'auto') return settings.state === 'stateless'
+    if (this.keepsState) return false
     if ('url' in address) return this.#shared !== undefined && !this.#shared.hasSession
     return this.#judge.knowsStateless
   }
@@ -278,7 +279,9 @@ export class Backend {
     const params = { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } }
     const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
     const notify = (method: string, news: Json): void => this.#heard(method, news)
-    await link.request(ownRequest('subscriptions/listen', params, { onCancel, notify })).catch(() => {})
+    await link
+      .request(ownRequest('subscriptions/listen', params, { onCancel, notify, isEndless: true }))
+      .catch(() => {})
   }
 
   #heard(method: string, params: Json): void {

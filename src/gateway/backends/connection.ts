@@ -58,7 +58,13 @@ export class BackendConnection {
   constructor(options: BackendConnectionOptions) {
     this.#options = options
     const { transport } = options
-    transport.onmessage = (message: JSONRPCMessage) => this.#receive(message)
+    transport.onmessage = (message: JSONRPCMessage) => {
+      try {
+        this.#receive(message)
+      } catch {
+        // It cannot be passed on: it nests too deep to be written again.
+      }
+    }
     transport.onclose = () => this.#close('has closed its connection')
     transport.onerror = () => {} // lines and responses that are no messages; a request without an answer ends by its time
   }
@@ -95,11 +101,16 @@ export class BackendConnection {
     }
     const lateSentence = `has not answered within ${timeoutMs / 1000} seconds; the call was cancelled there.`
     const late = (): void => giveUp(new BackendError('BACKEND_TIMEOUT', server, lateSentence))
-    let timer = unref(setTimeout(late, timeoutMs))
+    const start = (): ReturnType<typeof setTimeout> | undefined =>
+      relayed.isEndless ? undefined : unref(setTimeout(late, timeoutMs))
+    let timer = start()
+    let pauses = 0
     const pause = (): (() => void) => {
       clearTimeout(timer)
+      pauses++
       return () => {
-        if (this.#underWay.has(id)) timer = unref(setTimeout(late, timeoutMs))
+        pauses--
+        if (pauses === 0 && this.#underWay.has(id)) timer = start()
       }
     }
     const { params, progressToken } = withOwnToken(paramsFor(this.era, relayed), id)
@@ -155,7 +166,8 @@ export class BackendConnection {
   #notified(method: string, params: Json): void {
     if (method === 'notifications/progress') return this.#progressed(params)
     if (method !== 'notifications/message') return this.#options.onNews(method, params)
-    this.#likely()?.relayed.notify(method, params)
+    // On a link of several callers nobody knows whose it is: the call may be over here, and still run there.
+    if (this.#options.isOneCaller) this.#likely()?.relayed.notify(method, params)
   }
 
   #progressed(params: Json): void {

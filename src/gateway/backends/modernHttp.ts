@@ -58,7 +58,7 @@ class ModernHttpLink implements Link {
     const { timeoutMs, server } = this.#options
     const cancelled = new AbortController()
     const late = new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`)
-    const timer = setTimeout(() => cancelled.abort(late), timeoutMs)
+    const timer = relayed.isEndless ? undefined : setTimeout(() => cancelled.abort(late), timeoutMs)
     relayed.onCancel(() => cancelled.abort(new BackendError('BACKEND_LOST', server, 'was left by the caller.')))
     this.#inFlight++
     try {

@@ -28,13 +28,14 @@ const LISTINGS: Readonly<Record<OfferList, ListMethod>> = {
 // Far more than any server has; one whose cursors never end is cut here.
 const MAX_PAGES = 1000
 const MAX_ENTRIES = 20_000
+const MAX_DEPTH = 200
 
 export async function readOffer(link: Link): Promise<Offer> {
   const lists = await Promise.all(LISTS.map(async (list) => [list, await readList(link, list)] as const))
   return { ...NOTHING, ...Object.fromEntries(lists) }
 }
 
-/** Entries without a name, and second ones of the same name, are left out. */
+/** Entries without a name, second ones of the same name, and those that nest very deep are left out. */
 async function readList(link: Link, list: OfferList): Promise<readonly Json[]> {
   const { method, capability, key } = LISTINGS[list]
   if (!isObject(link.about.capabilities[capability])) return []
@@ -45,13 +46,25 @@ async function readList(link: Link, list: OfferList): Promise<readonly Json[]> {
     const items: readonly unknown[] = Array.isArray(result[list]) ? result[list] : []
     for (const item of items) {
       const name = isObject(item) ? item[key] : undefined
-      if (isObject(item) && typeof name === 'string' && !entries.has(name)) entries.set(name, item)
+      if (isObject(item) && typeof name === 'string' && !entries.has(name) && isShallow(item)) entries.set(name, item)
     }
     const { nextCursor } = result
     if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === cursor) break
     cursor = nextCursor
   }
   return [...entries.values()]
+}
+
+/** Whether something nests so little that it can be compared and written by functions that call themselves. */
+function isShallow(entry: Json): boolean {
+  let level: readonly unknown[] = [entry]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return false
+    level = level.flatMap((value): readonly unknown[] =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    )
+  }
+  return true
 }
 
 /** Many servers declare resources and have no templates; some declare what they do not have at all. */

@@ -15,8 +15,12 @@ async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Lin
   if (address.transport === 'sse') return openSession(overSse(address, options), options, false)
   const modern = await openModernHttp(address, options)
   if (modern !== undefined) return modern
+  let isOpen = false
+  const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
   try {
-    return await openSession(overHttp(address), options, false)
+    const link = await openSession(overHttp(address), { ...options, onClosed }, false)
+    isOpen = true
+    return link
   } catch (error) {
     // A server of 2024-11-05 has no endpoint for POST at this address.
     const { status = 0, isUnauthorized } = failureReason((error as Error).cause)
@@ -78,5 +82,5 @@ function overHttp(address: HttpAddress): OpenedTransport {
 
 function overSse(address: HttpAddress, { startMs }: LinkOptions): OpenedTransport {
   const options = { wrapFetch: <T>(inner: T): T => inner, startTimeoutMs: startMs }
-  return { transport: sseTransport(address, options), endSession: () => Promise.resolve() }
+  return { transport: sseTransport(address, options), endSession: () => Promise.resolve(), isSession: true }
 }

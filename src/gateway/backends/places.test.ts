@@ -58,14 +58,15 @@ test('calls of one caller use half of the links, and another has room', async ()
   expect(opened).toHaveLength(3)
 })
 
-test('a call waits for a link, and gets the one that is free', async () => {
+test('a call waits for room, and has a link that nobody else has used', async () => {
   const at = places(1)
   const first = hold(at, 'ann', 'call')
   await first.begun
   const second = hold(at, 'bob', 'call')
   first.end()
   await second.begun
-  expect(opened).toHaveLength(1)
+  expect(opened).toEqual(['ann 0', 'bob 1'])
+  expect(closed).toEqual(['ann 0'])
 })
 
 test('the link that nobody has used for longest makes room', async () => {

@@ -48,7 +48,10 @@ export class Places {
 
   /** Runs with a link; opens one where none is free. */
   async with<T>(relayed: Relayed, sharing: Sharing, use: (link: Link) => Promise<T>): Promise<T> {
-    const key = sharing === 'caller' ? `caller ${callerOf(relayed)}` : `call ${digestOf(questionsOf(relayed))}`
+    const key =
+      sharing === 'caller'
+        ? `caller ${callerOf(relayed)}`
+        : `call ${digestOf([callerOf(relayed), questionsOf(relayed)])}`
     const caller = callerOf(relayed)
     const place = await this.#take(key, relayed, sharing)
     this.#inUse.add(caller)
@@ -56,7 +59,9 @@ export class Places {
       const link = await place.link
       return await use(link)
     } catch (error) {
-      await this.#dropBroken(place)
+      // What the server still does for this call must not reach the next one.
+      if (sharing === 'call') void this.#drop(place)
+      else void this.#dropBroken(place)
       throw error
     } finally {
       this.#inUse.remove(caller)
@@ -159,11 +164,13 @@ export class Places {
 }
 
 /**
- * Callers without a name count as one, but are different people: what a server asks in the call of one must not reach
- * another. So two of their calls that may be asked about are never on one link.
+ * What a server asks says not in which call. A client of the session era answers it in any of its calls; one of the
+ * stateless era only in the call that it belongs to, and callers without a name are different people. So two of their
+ * calls that may be asked about are never on one link.
  */
 function mayBeAskedForAnother(relayed: Relayed): boolean {
-  return callerOf(relayed) === ANONYMOUS && Object.keys(questionsOf(relayed)).length > 0
+  const isPlain = callerOf(relayed) !== ANONYMOUS && !relayed.peer.takesInputRequired
+  return !isPlain && Object.keys(questionsOf(relayed)).length > 0
 }
 
 const ANONYMOUS = 'anonymous'

@@ -15,6 +15,8 @@ export interface Relayed {
   notify(method: string, params: Json): void
   /** Asks the caller in place; absent where the caller cannot be asked so. */
   readonly ask?: ((request: InputRequest) => Promise<Json>) | undefined
+  /** Whether it has no time limit. */
+  readonly isEndless?: boolean
   /** Calls the listener when the caller cancels or leaves. */
   onCancel(listener: () => void): void
 }

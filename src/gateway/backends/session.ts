@@ -13,6 +13,8 @@ const DISCOVER_MS = 5000
 export interface OpenedTransport {
   readonly transport: Transport
   endSession(): Promise<void>
+  /** Whether the connection itself is a session. */
+  readonly isSession?: boolean
   /** Resolves when the server can send what belongs to no response; servers lose what they send before. */
   readonly listening?: Promise<void>
 }
@@ -107,7 +109,7 @@ class SessionLink implements Link {
   }
 
   get hasSession(): boolean {
-    return this.#opened.transport.sessionId !== undefined
+    return this.#opened.isSession === true || this.#opened.transport.sessionId !== undefined
   }
 
   request(relayed: Relayed): Promise<Json> {

@@ -14,7 +14,7 @@ import {
   type View,
 } from '../catalog/index.ts'
 import type { CatalogueMode } from '../config/index.ts'
-import { promptEntry, resourceEntry, templateEntry, toolEntry } from './entries.ts'
+import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
 import type { BackendTarget, Directory, ToolTarget } from './relay.ts'
 
 /** The names of a route. */
@@ -201,10 +201,10 @@ export class RouteDirectory implements Directory {
     let found: BackendTarget | undefined
     let longest = 0
     for (const [template, { backend, name }] of this.#contents.templates) {
-      const start = template.slice(0, template.indexOf('{'))
+      const start = fixedStart(template)
       if (start.length <= longest || !uri.startsWith(start)) continue
       longest = start.length
-      const ownStart = name.slice(0, name.indexOf('{'))
+      const ownStart = fixedStart(name)
       found = { backend, name: ownStart + uri.slice(start.length) }
     }
     return found

@@ -22,7 +22,7 @@ export function resourceEntry(uri: string, listed: Json): ResourceEntry {
 }
 
 export function templateEntry(source: string, listed: Json): TemplateEntry {
-  const start = source.slice(0, source.indexOf('{'))
+  const start = fixedStart(source)
   const match = (uri: string): Record<string, string> | undefined => (uri.startsWith(start) ? {} : undefined)
   return {
     ...open,
@@ -35,4 +35,10 @@ export function templateEntry(source: string, listed: Json): TemplateEntry {
 
 function nameIn(listed: Json): string {
   return isObject(listed) && typeof listed['name'] === 'string' ? listed['name'] : ''
+}
+
+/** What all addresses of a template begin with. */
+export function fixedStart(template: string): string {
+  const at = template.indexOf('{')
+  return at < 0 ? template : template.slice(0, at)
 }

@@ -88,9 +88,11 @@ describe('a parked call', () => {
     await call.round(leaving, {})
     leave()
     expect(cancelled).not.toHaveBeenCalled()
-    void call.round(leaving, { 'question-1': {} })
+    const round = call.round(leaving, { 'question-1': {} })
     leave()
     expect(cancelled).toHaveBeenCalledOnce()
+    await expect(round).rejects.toThrow('nobody answers any more')
+    await expect(call.round(channel, {})).rejects.toThrow('nobody answers any more')
   })
 })
 

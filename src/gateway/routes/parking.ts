@@ -41,7 +41,8 @@ export class ParkedCall {
   readonly #open = new Map<string, ParkedQuestion>()
   readonly #cancels: (() => void)[] = []
   #asked = 0
-  #changed = Promise.withResolvers<void>()
+  readonly #waiting: (() => void)[] = []
+  #isCancelled = false
   #outcome: Promise<Json> | undefined
   #hasEnded = false
   #channel: RoundChannel | undefined
@@ -63,7 +64,7 @@ export class ParkedCall {
     this.#outcome = outcome
     const end = (): void => {
       this.#hasEnded = true
-      this.#changed.resolve()
+      this.#wake()
     }
     outcome.then(end, end)
   }
@@ -81,8 +82,10 @@ export class ParkedCall {
     })
     for (const [key, response] of Object.entries(responses)) this.#answer(key, response)
     try {
-      while (!this.#hasEnded && this.#open.size === 0) await this.#changed.promise
+      while (!this.#hasEnded && !this.#isCancelled && this.#open.size === 0)
+        await new Promise<void>((resolve) => void this.#waiting.push(resolve))
       if (!this.#hasEnded) await new Promise((resolve) => setTimeout(resolve, GATHER_MS))
+      if (this.#isCancelled && !this.#hasEnded) throw this.#left()
       if (this.#hasEnded || this.#outcome === undefined) return { kind: 'done', result: await this.#ended() }
       const requests = Array.from(this.#open, ([key, { request }]) => [key, request] as const)
       return { kind: 'asked', requests: new Map(requests) }
@@ -92,10 +95,19 @@ export class ParkedCall {
   }
 
   cancel(): void {
+    this.#isCancelled = true
     for (const listener of this.#cancels) listener()
-    const error = new BackendError('BACKEND_LOST', this.#server, 'was told that nobody answers any more.')
-    for (const { answer } of this.#open.values()) answer.reject(error)
+    for (const { answer } of this.#open.values()) answer.reject(this.#left())
     this.#open.clear()
+    this.#wake()
+  }
+
+  #left(): BackendError {
+    return new BackendError('BACKEND_LOST', this.#server, 'was told that nobody answers any more.')
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake()
   }
 
   async #ended(): Promise<Json> {
@@ -104,8 +116,9 @@ export class ParkedCall {
 
   #ask(request: InputRequest): Promise<Json> {
     const answer = Promise.withResolvers<Json>()
+    if (this.#isCancelled) return Promise.reject(this.#left())
     this.#open.set(`question-${++this.#asked}`, { request, answer })
-    this.#changed.resolve()
+    this.#wake()
     return answer.promise
   }
 
@@ -114,7 +127,6 @@ export class ParkedCall {
     const question = this.#open.get(key)
     if (question === undefined || !isObject(response)) return
     this.#open.delete(key)
-    this.#changed = Promise.withResolvers<void>()
     question.answer.resolve(response)
   }
 }

@@ -59,7 +59,7 @@ export function relayMethods(directory: Directory, parking: Parking, parts: Meth
     if (call.peer.takesInputRequired) return rounds.play<Json>(call, parkedRound(call, { backend, name }, params))
     // The server's own state is that of the handler, and its questions are asked in place.
     return rounds.play<Json>(call, {
-      subject: { name, args: params },
+      subject: { name: `${backend.name} ${name}`, args: params },
       invoke: async (ctx) => {
         const asked = { requestState: ctx.requestState, inputResponses: ctx.inputResponses }
         const result = await send(withDefined(params, asked), askerOf(call))
@@ -92,14 +92,14 @@ export function relayMethods(directory: Directory, parking: Parking, parts: Meth
 
   /** The server waits in the middle of its call, while the client comes back with the answers. */
   const parkedRound = (call: Call, { backend, name }: BackendTarget, params: Json) => ({
-    subject: { name, args: params['arguments'] ?? {} },
+    subject: { name: `${backend.name} ${name}`, args: params['arguments'] ?? {} },
     invoke: async (ctx: Pick<DetachableContext, 'requestState' | 'inputResponses'>) => {
       const ticket = ctx.requestState
       const parked = ticket === undefined ? startParked(call, backend, params) : parking.find(ticketId(ticket))
       if (parked === undefined) throw new BackendError('BACKEND_LOST', backend.name, PARK_GONE)
       const outcome = await parked.round(call.channel, ctx.inputResponses)
       if (outcome.kind === 'done') return shaped(outcome.result, call, backend)
-      parking.keep(parked, backend.name, callerOf(call), backend.config.settings.parkSeconds * 1000)
+      keepOrEnd(parking, parked, call, backend)
       return new InputRequired(outcome.requests, { parked: parked.id })
     },
     finish: (result: Json) => result,
@@ -154,6 +154,16 @@ interface WayBack {
 
 const PARK_GONE =
   'was waiting for this answer in a process that has ended, or for too long. What the call did before may have happened; nothing was repeated.'
+
+/** A call that finds no room is ended, because nobody could come back to it. */
+function keepOrEnd(parking: Parking, parked: ParkedCall, call: Call, backend: Backend): void {
+  try {
+    parking.keep(parked, backend.name, callerOf(call), backend.config.settings.parkSeconds * 1000)
+  } catch (error) {
+    parked.cancel()
+    throw error
+  }
+}
 
 function ticketId(ticket: unknown): unknown {
   return isObject(ticket) ? ticket['parked'] : undefined
