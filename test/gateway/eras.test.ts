@@ -72,7 +72,7 @@ describe.each(CLIENTS)('the client %s', (kind) => {
 })
 
 test.each(CLIENTS)(
-  'two clients %s that are asked at once get their own questions, and their own results',
+  'several clients %s that are asked at once get their own questions, and their own results',
   async (kind) => {
     for (const over of ['http', 'stdio', 'ours']) {
       const clients = await Promise.all([1, 2, 3].map(() => connectClient(kind, url)))

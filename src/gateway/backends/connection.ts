@@ -17,19 +17,12 @@ import {
 } from '../../protocol/index.ts'
 import { failureReason } from '../../client/index.ts'
 import { BackendError, SessionForgotten } from '../errors.ts'
+import type { LinkOptions } from './link.ts'
 import { paramsFor, type QuestionKind, type Relayed } from './relayed.ts'
 
-export interface BackendConnectionOptions {
-  /** The server's name, for errors. */
-  readonly server: string
+export interface BackendConnectionOptions
+  extends Pick<LinkOptions, 'server' | 'timeoutMs' | 'isOneCaller' | 'onNews' | 'onClosed'> {
   readonly transport: Transport
-  /** How long one request may take, in milliseconds. */
-  readonly timeoutMs: number
-  /** Whether all its requests are of one caller, so that any of them may carry what the server asks. */
-  readonly isOneCaller: boolean
-  /** Notifications that belong to no request: changed lists, updated resources. */
-  readonly onNews: (method: string, params: Json) => void
-  readonly onClosed: (why: string) => void
 }
 
 interface UnderWay {

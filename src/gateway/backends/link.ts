@@ -25,13 +25,17 @@ export interface About {
 
 /** How a link is opened. */
 export interface LinkOptions {
+  /** The server's name, for errors. */
   readonly server: string
   /** What the server may ask the callers of this link. */
   readonly questions: ClientCapabilities
+  /** Whether all its requests are of one caller, so that any of them may carry what the server asks. */
   readonly isOneCaller: boolean
+  /** How long one request may take, in milliseconds. */
   readonly timeoutMs: number
   /** How long the server may take to start and to say what it is. */
   readonly startMs: number
+  /** Notifications that belong to no request: changed lists, updated resources. */
   readonly onNews: (method: string, params: Json) => void
   readonly onClosed: (why: string) => void
   /** A line that the server's process wrote to standard error. */
