@@ -1,24 +1,18 @@
-/** One server behind the gateway: whether it is up, what it offers, whether it keeps something, and its links. */
-import { backoffMs, type Json, MODERN_VERSION, sleep } from '../../protocol/index.ts'
+/** One server behind the gateway: which requests it gets, and over which of its links. */
+import { type Json, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError, REJECTED, SessionForgotten, tooMany, WITHHELD } from '../errors.ts'
 import { addressFor, isPersonal, ownAddress } from './addresses.ts'
+import { type Condition, Connector } from './connector.ts'
 import { Judge } from './judge.ts'
-import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
-import { NOTHING, type Offer, readOffer } from './offer.ts'
+import type { About, Link, LinkOptions } from './link.ts'
+import type { Offer } from './offer.ts'
 import { openLink } from './open.ts'
 import { callerOf, Places, type Sharing } from './places.ts'
 import { questionsOf, type Relayed } from './relayed.ts'
 import { shareOf, Shares } from './shares.ts'
-import { Rereading } from './rereading.ts'
-
-/** How a server is doing. */
-export type Condition =
-  | { readonly kind: 'starting' }
-  | { readonly kind: 'up' }
-  | { readonly kind: 'down'; readonly why: string }
 
 export interface BackendOptions {
   readonly config: BackendConfig
@@ -34,31 +28,29 @@ export interface BackendOptions {
 
 /** What came before the subscription was acknowledged was not told. */
 const LISTS_MAY_DIFFER = /^notifications\/(?:(?:tools|prompts|resources)\/list_changed|subscriptions\/acknowledged)$/
-const RETRY = { firstMs: 500, maxMs: 30_000 }
 
 export class Backend {
   readonly name: string
   readonly config: BackendConfig
-  offer: Offer = NOTHING
-  /** The tools that are not served, because nobody has accepted how their definitions changed. */
-  withheld: ReadonlySet<string> = new Set()
-  about: About | undefined
-  condition: Condition = { kind: 'starting' }
   readonly #options: BackendOptions
+  readonly #connector: Connector
   readonly #places: Places
-  readonly #stopped = new AbortController()
-  readonly #firstTry = Promise.withResolvers<void>()
   readonly #judge: Judge
-  readonly #rereading = new Rereading(() => this.#read(), this.#stopped.signal)
-  #shared: Link | undefined
   readonly #inFlight = new Shares()
 
   constructor(options: BackendOptions) {
-    const { config } = options
+    const { config, logger } = options
     const { name, settings, address } = config
     this.#options = options
     this.config = config
     this.name = name
+    this.#connector = new Connector({
+      config,
+      logger,
+      link: this.#linkOptions(),
+      onOffer: () => options.onOffer(this),
+      withheldOf: (tools) => options.withheldOf(this, tools),
+    })
     this.#judge = new Judge({
       server: name,
       address: ownAddress(address),
@@ -76,9 +68,27 @@ export class Backend {
 
   /** Connects and stays connected, trying again for as long as it takes. */
   start(): void {
-    void this.#stayConnected()
-    if (this.config.settings.state === 'auto') void this.tried.then(() => this.#judge.run(this.#stopped.signal))
+    void this.#connector.run()
+    if (this.config.settings.state === 'auto') void this.tried.then(() => this.#judge.run(this.#connector.stopped))
     else this.#judge.skip()
+  }
+
+  /** What it says of itself; undefined until it has been reached. */
+  get about(): About | undefined {
+    return this.#connector.about
+  }
+
+  get condition(): Condition {
+    return this.#connector.condition
+  }
+
+  get offer(): Offer {
+    return this.#connector.offer
+  }
+
+  /** The tools that are not served, because nobody has accepted how their definitions changed. */
+  get withheld(): ReadonlySet<string> {
+    return this.#connector.withheld
   }
 
   get verdict(): Verdict | undefined {
@@ -87,7 +97,7 @@ export class Backend {
 
   /** Resolves when the server was reached, or the first attempt has failed. */
   get tried(): Promise<void> {
-    return this.#firstTry.promise
+    return this.#connector.tried
   }
 
   /** Resolves when it is known whether the server keeps something, or that this cannot be known now. */
@@ -109,7 +119,7 @@ export class Backend {
     const { address, settings } = this.config
     if (settings.state !== 'auto') return settings.state === 'stateless'
     if (this.keepsState) return false
-    if ('url' in address) return this.#shared !== undefined && !this.#shared.hasSession
+    if ('url' in address) return this.#connector.link?.hasSession === false
     return this.#judge.knowsStateless
   }
 
@@ -148,7 +158,7 @@ export class Backend {
 
   /** A definition that was never read cannot be compared, so that a server has to be reached before its tools run. */
   #assertServed({ params }: Relayed): void {
-    if (this.about === undefined) this.#sharedLink()
+    if (this.about === undefined) this.#connector.openedLink()
     if (this.withheld.has(String(params['name']))) throw new BackendError('BACKEND_REFUSED', this.name, WITHHELD)
   }
 
@@ -161,7 +171,7 @@ export class Backend {
 
   async #send(relayed: Relayed): Promise<Json> {
     const sharing = this.#sharingOf(relayed)
-    if (sharing === undefined) return this.#sharedLink().request(relayed)
+    if (sharing === undefined) return this.#connector.openedLink().request(relayed)
     const send = (link: Link): Promise<Json> => link.request(relayed)
     try {
       return await this.#places.with(relayed, sharing, send)
@@ -173,32 +183,20 @@ export class Backend {
   }
 
   /** Compares the definitions again, because others may have been accepted. */
-  async recheck(): Promise<void> {
-    const { offer } = this
-    const withheld = await this.#options.withheldOf(this, offer.tools)
-    if (this.offer !== offer) return this.recheck()
-    this.withheld = withheld
-    this.#options.onOffer(this)
+  recheck(): Promise<void> {
+    return this.#connector.recheck()
   }
 
   async close(): Promise<void> {
-    this.#stopped.abort()
-    this.#firstTry.resolve()
     this.#judge.skip()
-    await Promise.all([this.#places.close(), this.#shared?.close()])
+    await Promise.all([this.#places.close(), this.#connector.close()])
   }
 
   /** Undefined where calls share one link. */
   #sharingOf(relayed: Relayed): Sharing | undefined {
     if (!this.isShared || isPersonal(this.config.address)) return 'caller'
-    if (this.#shared?.era === 'modern') return undefined
+    if (this.#connector.link?.era === 'modern') return undefined
     return Object.keys(questionsOf(relayed)).length === 0 ? undefined : 'call'
-  }
-
-  #sharedLink(): Link {
-    if (this.#shared !== undefined && !this.#shared.isClosed) return this.#shared
-    const why = this.condition.kind === 'down' ? this.condition.why : 'it is not up yet.'
-    throw new BackendError('BACKEND_DOWN', this.name, `is not there: ${why} It is tried again.`)
   }
 
   #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
@@ -220,83 +218,9 @@ export class Backend {
     }
   }
 
-  async #stayConnected(): Promise<void> {
-    const { signal } = this.#stopped
-    for (let attempt = 1; !signal.aborted; attempt++) {
-      const closed = Promise.withResolvers<string>()
-      const why = await this.#connect(closed.resolve).then(
-        () => {
-          attempt = 0
-          return closed.promise
-        },
-        (error: unknown) => this.#failed(error),
-      )
-      if (signal.aborted) return
-      this.condition = { kind: 'down', why }
-      await sleep(backoffMs(Math.max(1, attempt), RETRY), signal).catch(() => {})
-    }
-  }
-
-  async #connect(onClosed: (why: string) => void): Promise<void> {
-    const link = await openLink(ownAddress(this.config.address), {
-      ...this.#linkOptions(),
-      onClosed: (why) => onClosed(`it ${why}.`),
-    })
-    const { offer, withheld } = await this.#readFirst(link)
-    if (this.#stopped.signal.aborted) return link.close()
-    this.withheld = withheld
-    this.#shared = link
-    this.about = link.about
-    this.offer = offer
-    this.condition = { kind: 'up' }
-    this.#firstTry.resolve()
-    this.#options.onOffer(this)
-    if (link.era === 'modern') void this.#subscribe(link)
-  }
-
-  async #readFirst(link: Link): Promise<{ offer: Offer; withheld: ReadonlySet<string> }> {
-    try {
-      const offer = await readOffer(link)
-      return { offer, withheld: await this.#options.withheldOf(this, offer.tools) }
-    } catch (error) {
-      await link.close()
-      throw error
-    }
-  }
-
-  #failed(error: unknown): string {
-    this.#firstTry.resolve()
-    const why = error instanceof BackendError ? `it ${error.why}` : 'it could not be reached.'
-    const { condition } = this
-    const isNews = condition.kind !== 'down' || condition.why !== why
-    if (isNews) this.#options.logger().warn({ server: this.name, why }, 'A server is not there. It is tried again.')
-    return why
-  }
-
-  /** Servers of the stateless era tell of changes on a stream that is asked for. Not all have one. */
-  async #subscribe(link: Link): Promise<void> {
-    const { signal } = this.#stopped
-    const params = { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } }
-    const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
-    const notify = (method: string, news: Json): void => this.#heard(method, news)
-    await link
-      .request(ownRequest('subscriptions/listen', params, { onCancel, notify, isEndless: true }))
-      .catch(() => {})
-  }
-
   #heard(method: string, params: Json): void {
-    if (LISTS_MAY_DIFFER.test(method)) return this.#rereading.request()
+    if (LISTS_MAY_DIFFER.test(method)) return this.#connector.reread()
     const { uri } = params
     if (method === 'notifications/resources/updated' && typeof uri === 'string') this.#options.onUpdated(this, uri)
-  }
-
-  async #read(): Promise<void> {
-    const link = this.#shared
-    if (link === undefined || link.isClosed) return
-    const offer = await readOffer(link).catch(() => undefined)
-    if (offer === undefined) return
-    this.withheld = await this.#options.withheldOf(this, offer.tools)
-    this.offer = offer
-    this.#options.onOffer(this)
   }
 }

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { Backend } from '../backends/backend.ts'
+import { NOTHING } from '../backends/offer.ts'
 import { createNames } from '../catalog/index.ts'
 import { BACKEND_DEFAULTS, type CatalogueMode } from '../config/index.ts'
 import { RouteDirectory } from './directory.ts'
@@ -8,7 +9,7 @@ import { prefixedNames } from './names.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-function backendWith(tools: readonly Json[]): Backend {
+function backendWith(tools: () => readonly Json[]): Backend {
   const backend = new Backend({
     config: { name: 'files', address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
     logger: () => silent,
@@ -17,13 +18,14 @@ function backendWith(tools: readonly Json[]): Backend {
     withheldOf: async () => new Set<string>(),
     onUpdated: () => {},
   })
-  backend.offer = { ...backend.offer, tools }
+  vi.spyOn(backend, 'offer', 'get').mockImplementation(() => ({ ...NOTHING, tools: tools() }))
   return backend
 }
 
 test('where tools are searched, their changes change what is found and not what is listed', () => {
   let catalogue: CatalogueMode = 'search'
-  const backend = backendWith([{ name: 'read' }])
+  let tools = [{ name: 'read' }]
+  const backend = backendWith(() => tools)
   const names = prefixedNames(createNames([{ name: 'files' }]))
   const directory = new RouteDirectory({
     backends: () => [backend],
@@ -35,7 +37,7 @@ test('where tools are searched, their changes change what is found and not what 
   expect(directory.refresh().changed).toEqual(['tools'])
   expect(found()).toMatchObject({ tools: [{ name: 'files_read' }] })
 
-  backend.offer = { ...backend.offer, tools: [{ name: 'read' }, { name: 'write' }] }
+  tools = [{ name: 'read' }, { name: 'write' }]
   expect(directory.refresh().changed).toEqual([])
   expect(found()).toMatchObject({ tools: [{ name: 'files_read' }, { name: 'files_write' }] })
 
