@@ -1,5 +1,4 @@
 /** The methods of a route: calls go to the server that has the tool, prompt or resource, under the name it has there. */
-import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
   assertParamHeaders,
@@ -21,6 +20,7 @@ import type { Backend } from '../backends/backend.ts'
 import { callerOf } from '../backends/places.ts'
 import { BackendError } from '../errors.ts'
 import { ParkedCall, type Parking } from './parking.ts'
+import { askerOf, relayedOf } from './relayedCall.ts'
 import type { Relayed } from '../backends/relayed.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 
@@ -147,11 +147,6 @@ function referred(directory: Directory, { type, name, uri }: Json): BackendTarge
   return undefined
 }
 
-interface WayBack {
-  readonly headers: Relayed['headers'] | undefined
-  readonly ask: Relayed['ask']
-}
-
 const PARK_GONE =
   'was waiting for this answer in a process that has ended, or for too long. What the call did before may have happened; nothing was repeated.'
 
@@ -174,32 +169,6 @@ function startParked(call: Call, backend: Backend, params: Json): ParkedCall {
   const parked = new ParkedCall(backend.name)
   parked.run((way) => backend.request({ ...relayedOf(call, first, { headers: undefined, ask: way.ask }), ...way }))
   return parked
-}
-
-function relayedOf(call: Call, params: Json, more: WayBack): Relayed {
-  const { channel, peer, principal, method } = call
-  return {
-    method,
-    params,
-    peer,
-    principal,
-    notify: (notification, details) => channel.notify(notification, details),
-    onCancel: (listener) => channel.onCancel(listener),
-    ...(more.headers !== undefined && { headers: more.headers }),
-    ask: more.ask,
-  }
-}
-
-/** Asks a session-era caller on the stream of its call. */
-function askerOf({ channel, peer }: Call): Relayed['ask'] {
-  const { push } = channel
-  if (push === undefined || peer.era === 'modern') return undefined
-  const id = randomUUID() // of the call: answers find it by this
-  let asked = 0
-  return async (request: InputRequest) => {
-    const key = `question ${++asked}`
-    return (await push.call(channel, request, { key, id, carry: 'process', body: () => ({}) })) as Json
-  }
 }
 
 function inputRequired({ inputRequests, requestState }: Json): InputRequired {

@@ -1,0 +1,37 @@
+/** A call of a client as a request to a server behind the gateway, with the way back to the client. */
+import { randomUUID } from 'node:crypto'
+import type { InputRequest } from '@modelcontextprotocol/client'
+import type { Json } from '../../protocol/index.ts'
+import type { Call } from '../../server/internal.ts'
+import type { Relayed } from '../backends/relayed.ts'
+
+interface WayBack {
+  readonly headers: Relayed['headers'] | undefined
+  readonly ask: Relayed['ask']
+}
+
+export function relayedOf(call: Call, params: Json, more: WayBack): Relayed {
+  const { channel, peer, principal, method } = call
+  return {
+    method,
+    params,
+    peer,
+    principal,
+    notify: (notification, details) => channel.notify(notification, details),
+    onCancel: (listener) => channel.onCancel(listener),
+    ...(more.headers !== undefined && { headers: more.headers }),
+    ask: more.ask,
+  }
+}
+
+/** Asks a session-era caller on the stream of its call. */
+export function askerOf({ channel, peer }: Call): Relayed['ask'] {
+  const { push } = channel
+  if (push === undefined || peer.era === 'modern') return undefined
+  const id = randomUUID() // of the call: answers find it by this
+  let asked = 0
+  return async (request: InputRequest) => {
+    const key = `question ${++asked}`
+    return (await push.call(channel, request, { key, id, carry: 'process', body: () => ({}) })) as Json
+  }
+}
