@@ -22,6 +22,7 @@ import { BackendError } from '../errors.ts'
 import { ParkedCall, type Parking } from './parking.ts'
 import { askerOf, relayedOf } from './relayedCall.ts'
 import type { Relayed } from '../backends/relayed.ts'
+import type { CallTarget, CallWatcher, WatchedCall } from '../telemetry/calls.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 
 /** What a name of this route is at a server behind it. */
@@ -48,15 +49,33 @@ export interface Directory {
 /** Says which server a result came from, where that server keeps something between calls. */
 const BACKEND_META = 'dev.pannier/backend'
 
-export function relayMethods(directory: Directory, parking: Parking, parts: MethodParts): HandlerMethods {
+export interface RelayOptions {
+  readonly directory: Directory
+  readonly parking: Parking
+  readonly watcher: CallWatcher
+}
+
+export function relayMethods({ directory, parking, watcher }: RelayOptions, parts: MethodParts): HandlerMethods {
   const { rounds, results } = parts
 
-  const relay = async (call: Call, { backend, name }: BackendTarget, params: Json, headers?: Relayed['headers']) => {
-    const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> =>
-      shaped(await backend.request(relayedOf(call, sent, { headers, ask })), call, backend)
+  const relay = (call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']) =>
+    watcher.watch(call, watchedTarget(call, target), (watched) => relayWatched(watched, target, params, headers))
+
+  const relayWatched = async (
+    watched: WatchedCall,
+    { backend, name }: BackendTarget,
+    params: Json,
+    headers?: Relayed['headers'],
+  ) => {
+    const { call } = watched
+    const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
+      const result = await backend.request(relayedOf(watched, sent, { headers, ask }))
+      watched.saw(result)
+      return shaped(result, call, backend)
+    }
     await backend.tried
     if (call.peer.takesInputRequired && !backend.asksInPlace) return results.complete(await send(params), call.peer)
-    if (call.peer.takesInputRequired) return rounds.play<Json>(call, parkedRound(call, { backend, name }, params))
+    if (call.peer.takesInputRequired) return rounds.play<Json>(call, parkedRound(watched, { backend, name }, params))
     // The server's own state is that of the handler, and its questions are asked in place.
     return rounds.play<Json>(call, {
       subject: { name: `${backend.name} ${name}`, args: params },
@@ -91,14 +110,19 @@ export function relayMethods(directory: Directory, parking: Parking, parts: Meth
   }
 
   /** The server waits in the middle of its call, while the client comes back with the answers. */
-  const parkedRound = (call: Call, { backend, name }: BackendTarget, params: Json) => ({
+  const parkedRound = (watched: WatchedCall, { backend, name }: BackendTarget, params: Json) => ({
     subject: { name: `${backend.name} ${name}`, args: params['arguments'] ?? {} },
     invoke: async (ctx: Pick<DetachableContext, 'requestState' | 'inputResponses'>) => {
+      const { call } = watched
       const ticket = ctx.requestState
-      const parked = ticket === undefined ? startParked(call, backend, params) : parking.find(ticketId(ticket))
+      const parked = ticket === undefined ? startParked(watched, backend, params) : parking.find(ticketId(ticket))
       if (parked === undefined) throw new BackendError('BACKEND_LOST', backend.name, PARK_GONE)
       const outcome = await parked.round(call.channel, ctx.inputResponses)
-      if (outcome.kind === 'done') return shaped(outcome.result, call, backend)
+      if (outcome.kind === 'done') {
+        watched.saw(outcome.result)
+        return shaped(outcome.result, call, backend)
+      }
+      watched.asked()
       keepOrEnd(parking, parked, call, backend)
       return new InputRequired(outcome.requests, { parked: parked.id })
     },
@@ -164,10 +188,10 @@ function ticketId(ticket: unknown): unknown {
   return isObject(ticket) ? ticket['parked'] : undefined
 }
 
-function startParked(call: Call, backend: Backend, params: Json): ParkedCall {
+function startParked(watched: WatchedCall, backend: Backend, params: Json): ParkedCall {
   const { requestState: _, inputResponses: __, ...first } = params
   const parked = new ParkedCall(backend.name)
-  parked.run((way) => backend.request({ ...relayedOf(call, first, { headers: undefined, ask: way.ask }), ...way }))
+  parked.run((way) => backend.request({ ...relayedOf(watched, first, { headers: undefined, ask: way.ask }), ...way }))
   return parked
 }
 
@@ -190,6 +214,12 @@ function marked(result: Json, { name, keepsState }: Backend): Json {
   if (!keepsState) return result
   const { _meta: meta } = result
   return { ...result, _meta: { ...(isObject(meta) ? meta : {}), [BACKEND_META]: { name, stateful: true } } }
+}
+
+/** Addresses of resources may hold secrets, so that none is told. */
+function watchedTarget({ method }: Call, { backend, name }: BackendTarget): CallTarget {
+  const isNamed = method === 'tools/call' || method === 'prompts/get'
+  return { server: backend.name, name: isNamed ? name : undefined }
 }
 
 function textOf(params: Json, field: string): string {

@@ -4,22 +4,25 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Call } from '../../server/internal.ts'
 import type { Relayed } from '../backends/relayed.ts'
+import type { WatchedCall } from '../telemetry/calls.ts'
+import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
 
 interface WayBack {
   readonly headers: Relayed['headers'] | undefined
   readonly ask: Relayed['ask']
 }
 
-export function relayedOf(call: Call, params: Json, more: WayBack): Relayed {
+export function relayedOf({ call, trace }: WatchedCall, params: Json, more: WayBack): Relayed {
   const { channel, peer, principal, method } = call
+  const headers = { ...more.headers, ...traceHeaders(trace) }
   return {
     method,
-    params,
+    params: withTrace(params, trace),
     peer,
     principal,
     notify: (notification, details) => channel.notify(notification, details),
     onCancel: (listener) => channel.onCancel(listener),
-    ...(more.headers !== undefined && { headers: more.headers }),
+    headers,
     ask: more.ask,
   }
 }

@@ -14,6 +14,7 @@ import type { Backend } from '../backends/backend.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import type { Parking } from './parking.ts'
 import { relayMethods } from './relay.ts'
+import { CallWatcher } from '../telemetry/calls.ts'
 
 export interface RouteOptions {
   /** Where it is served, such as `/mcp/github`. */
@@ -44,10 +45,11 @@ export class Route {
     this.path = path
     const directory = new RouteDirectory(scope)
     this.#directory = directory
+    const watcher = new CallWatcher({ route: path, logger: server.logger })
     this.assembly = assemble(
       { ...server, audience: `${server.audience ?? server.name} ${path}` },
       {
-        handlers: (parts) => relayMethods(directory, parking, parts),
+        handlers: (parts) => relayMethods({ directory, parking, watcher }, parts),
         instructions,
         ready,
         keepsState: () => directory.keepsState,

@@ -18,7 +18,7 @@ import {
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api'
-import type { Json } from '../../protocol/index.ts'
+import type { HeaderReader, Json } from '../../protocol/index.ts'
 import type { Call, CallObserver } from '../call.ts'
 import type { Registry } from '../catalog/registry.ts'
 import { type CallDescription, describeCall, errorAttributes } from './attributes.ts'
@@ -42,7 +42,7 @@ export class Telemetry {
     const tracer = this.#currentTracer()
     const instruments = this.#currentInstruments()
     if (tracer === undefined && instruments === undefined) return undefined
-    return new RequestSpan(describeCall(call, known, this.#registry), call.meta, tracer, instruments)
+    return new RequestSpan(describeCall(call, known, this.#registry), call, tracer, instruments)
   }
 
   #currentTracer(): Tracer | undefined {
@@ -65,8 +65,13 @@ export class Telemetry {
   }
 }
 
-/** The API's proxy provider stays the same object when an SDK is registered; only its delegate changes. */
-function tracerOf(provider: TracerProvider & { getDelegateTracer?: TracerProvider['getTracer'] }): Tracer | undefined {
+/**
+ * Undefined where no SDK is registered. The API's proxy provider stays the same object when one is; only its delegate
+ * changes.
+ */
+export function tracerOf(
+  provider: TracerProvider & { getDelegateTracer?: TracerProvider['getTracer'] },
+): Tracer | undefined {
   return provider.getDelegateTracer === undefined ? provider.getTracer(SCOPE) : provider.getDelegateTracer(SCOPE)
 }
 
@@ -80,12 +85,17 @@ class RequestSpan implements CallObserver {
   #asked = false
   #toolFailed = false
 
-  constructor(call: CallDescription, meta: Json, tracer: Tracer | undefined, instruments: Instruments | undefined) {
+  constructor(
+    description: CallDescription,
+    call: Pick<Call, 'meta' | 'header'>,
+    tracer: Tracer | undefined,
+    instruments: Instruments | undefined,
+  ) {
     const ambient = context.active()
-    const parent = propagation.extract(ambient, meta, META_GETTER)
-    this.#call = call
+    const parent = parentOf(call, ambient)
+    this.#call = description
     this.#instruments = instruments
-    this.#span = tracer?.startSpan(call.spanName, spanOptions(call, ambient, parent), parent)
+    this.#span = tracer?.startSpan(description.spanName, spanOptions(description, ambient, parent), parent)
     this.#context = this.#span === undefined ? parent : trace.setSpan(parent, this.#span)
   }
 
@@ -140,6 +150,13 @@ function spanOptions({ common, own }: CallDescription, ambient: Context, parent:
   return { kind: SpanKind.SERVER, attributes: { ...common, ...own }, links }
 }
 
+/** Who names no span in `_meta` may do so in headers, unless the transport has a span of its own, which read them. */
+function parentOf({ meta, header }: Pick<Call, 'meta' | 'header'>, ambient: Context): Context {
+  const readsHeaders = header !== undefined && meta['traceparent'] === undefined && trace.getSpan(ambient) === undefined
+  const outer = readsHeaders ? propagation.extract(ambient, header, HEADER_GETTER) : ambient
+  return propagation.extract(outer, meta, META_GETTER)
+}
+
 const TRACE_FIELDS = ['traceparent', 'tracestate', 'baggage']
 
 /** The keys of `_meta` that the specification reserves for trace context. */
@@ -149,4 +166,9 @@ const META_GETTER: TextMapGetter<Json> = {
     const value = TRACE_FIELDS.includes(key) ? meta[key] : undefined
     return typeof value === 'string' ? value : undefined
   },
+}
+
+const HEADER_GETTER: TextMapGetter<HeaderReader> = {
+  keys: () => TRACE_FIELDS,
+  get: (header, key) => header(key),
 }

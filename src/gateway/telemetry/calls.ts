@@ -1,0 +1,139 @@
+/**
+ * What became of each call that went to a server: a line in the log, and a span. Never arguments, answers, addresses of
+ * resources or messages of errors.
+ */
+import type { Attributes } from '@opentelemetry/api'
+import { CODES, isServerError, type Json } from '../../protocol/index.ts'
+import { type Call, type Logger, shortened, toWireError } from '../../server/internal.ts'
+import { BackendError } from '../errors.ts'
+import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
+
+/** `asked`: the caller is to answer something first. `refused`: by the request, or for want of room or credentials. */
+export type CallOutcome = 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
+
+/** Where a call goes. */
+export interface CallTarget {
+  readonly server: string
+  /** The name of a tool or prompt there; of resources only that it is one. */
+  readonly name: string | undefined
+}
+
+export interface CallWatcherOptions {
+  /** The address of the gateway at which calls are made. */
+  readonly route: string
+  readonly logger: Logger | undefined
+}
+
+const TOOL_ERROR = 'tool_error'
+const REFUSALS: ReadonlySet<string> = new Set(['BACKEND_BUSY', 'BACKEND_REFUSED'])
+/** An id that a proxy before the gateway gives to each request. */
+const REQUEST_ID = /^[\w.:-]{1,100}$/
+
+export class CallWatcher {
+  readonly #options: CallWatcherOptions
+
+  constructor(options: CallWatcherOptions) {
+    this.#options = options
+  }
+
+  /** Runs a call, and tells how it ended. `work` is given what it needs to tell of the result. */
+  async watch<T>(call: Call, target: CallTarget, work: (watched: WatchedCall) => Promise<T>): Promise<T> {
+    const watched = new WatchedCall(call, target)
+    try {
+      const answer = await watched.span.run(() => work(watched))
+      this.#end(watched, watched.outcome, watched.error)
+      return answer
+    } catch (error) {
+      const code = codeOf(error)
+      this.#end(watched, call.channel.cancelled ? 'cancelled' : outcomeOf(error), code)
+      throw error
+    }
+  }
+
+  #end({ call, target, span, startedAt }: WatchedCall, outcome: CallOutcome, error: string | undefined): void {
+    const isFailed = outcome === 'failed'
+    span.end(isFailed ? (error ?? 'failed') : undefined)
+    const { route, logger } = this.#options
+    if (logger === undefined) return
+    const ms = Math.round((performance.now() - startedAt) * 10) / 10
+    logger.info(
+      { route, ...subjectOf(call, target), outcome, ...(error && { error }), ms, ...originOf(call, span) },
+      SAID,
+    )
+  }
+}
+
+const SAID = 'A call was answered.'
+
+/** One call while it is under way. */
+export class WatchedCall {
+  readonly call: Call
+  readonly target: CallTarget
+  readonly span: BackendSpan
+  readonly startedAt = performance.now()
+  outcome: CallOutcome = 'complete'
+  error: string | undefined
+
+  constructor(call: Call, target: CallTarget) {
+    this.call = call
+    this.target = target
+    const { method } = call
+    const { name } = target
+    this.span = startSpan(call, name === undefined ? method : `${method} ${name}`, attributesOf(call, target))
+  }
+
+  get trace(): TraceFields {
+    return this.span.fields
+  }
+
+  /** The server has answered this, or has asked something. The last one counts. */
+  saw(result: Json): void {
+    const isError = result['isError'] === true
+    this.error = isError ? TOOL_ERROR : undefined
+    this.outcome = isError ? 'failed' : result['resultType'] === 'input_required' ? 'asked' : 'complete'
+    if (isError) this.call.observer?.toolFailed()
+  }
+
+  asked(): void {
+    this.outcome = 'asked'
+  }
+}
+
+function attributesOf({ method }: Call, { server, name }: CallTarget): Attributes {
+  return {
+    'mcp.method.name': method,
+    'pannier.gateway.server': server,
+    ...(method === 'tools/call' && name !== undefined && { 'gen_ai.tool.name': name }),
+    ...(method === 'prompts/get' && name !== undefined && { 'gen_ai.prompt.name': name }),
+  }
+}
+
+function subjectOf({ method }: Call, { server, name }: CallTarget): Json {
+  const kind = method === 'prompts/get' ? 'prompt' : 'tool'
+  return { server, method, ...(name !== undefined && { [kind]: shortened(name) }) }
+}
+
+/** Who called, and by which ids the call is found elsewhere. */
+function originOf({ id, principal, header }: Call, { fields }: BackendSpan): Json {
+  const requestId = header?.('x-request-id')
+  const traceId = traceIdOf(fields)
+  return {
+    id: typeof id === 'string' ? shortened(id) : id,
+    ...(requestId !== undefined && REQUEST_ID.test(requestId) && { requestId }),
+    ...(principal !== undefined && { principal: shortened(principal.id) }),
+    ...(traceId !== undefined && { traceId }),
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof BackendError) return error.reason
+  const { code } = error as { code?: unknown }
+  return typeof code === 'number' || typeof code === 'string' ? String(code) : 'internal'
+}
+
+/** Errors of the server, and of the gateway, are failures; what a caller did wrong is refused. */
+function outcomeOf(error: unknown): CallOutcome {
+  if (error instanceof BackendError) return REFUSALS.has(error.reason) ? 'refused' : 'failed'
+  const { code } = toWireError(error)
+  return code === CODES.INTERNAL_ERROR || isServerError(code) ? 'failed' : 'refused'
+}
