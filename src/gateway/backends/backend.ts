@@ -11,7 +11,7 @@ import type { About, Link, LinkOptions } from './link.ts'
 import type { Offer } from './offer.ts'
 import { openLink } from './open.ts'
 import { callerOf, Places, type Sharing } from './places.ts'
-import { questionsOf, type Relayed } from './relayed.ts'
+import { declaredOf, type Relayed } from './relayed.ts'
 import { shareOf, Shares } from './shares.ts'
 
 export interface BackendOptions {
@@ -196,19 +196,19 @@ export class Backend {
   #sharingOf(relayed: Relayed): Sharing | undefined {
     if (!this.isShared || isPersonal(this.config.address)) return 'caller'
     if (this.#connector.link?.era === 'modern') return undefined
-    return Object.keys(questionsOf(relayed)).length === 0 ? undefined : 'call'
+    return Object.keys(declaredOf(relayed)).length === 0 ? undefined : 'call'
   }
 
   #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
     const address = addressFor(this.config, relayed.principal)
-    return openLink(address, { ...this.#linkOptions(), questions: questionsOf(relayed), isOneCaller })
+    return openLink(address, { ...this.#linkOptions(), declared: declaredOf(relayed), isOneCaller })
   }
 
   #linkOptions(): LinkOptions {
     const { settings } = this.config
     return {
       server: this.name,
-      questions: {},
+      declared: {},
       isOneCaller: false,
       timeoutMs: settings.timeoutSeconds * 1000,
       startMs: settings.startSeconds * 1000,

@@ -27,8 +27,8 @@ export interface About {
 export interface LinkOptions {
   /** The server's name, for errors. */
   readonly server: string
-  /** What the server may ask the callers of this link. */
-  readonly questions: ClientCapabilities
+  /** What the callers of this link can do, as a server of the session era is told. */
+  readonly declared: ClientCapabilities
   /** Whether all its requests are of one caller, so that any of them may carry what the server asks. */
   readonly isOneCaller: boolean
   /** How long one request may take, in milliseconds. */

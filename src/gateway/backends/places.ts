@@ -6,7 +6,7 @@ import { digestOf } from '../../state/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import type { Link } from './link.ts'
-import { questionsOf, type Relayed } from './relayed.ts'
+import { declaredOf, questionsOf, type Relayed } from './relayed.ts'
 import { shareOf, Shares } from './shares.ts'
 
 export interface PlacesOptions {
@@ -51,7 +51,7 @@ export class Places {
     const key =
       sharing === 'caller'
         ? `caller ${callerOf(relayed)}`
-        : `call ${digestOf([callerOf(relayed), questionsOf(relayed)])}`
+        : `call ${digestOf([callerOf(relayed), declaredOf(relayed)])}`
     const caller = callerOf(relayed)
     const place = await this.#take(key, relayed, sharing)
     this.#inUse.add(caller)
@@ -175,8 +175,14 @@ function mayBeAskedForAnother(relayed: Relayed): boolean {
 
 const ANONYMOUS = 'anonymous'
 
-/** Who a caller is: the principal, else the session of a session-era client, else everyone without a name together. */
-export function callerOf({ principal, peer }: Pick<Relayed, 'principal' | 'peer'>): string {
+export type CallerParts = Pick<Relayed, 'principal' | 'peer' | 'caller'>
+
+/**
+ * Who a caller is: the principal, else the session of a session-era client, else what a client keeps for the gateway, else
+ * everyone without a name together.
+ */
+export function callerOf({ principal, peer, caller }: CallerParts): string {
   if (principal !== undefined) return `principal ${principal.id}`
-  return peer.session === undefined ? ANONYMOUS : `session ${peer.session}`
+  if (peer.session !== undefined) return `session ${peer.session}`
+  return caller === undefined ? ANONYMOUS : `client ${caller}`
 }

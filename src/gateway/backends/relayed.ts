@@ -1,6 +1,6 @@
 /** One request of a caller on its way to a server behind the gateway, and the caller's way back. */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
-import { type Era, type Json, META, MODERN_VERSION } from '../../protocol/index.ts'
+import { CLIENT_STATE_EXTENSION, type Era, type Json, keepsState, META, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Peer, Principal } from '../../server/internal.ts'
 
 export interface Relayed {
@@ -9,6 +9,8 @@ export interface Relayed {
   readonly params: Json
   readonly peer: Peer
   readonly principal: Principal | undefined
+  /** Who calls, where only the client's own state tells that. */
+  readonly caller?: string | undefined
   /** Headers that mirror arguments, for servers over HTTP. */
   readonly headers?: Readonly<Record<string, string>>
   /** Sends a notification that belongs to this request. */
@@ -52,6 +54,14 @@ export type QuestionKind = (typeof QUESTIONS)[number]
 function withoutQuestions(capabilities: ClientCapabilities): ClientCapabilities {
   const asked: ReadonlySet<string> = new Set(QUESTIONS)
   return Object.fromEntries(Object.entries(capabilities).filter(([kind]) => !asked.has(kind)))
+}
+
+/** What a server of the session era is told of a caller's capabilities, once for all calls of a link. */
+export function declaredOf(relayed: Pick<Relayed, 'peer' | 'ask'>): ClientCapabilities {
+  const { capabilities } = relayed.peer
+  const questions = questionsOf(relayed)
+  if (!keepsState(capabilities)) return questions
+  return { ...questions, state: {}, extensions: { [CLIENT_STATE_EXTENSION]: {} } } as ClientCapabilities
 }
 
 /** The part of a caller's capabilities that lets a server ask. */

@@ -70,9 +70,9 @@ export function discovered(result: Json): About | undefined {
 }
 
 async function initialize(connection: BackendConnection, transport: Transport, options: LinkOptions): Promise<About> {
-  const { server, questions, startMs } = options
+  const { server, declared, startMs } = options
   connection.era = 'legacy'
-  const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities: questions, clientInfo: GATEWAY_INFO }
+  const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities: declared, clientInfo: GATEWAY_INFO }
   const late = AbortSignal.timeout(startMs)
   const onCancel = (listener: () => void): void => late.addEventListener('abort', listener)
   const result = await connection.request(ownRequest('initialize', params, { onCancel })).catch((error: unknown) => {

@@ -17,8 +17,9 @@ import {
   type MethodParts,
 } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { callerOf } from '../backends/places.ts'
+import { type CallerParts, callerOf } from '../backends/places.ts'
 import { BackendError } from '../errors.ts'
+import { CallState } from './clientState.ts'
 import { ParkedCall, type Parking } from './parking.ts'
 import { askerOf, relayedOf } from './relayedCall.ts'
 import type { Relayed } from '../backends/relayed.ts'
@@ -29,6 +30,10 @@ import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type Tool
 export interface BackendTarget {
   readonly backend: Backend
   readonly name: string
+}
+
+interface ParkTarget extends BackendTarget {
+  readonly state: CallState
 }
 
 /** A tool, with its definition here where it is listed. */
@@ -68,14 +73,16 @@ export function relayMethods({ directory, parking, watcher }: RelayOptions, part
     headers?: Relayed['headers'],
   ) => {
     const { call } = watched
-    const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
-      const result = await backend.request(relayedOf(watched, sent, { headers, ask }))
-      watched.saw(result)
-      return shaped(result, call, backend)
-    }
     await backend.tried
+    const state = new CallState(backend, call)
+    const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
+      const result = await backend.request(relayedOf(watched, sent, { headers, ask, state }))
+      watched.saw(result)
+      return shaped(state.result(result), call, backend)
+    }
     if (call.peer.takesInputRequired && !backend.asksInPlace) return results.complete(await send(params), call.peer)
-    if (call.peer.takesInputRequired) return rounds.play<Json>(call, parkedRound(watched, { backend, name }, params))
+    if (call.peer.takesInputRequired)
+      return rounds.play<Json>(call, parkedRound(watched, { backend, name, state }, params))
     // The server's own state is that of the handler, and its questions are asked in place.
     return rounds.play<Json>(call, {
       subject: { name: `${backend.name} ${name}`, args: params },
@@ -110,20 +117,22 @@ export function relayMethods({ directory, parking, watcher }: RelayOptions, part
   }
 
   /** The server waits in the middle of its call, while the client comes back with the answers. */
-  const parkedRound = (watched: WatchedCall, { backend, name }: BackendTarget, params: Json) => ({
+  const parkedRound = (watched: WatchedCall, { backend, name, state }: ParkTarget, params: Json) => ({
     subject: { name: `${backend.name} ${name}`, args: params['arguments'] ?? {} },
-    invoke: async (ctx: Pick<DetachableContext, 'requestState' | 'inputResponses'>) => {
+    invoke: async (ctx: Pick<DetachableContext, 'requestState' | 'inputResponses' | 'state'>) => {
       const { call } = watched
       const ticket = ctx.requestState
-      const parked = ticket === undefined ? startParked(watched, backend, params) : parking.find(ticketId(ticket))
+      const parked =
+        ticket === undefined ? startParked(watched, backend, params, state) : parking.find(ticketId(ticket))
       if (parked === undefined) throw new BackendError('BACKEND_LOST', backend.name, PARK_GONE)
       const outcome = await parked.round(call.channel, ctx.inputResponses)
       if (outcome.kind === 'done') {
         watched.saw(outcome.result)
-        return shaped(outcome.result, call, backend)
+        return shaped(state.result(outcome.result), call, backend)
       }
       watched.asked()
-      keepOrEnd(parking, parked, call, backend)
+      keepOrEnd(parking, parked, { ...call, caller: state.caller }, backend)
+      state.introduce(ctx.state.session)
       return new InputRequired(outcome.requests, { parked: parked.id })
     },
     finish: (result: Json) => result,
@@ -175,7 +184,7 @@ const PARK_GONE =
   'was waiting for this answer in a process that has ended, or for too long. What the call did before may have happened; nothing was repeated.'
 
 /** A call that finds no room is ended, because nobody could come back to it. */
-function keepOrEnd(parking: Parking, parked: ParkedCall, call: Call, backend: Backend): void {
+function keepOrEnd(parking: Parking, parked: ParkedCall, call: CallerParts, backend: Backend): void {
   try {
     parking.keep(parked, backend.name, callerOf(call), backend.config.settings.parkSeconds * 1000)
   } catch (error) {
@@ -188,10 +197,12 @@ function ticketId(ticket: unknown): unknown {
   return isObject(ticket) ? ticket['parked'] : undefined
 }
 
-function startParked(watched: WatchedCall, backend: Backend, params: Json): ParkedCall {
+function startParked(watched: WatchedCall, backend: Backend, params: Json, state: CallState): ParkedCall {
   const { requestState: _, inputResponses: __, ...first } = params
   const parked = new ParkedCall(backend.name)
-  parked.run((way) => backend.request({ ...relayedOf(watched, first, { headers: undefined, ask: way.ask }), ...way }))
+  parked.run((way) =>
+    backend.request({ ...relayedOf(watched, first, { headers: undefined, ask: way.ask, state }), ...way }),
+  )
   return parked
 }
 

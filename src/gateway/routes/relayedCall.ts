@@ -5,11 +5,13 @@ import type { Json } from '../../protocol/index.ts'
 import type { Call } from '../../server/internal.ts'
 import type { Relayed } from '../backends/relayed.ts'
 import type { WatchedCall } from '../telemetry/calls.ts'
+import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
 
 interface WayBack {
   readonly headers: Relayed['headers'] | undefined
   readonly ask: Relayed['ask']
+  readonly state: CallState
 }
 
 export function relayedOf({ call, trace }: WatchedCall, params: Json, more: WayBack): Relayed {
@@ -17,13 +19,14 @@ export function relayedOf({ call, trace }: WatchedCall, params: Json, more: WayB
   const headers = { ...more.headers, ...traceHeaders(trace) }
   return {
     method,
-    params: withTrace(params, trace),
+    params: withTrace(more.state.request(params), trace),
     peer,
     principal,
     notify: (notification, details) => channel.notify(notification, details),
     onCancel: (listener) => channel.onCancel(listener),
     headers,
     ask: more.ask,
+    caller: more.state.caller,
   }
 }
 

@@ -1,0 +1,87 @@
+/**
+ * Client-side state (SEP-1655) through the gateway. A client keeps one dictionary for the whole host, so that the names of
+ * servers behind it are kept apart: what `github` calls `cart` is `github/cart` at the client, at every address of the
+ * gateway. A server sees its own names and nothing else.
+ */
+import { randomUUID } from 'node:crypto'
+import { isObject, type Json, keepsState, readState, STATE_SCOPES, stateKey } from '../../protocol/index.ts'
+import type { Call, DetachableContext } from '../../server/internal.ts'
+import type { Backend } from '../backends/backend.ts'
+
+/** SEP-1655 also writes the keys as http:// addresses. */
+const KEYS = STATE_SCOPES.flatMap((scope) => [stateKey(scope), `http://${stateKey(scope)}`])
+
+/** The name under which a client without a principal and without a session keeps who it is. It has no slash. */
+const CALLER = 'pannier-caller'
+const CALLER_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+
+/** The client's state in one call. A call that asks in place has several results, of which the client gets the last. */
+export class CallState {
+  /** Who calls, where only the client's state tells that. */
+  readonly caller: string | undefined
+  readonly #start: string
+  /** What the results have changed so far, as the client names it. */
+  #changes: Json = {}
+
+  constructor({ name, isShared }: Pick<Backend, 'name' | 'isShared'>, { principal, peer, meta }: Call) {
+    this.#start = `${encodeURIComponent(name)}/`
+    const isNamed = principal !== undefined || peer.session !== undefined
+    if (isNamed || isShared || !keepsState(peer.capabilities)) return
+    const kept = readState(meta, 'session')[CALLER]
+    const isKnown = typeof kept === 'string' && CALLER_ID.test(kept)
+    this.caller = isKnown ? kept : randomUUID()
+    if (!isKnown) this.#changes = { _meta: { [stateKey('session')]: { [CALLER]: this.caller } } }
+  }
+
+  /** Says who calls in an interim result, of which `session` is the state. */
+  introduce(session: DetachableContext['state']['session']): void {
+    if (this.caller !== undefined) session.set(CALLER, this.caller)
+  }
+
+  /** The parameters for the server: of the client's state they have that of this server, under its own names. */
+  request(params: Json): Json {
+    return renamed(withStates(params, params, this.#changes), (name, value) =>
+      name.startsWith(this.#start) && value !== null ? name.slice(this.#start.length) : undefined,
+    )
+  }
+
+  /** The result for the client, with all that this call has changed, under the names of the client. */
+  result(result: Json): Json {
+    const given = renamed(result, (name) => this.#start + name)
+    this.#changes = withStates(given, this.#changes, given)
+    return this.#changes
+  }
+}
+
+function metaOf({ _meta: meta }: Json): Json | undefined {
+  return isObject(meta) ? meta : undefined
+}
+
+function stateIn(meta: Json, key: string): Json {
+  const state = meta[key]
+  return isObject(state) ? state : {}
+}
+
+/** `part` with the state of two others, of which the later one overwrites the earlier one name by name. */
+function withStates(part: Json, earlier: Json, later: Json): Json {
+  const [before = {}, after = {}] = [metaOf(earlier), metaOf(later)]
+  const keys = KEYS.filter((key) => isObject(before[key]) || isObject(after[key]))
+  if (keys.length === 0) return part
+  const states = keys.map((key) => [key, { ...stateIn(before, key), ...stateIn(after, key) }] as const)
+  return { ...part, _meta: { ...metaOf(part), ...Object.fromEntries(states) } }
+}
+
+/** `rename` gives nothing for a name that is left out. */
+function renamed(part: Json, rename: (name: string, value: unknown) => string | undefined): Json {
+  const meta = metaOf(part)
+  if (meta === undefined || !KEYS.some((key) => key in meta)) return part
+  const kept = Object.entries(meta).flatMap(([key, value]): [string, unknown][] => {
+    if (!KEYS.includes(key)) return [[key, value]]
+    const state = Object.entries(isObject(value) ? value : {}).flatMap(([name, each]) => {
+      const other = rename(name, each)
+      return other === undefined ? [] : [[other, each] as const]
+    })
+    return state.length === 0 ? [] : [[key, Object.fromEntries(state)]]
+  })
+  return { ...part, _meta: Object.fromEntries(kept) }
+}
