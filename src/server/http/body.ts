@@ -27,48 +27,45 @@ export async function* chunksOf(...chunks: Uint8Array[]): AsyncGenerator<Uint8Ar
   yield* chunks
 }
 
-export function parseBytes(bytes: Buffer): unknown {
+/** `maxBytes`: the limit of bodies here. Where they may be larger, they may also hold more. */
+export function parseBytes(bytes: Buffer, maxBytes: number): unknown {
   const text = bytes.toString('utf8')
   // Invalid UTF-8 becomes a replacement character, so only a text that has one needs the exact check.
   if (text.includes('\ufffd') && !isUtf8(bytes)) throw new ProtocolError('PARSE_FAILED', 'The body is not UTF-8.')
-  return parseText(text)
+  return parseText(text, maxBytes)
 }
 
 /** A body that a framework has read before: bytes, or a value that it has parsed. */
-export function parseBody(body: unknown): unknown {
-  if (body instanceof Uint8Array) return parseBytes(Buffer.from(body.buffer, body.byteOffset, body.byteLength))
-  assertShallow(body)
+export function parseBody(body: unknown, maxBytes: number): unknown {
+  if (body instanceof Uint8Array)
+    return parseBytes(Buffer.from(body.buffer, body.byteOffset, body.byteLength), maxBytes)
+  assertSmall(body, maxItems(maxBytes))
   return body
 }
 
-export function parseText(text: string): unknown {
-  assertPlainJson(text)
+/**
+ * Refuses what JSON.parse accepts: nesting so deep that recursive code would overflow the stack, so much that it would
+ * take long, and an object with the same key twice, which two parsers can read differently.
+ */
+export function parseText(text: string, maxBytes: number): unknown {
+  const written = countMembers(text, maxItems(maxBytes))
+  const value = parsed(text)
+  if (membersOf(value) < written)
+    throw new ProtocolError('PARSE_FAILED', 'The body has an object with the same key twice.')
+  return value
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw notJson()
+    throw new ProtocolError('PARSE_FAILED', 'The body is not JSON.')
   }
-}
-
-function notJson(): ProtocolError {
-  return new ProtocolError('PARSE_FAILED', 'The body is not JSON.')
-}
-
-/** Goes level by level and not by recursion, so that this check cannot overflow the stack itself. */
-function assertShallow(body: unknown): void {
-  let level = [body].filter(isContainer)
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw new ProtocolError('PARSE_FAILED', `The body nests deeper than ${MAX_DEPTH} levels.`)
-    level = level.flatMap((value) => Object.values(value) as unknown[]).filter(isContainer)
-  }
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
 
 const QUOTE = 0x22
 const COMMA = 0x2c
+const COLON = 0x3a
 const OPEN_ARRAY = 0x5b
 const BACKSLASH = 0x5c
 const CLOSE_ARRAY = 0x5d
@@ -76,58 +73,44 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 export const MAX_DEPTH = 128
-// JSON.parse and validators take their time for each value, and the event loop stands still meanwhile: for less than 0.1 s with
-// so many of them.
-const MAX_VALUES = 40_000
+// JSON.parse, validators and digests take their time for each value, and for each key as much again, and the event loop
+// stands still meanwhile: for less than 0.1 s with so many of them in a body of the default limit.
+const MIN_ITEMS = 20_000
+const BYTES_PER_ITEM = MAX_BODY_BYTES / MIN_ITEMS
 
-/** The keys of one open object; `undefined` stands for an array. */
-type Keys = string[] | undefined
+/** How many keys and values a body may hold. */
+function maxItems(maxBytes: number): number {
+  return Math.max(MIN_ITEMS, Math.floor(maxBytes / BYTES_PER_ITEM))
+}
 
-/**
- * Refuses what JSON.parse accepts: an object with the same key twice, which two parsers can read differently, nesting so
- * deep that recursive code would overflow the stack, and so many values that they would take long. One pass over the
- * text, before it is parsed: it need not be JSON.
- */
-function assertPlainJson(text: string): void {
-  const stack: Keys[] = []
-  let keys: Keys
-  let expectsKey = false
+/** How many members all the objects of a text have. One pass over it, before it is parsed: it need not be JSON. */
+function countMembers(text: string, most: number): number {
+  let depth = 0
+  let members = 0
   let values = 1
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
-      case QUOTE: {
-        const end = stringEnd(text, at)
-        if (expectsKey && keys !== undefined) {
-          addKey(keys, text.slice(at + 1, end))
-          expectsKey = false
-        }
-        at = end
+      case QUOTE:
+        at = stringEnd(text, at)
         break
-      }
+      case COLON:
+        assertFew(++members + values, most)
+        break
       case COMMA:
-        if (++values > MAX_VALUES) throw tooMany()
-        expectsKey = keys !== undefined
+        assertFew(members + ++values, most)
         break
       case OPEN_OBJECT:
       case OPEN_ARRAY:
-        if (++values > MAX_VALUES) throw tooMany()
-        if (stack.length >= MAX_DEPTH)
-          throw new ProtocolError('PARSE_FAILED', `The body nests deeper than ${MAX_DEPTH} levels.`)
-        stack.push(keys)
-        keys = text.charCodeAt(at) === OPEN_OBJECT ? [] : undefined
-        expectsKey = keys !== undefined
+        assertFew(members + ++values, most)
+        assertShallow(++depth)
         break
       case CLOSE_OBJECT:
       case CLOSE_ARRAY:
-        keys = stack.pop()
-        expectsKey = false
+        depth--
         break
     }
   }
-}
-
-function tooMany(): ProtocolError {
-  return new ProtocolError('PARSE_FAILED', `The body holds more than ${MAX_VALUES} values.`)
+  return members
 }
 
 /** The closing quote of a string that opens at `start`, or the end of the text. */
@@ -140,34 +123,43 @@ function stringEnd(text: string, start: number): number {
   return at
 }
 
-const FEW = 16
-
-function addKey(keys: string[], written: string): void {
-  const key = written.includes('\\') ? unescaped(written) : written
-  if (keys.length < FEW ? keys.includes(key) : hasKey(keys, key)) {
-    throw new ProtocolError('PARSE_FAILED', 'The body has an object with the same key twice.')
+/** How many members all the objects in a value have; of two with the same key, JSON.parse has kept one. */
+function membersOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let members = 0
+  if (Array.isArray(value)) {
+    for (const item of value) members += membersOf(item)
+    return members
   }
-  keys.push(key)
+  for (const key of Object.keys(value)) members += 1 + membersOf((value as Record<string, unknown>)[key])
+  return members
 }
 
-function unescaped(written: string): string {
-  try {
-    return JSON.parse(`"${written}"`) as string
-  } catch {
-    throw notJson()
+/** Goes level by level and not by recursion, so that this check cannot overflow the stack itself. */
+function assertSmall(body: unknown, most: number): void {
+  let items = 1
+  let level = [body].filter(isContainer)
+  for (let depth = 1; level.length > 0; depth++) {
+    assertShallow(depth)
+    const next: object[] = []
+    for (const container of level) {
+      const inside: unknown[] = Object.values(container)
+      assertFew((items += Array.isArray(container) ? inside.length : 2 * inside.length), most)
+      next.push(...inside.filter(isContainer))
+    }
+    level = next
   }
 }
 
-const sets = new WeakMap<string[], Set<string>>()
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
 
-/** For objects with many keys: a set beside the list, because to search the list would be quadratic. */
-function hasKey(keys: string[], key: string): boolean {
-  let set = sets.get(keys)
-  if (set === undefined) {
-    set = new Set(keys)
-    sets.set(keys, set)
-  }
-  const known = set.has(key)
-  set.add(key)
-  return known
+function assertShallow(depth: number): void {
+  if (depth > MAX_DEPTH) throw new ProtocolError('PARSE_FAILED', `The body nests deeper than ${MAX_DEPTH} levels.`)
+}
+
+function assertFew(items: number, most: number): void {
+  if (items > most)
+    throw new ProtocolError('PARSE_FAILED', `The body has more than ${most} keys and values; send less at once.`)
 }

@@ -76,7 +76,8 @@ export class FetchHttpRequest implements EndpointRequest {
   }
 
   async json(): Promise<unknown> {
-    return parseBytes(this.declaredBytes <= this.#maxBytes ? await this.#whole() : await this.#collected())
+    const bytes = this.declaredBytes <= this.#maxBytes ? await this.#whole() : await this.#collected()
+    return parseBytes(bytes, this.#maxBytes)
   }
 
   bytes(maxBytes = this.#maxBytes): AsyncIterable<Uint8Array> {

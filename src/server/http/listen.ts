@@ -23,7 +23,7 @@ export interface ListenOptions extends GuardOptions {
    * session-era clients that come to another instance are forwarded there. @default where the server listens
    */
   advertise?: string
-  /** The largest body that is accepted, in bytes. @default 4194304 */
+  /** The largest body that is accepted, in bytes; one may hold 20,000 keys and values, and more if this is raised. @default 4194304 */
   maxBodyBytes?: number
   /** How long a client may take to send a whole request, in milliseconds. @default 30000 */
   requestTimeoutMs?: number

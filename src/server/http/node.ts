@@ -99,7 +99,7 @@ class NodeHttpRequest implements EndpointRequest {
   json(): Promise<unknown> {
     const { body } = this.#req
     if (body === undefined) return readJson(this.#req, this.#maxBytes)
-    return new Promise((resolve) => resolve(parseBody(body)))
+    return new Promise((resolve) => resolve(parseBody(body, this.#maxBytes)))
   }
 
   bytes(maxBytes = this.#maxBytes): AsyncIterable<Uint8Array> {
@@ -125,7 +125,7 @@ function readJson(req: IncomingMessage, maxBytes: number): Promise<unknown> {
       const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
       chunks = [] // the request lives as long as its call, and this listener with it
       try {
-        resolve(parseBytes(bytes))
+        resolve(parseBytes(bytes, maxBytes))
       } catch (error) {
         reject(error as Error)
       }

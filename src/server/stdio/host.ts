@@ -72,7 +72,7 @@ export async function serveStdio(parts: StdioParts, options: StdioOptions, hosts
   hosts.add(connection)
   // A client that closed our output has disconnected, even if our input is still open.
   const unread = new Promise<void>((resolve) => output.on('error', () => resolve()))
-  const reading = readLines(input, maxLineBytes, (line) => connection.receive(line))
+  const reading = readLines(input, maxLineBytes, (line) => connection.receive(line, maxLineBytes))
   await Promise.race([reading, unread.then(() => void input.destroy())])
   await connection.finish()
   hosts.delete(connection)
@@ -98,11 +98,11 @@ class Connection implements DrainableHost {
     this.#stopNews = parts.bus.subscribe((event) => this.#tellSession(event))
   }
 
-  receive(line: Buffer | 'too long'): void {
+  receive(line: Buffer | 'too long', maxBytes: number): void {
     let value: unknown
     try {
       if (line === 'too long') throw new ProtocolError('PARSE_FAILED', 'The line is too long.')
-      value = parseBytes(line)
+      value = parseBytes(line, maxBytes)
       if (Array.isArray(value)) this.#takeBatch(value)
       else this.#dispatch(readMessage(value))
     } catch (error) {
