@@ -113,7 +113,7 @@ test('--explain shows every message on stderr, without the secrets', async () =>
   const args = ['probe', '--explain', '--markdown', '--method', '1', '--bearer-env', 'TOKEN', target]
   const { stdout, stderr } = await hosted(args, { env: { TOKEN: 'secret-token' } })
   expect(stdout).toContain(
-    ' | **STATEFUL** | 99 % | needs a session (99 %) | not known | sessions | method 1, sequential connection test | ',
+    ' | **STATEFUL** | 99 % | needs a session (95 %) | not known | sessions | method 1, sequential connection test | ',
   )
   const steps = stderr.split('\n').filter((line) => /^[<>]/.test(line))
   expect(steps).toEqual([

@@ -8,6 +8,7 @@ import { limitFaults, type Limits } from '../../probe-corpus/limits.ts'
 import { resultsPage, withResults } from '../../probe-corpus/resultsPage.ts'
 import { accuracyOf, matrixOf, medianOf, percentOf } from '../../probe-corpus/confusionMatrix.ts'
 import { accuracyRows, matrixRows, serverRows } from '../../probe-corpus/tables.ts'
+import { SESSION_FREQUENCIES } from '../../src/probe/decision/frequencies.ts'
 import { readText } from '../../scripts/repository.ts'
 
 const limits: Limits = { requests: 8, medianMs: 20, slowestMs: 900, tenMs: 1_000 }
@@ -126,6 +127,18 @@ describe('the results', () => {
     )
     expect(() => withResults('# A', 'x')).toThrow('has no place for results')
   })
+})
+
+test('what is said of sessions is as sure as it was right for the servers of the page', () => {
+  const rows = readText('docs/probe-accuracy.md').matchAll(/^\| (\w+): (\w+) \| .* \| (\d+) \| (\d+) \|$/gm)
+  const counts = { STATELESS: { right: 0, servers: 0 }, STATEFUL: { right: 0, servers: 0 } }
+  for (const [, by, state, servers, right] of rows) {
+    // Where tools decide, behaviour said that no session is needed.
+    const count = counts[by !== 'tools' && state === 'STATEFUL' ? 'STATEFUL' : 'STATELESS']
+    count.servers += Number(servers)
+    count.right += Number(right)
+  }
+  expect(SESSION_FREQUENCIES).toEqual(counts)
 })
 
 test('a limit that does not hold is told', () => {

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { declaredState } from '../methods/declared.ts'
 import { levelOf, type MethodResult, type State } from '../methods/result.ts'
 import { isResult, replyText } from '../wire/reply.ts'
+import { measuredConfidence } from './frequencies.ts'
 import { declaredBy, type Findings, methodsOf, type WitnessReplies } from './findings.ts'
 import { type DecidedBy, type Decision, decision, type ProbeFinding } from './result.ts'
 import { RULES } from './rules.ts'
@@ -27,13 +28,14 @@ function protocolFinding(findings: Findings): ProbeFinding {
     // A step that was not taken says nothing; later rules may know enough.
     if (next === undefined || 'ask' in next) continue
     const { details: _, ...decided } = next.decided
-    return { ...decided, because: [decided.message] }
+    const confidence = measuredConfidence(decided.state, decided.confidence)
+    return { ...decided, confidence, level: levelOf(confidence), because: [decided.message] }
   }
   return finding('UNKNOWN', 'nothing', 0, ['Whether the protocol needs a session was not found out.'])
 }
 
-/** The confidence where two calls in one process are answered alike, and so is one in a fresh process. */
-const ALIKE_CONFIDENCE = 0.9
+/** How often witnesses and declarations are right was not measured, so their confidence is not above 90 %. */
+const WITNESS_CONFIDENCE = 0.9
 const DECLARED_CONFIDENCE = 0.9
 const KNOWN_ABOVE = 0.9
 
@@ -54,7 +56,7 @@ function witnessed(witness: WitnessReplies | undefined): ProbeFinding | undefine
   const [one, two, other] = [first, second, fresh].map((reply) => (isResult(reply) ? reply.result : {}))
   if (isDeepStrictEqual(one, two)) {
     return isDeepStrictEqual(two, other)
-      ? finding('STATELESS', 'witness', ALIKE_CONFIDENCE, [
+      ? finding('STATELESS', 'witness', WITNESS_CONFIDENCE, [
           `${tool} is answered alike twice in one process, and in a fresh one.`,
         ])
       : finding('UNKNOWN', 'witness', 0, [
@@ -63,7 +65,7 @@ function witnessed(witness: WitnessReplies | undefined): ProbeFinding | undefine
   }
   // A time or a random id in the answer would make all three differ.
   return isDeepStrictEqual(one, other)
-    ? finding('STATEFUL', 'witness', 0.97, [
+    ? finding('STATEFUL', 'witness', WITNESS_CONFIDENCE, [
         `${tool} is answered otherwise the second time in one process, and as the first time in a fresh one.`,
       ])
     : finding('UNKNOWN', 'witness', 0, [`${tool} is answered otherwise each time, so it shows nothing.`])
@@ -94,7 +96,8 @@ function finding(state: State, decidedBy: DecidedBy, confidence: number, because
 
 /** `decided` is what the rules decide where the protocol finding does not. */
 export function combined({ protocol, process }: TwoFindings, decided: Decision): Decision {
-  if (protocol.state !== 'STATELESS') return decided
+  if (protocol.state === 'STATEFUL') return { ...decided, ...atMost(decided, protocol.confidence) }
+  if (protocol.state === 'UNKNOWN') return decided
   switch (process.state) {
     case 'STATEFUL': {
       const message = `It needs no session, but its process seems to keep something: ${process.message}`
