@@ -18,6 +18,7 @@ import { unref } from '../protocol/index.ts'
 import { memoryRates } from '../state/stores/index.ts'
 import { type AdminListening, listenAdmin } from './admin/listen.ts'
 import { Backend } from './backends/backend.ts'
+import type { CredentialsHook } from './backends/credentials.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
 import { Definitions } from './definitions.ts'
@@ -25,7 +26,10 @@ import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/ro
 
 export interface GatewayOptions
   extends GatewayConfig,
-    Pick<ServerOptions, 'logger' | 'principal' | 'keys' | 'bus' | 'ledger' | 'store'> {}
+    Pick<ServerOptions, 'logger' | 'principal' | 'keys' | 'bus' | 'ledger' | 'store'> {
+  /** Gives the credentials of a caller for a server, beside those in its entry. @default none */
+  readonly credentials?: CredentialsHook
+}
 
 export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
   /** Whether callers may come from other machines without authentication. @default false */
@@ -182,6 +186,7 @@ export class Gateway {
     return new Backend({
       config,
       logger: () => this.#logger.current,
+      credentials: this.#options.credentials,
       rejectsStateful: () => this.#config.settings.stateful === 'reject',
       onOffer: () => this.#routes.refresh(),
       withheldOf: (_, tools) => this.#definitions.withheldOf(config, tools),

@@ -1,3 +1,4 @@
+export type { Credentials, CredentialsHook } from './backends/credentials.ts'
 export { createGateway, type Gateway, type GatewayOptions } from './createGateway.ts'
 export {
   type BackendConfig,

@@ -4,8 +4,8 @@ import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError, REJECTED, SessionForgotten, tooMany, WITHHELD } from '../errors.ts'
-import { addressFor, isPersonal, ownAddress } from './addresses.ts'
 import { type Condition, Connector } from './connector.ts'
+import { CallerCredentials, type CredentialsHook, ownAddress } from './credentials.ts'
 import { Judge } from './judge.ts'
 import type { About, Link, LinkOptions } from './link.ts'
 import type { Offer } from './offer.ts'
@@ -17,6 +17,8 @@ import { shareOf, Shares } from './shares.ts'
 export interface BackendOptions {
   readonly config: BackendConfig
   readonly logger: () => Logger
+  /** Gives the credentials of callers, beside those in the configuration. */
+  readonly credentials: CredentialsHook | undefined
   /** Whether servers that keep something between calls are refused. */
   readonly rejectsStateful: () => boolean
   /** The lists have changed, or the server has come up. */
@@ -37,6 +39,7 @@ export class Backend {
   readonly #places: Places
   readonly #judge: Judge
   readonly #inFlight = new Shares()
+  readonly #credentials: CallerCredentials
 
   constructor(options: BackendOptions) {
     const { config, logger } = options
@@ -44,6 +47,7 @@ export class Backend {
     this.#options = options
     this.config = config
     this.name = name
+    this.#credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#connector = new Connector({
       config,
       logger,
@@ -150,7 +154,8 @@ export class Backend {
       throw new BackendError('BACKEND_BUSY', this.name, tooMany(maxInFlight))
     this.#inFlight.add(caller)
     try {
-      return this.#limited(await this.#send(relayed))
+      const credentials = await this.#credentials.of(relayed)
+      return this.#limited(await this.#send({ ...relayed, credentials }))
     } finally {
       this.#inFlight.remove(caller)
     }
@@ -194,14 +199,21 @@ export class Backend {
 
   /** Undefined where calls share one link. */
   #sharingOf(relayed: Relayed): Sharing | undefined {
-    if (!this.isShared || isPersonal(this.config.address)) return 'caller'
-    if (this.#connector.link?.era === 'modern') return undefined
+    const { link } = this.#connector
+    if (!this.isShared) return 'caller'
+    if (link?.hasOwnHeaders === true) return undefined
+    if (relayed.credentials !== undefined) return 'caller'
+    if (link?.era === 'modern') return undefined
     return Object.keys(declaredOf(relayed)).length === 0 ? undefined : 'call'
   }
 
   #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
-    const address = addressFor(this.config, relayed.principal)
-    return openLink(address, { ...this.#linkOptions(), declared: declaredOf(relayed), isOneCaller })
+    const { credentials } = relayed
+    const address = ownAddress(this.config.address)
+    const { env } = credentials ?? {}
+    const started =
+      'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
+    return openLink(started, { ...this.#linkOptions(), declared: declaredOf(relayed), credentials, isOneCaller })
   }
 
   #linkOptions(): LinkOptions {
@@ -209,6 +221,7 @@ export class Backend {
     return {
       server: this.name,
       declared: {},
+      credentials: undefined,
       isOneCaller: false,
       timeoutMs: settings.timeoutSeconds * 1000,
       startMs: settings.startSeconds * 1000,

@@ -1,6 +1,7 @@
 /** A way to a server that is open: its era and what it said of itself are known, and requests can be sent. */
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
 import { type Era, isObject, type Json } from '../../protocol/index.ts'
+import type { Credentials } from './credentials.ts'
 import { GATEWAY_INFO, type Relayed } from './relayed.ts'
 
 export interface Link {
@@ -9,6 +10,8 @@ export interface Link {
   /** The number of requests that wait for an answer. */
   readonly inFlight: number
   readonly isClosed: boolean
+  /** Whether each request has headers of its own, so that callers with different ones may share the link. */
+  readonly hasOwnHeaders: boolean
   /** Whether the server gave out a session, which may hold something of whoever uses it. */
   readonly hasSession: boolean
   request(relayed: Relayed): Promise<Json>
@@ -29,6 +32,8 @@ export interface LinkOptions {
   readonly server: string
   /** What the callers of this link can do, as a server of the session era is told. */
   readonly declared: ClientCapabilities
+  /** What the caller has of their own whom it is opened for. */
+  readonly credentials: Credentials | undefined
   /** Whether all its requests are of one caller, so that any of them may carry what the server asks. */
   readonly isOneCaller: boolean
   /** How long one request may take, in milliseconds. */

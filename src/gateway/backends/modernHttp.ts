@@ -16,6 +16,7 @@ import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
 import { paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
 
+const FORMATS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 const limitedFetch = boundedFetch(sameOrigin(fetch))
 
 /** Undefined where the server does not speak the stateless era. */
@@ -39,6 +40,7 @@ class ModernHttpLink implements Link {
   readonly era = 'modern'
   readonly isClosed = false
   readonly hasSession = false
+  readonly hasOwnHeaders = true
   about: About = { version: MODERN_VERSION, info: undefined, capabilities: {}, instructions: undefined }
   readonly #address: HttpAddress
   readonly #options: LinkOptions
@@ -90,13 +92,10 @@ class ModernHttpLink implements Link {
   }
 
   async #post(body: string, relayed: Relayed, params: Json, signal: AbortSignal): Promise<Response> {
-    const headers = {
-      accept: 'application/json, text/event-stream',
-      'content-type': 'application/json',
-      ...this.#address.headers,
-      ...requestHeaders(relayed.method, params, MODERN_VERSION),
-      ...relayed.headers,
-    }
+    const own = relayed.credentials ?? this.#options.credentials
+    const headers = new Headers(this.#address.headers)
+    const more = { ...own?.headers, ...FORMATS, ...requestHeaders(relayed.method, params, MODERN_VERSION) }
+    for (const [name, value] of Object.entries({ ...more, ...relayed.headers })) headers.set(name, value)
     try {
       return await limitedFetch(this.#address.url, { method: 'POST', headers, body, signal })
     } catch (error) {

@@ -3,6 +3,7 @@ import type { FetchLike } from '@modelcontextprotocol/client'
 import { type Address, type CommandAddress, failureReason, type HttpAddress, lineReader } from '../../client/index.ts'
 import { ChildTransport, httpTransport, sseTransport } from '../../client/internal.ts'
 import { BackendError } from '../errors.ts'
+import type { Credentials } from './credentials.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { openModernHttp } from './modernHttp.ts'
 import { type OpenedTransport, openSession } from './session.ts'
@@ -18,7 +19,7 @@ async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Lin
   let isOpen = false
   const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
   try {
-    const link = await openSession(overHttp(address), { ...options, onClosed }, false)
+    const link = await openSession(overHttp(address, options), { ...options, onClosed }, false)
     isOpen = true
     return link
   } catch (error) {
@@ -63,8 +64,9 @@ function startFailure(error: unknown, server: string): Error {
   return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
 }
 
-function overHttp(address: HttpAddress): OpenedTransport {
+function overHttp(address: HttpAddress, { credentials }: LinkOptions): OpenedTransport {
   const listening = Promise.withResolvers<void>()
+  const own = new OwnHeaders(credentials)
   const watched =
     (inner: FetchLike): FetchLike =>
     async (url, init) => {
@@ -76,11 +78,35 @@ function overHttp(address: HttpAddress): OpenedTransport {
         )
       return response
     }
-  const transport = httpTransport(address, { wrapFetch: watched })
-  return { transport, endSession: () => transport.terminateSession(), listening: listening.promise }
+  const transport = httpTransport(address, { wrapFetch: (inner) => own.fetch(watched(inner)) })
+  const endSession = (): Promise<void> => transport.terminateSession()
+  return { transport, endSession, setHeaders: (headers) => own.set(headers), listening: listening.promise }
 }
 
-function overSse(address: HttpAddress, { startMs }: LinkOptions): OpenedTransport {
-  const options = { wrapFetch: <T>(inner: T): T => inner, startTimeoutMs: startMs }
-  return { transport: sseTransport(address, options), endSession: () => Promise.resolve(), isSession: true }
+function overSse(address: HttpAddress, { startMs, credentials }: LinkOptions): OpenedTransport {
+  const own = new OwnHeaders(credentials)
+  const transport = sseTransport(address, { wrapFetch: (inner) => own.fetch(inner), startTimeoutMs: startMs })
+  const setHeaders = (headers: Readonly<Record<string, string>>): void => own.set(headers)
+  return { transport, endSession: () => Promise.resolve(), setHeaders, isSession: true }
+}
+
+/** The headers of the one caller of a link, as they are now: tokens change while a session lasts. */
+class OwnHeaders {
+  #headers: Readonly<Record<string, string>>
+
+  constructor({ headers = {} }: Credentials = {}) {
+    this.#headers = headers
+  }
+
+  set(headers: Readonly<Record<string, string>>): void {
+    this.#headers = headers
+  }
+
+  fetch(inner: FetchLike): FetchLike {
+    return (url, init) => {
+      const headers = new Headers(init?.headers)
+      for (const [name, value] of Object.entries(this.#headers)) headers.set(name, value)
+      return inner(url, { ...init, headers })
+    }
+  }
 }

@@ -48,10 +48,7 @@ export class Places {
 
   /** Runs with a link; opens one where none is free. */
   async with<T>(relayed: Relayed, sharing: Sharing, use: (link: Link) => Promise<T>): Promise<T> {
-    const key =
-      sharing === 'caller'
-        ? `caller ${callerOf(relayed)}`
-        : `call ${digestOf([callerOf(relayed), declaredOf(relayed)])}`
+    const key = keyOf(relayed, sharing)
     const caller = callerOf(relayed)
     const place = await this.#take(key, relayed, sharing)
     this.#inUse.add(caller)
@@ -71,7 +68,7 @@ export class Places {
 
   /** Closes a caller's link, so that the next call opens another one. */
   async forget(relayed: Relayed): Promise<void> {
-    const key = `caller ${callerOf(relayed)}`
+    const key = keyOf(relayed, 'caller')
     for (const place of this.#places) if (place.key === key) await this.#drop(place)
   }
 
@@ -161,6 +158,18 @@ export class Places {
     const sentence = `has no room: ${maxLinks} callers use it, and none has left within ${waitMs / 1000} seconds. Try again later, or raise maxProcesses or maxSessions.`
     return new BackendError('BACKEND_BUSY', server, sentence)
   }
+}
+
+/**
+ * Who may use a link. The headers of a principal may be others tomorrow and are still theirs; those of a caller without a
+ * name may be another's, and variables are those that the process was started with.
+ */
+function keyOf(relayed: Relayed, sharing: Sharing): string {
+  const caller = callerOf(relayed)
+  if (sharing === 'call') return `call ${digestOf([caller, declaredOf(relayed)])}`
+  const { headers, env } = relayed.credentials ?? {}
+  const own = { ...(relayed.principal === undefined && { headers }), env }
+  return `caller ${digestOf([caller, Object.values(own).some(Boolean) ? own : {}])}`
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { CLIENT_STATE_EXTENSION, type Era, type Json, keepsState, META, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Peer, Principal } from '../../server/internal.ts'
+import type { Credentials } from './credentials.ts'
 
 export interface Relayed {
   readonly method: string
@@ -11,6 +12,10 @@ export interface Relayed {
   readonly principal: Principal | undefined
   /** Who calls, where only the client's own state tells that. */
   readonly caller?: string | undefined
+  /** The Authorization header that the caller sent. It is passed on only where the server's entry says so. */
+  readonly authorization?: string | undefined
+  /** What the server is to get for this caller alone. */
+  readonly credentials?: Credentials | undefined
   /** Headers that mirror arguments, for servers over HTTP. */
   readonly headers?: Readonly<Record<string, string>>
   /** Sends a notification that belongs to this request. */

@@ -13,6 +13,8 @@ const DISCOVER_MS = 5000
 export interface OpenedTransport {
   readonly transport: Transport
   endSession(): Promise<void>
+  /** Sends these headers from now on, in place of those of before. */
+  setHeaders?(headers: Readonly<Record<string, string>>): void
   /** Whether the connection itself is a session. */
   readonly isSession?: boolean
   /** Resolves when the server can send what belongs to no response; servers lose what they send before. */
@@ -86,6 +88,7 @@ async function initialize(connection: BackendConnection, transport: Transport, o
 }
 
 class SessionLink implements Link {
+  readonly hasOwnHeaders = false
   readonly about: About
   readonly #connection: BackendConnection
   readonly #opened: OpenedTransport
@@ -113,6 +116,8 @@ class SessionLink implements Link {
   }
 
   request(relayed: Relayed): Promise<Json> {
+    const { headers } = relayed.credentials ?? {}
+    if (headers !== undefined) this.#opened.setHeaders?.(headers)
     return this.#connection.request(relayed)
   }
 

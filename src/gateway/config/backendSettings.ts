@@ -31,6 +31,8 @@ export interface BackendSettings {
   readonly maxResultBytes: number
   /** How long a call waits for the answer of a client of 2026-07-28. @default 3600 */
   readonly parkSeconds: number
+  /** Whether the Authorization header of callers is passed on. @default false */
+  readonly forwardAuthorization: boolean
   /** Whether it is left out. @default false */
   readonly disabled: boolean
 }
@@ -47,6 +49,7 @@ export const BACKEND_DEFAULTS: BackendSettings = {
   maxInFlight: 1000,
   maxResultBytes: 16_777_216,
   parkSeconds: 3600,
+  forwardAuthorization: false,
   disabled: false,
 }
 
@@ -71,6 +74,7 @@ const members = shape<BackendSettings>({
   maxInFlight: whole(1),
   maxResultBytes: whole(1),
   parkSeconds: seconds,
+  forwardAuthorization: flag,
   disabled: flag,
 })
 

@@ -1,5 +1,7 @@
 /** Headers for a server that depend on who calls: `${principal.id}` and `${principal.claims.NAME}` in their values. */
+import type { Address } from '../../client/index.ts'
 import type { Principal } from '../../server/index.ts'
+import { isLocalHost } from '../../server/internal.ts'
 
 /** The headers for one caller; or why there are none, in a sentence for the caller without any value. */
 export type HeadersFor =
@@ -25,6 +27,16 @@ export function headerFault(name: string, value: string): string | undefined {
   const unknown = references(value).find((variable) => variable !== 'principal.id' && !CLAIM.test(variable))
   if (unknown !== undefined) return 'may use ${principal.id} and ${principal.claims.NAME}, and nothing else of it.'
   return VALUE.test(value) ? undefined : 'has characters that cannot stand in a header.'
+}
+
+/** Why the tokens of callers must not be passed on to an address; undefined where they may. */
+export function forwardFault(address: Address): string | undefined {
+  if (!('url' in address)) return 'is for servers over HTTP; a program gets no headers.'
+  if (Object.keys(address.headers ?? {}).some((name) => name.toLowerCase() === 'authorization'))
+    return 'cannot be true, because the entry has an Authorization header of its own.'
+  const { protocol, hostname } = URL.canParse(address.url) ? new URL(address.url) : {}
+  if (protocol !== 'http:' || isLocalHost(hostname ?? '')) return undefined
+  return "cannot be true, because anybody on the way could read callers' tokens: the address is not https."
 }
 
 // RFC 9110, 5.6.2 and 5.5. Other bytes than ASCII are sent and read in different ways.

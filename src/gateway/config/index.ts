@@ -7,7 +7,7 @@ export {
   type GatewaySettings,
   type ViewSettings,
 } from './gatewaySettings.ts'
-export { dependOnPrincipal, headersFor } from './headers.ts'
+export { dependOnPrincipal, headerFault, headersFor } from './headers.ts'
 export { GatewayConfigError, problemText } from './problem.ts'
 export {
   type BackendConfig,

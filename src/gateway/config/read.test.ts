@@ -241,6 +241,18 @@ test('all problems are told at once, by file, line and key, and without any valu
   expect(lines.join('\n')).not.toContain(secret)
 })
 
+test.each<[string, object, RegExp | undefined]>([
+  ['a program', { command: 'a' }, /is for servers over HTTP/],
+  ['an address that is not https', { url: 'http://crm.example/mcp' }, /could read callers' tokens/],
+  ['this machine', { url: 'http://127.0.0.1:3000/mcp' }, undefined],
+  ['https', { url: 'https://crm.example/mcp' }, undefined],
+  ['an entry with a token', { url: 'https://a.example/mcp', headers: { authorization: 'Bearer x' } }, /of its own/],
+])('passing tokens of callers on to %s', async (_, entry, sentence) => {
+  const config = gatewayConfigOf({ mcpServers: { a: { ...entry, pannier: { forwardAuthorization: true } } } })
+  if (sentence === undefined) expect((await config).servers[0]?.settings.forwardAuthorization).toBe(true)
+  else await expect(config).rejects.toThrow(sentence)
+})
+
 test.each<[string, object, RegExp]>([
   ['no servers', {}, /^The configuration has no servers/],
   [

@@ -17,7 +17,7 @@ import { isObject } from '../../protocol/index.ts'
 import { clash, type NamedServer } from '../catalog/prefixes.ts'
 import { type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
 import { type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
-import { headerFault, isPrincipalVariable } from './headers.ts'
+import { forwardFault, headerFault, isPrincipalVariable } from './headers.ts'
 import { type ConfigProblem, GatewayConfigError, keyText } from './problem.ts'
 import { type ConfigSource, type SourceEntry, sourceOfText, sourceOfValue } from './source.ts'
 
@@ -147,6 +147,11 @@ async function readBackend(
   if (!disabled) checkAddress(address, report)
   const place = { path: ['pannier'], variables: known, report }
   const settings = backendSettings(fields['pannier'], place, definitions)
+  if (settings.forwardAuthorization && !disabled) {
+    const sentence = forwardFault(address)
+    if (sentence !== undefined)
+      report({ path: [...place.path, 'forwardAuthorization'], code: 'CONFIG_INVALID', sentence })
+  }
   return { name, address, settings: { ...settings, disabled } }
 }
 

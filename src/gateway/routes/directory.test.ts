@@ -13,6 +13,7 @@ function backendWith(tools: () => readonly Json[]): Backend {
   const backend = new Backend({
     config: { name: 'files', address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
     logger: () => silent,
+    credentials: undefined,
     rejectsStateful: () => false,
     onOffer: () => {},
     withheldOf: async () => new Set<string>(),

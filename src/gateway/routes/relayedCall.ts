@@ -22,6 +22,7 @@ export function relayedOf({ call, trace }: WatchedCall, params: Json, more: WayB
     params: withTrace(more.state.request(params), trace),
     peer,
     principal,
+    authorization: call.header?.('authorization'),
     notify: (notification, details) => channel.notify(notification, details),
     onCancel: (listener) => channel.onCancel(listener),
     headers,

@@ -1,0 +1,98 @@
+/**
+ * What a server is sent so that it knows who calls. Some of it is the same for all callers; the rest is a caller's own,
+ * and a link that was opened with it is never another caller's.
+ */
+import type { Address } from '../../client/index.ts'
+import { unref } from '../../protocol/index.ts'
+import type { Logger, Principal } from '../../server/internal.ts'
+import { type BackendConfig, dependOnPrincipal, headerFault, headersFor } from '../config/index.ts'
+import { BackendError } from '../errors.ts'
+import type { Relayed } from './relayed.ts'
+
+/** What a server gets for one caller: headers where it is reached over HTTP, variables where it is a program. */
+export interface Credentials {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/**
+ * Gives the credentials of a caller for a server; undefined where it needs none of their own. It is called for each
+ * request. What it throws refuses the request.
+ */
+export type CredentialsHook = (
+  principal: Principal | undefined,
+  server: Pick<BackendConfig, 'name' | 'address'>,
+) => Credentials | undefined | Promise<Credentials | undefined>
+
+export interface CallerCredentialsOptions {
+  readonly config: BackendConfig
+  readonly hook: CredentialsHook | undefined
+  readonly logger: () => Logger
+}
+
+/** The gateway itself is no caller, so that headers which depend on one are left out. */
+export function ownAddress(address: Address): Address {
+  if (!('url' in address)) return address
+  const fixed = Object.entries(address.headers ?? {}).filter(([name, value]) => !dependOnPrincipal({ [name]: value }))
+  return { ...address, headers: Object.fromEntries(fixed) }
+}
+
+export class CallerCredentials {
+  readonly #options: CallerCredentialsOptions
+
+  constructor(options: CallerCredentialsOptions) {
+    this.#options = options
+  }
+
+  /** Whether the configuration says that callers have headers of their own. */
+  get arePersonal(): boolean {
+    const { address, settings } = this.#options.config
+    return settings.forwardAuthorization || ('url' in address && dependOnPrincipal(address.headers))
+  }
+
+  /** What this caller has of their own; undefined where all callers have the same. */
+  async of(relayed: Pick<Relayed, 'principal' | 'authorization'>): Promise<Credentials | undefined> {
+    const { hook } = this.#options
+    if (hook === undefined && !this.arePersonal) return undefined
+    const given = hook && (await this.#ask(hook, relayed.principal))
+    if (given === undefined && !this.arePersonal) return undefined
+    const headers = { ...this.#configured(relayed), ...given?.headers }
+    for (const [name, value] of Object.entries(headers)) this.#assertSendable(name, value)
+    return { headers, ...(given?.env !== undefined && { env: given.env }) }
+  }
+
+  #configured({ principal, authorization }: Pick<Relayed, 'principal' | 'authorization'>): Record<string, string> {
+    const { address, settings } = this.#options.config
+    if (!('url' in address)) return {}
+    const found = headersFor(address.headers, principal)
+    if (found.kind === 'refused') throw this.#refused(found.sentence)
+    const forwarded = settings.forwardAuthorization && authorization !== undefined && { authorization }
+    return { ...found.headers, ...forwarded }
+  }
+
+  async #ask(hook: CredentialsHook, principal: Principal | undefined): Promise<Credentials | undefined> {
+    const { config, logger } = this.#options
+    const { name, address, settings } = config
+    const late = Promise.withResolvers<never>()
+    const timer = unref(setTimeout(() => late.reject(new Error('It took too long.')), settings.startSeconds * 1000))
+    try {
+      return await Promise.race([hook(principal, { name, address }), late.promise])
+    } catch (error) {
+      // The message may hold a secret of whoever was asked.
+      const kind = error instanceof Error ? error.name : typeof error
+      logger().error({ server: name, error: kind }, 'The credentials of a caller could not be got.')
+      throw this.#refused('The credentials of this caller for it could not be got. Call again later.', error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #assertSendable(name: string, value: unknown): void {
+    const fault = typeof value === 'string' ? headerFault(name, value) : 'has a value that is no text.'
+    if (fault !== undefined) throw this.#refused(`A header for this caller ${fault}`)
+  }
+
+  #refused(sentence: string, cause?: unknown): BackendError {
+    return new BackendError('BACKEND_REFUSED', this.#options.config.name, `was not asked. ${sentence}`, { cause })
+  }
+}
