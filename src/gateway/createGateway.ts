@@ -36,6 +36,8 @@ export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port
   insecure?: boolean
 }
 
+const HOUR_SECONDS = 3600
+
 const NOT_FOUND = refusal(
   404,
   `All servers are at ${UNION_PATH}, one of them at ${UNION_PATH}/NAME, and a view at ${VIEWS_PATH}/NAME.`,
@@ -201,6 +203,8 @@ export class Gateway {
     return {
       name: 'pannier-gateway',
       version: '0',
+      // Whoever answers too late can still be told so.
+      ttlSeconds: Math.max(...this.#options.servers.map(({ settings }) => settings.parkSeconds), 0) + HOUR_SECONDS,
       logger: passing(this.#logger),
       ...(principal && { principal }),
       // One count for all addresses.

@@ -8,6 +8,8 @@ export const BACKEND_CODES = [
   'BACKEND_INVALID',
   'BACKEND_BUSY',
   'BACKEND_REFUSED',
+  'CALL_LOST',
+  'CALL_EXPIRED',
 ] as const
 
 export type BackendCode = (typeof BACKEND_CODES)[number]
@@ -31,6 +33,12 @@ export class SessionForgotten extends BackendError {
   constructor(server: string, options?: ErrorOptions) {
     super('BACKEND_LOST', server, 'has forgotten the session of this caller. Call again.', options)
   }
+}
+
+/** A call ended while its server waited for an answer: nobody knows what it did. */
+export function callLost(server: string, name: string, why: string): BackendError {
+  const sentence = `was in the middle of "${name}" when ${why}. What it did until then may have happened, and nothing was repeated. Look before you call it again.`
+  return new BackendError('CALL_LOST', server, sentence)
 }
 
 export const REJECTED =

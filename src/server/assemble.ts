@@ -154,7 +154,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     logger: log,
     telemetry,
     tasks,
-    handlers: relaying?.handlers({ registry, access, rounds, results }) ?? {
+    handlers: relaying?.handlers({ registry, access, rounds, results, replicas }) ?? {
       callTool: callTool(calling),
       getPrompt: getPrompt(registry, rounds, access),
       readResource: readResource(registry, rounds, access),
@@ -208,9 +208,11 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     replicas.has = (stream) => legacyHttp.has(stream)
     replicas.adopt = (handedOver) => legacyHttp.adopt(handedOver as unknown as StreamHandOver)
   }
+  const modernHttp = new ModernHttp(calls, legacy)
+  replicas.calls.serveCall = (call, sink) => modernHttp.answerForwarded(call, sink)
   const endpoint: EndpointParts = {
     handler: new MessageHandler({
-      modern: new ModernHttp(calls, legacy),
+      modern: modernHttp,
       legacy: legacy ? legacyHttp : undefined,
       logger: log,
     }),

@@ -48,6 +48,8 @@ export interface Call extends Caller {
    * here.
    */
   readonly revived?: Journal
+  /** Whether another instance forwarded it, which has counted it for its caller's limits. */
+  readonly isForwarded?: true
   /** Absent when no telemetry is registered. */
   readonly observer?: CallObserver
 }

@@ -9,20 +9,13 @@ import {
   paramHeaderValues,
   ProtocolError,
 } from '../../protocol/index.ts'
-import {
-  type Call,
-  type DetachableContext,
-  type HandlerMethods,
-  InputRequired,
-  type MethodParts,
-} from '../../server/internal.ts'
+import { type Call, type HandlerMethods, InputRequired, type MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { type CallerParts, callerOf } from '../backends/places.ts'
-import { BackendError } from '../errors.ts'
 import { CallState } from './clientState.ts'
-import { ParkedCall, type Parking } from './parking.ts'
 import { askerOf, relayedOf } from './relayedCall.ts'
 import type { Relayed } from '../backends/relayed.ts'
+import { ParkedRounds } from '../parking/parkedRounds.ts'
+import type { Parking } from '../parking/parking.ts'
 import type { CallTarget, CallWatcher, WatchedCall } from '../telemetry/calls.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 
@@ -62,6 +55,7 @@ export interface RelayOptions {
 
 export function relayMethods({ directory, parking, watcher }: RelayOptions, parts: MethodParts): HandlerMethods {
   const { rounds, results } = parts
+  const parked = new ParkedRounds(parking, parts)
 
   const relay = (call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']) =>
     watcher.watch(call, watchedTarget(call, target), (watched) => relayWatched(watched, target, params, headers))
@@ -81,8 +75,20 @@ export function relayMethods({ directory, parking, watcher }: RelayOptions, part
       return shaped(state.result(result), call, backend)
     }
     if (call.peer.takesInputRequired && !backend.asksInPlace) return results.complete(await send(params), call.peer)
-    if (call.peer.takesInputRequired)
-      return rounds.play<Json>(call, parkedRound(watched, { backend, name, state }, params))
+    if (call.peer.takesInputRequired) {
+      const relayed = relayedOf(watched, params, { headers, ask: undefined, state })
+      const finish = (result: Json): Json => shaped(state.result(result), call, backend)
+      return parked.play({
+        call,
+        backend,
+        name,
+        params,
+        relayed,
+        watched,
+        finish,
+        introduce: (to) => state.introduce(to),
+      })
+    }
     // The server's own state is that of the handler, and its questions are asked in place.
     return rounds.play<Json>(call, {
       subject: { name: `${backend.name} ${name}`, args: params },
@@ -115,28 +121,6 @@ export function relayMethods({ directory, parking, watcher }: RelayOptions, part
     if (found !== undefined) return relayTool(call, found, named.arguments)
     return results.complete(describe({ name: named.name }), call.peer) // says that there is none, and what is near
   }
-
-  /** The server waits in the middle of its call, while the client comes back with the answers. */
-  const parkedRound = (watched: WatchedCall, { backend, name, state }: ParkTarget, params: Json) => ({
-    subject: { name: `${backend.name} ${name}`, args: params['arguments'] ?? {} },
-    invoke: async (ctx: Pick<DetachableContext, 'requestState' | 'inputResponses' | 'state'>) => {
-      const { call } = watched
-      const ticket = ctx.requestState
-      const parked =
-        ticket === undefined ? startParked(watched, backend, params, state) : parking.find(ticketId(ticket))
-      if (parked === undefined) throw new BackendError('BACKEND_LOST', backend.name, PARK_GONE)
-      const outcome = await parked.round(call.channel, ctx.inputResponses)
-      if (outcome.kind === 'done') {
-        watched.saw(outcome.result)
-        return shaped(state.result(outcome.result), call, backend)
-      }
-      watched.asked()
-      keepOrEnd(parking, parked, { ...call, caller: state.caller }, backend)
-      state.introduce(ctx.state.session)
-      return new InputRequired(outcome.requests, { parked: parked.id })
-    },
-    finish: (result: Json) => result,
-  })
 
   return {
     callTool: async (call) => {
@@ -178,32 +162,6 @@ function referred(directory: Directory, { type, name, uri }: Json): BackendTarge
   if (type === 'ref/prompt' && typeof name === 'string') return directory.prompt(name)
   if (type === 'ref/resource' && typeof uri === 'string') return directory.template(uri) ?? directory.resource(uri)
   return undefined
-}
-
-const PARK_GONE =
-  'was waiting for this answer in a process that has ended, or for too long. What the call did before may have happened; nothing was repeated.'
-
-/** A call that finds no room is ended, because nobody could come back to it. */
-function keepOrEnd(parking: Parking, parked: ParkedCall, call: CallerParts, backend: Backend): void {
-  try {
-    parking.keep(parked, backend.name, callerOf(call), backend.config.settings.parkSeconds * 1000)
-  } catch (error) {
-    parked.cancel()
-    throw error
-  }
-}
-
-function ticketId(ticket: unknown): unknown {
-  return isObject(ticket) ? ticket['parked'] : undefined
-}
-
-function startParked(watched: WatchedCall, backend: Backend, params: Json, state: CallState): ParkedCall {
-  const { requestState: _, inputResponses: __, ...first } = params
-  const parked = new ParkedCall(backend.name)
-  parked.run((way) =>
-    backend.request({ ...relayedOf(watched, first, { headers: undefined, ask: way.ask, state }), ...way }),
-  )
-  return parked
 }
 
 function inputRequired({ inputRequests, requestState }: Json): InputRequired {

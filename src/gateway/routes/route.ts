@@ -12,7 +12,7 @@ import {
 import type { ServerOptions } from '../../server/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
-import type { Parking } from './parking.ts'
+import type { Parking } from '../parking/parking.ts'
 import { relayMethods } from './relay.ts'
 import { CallWatcher } from '../telemetry/calls.ts'
 

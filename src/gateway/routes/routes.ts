@@ -6,7 +6,7 @@ import { type CatalogNames, createNames, type NamedServer, unionInstructions } f
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
 import { Barrier } from './barrier.ts'
 import type { ListedTools } from './directory.ts'
-import { Parking } from './parking.ts'
+import { Parking } from '../parking/parking.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
 

@@ -67,7 +67,7 @@ export class Pipeline implements CallHandler {
     const span = telemetry.start(call, method !== undefined)
     let leave: (() => void) | undefined
     try {
-      if (limits !== undefined) leave = await limits.enter(call)
+      if (limits !== undefined && !call.isForwarded) leave = await limits.enter(call)
       this.#options.declaration.assertServed(call)
       if (method === undefined) throw unknownMethod(call)
       const result = await (span === undefined ? method(call) : span.run(() => method({ ...call, observer: span })))

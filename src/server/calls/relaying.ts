@@ -2,6 +2,7 @@
 import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Results } from '../results.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { HandlerMethods } from './pipeline.ts'
 import type { RoundRunner } from './rounds.ts'
 
@@ -11,6 +12,7 @@ export interface MethodParts {
   readonly access: AccessControl
   readonly rounds: RoundRunner
   readonly results: Results
+  readonly replicas: Pick<Replicas, 'self' | 'calls'>
 }
 
 export interface Relaying {

@@ -68,6 +68,11 @@ export class RoundRunner {
     return this.#wrapped(call, invocation)
   }
 
+  /** The journal that a request brings, or a new one. A call whose `revived` it is opens none. */
+  async open(call: Call, subject: Subject): Promise<Journal> {
+    return this.#options.carrier.open(call, subject)
+  }
+
   /** Makes a task of a call before its handler runs. `create` gives the text of the result. */
   async createTask(call: Call, subject: Subject, create: (journal: Journal) => Promise<string>): Promise<string> {
     const { results, middleware } = this.#options

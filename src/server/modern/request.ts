@@ -7,6 +7,7 @@ import {
   MODERN_VERSION,
   ProtocolError,
   readEnvelope,
+  readMessage,
   type RequestMessage,
   unref,
   unsupportedVersion,
@@ -16,6 +17,7 @@ import type { Call, CallHandler, Channel } from '../call.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import type { EraHandler } from '../http/messageHandler.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, sseEvent } from '../http/sse.ts'
+import type { ArrivedCall } from '../replicas/callForwarder.ts'
 import { notificationMessage } from '../results.ts'
 
 interface ModernRequest {
@@ -51,6 +53,27 @@ export class ModernHttp implements EraHandler {
     const channel = new ModernChannel(sink, acceptsStream(header))
     const answer = await this.#calls.answer(modernCall({ message, header, principal, channel }))
     return channel.finish(answer.body) ? undefined : answer
+  }
+
+  /** Answers a call that another instance forwards. It has checked the headers, and waits for the head of the stream. */
+  async answerForwarded({ message, principal, onCancel }: ArrivedCall, sink: Sink): Promise<undefined> {
+    const request = readMessage(message)
+    if (request.kind !== 'request') throw new ProtocolError('MESSAGE_INVALID', 'Only calls are forwarded.')
+    const stream = new ModernChannel(sink, true)
+    let hasLeft = false
+    onCancel(() => (hasLeft = true))
+    // The caller is at the other end of another connection than this.
+    const channel: Channel = {
+      notify: (method, params) => stream.notify(method, params),
+      onCancel,
+      get cancelled() {
+        return hasLeft
+      },
+    }
+    const call = modernCall({ message: request, header: undefined, principal, channel })
+    stream.open()
+    const { body } = await this.#calls.answer({ ...call, isForwarded: true })
+    stream.finish(body)
   }
 }
 
@@ -117,7 +140,7 @@ class ModernChannel implements Channel {
 
   notify(method: string, params: Json): void {
     if (!this.#streams || this.#finished || this.#sink.disconnected) return
-    if (!this.#opened) this.#open()
+    if (!this.#opened) this.open()
     this.#sink.write(sseEvent(notificationMessage(method, params)))
   }
 
@@ -131,7 +154,7 @@ class ModernChannel implements Channel {
     return true
   }
 
-  #open(): void {
+  open(): void {
     this.#opened = true
     this.#sink.open(SSE_HEADERS)
     this.#keepAlive = unref(setInterval(() => this.#sink.write(KEEP_ALIVE), KEEP_ALIVE_MS))

@@ -51,6 +51,7 @@ export class Peers {
   /** Until when an instance counts as lost, and whether it said itself that it would go. */
   readonly #lost = new Map<string, { readonly until: number; readonly hasLeft: boolean }>()
   readonly #recent: RecentEvents
+  readonly #lossListeners = new Set<{ readonly id: string; readonly listener: () => void }>()
   /** Called when an instance is there for the first time. */
   onMet: () => void = () => {}
   /** Called with the address of an instance that is gone, at which another may come. */
@@ -180,6 +181,13 @@ export class Peers {
     if (wasThere && !isStopping) this.onCrashed()
   }
 
+  /** Calls the listener when an instance is gone. Gives the function that ends this. */
+  onLost(id: string, listener: () => void): () => void {
+    const entry = { id, listener }
+    this.#lossListeners.add(entry)
+    return () => this.#lossListeners.delete(entry)
+  }
+
   /** The instance is about to end, and has nothing that belongs to others. */
   left(instance: Instance): void {
     this.#remove(instance, true)
@@ -195,6 +203,7 @@ export class Peers {
     }
     this.#lost.set(id, { until: now + LOST_FOR_MS, hasLeft })
     if (wasThere && url !== undefined) this.onVacated(url)
+    for (const entry of this.#lossListeners) if (entry.id === id) entry.listener()
   }
 
   isLost(id: string): boolean {

@@ -8,6 +8,7 @@ import { refusal } from '../http/refusal.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import { AddressCheck } from './addressCheck.ts'
+import { CallForwarder } from './callForwarder.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
 import { PeerHeartbeat } from './heartbeat.ts'
 import { type Instance, readAdvertised, Self } from './instance.ts'
@@ -53,6 +54,7 @@ export class Replicas implements InstanceMessages {
   readonly self: Self
   readonly peers: Peers
   readonly forwarder: Forwarder
+  readonly calls: CallForwarder
   readonly bus: EventBus
   readonly ledger: Ledger
   /** Serves what another instance forwards. */
@@ -90,6 +92,7 @@ export class Replicas implements InstanceMessages {
     this.#messenger = messenger
     this.#logger = logger
     this.forwarder = new Forwarder(messenger, peers)
+    this.calls = new CallForwarder(messenger, peers)
     this.#peerBus = peerBus(peers)
     this.#seeker = new Seeker({ self, peers, messenger })
     this.#heartbeat = new PeerHeartbeat({ self, peers })
@@ -146,6 +149,11 @@ export class Replicas implements InstanceMessages {
         return jsonReply({ isAdopted: await this.#adopt(message['stream'] as Json, sink) })
       case 'request':
         return this.serve(readRequest(message), sink)
+      case 'call':
+        return this.calls.serve(message, sink)
+      case 'call-cancelled':
+        this.calls.cancelled(message['name'])
+        return { status: 202 }
       default:
         return refusal(400, 'The message is of a version that this instance cannot read.')
     }

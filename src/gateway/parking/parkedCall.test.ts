@@ -1,0 +1,154 @@
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { describe, expect, test, vi } from 'vitest'
+import type { Json } from '../../protocol/index.ts'
+import { digestOf } from '../../state/internal.ts'
+import { ParkedCall, type ParkedOutcome, type ParkedWay } from './parkedCall.ts'
+
+const request: InputRequest = { method: 'roots/list' }
+const channel = { notify: () => {}, onCancel: () => {} }
+const answersOf = (way: ParkedWay, questions: number) => async () => {
+  const answers: unknown[] = []
+  for (let time = 0; time < questions; time++) answers.push(await way.ask(request))
+  return { answers }
+}
+
+/** A server that asks the questions one after the other, and gives back what it was answered. */
+async function parked(questions = 1) {
+  const call = new ParkedCall('id', 'files')
+  const first = await call.begin(channel, (way) => answersOf(way, questions)())
+  return { call, first }
+}
+
+/** What a client that was asked this brings back. */
+function brought(asked: ParkedOutcome, responses: Json) {
+  if (asked.kind === 'done') throw new Error('Nothing was asked.')
+  const questions = Array.from(asked.requests, ([key, question]) => [key, digestOf(question)])
+  return { generation: asked.generation, questions: Object.fromEntries(questions), responses }
+}
+
+const asking = (key: string, generation: number, answers: unknown = []) => ({
+  kind: 'asked',
+  generation,
+  requests: new Map([[key, request]]),
+  answers,
+})
+
+describe('a parked call', () => {
+  test('asks, takes the answers, and ends', async () => {
+    const { call, first } = await parked(2)
+    expect(first).toEqual(asking('question-1', 0))
+    const second = await call.round(channel, brought(first, { 'question-1': { roots: ['a'] } }))
+    expect(second).toEqual(asking('question-2', 1, [[digestOf(request), { roots: ['a'] }]]))
+    const last = await call.round(channel, brought(second, { 'question-2': { roots: ['b'] } }))
+    expect(last).toEqual({ kind: 'done', result: { answers: [{ roots: ['a'] }, { roots: ['b'] }] } })
+  })
+
+  test('gives a round that is sent twice the same end, and the first answer counts', async () => {
+    const { call, first } = await parked()
+    const [one, other] = await Promise.all([
+      call.round(channel, brought(first, { 'question-1': { roots: ['a'] } })),
+      call.round(channel, brought(first, { 'question-1': { roots: ['b'] } })),
+    ])
+    expect(one).toEqual({ kind: 'done', result: { answers: [{ roots: ['a'] }] } })
+    expect(other).toEqual(one)
+    expect(await call.round(channel, brought(first, {}))).toEqual(one)
+  })
+
+  test('asks the same once more where a response was lost, also when it has gone on since', async () => {
+    const { call, first } = await parked(3)
+    const answer = brought(first, { 'question-1': { roots: ['a'] } })
+    const second = await call.round(channel, answer)
+    expect(await call.round(channel, answer)).toEqual(second)
+    await call.round(channel, brought(second, { 'question-2': { roots: ['b'] } }))
+    expect(await call.round(channel, answer)).toEqual(second)
+  })
+
+  test('remembers the last rounds, and says so of those before', async () => {
+    const { call, first } = await parked(9)
+    let asked = first
+    for (let time = 1; time <= 6; time++)
+      asked = await call.round(channel, brought(asked, { [`question-${time}`]: {} }))
+    await expect(call.round(channel, brought(first, { 'question-1': {} }))).rejects.toThrow('has gone on since')
+  })
+
+  test('asks again what was not answered', async () => {
+    const { call, first } = await parked()
+    expect(await call.round(channel, brought(first, {}))).toEqual(first)
+    expect(await call.round(channel, brought(first, { other: {}, 'question-1': 'no answer' }))).toEqual(first)
+    const notAsked = { generation: 0, questions: {}, responses: { 'question-1': { roots: [] } } }
+    expect(await call.round(channel, notAsked)).toEqual(first)
+  })
+
+  test('refuses an answer that was given to another question, and waits on', async () => {
+    const { call, first } = await parked()
+    const other = { generation: 0, questions: { 'question-1': 'other' }, responses: { 'question-1': {} } }
+    expect(() => call.round(channel, other)).toThrow('was given to another question')
+    expect(await call.round(channel, brought(first, {}))).toEqual(first)
+  })
+
+  test('asks in one round what the server asks at once, and takes the answers one by one', async () => {
+    const call = new ParkedCall('id', 'files')
+    const first = await call.begin(channel, async ({ ask }) => ({
+      answers: await Promise.all([ask(request), ask(request)]),
+    }))
+    expect(first).toMatchObject({
+      requests: new Map([
+        ['question-1', request],
+        ['question-2', request],
+      ]),
+    })
+    const second = await call.round(channel, brought(first, { 'question-2': { roots: ['b'] } }))
+    expect(second).toMatchObject({ generation: 1, requests: new Map([['question-1', request]]) })
+    const last = await call.round(channel, brought(second, { 'question-1': { roots: ['a'] } }))
+    expect(last).toEqual({ kind: 'done', result: { answers: [{ roots: ['a'] }, { roots: ['b'] }] } })
+  })
+
+  test('reports to the client of the round that is under way', async () => {
+    const call = new ParkedCall('id', 'files')
+    const seen: string[] = []
+    const of = (round: number) => ({ ...channel, notify: (method: string) => void seen.push(`${round} ${method}`) })
+    const first = await call.begin(of(1), async (way) => {
+      way.notify('first', {})
+      await way.ask(request)
+      way.notify('second', {})
+      return {}
+    })
+    await call.round(of(2), brought(first, { 'question-1': {} }))
+    expect(seen).toEqual(['1 first', '2 second'])
+  })
+
+  test('is cancelled with the round in which its client leaves, and not by a round that is over', async () => {
+    const call = new ParkedCall('id', 'files')
+    const cancelled = vi.fn<() => void>()
+    let leave = (): void => {}
+    const leaving = { ...channel, onCancel: (listener: () => void) => void (leave = listener) }
+    const first = await call.begin(leaving, async ({ ask, onCancel }) => {
+      onCancel(cancelled)
+      await ask(request)
+      return new Promise(() => {})
+    })
+    leave()
+    expect(cancelled).not.toHaveBeenCalled()
+    const round = call.round(leaving, brought(first, { 'question-1': {} }))
+    leave()
+    expect(cancelled).toHaveBeenCalledOnce()
+    await expect(round).rejects.toThrow('nobody answers any more')
+    await expect(call.round(channel, brought(first, {}))).rejects.toThrow('nobody answers any more')
+  })
+
+  test('goes on when a client that came again is there, although its first connection breaks', async () => {
+    const call = new ParkedCall('id', 'files')
+    const { promise, resolve } = Promise.withResolvers<Json>()
+    const first = await call.begin(channel, async ({ ask }) => {
+      await ask(request)
+      return promise
+    })
+    let leave = (): void => {}
+    const leaving = { ...channel, onCancel: (listener: () => void) => void (leave = listener) }
+    const answer = brought(first, { 'question-1': {} })
+    const rounds = [call.round(leaving, answer), call.round(channel, answer)]
+    leave()
+    resolve({ answers: [] })
+    expect(await Promise.all(rounds)).toEqual(rounds.map(() => ({ kind: 'done', result: { answers: [] } })))
+  })
+})

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { ParkedCall } from './parkedCall.ts'
+import { Parking } from './parking.ts'
+
+const channel = { notify: () => {}, onCancel: () => {} }
+const parkedBy = (caller: string) => ({ server: 'files', caller, chars: 10, parkMs: 1000 })
+const NO_ROOM = /"files" has asked something, and too many calls/
+
+let made = 0
+
+/** A call that waits for ever, or has this result. */
+function parked(result?: object): ParkedCall {
+  const call = new ParkedCall(`call-${++made}`, 'files')
+  const { promise, reject } = Promise.withResolvers<never>()
+  const begun = call.begin(channel, async ({ ask, onCancel }) => {
+    onCancel(() => reject(new Error('cancelled')))
+    if (result !== undefined) return { ...result }
+    await Promise.race([promise, ask({ method: 'roots/list' })])
+    return {}
+  })
+  begun.catch(() => {})
+  return call
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('keeps a call until nobody can answer it any more, and cancels it then', async () => {
+  const parking = new Parking()
+  const call = parked()
+  parking.keep(call, parkedBy('ann'))
+  expect(parking.find(call.id)).toBe(call)
+  await vi.advanceTimersByTimeAsync(1001)
+  expect(parking.find(call.id)).toBeUndefined()
+  expect(call.hasEnded).toBe(true)
+})
+
+test('does not end a call while a client is there for it', async () => {
+  const parking = new Parking()
+  const call = parked()
+  parking.keep(call, parkedBy('ann'))
+  await vi.advanceTimersByTimeAsync(900)
+  expect(parking.resume(call.id)).toBe(call)
+  await vi.advanceTimersByTimeAsync(900)
+  parking.keep(call, parkedBy('ann'))
+  await vi.advanceTimersByTimeAsync(900)
+  expect(parking.find(call.id)).toBe(call)
+  await vi.advanceTimersByTimeAsync(200)
+  expect(parking.size).toBe(0)
+})
+
+test('keeps the end for a minute, for a client that did not get it', async () => {
+  const parking = new Parking()
+  const call = parked({ content: [] })
+  parking.keep(call, parkedBy('ann'))
+  await vi.advanceTimersByTimeAsync(59_000)
+  expect(parking.resume(call.id)).toBe(call)
+  await vi.advanceTimersByTimeAsync(2000)
+  expect(parking.size).toBe(0)
+})
+
+test('keeps less where results are large, the oldest first', async () => {
+  const parking = new Parking({ maxChars: 100 })
+  const calls = Array.from({ length: 3 }, () => parked({ text: 'x'.repeat(30) }))
+  for (const call of calls) parking.keep(call, parkedBy('ann'))
+  await vi.advanceTimersByTimeAsync(1)
+  expect(calls.map(({ id }) => parking.find(id) !== undefined)).toEqual([false, true, true])
+})
+
+test('has room for the calls of others when one caller has parked too many', () => {
+  const parking = new Parking({ maxCalls: 3, maxOfCaller: 2 })
+  for (let time = 0; time < 2; time++) parking.keep(parked(), parkedBy('ann'))
+  const another = parked()
+  expect(() => parking.keep(another, parkedBy('ann'))).toThrow(NO_ROOM)
+  parking.keep(parked(), parkedBy('bob'))
+  expect(() => parking.keep(parked(), parkedBy('carl'))).toThrow(NO_ROOM)
+  parking.close()
+  expect(parking.size).toBe(0)
+  parking.keep(parked(), parkedBy('ann'))
+})
+
+test.each([
+  ['all callers', { maxChars: 25 }, 'bob'],
+  ['one caller', { maxCharsOfCaller: 25 }, 'ann'],
+])('has room for so much of %s', (_, limits, caller) => {
+  const parking = new Parking(limits)
+  for (let time = 0; time < 2; time++) parking.keep(parked(), parkedBy('ann'))
+  expect(() => parking.keep(parked(), parkedBy(caller))).toThrow(NO_ROOM)
+})

@@ -1,0 +1,147 @@
+/**
+ * Calls of the stateless era that belong to another instance, because something waits for them there. The whole call goes
+ * to that instance, and its answer comes back as a stream: notifications at once, then the response.
+ *
+ * - The stream begins before the call is answered, so its owner counts as gone by its silence, and not by slow work.
+ * - A caller who leaves is told of to the owner. A stream that breaks off without that is no cancellation: the instance
+ *   between them may have died, and its client may come again by another one.
+ */
+import { isObject, type Json, parseJson, type RequestId } from '../../protocol/index.ts'
+import type { Principal } from '../auth/authenticator.ts'
+import type { HttpReply, Sink } from '../http/exchange.ts'
+import { refusal } from '../http/refusal.ts'
+import type { Instance } from './instance.ts'
+import { discard, type Delivery, type Messenger } from './messenger.ts'
+import type { Peers } from './peers.ts'
+
+/** What an instance needs of a call to answer it for another. */
+export interface ForwardableCall {
+  readonly id: RequestId
+  readonly method: string
+  readonly params: Json
+  /** Who calls, as the instance found that the client came to. */
+  readonly principal: Principal | undefined
+  readonly channel: {
+    notify(method: string, params: Json): void
+    onCancel(listener: () => void): void
+  }
+}
+
+export type ForwardedCall =
+  /** `response` is the whole message. */
+  | { readonly kind: 'answered'; readonly response: Json }
+  /** `wasReached`: it began to answer. */
+  | { readonly kind: 'gone'; readonly why: string; readonly wasReached: boolean }
+
+/** A call as it arrives at its owner. */
+export interface ArrivedCall {
+  readonly message: Json
+  readonly principal: Principal | undefined
+  /** Calls the listener when the caller has left. */
+  onCancel(listener: () => void): void
+}
+
+/** Answers by the sink, which it opens at once. */
+export type ServeCall = (call: ArrivedCall, sink: Sink) => Promise<HttpReply | undefined>
+
+/** An instance between a caller and the owner may be gone for so long until the caller comes by another one. */
+const CALLER_BACK_WITHIN_MS = 10_000
+
+export class CallForwarder {
+  readonly #messenger: Messenger
+  readonly #peers: Peers
+  /** The calls of others that are answered here, by the name that the other instance gave them. */
+  readonly #serving = new Map<string, () => void>()
+  /** Answers calls that other instances forward. */
+  serveCall: ServeCall = () => Promise.resolve(refusal(400, 'No calls are forwarded to this server.'))
+
+  constructor(messenger: Messenger, peers: Peers) {
+    this.#messenger = messenger
+    this.#peers = peers
+  }
+
+  async forward(owner: Instance, call: ForwardableCall): Promise<ForwardedCall> {
+    const { id, method, params, principal, channel } = call
+    const name = crypto.randomUUID()
+    const message = { kind: 'call', name, principal, message: { jsonrpc: '2.0', id, method, params } }
+    const wasLost = this.#peers.isLost(owner.id)
+    const delivery = await this.#messenger.send(owner, message, { wasLost })
+    if (delivery.kind === 'gone') return this.#gone(owner, delivery)
+    this.#peers.meetAgain(owner)
+    channel.onCancel(() => void this.#cancel(owner, name))
+    return this.#answerOf(delivery.response, owner, channel)
+  }
+
+  /** Another instance forwards a call. */
+  async serve({ name, message, principal }: Json, sink: Sink): Promise<HttpReply | undefined> {
+    const listeners: (() => void)[] = []
+    const leave = (): void => {
+      for (const listener of listeners.splice(0)) listener()
+    }
+    this.#serving.set(String(name), leave)
+    let late: ReturnType<typeof setTimeout> | undefined
+    sink.onDisconnect(() => (late = setTimeout(leave, CALLER_BACK_WITHIN_MS)))
+    try {
+      return await this.serveCall(
+        {
+          message: message as Json,
+          principal: principal as Principal | undefined,
+          onCancel: (listener) => void listeners.push(listener),
+        },
+        sink,
+      )
+    } finally {
+      clearTimeout(late)
+      this.#serving.delete(String(name))
+    }
+  }
+
+  /** Another instance says that the caller of a forwarded call has left. */
+  cancelled(name: unknown): void {
+    this.#serving.get(String(name))?.()
+  }
+
+  #gone(owner: Instance, { why, successor }: Delivery & { kind: 'gone' }): ForwardedCall {
+    this.#peers.lose(owner, successor)
+    return { kind: 'gone', why, wasReached: false }
+  }
+
+  async #cancel(owner: Instance, name: string): Promise<void> {
+    const delivery = await this.#messenger.send(owner, { kind: 'call-cancelled', name })
+    if (delivery.kind === 'delivered') await discard(delivery.response)
+  }
+
+  async #answerOf(response: Response, owner: Instance, channel: ForwardableCall['channel']): Promise<ForwardedCall> {
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    const forget = this.#peers.onLost(owner.id, () => void reader?.cancel().catch(() => {}))
+    let why = 'it ended before it answered'
+    let text = ''
+    try {
+      for (;;) {
+        const chunk = await reader?.read()
+        if (chunk?.value === undefined) break
+        const events = (text + chunk.value).split('\n\n')
+        text = events.pop() ?? ''
+        for (const event of events) {
+          const message = messageIn(event)
+          if (message === undefined) continue
+          if (typeof message['method'] !== 'string') return { kind: 'answered', response: message }
+          channel.notify(message['method'], message['params'] as Json)
+        }
+      }
+    } catch {
+      why = 'its connection broke before it answered'
+    } finally {
+      forget()
+      void reader?.cancel().catch(() => {})
+    }
+    void this.#peers.check(owner.id)
+    return { kind: 'gone', why, wasReached: true }
+  }
+}
+
+/** Of another instance, so it is one of ours: a data line, or a comment that keeps the connection open. */
+function messageIn(event: string): Json | undefined {
+  const message: unknown = event.startsWith('data: ') ? parseJson(event.slice('data: '.length)) : undefined
+  return isObject(message) ? message : undefined
+}
