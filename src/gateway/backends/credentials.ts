@@ -7,7 +7,6 @@ import { unref } from '../../protocol/index.ts'
 import type { Logger, Principal } from '../../server/internal.ts'
 import { type BackendConfig, dependOnPrincipal, headerFault, headersFor } from '../config/index.ts'
 import { BackendError } from '../errors.ts'
-import type { Relayed } from './relayed.ts'
 
 /** What a server gets for one caller: headers where it is reached over HTTP, variables where it is a program. */
 export interface Credentials {
@@ -23,6 +22,12 @@ export type CredentialsHook = (
   principal: Principal | undefined,
   server: Pick<BackendConfig, 'name' | 'address'>,
 ) => Credentials | undefined | Promise<Credentials | undefined>
+
+/** As far as a request tells who calls. */
+interface CallerIdentity {
+  readonly principal: Principal | undefined
+  readonly authorization?: string | undefined
+}
 
 export interface CallerCredentialsOptions {
   readonly config: BackendConfig
@@ -51,17 +56,17 @@ export class CallerCredentials {
   }
 
   /** What this caller has of their own; undefined where all callers have the same. */
-  async of(relayed: Pick<Relayed, 'principal' | 'authorization'>): Promise<Credentials | undefined> {
+  async of(caller: CallerIdentity): Promise<Credentials | undefined> {
     const { hook } = this.#options
     if (hook === undefined && !this.arePersonal) return undefined
-    const given = hook && (await this.#ask(hook, relayed.principal))
+    const given = hook && (await this.#ask(hook, caller.principal))
     if (given === undefined && !this.arePersonal) return undefined
-    const headers = { ...this.#configured(relayed), ...given?.headers }
+    const headers = { ...this.#configured(caller), ...given?.headers }
     for (const [name, value] of Object.entries(headers)) this.#assertSendable(name, value)
     return { headers, ...(given?.env !== undefined && { env: given.env }) }
   }
 
-  #configured({ principal, authorization }: Pick<Relayed, 'principal' | 'authorization'>): Record<string, string> {
+  #configured({ principal, authorization }: CallerIdentity): Record<string, string> {
     const { address, settings } = this.#options.config
     if (!('url' in address)) return {}
     const found = headersFor(address.headers, principal)
