@@ -191,6 +191,12 @@ const MIGRATIONS: readonly Migration[] = [
     CREATE INDEX tasks_running ON ${tables}.tasks (holder) WHERE status = 'working' AND held;
     CREATE INDEX tasks_unfinished ON ${tables}.tasks (encode(holder, 'hex')) WHERE status IN ('working', 'input_required')
   `,
+  // Which of the holder's members has the task; null where it has none.
+  (tables) => `
+    ALTER TABLE ${tables}.tasks ADD COLUMN member bytea;
+    CREATE INDEX tasks_unfinished_of_member ON ${tables}.tasks (member)
+      WHERE status IN ('working', 'input_required') AND member IS NOT NULL
+  `,
 ]
 
 /** The names of our schemas, quoted for use in statements, and of the notification channel. */

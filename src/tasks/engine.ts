@@ -64,8 +64,10 @@ export interface NewTask {
   readonly id: string
   /** Identifies the caller; empty on a server that does not authenticate callers. */
   readonly owner: string
-  /** For whom the task is counted, also where nobody knows the caller: the principal, the session, or the network. */
+  /** For whom the task is counted, also where nobody knows the caller: the principal, the network, or the session. */
   readonly holder: string
+  /** Which of the holder's members has it: a session of a network. Its limit is that of one caller. */
+  readonly member?: string | undefined
   readonly tool: string
   readonly args: Json
   /** What a run must know of the caller, as JSON. The engine does not read it. */
@@ -209,7 +211,8 @@ export interface EngineOptions {
   maxEntryBytes?: number
   /**
    * How many unfinished tasks one caller may have: a principal; for the anonymous a session, or without one the network that
-   * they come from. Expired ones count until they are removed, within about half a minute. @default 1000
+   * they come from. All the sessions of one network may have ten times as many. Expired tasks count until they are
+   * removed, within about half a minute. @default 1000
    */
   maxTasksPerCaller?: number
 }

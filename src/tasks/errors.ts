@@ -57,10 +57,10 @@ export function cursorUnknown(): TaskError {
   )
 }
 
-export function tooManyTasks(limit: number): TaskError {
+export function tooManyTasks(who: string, limit: number): TaskError {
   return new TaskError(
     'TASK_LIMIT',
-    `This caller has ${limit} unfinished tasks, which is the limit; wait until one has ended or cancel one, or raise maxTasksPerCaller.`,
+    `${who} ${limit} unfinished tasks, which is the limit; wait until one has ended or cancel one, or raise maxTasksPerCaller.`,
   )
 }
 

@@ -1,13 +1,35 @@
 /**
  * Whose tasks are run next: those of the caller with the fewest running ones, and of these the oldest. So one caller
- * cannot crowd out another, and one who is alone has every slot.
+ * cannot crowd out another, and one who is alone has every slot. And how many tasks one caller may have.
+ *
+ * Anyone can begin sessions, so all the anonymous sessions of one network count as one caller here, whose members they are.
+ * Each has a limit, and all together have a larger one, because many people may have one address.
  *
  * Looking at all callers who wait would take the longer the more there are. Engines look at `MAX_CALLERS` of them, the next
  * ones each time, and where there are more also at those who have waited longest. So a claim costs about the same however
  * many tasks and callers wait, and nobody is left out.
  */
+import { type TaskError, tooManyTasks } from './errors.ts'
 
 export const MAX_CALLERS = 64
+
+/** How many more unfinished tasks than one caller all members of one holder may have. */
+export const MEMBERS_SHARE = 10
+
+/** How many unfinished tasks there are of those who want another. */
+export interface Unfinished {
+  readonly ofHolder: number
+  /** Undefined where the holder has no members. */
+  readonly ofMember: number | undefined
+}
+
+/** Why there may be no other task, or undefined. */
+export function refusalOfTask({ ofHolder, ofMember }: Unfinished, maxTasksPerCaller: number): TaskError | undefined {
+  const ofCaller = ofMember ?? ofHolder
+  if (ofCaller >= maxTasksPerCaller) return tooManyTasks('This caller has', maxTasksPerCaller)
+  const most = maxTasksPerCaller * MEMBERS_SHARE
+  return ofHolder < most ? undefined : tooManyTasks('Callers without a name, from this network, have', most)
+}
 
 /** A caller with tasks that are ready. */
 export interface WaitingCaller {

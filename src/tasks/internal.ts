@@ -40,10 +40,16 @@ export {
   type LossReason,
   leaseLost,
   TaskError,
-  tooManyTasks,
   UNREADABLE,
 } from './errors.ts'
-export { fairShares, MAX_CALLERS, type WaitingCaller } from './fairness.ts'
+export {
+  fairShares,
+  MAX_CALLERS,
+  MEMBERS_SHARE,
+  refusalOfTask,
+  type Unfinished,
+  type WaitingCaller,
+} from './fairness.ts'
 export { answeredBefore, journalOf, MAX_AUTOMATIC_REPEATS, nextWireKey } from './journalRows.ts'
 export { type TaskServiceOptions, createTasks } from './service/service.ts'
 export { retryMs, TrialSlot } from './trial.ts'

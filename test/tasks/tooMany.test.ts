@@ -1,8 +1,11 @@
 /** How many unfinished tasks one caller may have, as clients of both eras learn it. */
 import { expect, test } from 'vitest'
+import { newKey } from 'pannier/state'
 import { TaskCaller } from '../fixtures/modernClient.ts'
+import type { Incoming } from '../interop/fixtures/messageStream.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { listening, offerEcho, taskServer } from './fixtures/echoServer.ts'
+import { ENGINES, instancesOver } from './fixtures/engines.ts'
 
 const refusal = { code: -32602, message: expect.stringContaining('2 unfinished tasks') }
 
@@ -37,3 +40,22 @@ test('callers whom nobody knows are counted by their sessions', async () => {
   expect(await call(one)).toMatchObject({ error: refusal })
   expect(await call(other)).toMatchObject({ result: { task: {} } })
 })
+
+test.each(ENGINES)(
+  'sessions that one address begins at two instances have ten times as many together (%s)',
+  async (engine) => {
+    const clientAddress = ({ header }: { header(name: string): string | undefined }) => header('from')
+    const options = { keys: newKey(), limits: { clientAddress } }
+    const servers = await instancesOver(engine, 2, { maxTasksPerCaller: 1 }, options)
+    const urls = await Promise.all(servers.map((server) => listening(offerEcho(server))))
+    let begun = 0
+    const callIn = async (from: string): Promise<Incoming> => {
+      const session = await RawSession.begin(urls[begun++ % 2] ?? '', { headers: { from } })
+      return session.request('tools/call', { name: 'echo', task: {} })
+    }
+    for (let at = 0; at < 10; at++) expect(await callIn('192.0.2.1')).toMatchObject({ result: { task: {} } })
+    const error = { code: -32602, message: expect.stringContaining('10 unfinished tasks') }
+    expect([await callIn('192.0.2.1'), await callIn('192.0.2.1')]).toMatchObject([{ error }, { error }])
+    expect(await callIn('192.0.2.2')).toMatchObject({ result: { task: {} } })
+  },
+)

@@ -3,10 +3,13 @@ import { StateError } from '../../state/internal.ts'
 import {
   answeredBefore,
   entryText,
+  MEMBERS_SHARE,
   type NewTask,
+  refusalOfTask,
+  type TaskError,
   type TaskRecord,
   textOrNull,
-  tooManyTasks,
+  type Unfinished,
 } from '../../tasks/internal.ts'
 import { digest } from '../digest.ts'
 import { MAX_LIFE_MS } from '../expiry.ts'
@@ -25,6 +28,7 @@ export interface Creation {
 interface Prepared {
   readonly call: Buffer
   readonly holder: Buffer
+  readonly member: Buffer | undefined
   readonly queue: string
   readonly row: readonly unknown[]
   readonly steps: readonly [keys: string[], values: (string | null)[]]
@@ -40,7 +44,8 @@ interface Prepared {
 export async function createTask(store: PostgresTaskStore, task: NewTask): Promise<Creation> {
   const prepared = await prepare(store, task)
   const creation = await transaction(store, async (sql) => {
-    if (!(await isAllowed(sql, store, prepared))) return undefined
+    const refusal = await refusalFor(sql, store, prepared)
+    if (refusal !== undefined) return refusal
     for (let turn = 0; turn < MAX_ATTEMPTS; turn++) {
       const created = await insert(sql, store, prepared)
       if (created !== undefined) return { task: created, queue: prepared.queue }
@@ -51,28 +56,39 @@ export async function createTask(store: PostgresTaskStore, task: NewTask): Promi
     throw new StateError('STORE_UNAVAILABLE', 'Tasks of this call were created and removed concurrently; try again.')
   })
   // Not inside: a transaction that fails costs its connection.
-  if (creation === undefined) throw tooManyTasks(store.settings.maxTasksPerCaller)
+  if (creation instanceof Error) throw creation
   return creation
 }
 
-/** Whether the caller may have another task, or the call has created one before. */
-async function isAllowed(sql: Sql, store: PostgresTaskStore, { call, holder }: Prepared): Promise<boolean> {
+/** Why the caller may not have another task; undefined also when the call has created one before. */
+async function refusalFor(sql: Sql, store: PostgresTaskStore, prepared: Prepared): Promise<TaskError | undefined> {
+  const refusal = refusalOfTask(await unfinished(sql, store, prepared), store.settings.maxTasksPerCaller)
+  if (refusal === undefined) return undefined
+  const { tables } = store.database.names
+  const before = await sql.rows(`SELECT FROM ${tables}.tasks WHERE call = $1`, [prepared.call])
+  return before.length > 0 ? undefined : refusal
+}
+
+/** Counts up to the limits. */
+async function unfinished(sql: Sql, store: PostgresTaskStore, { holder, member }: Prepared): Promise<Unfinished> {
   const { maxTasksPerCaller } = store.settings
   const { tables } = store.database.names
-  const [row] = await sql.rows<{ unfinished: number }>(
-    `SELECT count(*)::integer AS unfinished FROM (
-       SELECT FROM ${tables}.tasks
-       WHERE encode(holder, 'hex') = $1 AND status IN ('working', 'input_required') LIMIT $2
-     ) AS counted`,
-    [holder.toString('hex'), maxTasksPerCaller],
+  const count = (condition: string, most: number) =>
+    `(SELECT count(*)::integer FROM (
+       SELECT FROM ${tables}.tasks WHERE ${condition} AND status IN ('working', 'input_required') LIMIT ${most}
+     ) AS counted)`
+  const ofHolder = count("encode(holder, 'hex') = $1", maxTasksPerCaller * (member === undefined ? 1 : MEMBERS_SHARE))
+  const ofMember = member === undefined ? 'NULL' : count('member = $2', maxTasksPerCaller)
+  const [row] = await sql.rows<{ of_holder: number; of_member: number | null }>(
+    `SELECT ${ofHolder} AS of_holder, ${ofMember} AS of_member`,
+    [holder.toString('hex'), ...(member === undefined ? [] : [member])],
   )
-  if (row !== undefined && row.unfinished < maxTasksPerCaller) return true
-  return (await sql.rows(`SELECT FROM ${tables}.tasks WHERE call = $1`, [call])).length > 0
+  return { ofHolder: row?.of_holder ?? 0, ofMember: row?.of_member ?? undefined }
 }
 
 async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepared> {
   const { maxEntryBytes } = store.settings
-  const { id, owner, holder, tool, args, caller, journal, ttlMs } = task
+  const { id, owner, holder, member, tool, args, caller, journal, ttlMs } = task
   const { own, begunAt, round } = journal
   const asks = answeredBefore(journal)
   const steps = [...journal.steps]
@@ -81,6 +97,7 @@ async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepare
   return {
     call: digest(store.audience, owner, journal.id),
     holder: ownerDigest(store, holder),
+    member: member === undefined ? undefined : ownerDigest(store, member),
     queue: await store.jobs.queueOf(tool),
     row: [
       addressDigest(store, id),
@@ -108,15 +125,15 @@ async function prepare(store: PostgresTaskStore, task: NewTask): Promise<Prepare
 
 /** Undefined when this call has created a task before. */
 async function insert(sql: Sql, store: PostgresTaskStore, prepared: Prepared): Promise<TaskRecord | undefined> {
-  const { call, holder, queue, steps, asks } = prepared
+  const { call, holder, member, queue, steps, asks } = prepared
   const { tables } = store.database.names
   const [created] = await sql.rows<RecordRow & { task: string }>(
     `INSERT INTO ${tables}.tasks AS t (address, owner, id, tool, args, caller, call_id, begun_at, own, round, expires_at,
-       call, queue, holder, status)
+       call, queue, holder, member, status)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-       now()::timestamptz(3) + $11::float8 * interval '1 millisecond', $12, $13, $14, 'working')
+       now()::timestamptz(3) + $11::float8 * interval '1 millisecond', $12, $13, $14, $15, 'working')
      ON CONFLICT (call) DO NOTHING RETURNING t.task, ${NEW_RECORD_COLUMNS}`,
-    [...prepared.row, call, queue, holder],
+    [...prepared.row, call, queue, holder, member ?? null],
   )
   if (created === undefined) return undefined
   if (steps[0].length > 0) {

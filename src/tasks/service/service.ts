@@ -11,7 +11,8 @@ import {
   TASKS_EXTENSION,
 } from '../../protocol/index.ts'
 import type { Call, NewWork, TaskCaller, TaskService, TaskHost, TaskListening, Tasks } from '../../server/index.ts'
-import { assertBetween, MAX_OPTION, type TaskEngine, type Working } from '../engine.ts'
+import { groupOf } from '../../state/stores/index.ts'
+import { assertBetween, MAX_OPTION, type NewTask, type TaskEngine, type Working } from '../engine.ts'
 import { type DialectOptions, digestOf, ownerOf, withClientErrors } from './dialect.ts'
 import { assertDeclared, modernCreated, modernTaskMethods, type TaskMethod } from './modernDialect.ts'
 import { listenToTasks } from './notifications.ts'
@@ -81,7 +82,7 @@ class EngineTaskService implements TaskService {
     const creating = engine.create({
       id,
       owner,
-      holder: digestOf(this.#host.holderOf(call) ?? id),
+      ...holderAndMember(this.#host.holderOf(call) ?? id),
       tool,
       args,
       caller: { ...callerOf(call) },
@@ -174,6 +175,12 @@ class EngineTaskService implements TaskService {
     }
     return Math.min(asked, maxTtlMs)
   }
+}
+
+/** Sessions cost nothing, so those of one network are counted together as well. */
+function holderAndMember(name: string): Pick<NewTask, 'holder' | 'member'> {
+  const group = groupOf(name)
+  return { holder: digestOf(group), member: group === name ? undefined : digestOf(name) }
 }
 
 type TaskServiceSettings = Readonly<Required<TaskServiceOptions>>

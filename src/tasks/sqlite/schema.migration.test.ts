@@ -21,7 +21,7 @@ test('tasks of a file from before callers had turns are run, each counted for it
   const database = new DatabaseSync(path)
   database.exec(`
     DROP INDEX tasks_ready_by_holder; DROP INDEX tasks_unfinished;
-    ALTER TABLE tasks DROP COLUMN holder; PRAGMA user_version = 4`)
+    DROP INDEX tasks_unfinished_of_member; ALTER TABLE tasks DROP COLUMN member; ALTER TABLE tasks DROP COLUMN holder; PRAGMA user_version = 4`)
   database.close()
 
   const engine = sqliteEngine({ path, maxTasksPerCaller: 1 })

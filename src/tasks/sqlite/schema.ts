@@ -74,12 +74,18 @@ const HOLDERS = `
     WHERE status = 'working' AND worker IS NULL AND crashes = 0;
   CREATE INDEX tasks_unfinished ON tasks (audience, holder, worker) WHERE status IN ('working', 'input_required')`
 
+// Which of the holder's members has the task; null where it has none.
+const MEMBERS = `
+  ALTER TABLE tasks ADD COLUMN member TEXT;
+  CREATE INDEX tasks_unfinished_of_member ON tasks (audience, member)
+    WHERE status IN ('working', 'input_required') AND member IS NOT NULL`
+
 const FORMAT: SqliteFormat = {
   applicationId: 0x50_54_73_6b, // "PTsk"
   makesFolder: false,
   noun: 'a task store',
   pragmas: 'PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON',
-  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS, HOLDERS],
+  migrations: [FIRST, TRIALS, APPROVERS, PROGRESS, HOLDERS, MEMBERS],
 }
 
 export function openTaskFile(path: string): DatabaseSync {

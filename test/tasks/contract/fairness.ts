@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { Lease, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
+import type { Lease, NewTask, TaskEngine, TaskRecord } from '../../../src/tasks/engine.ts'
 import { type ContractHarness, newTask, question } from './harness.ts'
 
 const done = { status: 'completed', result: { done: true } } as const
@@ -86,6 +86,38 @@ export function declareFairness(harness: ContractHarness): void {
       code: 'TASK_LIMIT',
     })
     expect(await engine.read(other.id, '')).toMatchObject({ id: other.id } satisfies Partial<TaskRecord>)
+  })
+
+  test('the members of one holder have a limit each, and ten times that together', async () => {
+    const engine = await harness.engine({ maxTasksPerCaller: 2 })
+    const of = (member: string, given: Partial<NewTask> = {}) =>
+      newTask({ owner: '', holder: 'network', member, ...given })
+    const first = of('session 0')
+    const { id } = await engine.create(first)
+    await engine.create(of('session 0'))
+    await expect(engine.create(of('session 0'))).rejects.toMatchObject({ message: expect.stringContaining('2 unfin') })
+    for (let at = 2; at < 20; at++) await engine.create(of(`session ${at >> 1}`))
+    const refusal = { code: 'TASK_LIMIT', message: expect.stringContaining('20 unfinished') }
+    await expect(engine.create(of('session 10'))).rejects.toMatchObject(refusal)
+    expect((await engine.create({ ...first, id: randomUUID() })).id).toBe(id)
+    await engine.create(newTask({ owner: '', holder: 'another', member: 'session 11' }))
+    await engine.cancel(id, '')
+    await engine.create(of('session 10'))
+    await expect(engine.create(of('session 11'))).rejects.toMatchObject(refusal)
+  })
+
+  test('the members of one holder have its turns, however many they are', async () => {
+    const engine = await harness.engine()
+    const names = new Map<string, string>()
+    for (let at = 0; at < 12; at++) {
+      const task = newTask({ owner: '', holder: 'network', member: `session ${at}` })
+      names.set((await engine.create(task)).id, task.member ?? '')
+    }
+    const worker = harness.worker(engine, { concurrency: 4 })
+    const [running] = await take(worker, 4)
+    for (const [id, name] of await create(engine, 'bob', 2)) names.set(id, name)
+    await running?.end(done)
+    expect(names.get((await worker.nextLease()).id)).toBe('bob 0')
   })
 }
 

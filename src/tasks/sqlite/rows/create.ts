@@ -1,7 +1,7 @@
 /** Inserts new tasks with the journals of their calls. */
 import { withStoreErrors } from '../../../state/stores/index.ts'
 import { entryText, unreadable } from '../../entry.ts'
-import { tooManyTasks } from '../../errors.ts'
+import { refusalOfTask } from '../../fairness.ts'
 import type { NewTask, TaskRecord } from '../../engine.ts'
 import { type QuestionRow, answeredBefore } from '../../journalRows.ts'
 import type { QuestionRows } from './questions.ts'
@@ -42,12 +42,15 @@ export class NewTaskRows {
         `DELETE FROM tasks WHERE audience = ? AND owner = ? AND call = ? AND NOT ${NOT_EXPIRED}`,
       ),
       add: database.prepare(
-        `INSERT INTO tasks (audience, owner, holder, call, id, tool, status, round, created_at, updated_at, expires_at,
-                            change, epoch, losses)
-         VALUES (?, ?, ?, ?, ?, ?, 'working', ?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING`,
+        `INSERT INTO tasks (audience, owner, holder, member, call, id, tool, status, round, created_at, updated_at,
+                            expires_at, change, epoch, losses)
+         VALUES (?, ?, ?, ?, ?, ?, ?, 'working', ?, ?, ?, ?, ?, 0, 0) ON CONFLICT DO NOTHING`,
       ),
       unfinished: database.prepare(
         `SELECT count(*) AS unfinished FROM tasks WHERE audience = ? AND holder = ? AND ${UNFINISHED}`,
+      ),
+      unfinishedOfMember: database.prepare(
+        `SELECT count(*) AS unfinished FROM tasks WHERE audience = ? AND member = ? AND ${UNFINISHED}`,
       ),
     }))
   }
@@ -117,9 +120,13 @@ export class NewTaskRows {
   /** Refuses a new task of a caller who has too many; not the call that has created one before. */
   assertAllowed(task: NewTask): void {
     const { audience, settings } = this.#store
-    const row = this.#statements.unfinished.get(audience, JSON.stringify(task.holder))
-    if (Number(row?.['unfinished']) < settings.maxTasksPerCaller || this.#rowOf(task) !== undefined) return
-    throw tooManyTasks(settings.maxTasksPerCaller)
+    const { unfinished, unfinishedOfMember } = this.#statements
+    const { holder, member } = task
+    const ofHolder = countOf(unfinished.get(audience, JSON.stringify(holder)))
+    const ofMember =
+      member === undefined ? undefined : countOf(unfinishedOfMember.get(audience, JSON.stringify(member)))
+    const refusal = refusalOfTask({ ofHolder, ofMember }, settings.maxTasksPerCaller)
+    if (refusal !== undefined && this.#rowOf(task) === undefined) throw refusal
   }
 
   #rowOf({ owner, journal }: NewTask): SqliteRow | undefined {
@@ -127,11 +134,16 @@ export class NewTaskRows {
     return this.#statements.createdBy.get(audience, JSON.stringify(owner), JSON.stringify(journal.id))
   }
 
-  #addRow({ id, owner, holder, tool, journal }: NewTask, now: number, expiresAt: number | null): number | undefined {
+  #addRow(
+    { id, owner, holder, member, tool, journal }: NewTask,
+    now: number,
+    expiresAt: number | null,
+  ): number | undefined {
     const { changes, lastInsertRowid } = this.#statements.add.run(
       this.#store.audience,
       JSON.stringify(owner),
       JSON.stringify(holder),
+      member === undefined ? null : JSON.stringify(member),
       JSON.stringify(journal.id),
       JSON.stringify(id),
       JSON.stringify(tool),
@@ -143,4 +155,8 @@ export class NewTaskRows {
     )
     return changes === 1 ? Number(lastInsertRowid) : undefined
   }
+}
+
+function countOf(row: SqliteRow | undefined): number {
+  return Number(row?.['unfinished'])
 }
