@@ -7,6 +7,7 @@ import { BackendError, REJECTED, SessionForgotten, tooMany, WITHHELD } from '../
 import { type Condition, Connector } from './connector.ts'
 import { CallerCredentials, type CredentialsHook, ownAddress } from './credentials.ts'
 import { Judge } from './judge.ts'
+import { HeldTasks } from './heldTasks.ts'
 import type { About, Link, LinkOptions } from './link.ts'
 import type { Offer } from './offer.ts'
 import { openLink } from './open.ts'
@@ -40,6 +41,7 @@ export class Backend {
   readonly #judge: Judge
   readonly #inFlight = new Shares()
   readonly #credentials: CallerCredentials
+  readonly #tasks: HeldTasks
 
   constructor(options: BackendOptions) {
     const { config, logger } = options
@@ -48,6 +50,7 @@ export class Backend {
     this.config = config
     this.name = name
     this.#credentials = new CallerCredentials({ config, logger, hook: options.credentials })
+    this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
     this.#connector = new Connector({
       config,
       logger,
@@ -175,9 +178,21 @@ export class Backend {
   }
 
   async #send(relayed: Relayed): Promise<Json> {
+    const holding = this.#tasks.linkFor(relayed)
+    if (holding === undefined) return this.#sendAnywhere(relayed)
+    const result = await holding.request(relayed)
+    this.#tasks.heard(relayed, result)
+    return result
+  }
+
+  async #sendAnywhere(relayed: Relayed): Promise<Json> {
     const sharing = this.#sharingOf(relayed)
     if (sharing === undefined) return this.#connector.openedLink().request(relayed)
-    const send = (link: Link): Promise<Json> => link.request(relayed)
+    const send = async (link: Link, hold: () => () => void): Promise<Json> => {
+      const result = await link.request(relayed)
+      this.#tasks.keep(relayed, result, link, hold)
+      return result
+    }
     try {
       return await this.#places.with(relayed, sharing, send)
     } catch (error) {
@@ -194,6 +209,7 @@ export class Backend {
 
   async close(): Promise<void> {
     this.#judge.skip()
+    this.#tasks.close()
     await Promise.all([this.#places.close(), this.#connector.close()])
   }
 

@@ -11,6 +11,7 @@ import {
   type Message,
   ProtocolError,
   readMessage,
+  readRelatedTask,
   RemoteError,
   type RequestId,
   unref,
@@ -181,7 +182,7 @@ export class BackendConnection {
     if (method === 'ping') return {}
     const kind = ASKED.get(method)
     if (kind === undefined) throw new RemoteError(CODES.METHOD_NOT_FOUND, `There is no method "${method}" here.`)
-    const underWay = this.#likely(kind)
+    const underWay = this.#ofTask(params) ?? this.#likely(kind)
     const { ask, peer } = underWay?.relayed ?? {}
     if (ask === undefined || peer?.capabilities[kind] === undefined)
       throw new RemoteError(
@@ -194,6 +195,15 @@ export class BackendConnection {
     } finally {
       goOn?.()
     }
+  }
+
+  /** A question of a task comes on the request for its result. */
+  #ofTask({ _meta: meta }: Json): UnderWay | undefined {
+    const taskId = readRelatedTask(meta)
+    if (taskId === undefined) return undefined
+    const isIt = ({ relayed }: UnderWay): boolean =>
+      relayed.method === 'tasks/result' && relayed.params['taskId'] === taskId
+    return [...this.#underWay.values()].find(isIt)
   }
 
   /** The request that a message without a reference belongs to; none where it could be of different callers. */

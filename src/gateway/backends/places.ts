@@ -46,21 +46,37 @@ export class Places {
     return this.#places.size
   }
 
-  /** Runs with a link; opens one where none is free. */
-  async with<T>(relayed: Relayed, sharing: Sharing, use: (link: Link) => Promise<T>): Promise<T> {
+  /** Runs with a link; opens one where none is free. `hold` keeps it in use until what it gives is called. */
+  async with<T>(
+    relayed: Relayed,
+    sharing: Sharing,
+    use: (link: Link, hold: () => () => void) => Promise<T>,
+  ): Promise<T> {
     const key = keyOf(relayed, sharing)
     const caller = callerOf(relayed)
     const place = await this.#take(key, relayed, sharing)
     this.#inUse.add(caller)
     try {
       const link = await place.link
-      return await use(link)
+      return await use(link, () => this.#hold(place, caller))
     } catch (error) {
       // What the server still does for this call must not reach the next one.
       if (sharing === 'call') void this.#drop(place)
       else void this.#dropBroken(place)
       throw error
     } finally {
+      this.#inUse.remove(caller)
+      this.#release(place)
+    }
+  }
+
+  #hold(place: LinkPlace, caller: string): () => void {
+    let isHeld = true
+    place.uses++
+    this.#inUse.add(caller)
+    return () => {
+      if (!isHeld) return
+      isHeld = false
       this.#inUse.remove(caller)
       this.#release(place)
     }

@@ -16,6 +16,7 @@ import {
 import type { CatalogueMode } from '../config/index.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
 import type { BackendTarget, Directory, ToolTarget } from './relay.ts'
+import { taskListing } from './tasks/source.ts'
 
 /** The names of a route. */
 export interface RouteNames {
@@ -162,7 +163,7 @@ export class RouteDirectory implements Directory {
           const name = String(entry['name'])
           if (list === 'tools' && !isServed(backend, name)) continue
           const exposed = names.exposed(backend.name, name)
-          add(into, name, exposed, { ...entry, name: exposed })
+          add(into, name, exposed, { ...entry, ...(list === 'tools' && taskListing(backend, entry)), name: exposed })
         }
       for (const entry of backend.offer.resources) {
         const uri = String(entry['uri'])

@@ -1,5 +1,6 @@
 /** Entries of a route in the registry of its server. They have no handlers: the methods of the route send calls on. */
 import { isObject, type Json } from '../../protocol/index.ts'
+import { taskSupportOf } from './tasks/source.ts'
 import type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from '../../server/internal.ts'
 
 const open = { access: undefined, carry: undefined } as const
@@ -8,9 +9,13 @@ function relayed(): never {
   throw new TypeError('A route has no handlers.')
 }
 
-export function toolEntry(name: string, listed: Json): ToolEntry {
-  const none = { input: undefined, output: undefined, mirrored: [], task: undefined }
-  return { ...open, ...none, name, listed, handler: relayed }
+/** Only the session era lists whether a tool runs as a task, so the registry has that beside the tool. */
+export function toolEntry(name: string, tool: Json): ToolEntry {
+  const { execution: _, ...listed } = tool
+  const support = taskSupportOf(tool)
+  const task = support === 'never' ? undefined : { task: support }
+  const none = { input: undefined, output: undefined, mirrored: [] }
+  return { ...open, ...none, task, name, listed, handler: relayed }
 }
 
 export function promptEntry(name: string, listed: Json): PromptEntry {

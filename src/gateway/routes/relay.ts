@@ -2,17 +2,22 @@
 import type { InputRequest } from '@modelcontextprotocol/client'
 import {
   assertParamHeaders,
+  CODES,
   findParamHeaders,
   isObject,
   type Json,
   type ParamHeader,
   paramHeaderValues,
   ProtocolError,
+  RemoteError,
 } from '../../protocol/index.ts'
 import { type Call, type HandlerMethods, InputRequired, type MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { CallState } from './clientState.ts'
 import { askerOf, relayedOf } from './relayedCall.ts'
+import { taskModeOf } from './tasks/mode.ts'
+import type { RelayedTasks } from './tasks/service.ts'
+import { withTasks } from './tasks/source.ts'
 import type { Relayed } from '../backends/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
@@ -51,9 +56,10 @@ export interface RelayOptions {
   readonly directory: Directory
   readonly parking: Parking
   readonly watcher: CallWatcher
+  readonly tasks: RelayedTasks
 }
 
-export function relayMethods({ directory, parking, watcher }: RelayOptions, parts: MethodParts): HandlerMethods {
+export function relayMethods({ directory, parking, watcher, tasks }: RelayOptions, parts: MethodParts): HandlerMethods {
   const { rounds, results } = parts
   const parked = new ParkedRounds(parking, parts)
 
@@ -72,7 +78,7 @@ export function relayMethods({ directory, parking, watcher }: RelayOptions, part
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
       const result = await backend.request(relayedOf(watched, sent, { headers, ask, state }))
       watched.saw(result)
-      return shaped(state.result(result), call, backend)
+      return shaped(tasks.shaped(state.result(result), call, backend), call, backend)
     }
     if (call.peer.takesInputRequired && !backend.asksInPlace) return results.complete(await send(params), call.peer)
     if (call.peer.takesInputRequired) {
@@ -101,13 +107,31 @@ export function relayMethods({ directory, parking, watcher }: RelayOptions, part
     })
   }
 
-  const relayTool = (call: Call, found: ToolTarget, args: unknown) =>
-    relay(
-      call,
-      found,
-      { ...call.params, name: found.name, ...(args !== undefined && { arguments: args }) },
-      paramHeaderValues(mirroredIn(found.listed), args ?? {}),
-    )
+  /** The server makes a task of the call, as servers of the session era are asked to. */
+  const relayAsTask = (call: Call, found: ToolTarget, params: Json, headers: Relayed['headers']) =>
+    watcher.watch(call, watchedTarget(call, found), async (watched) => {
+      const { backend } = found
+      const state = new CallState(backend, call)
+      const asked = isObject(params['task']) ? params : { ...params, task: {} }
+      const way = { headers, ask: askerOf(call) ?? askedLater, state }
+      const result = state.result(await backend.request(relayedOf(watched, asked, way)))
+      return results.complete(shaped(tasks.asked(result, call, backend), call, backend), call.peer)
+    })
+
+  const relayTool = async (call: Call, found: ToolTarget, args: unknown) => {
+    const { task: _, ...rest } = call.params
+    const named = { name: found.name, ...(args !== undefined && { arguments: args }) }
+    const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
+    await found.backend.tried
+    switch (taskModeOf(call, found)) {
+      case 'session':
+        return relayAsTask(call, found, { ...call.params, ...named }, headers)
+      case 'extension':
+        return relay({ ...call, peer: withTasks(call.peer) }, found, { ...rest, ...named }, headers)
+      case 'plain':
+        return relay(call, found, { ...rest, ...named }, headers)
+    }
+  }
 
   /** Undefined for a call of a tool by its own name. */
   const useSearch = ({ find, describe }: ToolSearch, name: string, call: Call) => {
@@ -162,6 +186,11 @@ function referred(directory: Directory, { type, name, uri }: Json): BackendTarge
   if (type === 'ref/prompt' && typeof name === 'string') return directory.prompt(name)
   if (type === 'ref/resource' && typeof uri === 'string') return directory.template(uri) ?? directory.resource(uri)
   return undefined
+}
+
+/** A task asks on the request for its result, and not on the one that made it. */
+function askedLater(): never {
+  throw new RemoteError(CODES.INVALID_REQUEST, 'Ask while the result of the task is requested.')
 }
 
 function inputRequired({ inputRequests, requestState }: Json): InputRequired {

@@ -9,12 +9,14 @@ import type { CallState } from './clientState.ts'
 import { traceHeaders, withTrace } from '../telemetry/tracing.ts'
 
 interface WayBack {
-  readonly headers: Relayed['headers'] | undefined
-  readonly ask: Relayed['ask']
+  /** Headers that mirror arguments. */
+  readonly headers?: Relayed['headers'] | undefined
+  readonly ask?: Relayed['ask'] | undefined
   readonly state: CallState
 }
 
-export function relayedOf({ call, trace }: WatchedCall, params: Json, more: WayBack): Relayed {
+/** `trace` is what of it continues at the server. */
+export function relayedOf({ call, trace }: Pick<WatchedCall, 'call' | 'trace'>, params: Json, more: WayBack): Relayed {
   const { channel, peer, principal, method } = call
   const headers = { ...more.headers, ...traceHeaders(trace) }
   return {

@@ -5,15 +5,19 @@ import {
   type Capability,
   type FetchHandler,
   fetchHandler,
+  keyringOf,
   type NodeHandler,
   nodeHandler,
   Shutdown,
 } from '../../server/internal.ts'
 import type { ServerOptions } from '../../server/index.ts'
+import { createMarks } from '../../state/seal/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import type { Parking } from '../parking/parking.ts'
 import { relayMethods } from './relay.ts'
+import { TaskIds } from './tasks/ids.ts'
+import { RelayedTasks } from './tasks/service.ts'
 import { CallWatcher } from '../telemetry/calls.ts'
 
 export interface RouteOptions {
@@ -46,10 +50,13 @@ export class Route {
     const directory = new RouteDirectory(scope)
     this.#directory = directory
     const watcher = new CallWatcher({ route: path, logger: server.logger })
+    const keyring = keyringOf(server)
+    const ids = new TaskIds(createMarks(keyring, `task ${path}`))
+    const tasks = new RelayedTasks({ backends: scope.backends, ids })
     this.assembly = assemble(
-      { ...server, audience: `${server.audience ?? server.name} ${path}` },
+      { ...server, keys: keyring, tasks, audience: `${server.audience ?? server.name} ${path}` },
       {
-        handlers: (parts) => relayMethods({ directory, parking, watcher }, parts),
+        handlers: (parts) => relayMethods({ directory, parking, watcher, tasks }, parts),
         instructions,
         ready,
         keepsState: () => directory.keepsState,

@@ -1,0 +1,120 @@
+/** Tasks of a server of the stateless era. For session-era clients the gateway polls, and pushes the questions. */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { CODES, isObject, type Json, relatedTask, sleep, TaskFailed } from '../../../protocol/index.ts'
+import type { Call } from '../../../server/internal.ts'
+import type { Backend } from '../../backends/backend.ts'
+import { BackendError } from '../../errors.ts'
+import { askerOf } from '../relayedCall.ts'
+import { sessionForm } from './forms.ts'
+import { requestFor, type TaskSource, withTasks } from './source.ts'
+
+const POLL_MS = { usual: 1000, least: 100, most: 10_000 }
+
+export class ModernTaskSource implements TaskSource {
+  readonly #backend: Backend
+
+  constructor(backend: Backend) {
+    this.#backend = backend
+  }
+
+  async status(call: Call, id: string): Promise<Json> {
+    return sessionForm(await this.whole(call, id))
+  }
+
+  whole(call: Call, id: string): Promise<Json> {
+    return this.#request(call, 'tasks/get', { taskId: id })
+  }
+
+  async answer(call: Call, id: string, responses: Json): Promise<void> {
+    await this.#request(call, 'tasks/update', { taskId: id, inputResponses: responses })
+  }
+
+  async cancel(call: Call, id: string): Promise<void> {
+    await this.#request(call, 'tasks/cancel', { taskId: id })
+  }
+
+  async result(call: Call, id: string, exposed: string): Promise<Json> {
+    const left = new AbortController()
+    call.channel.onCancel(() => left.abort())
+    for (;;) {
+      const task = await this.whole(call, id)
+      const { status, result, error, inputRequests } = task
+      if (status === 'completed' && isObject(result)) return ended(result, exposed)
+      if (status === 'failed' || status === 'cancelled') throw failureOf(error)
+      const questions = isObject(inputRequests) ? Object.entries(inputRequests) : []
+      if (status === 'input_required' && questions.length > 0)
+        await this.#ask(call, id, exposed, new Map(questions as [string, InputRequest][]), left.signal)
+      else await this.#pause(task, left.signal)
+    }
+  }
+
+  /** Asks all at once; goes on when they are answered, here or through another client. */
+  async #ask(
+    call: Call,
+    id: string,
+    exposed: string,
+    questions: ReadonlyMap<string, InputRequest>,
+    left: AbortSignal,
+  ): Promise<void> {
+    const ask = askerOf(call)
+    if (ask === undefined) throw new BackendError('BACKEND_REFUSED', this.#backend.name, NOT_ASKED)
+    const over = new AbortController()
+    const asked = Array.from(questions, async ([key, request]) => {
+      const response = await ask(related(request, exposed))
+      await this.answer(call, id, { [key]: response })
+    })
+    try {
+      await Promise.race([
+        Promise.all(asked),
+        this.#untilMoved(call, id, questions, AbortSignal.any([left, over.signal])),
+      ])
+    } finally {
+      over.abort()
+      for (const answered of asked) answered.catch(() => {}) // the task no longer waits for these
+    }
+  }
+
+  async #untilMoved(
+    call: Call,
+    id: string,
+    questions: ReadonlyMap<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (;;) {
+      const task = await this.whole(call, id)
+      const open = isObject(task['inputRequests']) ? task['inputRequests'] : {}
+      if (![...questions.keys()].some((key) => Object.hasOwn(open, key))) return
+      await this.#pause(task, signal)
+    }
+  }
+
+  async #pause({ pollIntervalMs }: Json, signal: AbortSignal): Promise<void> {
+    const wished = typeof pollIntervalMs === 'number' ? pollIntervalMs : POLL_MS.usual
+    await sleep(Math.min(Math.max(wished, POLL_MS.least), POLL_MS.most), signal)
+  }
+
+  #request(call: Call, method: string, params: Json): Promise<Json> {
+    const meta = call.params['_meta']
+    const sent = { ...params, ...(meta !== undefined && { _meta: meta }) }
+    return requestFor(this.#backend, call, { method, params: sent, peer: withTasks(call.peer), ask: askerOf(call) })
+  }
+}
+
+const NOT_ASKED = 'asks something for this task, and the client cannot be asked on this connection.'
+
+function ended(result: Json, exposed: string): Json {
+  const { resultType: _, _meta: meta, ...rest } = result
+  return { ...rest, _meta: { ...(isObject(meta) ? meta : {}), ...relatedTask(exposed) } }
+}
+
+function failureOf(error: unknown): TaskFailed {
+  const { code, message, data } = isObject(error) ? error : {}
+  if (typeof code === 'number' && typeof message === 'string') return new TaskFailed({ code, message, data })
+  return new TaskFailed({ code: CODES.INTERNAL_ERROR, message: 'The task was cancelled.' })
+}
+
+function related(request: InputRequest, taskId: string): InputRequest {
+  const params = (request.params ?? {}) as Json
+  const _meta = { ...(params['_meta'] as Json | undefined), ...relatedTask(taskId) }
+  return { ...request, params: { ...params, _meta } } as InputRequest
+}

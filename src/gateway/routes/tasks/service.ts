@@ -1,0 +1,249 @@
+/** Tasks through the gateway: calls that become tasks at a server, and what clients of either dialect ask about them. */
+import {
+  declaresTasks,
+  isObject,
+  type Json,
+  ProtocolError,
+  RemoteError,
+  sleep,
+  TASKS_EXTENSION,
+} from '../../../protocol/index.ts'
+import type { TaskHost, TaskListening, Tasks, TaskService } from '../../../server/index.ts'
+import type { Call } from '../../../server/internal.ts'
+import type { Backend } from '../../backends/backend.ts'
+import { FinishedTasks } from './finished.ts'
+import { isOver, modernForm, sessionForm } from './forms.ts'
+import type { TaskIds } from './ids.ts'
+import { ModernTaskSource } from './modernSource.ts'
+import { SessionTaskSource } from './sessionSource.ts'
+import { listsTasks, requestFor, takesTasks, type TaskSource } from './source.ts'
+
+type Answering = (call: Call) => Promise<string>
+
+/** A task that a client has named. */
+interface NamedTask {
+  readonly backend: Backend
+  readonly id: string
+  readonly exposed: string
+}
+
+export interface RelayedTasksOptions {
+  readonly backends: () => readonly Backend[]
+  readonly ids: TaskIds
+}
+
+export class RelayedTasks implements Tasks, TaskService {
+  readonly #options: RelayedTasksOptions
+  readonly #sources = new WeakMap<Backend, TaskSource>()
+  readonly #finished = new FinishedTasks()
+  #host: TaskHost | undefined
+
+  constructor(options: RelayedTasksOptions) {
+    this.#options = options
+  }
+
+  attach(host: TaskHost): TaskService {
+    this.#host = host
+    return this
+  }
+
+  capabilities(era: Call['peer']['era']): Json {
+    const backends = this.#options.backends()
+    if (!backends.some(takesTasks)) return {}
+    if (era === 'modern') return { extensions: { [TASKS_EXTENSION]: {} } }
+    const list = backends.some(listsOwnTasks) && { list: {} }
+    return { tasks: { ...list, cancel: {}, requests: { tools: { call: {} } } } }
+  }
+
+  /** A result as the caller reads it, where the call has become a task at a server or was to become one. */
+  shaped(result: Json, call: Call, backend: Backend): Json {
+    const { resultType } = result
+    const asksForTask = call.peer.era === 'legacy' && isObject(call.params['task'])
+    if (resultType === 'task') return this.#created(result, call, backend)
+    if (!asksForTask || backend.asksInPlace || resultType === 'input_required') return result
+    return this.#created(this.#finished.keep(result, call), call, backend)
+  }
+
+  /** The same for a server of the session era, which was asked for a task. */
+  asked(result: Json, call: Call, backend: Backend): Json {
+    const { task } = result
+    if (!isObject(task) || typeof task['taskId'] !== 'string') return result
+    return this.#created(modernForm(task), call, backend)
+  }
+
+  #created(task: Json, call: Call, backend: Backend): Json {
+    const own = { server: backend.name, id: String(task['taskId']) }
+    const exposed = { ...task, taskId: this.#options.ids.exposed(own, call.principal) }
+    return call.peer.era === 'modern' ? { ...exposed, resultType: 'task' } : { task: sessionForm(exposed) }
+  }
+
+  method({ method, peer }: Call): Answering | undefined {
+    return (peer.era === 'modern' ? this.#modern : this.#session).get(method)
+  }
+
+  readonly #modern: ReadonlyMap<string, Answering> = new Map<string, Answering>([
+    ['tasks/get', async (call) => this.#write(await this.#whole(call, this.#find(declared(call))), call)],
+    [
+      'tasks/update',
+      async (call) => {
+        const found = this.#find(declared(call))
+        const { inputResponses } = call.params
+        if (!isObject(inputResponses))
+          throw new ProtocolError('PARAMS_INVALID', '"params.inputResponses" must be an object.')
+        await this.#source(found).answer(call, found.id, inputResponses)
+        return this.#write({}, call)
+      },
+    ],
+    [
+      'tasks/cancel',
+      async (call) => {
+        const found = this.#find(declared(call))
+        const { id } = found
+        const source = this.#source(found)
+        // A server of the session era refuses to cancel what has ended; for the caller nothing is wrong.
+        await source.cancel(call, id).catch(async (error: unknown) => {
+          if (!(error instanceof RemoteError) || !isOver(await source.status(call, id))) throw error
+        })
+        return this.#write({}, call)
+      },
+    ],
+  ])
+
+  readonly #session: ReadonlyMap<string, Answering> = new Map<string, Answering>([
+    ['tasks/get', async (call) => JSON.stringify(await this.#status(call, this.#find(call)))],
+    [
+      'tasks/result',
+      async (call) => {
+        const found = this.#find(call)
+        return this.#write(await this.#source(found).result(call, found.id, found.exposed), call)
+      },
+    ],
+    [
+      'tasks/cancel',
+      async (call) => {
+        const found = this.#find(call)
+        if (isOver(await this.#status(call, found)))
+          throw new ProtocolError('PARAMS_INVALID', 'The task has already ended, so it cannot be cancelled.')
+        await this.#source(found).cancel(call, found.id)
+        return JSON.stringify(await this.#status(call, found))
+      },
+    ],
+    ['tasks/list', async (call) => JSON.stringify({ tasks: await this.#list(call) })],
+  ])
+
+  async listen(call: Call, taskIds: readonly string[], send: (task: Json) => void): Promise<TaskListening> {
+    declared(call)
+    const found = taskIds.flatMap((id) => this.#resolve(call, id) ?? [])
+    const stopped = new AbortController()
+    return {
+      taskIds: found.map(({ exposed }) => exposed),
+      begin: () => void this.#watch(call, found, send, stopped.signal).catch(() => {}), // the client has left
+      stop: () => stopped.abort(),
+    }
+  }
+
+  /** One task after the other, so that a client that watches many asks a server for one at a time. */
+  async #watch(
+    call: Call,
+    watched: readonly NamedTask[],
+    send: (task: Json) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const sent = new Map<NamedTask, string>()
+    for (let open = watched; open.length > 0; ) {
+      let waitMs = WATCH_MS.most
+      const unended: NamedTask[] = []
+      for (const found of open) {
+        signal.throwIfAborted()
+        const task = await this.#whole(call, found).catch(() => undefined)
+        if (task === undefined) continue // it has expired, or its server is gone: a poll tells which
+        const text = JSON.stringify(task)
+        if (sent.get(found) !== text) send(task)
+        sent.set(found, text)
+        if (!isOver(task)) unended.push(found)
+        const { pollIntervalMs } = task
+        if (typeof pollIntervalMs === 'number') waitMs = Math.min(waitMs, Math.max(pollIntervalMs, WATCH_MS.least))
+      }
+      open = unended
+      if (open.length > 0) await sleep(waitMs, signal)
+    }
+  }
+
+  create(): Promise<string> {
+    throw new TypeError('The servers behind a route make its tasks.')
+  }
+
+  async start(): Promise<void> {}
+
+  serve(): void {}
+
+  async drain(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  async #whole(call: Call, found: NamedTask): Promise<Json> {
+    const { resultType: _, ...task } = await this.#source(found).whole(call, found.id)
+    return { ...task, taskId: found.exposed }
+  }
+
+  async #status(call: Call, found: NamedTask): Promise<Json> {
+    return { ...(await this.#source(found).status(call, found.id)), taskId: found.exposed }
+  }
+
+  /** The tasks of the caller's sessions. Of servers that all callers share nobody could tell whose a task is. */
+  async #list(call: Call): Promise<readonly Json[]> {
+    const lists = this.#options
+      .backends()
+      .filter(listsOwnTasks)
+      .map(async (backend) => {
+        const listing = requestFor(backend, call, { method: 'tasks/list', params: {} })
+        const { tasks } = await listing.catch(() => ({ tasks: [] }))
+        const own = (Array.isArray(tasks) ? tasks : []).filter(
+          (task): task is Json & { taskId: string } => isObject(task) && typeof task['taskId'] === 'string',
+        )
+        const exposed = (id: string): string => this.#options.ids.exposed({ server: backend.name, id }, call.principal)
+        return own.map((task) => ({ ...task, taskId: exposed(task.taskId) }))
+      })
+    return (await Promise.all(lists)).flat()
+  }
+
+  #find(call: Call): NamedTask {
+    const { taskId } = call.params
+    const found = typeof taskId === 'string' ? this.#resolve(call, taskId) : undefined
+    if (found !== undefined) return found
+    throw new ProtocolError('PARAMS_INVALID', 'There is no task with this id, or it has expired.')
+  }
+
+  #resolve({ principal }: Call, exposed: string): NamedTask | undefined {
+    const own = this.#options.ids.resolve(exposed, principal)
+    const backend = this.#options.backends().find(({ name }) => name === own?.server)
+    return backend === undefined || own === undefined ? undefined : { backend, id: own.id, exposed }
+  }
+
+  #source({ backend, id }: NamedTask): TaskSource {
+    if (this.#finished.has(id)) return this.#finished
+    const known = this.#sources.get(backend)
+    // After an upgrade it may speak the other dialect.
+    if (known !== undefined && known instanceof SessionTaskSource === backend.asksInPlace) return known
+    const source = backend.asksInPlace ? new SessionTaskSource(backend) : new ModernTaskSource(backend)
+    this.#sources.set(backend, source)
+    return source
+  }
+
+  #write(result: Json, { peer }: Call): string {
+    return this.#host?.write(result, peer) ?? JSON.stringify(result)
+  }
+}
+
+const WATCH_MS = { least: 250, most: 10_000 }
+
+function listsOwnTasks(backend: Backend): boolean {
+  return listsTasks(backend) && !backend.isShared
+}
+
+function declared(call: Call): Call {
+  if (declaresTasks(call.peer.capabilities)) return call
+  throw new ProtocolError('CAPABILITY_MISSING', 'The client must declare the tasks extension to use this method.', {
+    requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
+  })
+}

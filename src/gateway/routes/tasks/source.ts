@@ -1,0 +1,72 @@
+/** The tasks of one server behind the gateway, whichever of the two dialects it speaks. Ids are the server's own. */
+import { declaresTasks, isObject, type Json, TASKS_EXTENSION } from '../../../protocol/index.ts'
+import type { Call, Peer } from '../../../server/internal.ts'
+import type { Backend } from '../../backends/backend.ts'
+import type { Relayed } from '../../backends/relayed.ts'
+import { CallState } from '../clientState.ts'
+import { relayedOf } from '../relayedCall.ts'
+
+export interface TaskSource {
+  /** The task in the form of the session era. */
+  status(call: Call, id: string): Promise<Json>
+  /** The task with its questions, result or error, in the form of the tasks extension. */
+  whole(call: Call, id: string): Promise<Json>
+  /** Waits for the end, and asks a session-era client meanwhile. `exposed` is the id that the client knows. */
+  result(call: Call, id: string, exposed: string): Promise<Json>
+  answer(call: Call, id: string, responses: Json): Promise<void>
+  cancel(call: Call, id: string): Promise<void>
+}
+
+/** One request about tasks, for a call: what the client keeps for the server goes with it, and comes back. */
+export async function requestFor(
+  backend: Backend,
+  call: Call,
+  { method, ...sent }: Pick<Relayed, 'method' | 'params'> & Partial<Relayed>,
+): Promise<Json> {
+  const state = new CallState(backend, call)
+  const relayed = relayedOf({ call: { ...call, method }, trace: {} }, sent.params, { state })
+  const answer = await backend.request({ ...relayed, ...sent, params: relayed.params })
+  const { result } = answer
+  return isObject(result) ? { ...answer, result: state.result(result) } : state.result(answer)
+}
+
+/** Whether calls of a server may become tasks, by what it declares. */
+export function takesTasks({ about, asksInPlace }: Pick<Backend, 'about' | 'asksInPlace'>): boolean {
+  const declared = about?.capabilities ?? {}
+  if (!asksInPlace) return declaresTasks(declared)
+  const { requests } = memberOf(declared, 'tasks')
+  return isObject(requests) && isObject(memberOf(requests, 'tools')['call'])
+}
+
+/** Whether a session-era server lists the tasks of a session. */
+export function listsTasks({ about, asksInPlace }: Pick<Backend, 'about' | 'asksInPlace'>): boolean {
+  return asksInPlace && isObject(memberOf(about?.capabilities ?? {}, 'tasks')['list'])
+}
+
+/** What a tool says of tasks. */
+export function taskSupportOf(listed: Json | undefined): 'optional' | 'required' | 'never' {
+  const { taskSupport } = memberOf(listed ?? {}, 'execution')
+  return taskSupport === 'optional' || taskSupport === 'required' ? taskSupport : 'never'
+}
+
+/**
+ * How a tool is listed for the session era. A server of the stateless era decides with each call whether it becomes a
+ * task; one that has no tasks says nothing of them.
+ */
+export function taskListing(backend: Pick<Backend, 'about' | 'asksInPlace'>, listed: Json): Json {
+  if (!takesTasks(backend)) return { execution: undefined }
+  if (backend.asksInPlace) return {}
+  return { execution: { ...memberOf(listed, 'execution'), taskSupport: 'optional' } }
+}
+
+/** The caller, as one who takes tasks of the stateless era: the gateway does so for clients of the session era. */
+export function withTasks(peer: Peer): Peer {
+  const { capabilities } = peer
+  const extensions = { ...memberOf(capabilities, 'extensions'), [TASKS_EXTENSION]: {} }
+  return { ...peer, capabilities: { ...capabilities, extensions } }
+}
+
+function memberOf(object: object, name: string): Json {
+  const value: unknown = (object as Json)[name]
+  return isObject(value) ? value : {}
+}
