@@ -222,6 +222,33 @@ describe('a form on a terminal', () => {
     expect(pty.shown()).not.toMatch(/How do you answer|It asks for|Send it/)
   })
 
+  test('a choice is also made by typing: letters lead to an answer, and Enter sends it', async () => {
+    const [yes, no] = [true, false].map((ok) => ({ action: 'accept', content: { ok } }))
+    const large = { action: 'accept', content: { size: 'large' } }
+    const cases: readonly [keys: readonly string[], answer: object | undefined][] = [
+      [['y', enter], yes],
+      [['n', enter], no],
+      [['N', enter], no],
+      [['yes', enter], yes],
+      [['yeah', enter], yes],
+      [['y', 'n', enter], no],
+      [['x', 'z', enter], { action: 'decline' }],
+      [['y', up, enter], { action: 'cancel' }],
+      [['n', down, 'y', enter], yes],
+      [['cancel', enter], { action: 'cancel' }],
+      [['decline', enter], { action: 'decline' }],
+      [['k', enter], no],
+      [['l', enter], large],
+      [['large', enter], large],
+      [['sl', enter], large],
+    ]
+    const size = form({ size: { type: 'string', enum: ['small', 'large'] } }, ['size'])
+    const questions = cases.map(([, answer]) => (answer === large ? size : form({ ok: { type: 'boolean' } }, ['ok'])))
+    const pty = ask(questions)
+    for (const [keys, answer] of cases) await at(pty, answer === large ? 'size (' : 'ok (', ...keys)
+    expect(await answersOf(pty)).toEqual(cases.map(([, answer]) => answer))
+  })
+
   test('what will be sent can be looked at and changed first', async () => {
     const pty = ask([form({ name: { type: 'string' }, size: { enum: ['small', 'large'] } }, ['name', 'size'])])
     await begin(pty)

@@ -6,6 +6,7 @@ import type { Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { type CANCEL_SYMBOL, intro, isCancel, log, multiselect, outro, select, text } from '@clack/prompts'
 import { plainLine, plainLines } from '../safeText.ts'
+import { followTyping } from './typedChoice.ts'
 
 /** The person left the form, by Escape or by Ctrl-C. */
 export class FormLeft extends Error {
@@ -96,16 +97,21 @@ export function createScreen({ input, output, signal }: ScreenOptions): Screen {
         }),
       ).then((line) => line ?? ''),
     choose: async (message, options, initial) => {
-      const at = options.findIndex(({ value }) => value === initial)
-      const chosen = await prompt((streams) =>
-        select({
-          ...streams,
-          message: plainLine(message, MAX_CHARACTERS),
-          options: numbered(options),
-          initialValue: Math.max(0, at),
-        }),
+      const initialValue = Math.max(
+        0,
+        options.findIndex(({ value }) => value === initial),
       )
-      return valueAt(options, chosen)
+      const shown = numbered(options)
+      const labels = shown.map(({ label }) => label)
+      const stop = followTyping(input, labels, initialValue)
+      try {
+        const chosen = await prompt((streams) =>
+          select({ ...streams, message: plainLine(message, MAX_CHARACTERS), options: shown, initialValue }),
+        )
+        return valueAt(options, chosen)
+      } finally {
+        stop()
+      }
     },
     chooseMany: async (message, options, initial) => {
       const chosenBefore = new Set(initial)
