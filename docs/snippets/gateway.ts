@@ -1,5 +1,5 @@
 // #region gateway
-import { createGateway, type Gateway, readGatewayConfig } from 'pannier/gateway'
+import { createGateway, type Gateway, prometheusMetrics, readGatewayConfig } from 'pannier/gateway'
 
 /** Serves the servers of a file, and gives where. */
 export async function serve(file: string, port: number): Promise<{ gateway: Gateway; url: string }> {
@@ -8,3 +8,11 @@ export async function serve(file: string, port: number): Promise<{ gateway: Gate
   return { gateway, url }
 }
 // #endregion gateway
+
+// #region metrics
+/** Serves health, servers and metrics of a gateway, and gives where. */
+export async function serveOperators(gateway: Gateway): Promise<string | undefined> {
+  const admin = await gateway.listenAdmin({ metrics: await prometheusMetrics() })
+  return admin?.url
+}
+// #endregion metrics

@@ -16,13 +16,15 @@ import {
 } from '../server/internal.ts'
 import { unref } from '../protocol/index.ts'
 import { memoryRates } from '../state/stores/index.ts'
-import { type AdminListening, listenAdmin } from './admin/listen.ts'
+import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
+import { measuresOf } from './admin/measures.ts'
 import { Backend } from './backends/backend.ts'
 import type { CredentialsHook } from './backends/credentials.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
 import { Definitions } from './definitions.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
+import { GatewayMetrics } from './telemetry/metrics.ts'
 
 export interface GatewayOptions
   extends GatewayConfig,
@@ -47,6 +49,7 @@ export class Gateway {
   readonly #options: GatewayOptions
   readonly #logger: LoggerSlot
   readonly #routes: Routes
+  readonly #metrics: GatewayMetrics
   readonly #definitions: Definitions
   #config: GatewayConfig
   #backends: readonly Backend[] = []
@@ -59,11 +62,16 @@ export class Gateway {
     this.#options = options
     this.#config = options
     this.#logger = new LoggerSlot(options.logger)
+    this.#metrics = new GatewayMetrics(() => ({
+      servers: this.#backends.map(measuresOf),
+      parked: this.#routes.parked,
+    }))
     const { allowedHosts, allowedOrigins } = options.settings
     this.#routes = new Routes({
       backends: () => this.#backends,
       ready: () => (this.#isReady ? undefined : this.#deadline),
       server: this.#serverOptions(),
+      metrics: this.#metrics,
       guards: {
         ...(allowedHosts && { allowedHosts: [...allowedHosts] }),
         ...(allowedOrigins && { allowedOrigins: [...allowedOrigins] }),
@@ -139,11 +147,12 @@ export class Gateway {
     await this.drain()
   }
 
-  /** Serves health and servers at the admin address of the configuration; undefined where it has none. */
-  async listenAdmin(): Promise<AdminListening | undefined> {
+  /** Serves health, servers and metrics at the admin address of the configuration; undefined where it has none. */
+  async listenAdmin({ metrics }: AdminListenOptions = {}): Promise<AdminListening | undefined> {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
-    this.#admin = await listenAdmin(admin, () => this.#backends)
+    this.#metrics.refresh()
+    this.#admin = await listenAdmin(admin, { backends: () => this.#backends, metrics })
     return this.#admin
   }
 
@@ -171,6 +180,7 @@ export class Gateway {
 
   async #drain(options: DrainOptions): Promise<void> {
     this.#definitions.close()
+    this.#metrics.close()
     await this.#routes.drain(options)
     await Promise.all([...this.#backends.map((backend) => backend.close()), this.#admin?.close()])
   }
@@ -224,6 +234,7 @@ export class Gateway {
   #start(): void {
     if (this.#deadline !== undefined) return
     for (const backend of this.#backends) backend.start()
+    this.#metrics.refresh()
     void this.#routes.open()
     this.#deadline = this.#firstTries()
   }

@@ -10,3 +10,4 @@ export {
   readGatewayConfig,
 } from './config/index.ts'
 export { BACKEND_CODES, type BackendCode } from './errors.ts'
+export { prometheusMetrics } from './telemetry/prometheus.ts'

@@ -1,3 +1,4 @@
 /** What the program needs, and users of the library do not. Nothing is promised about these names. */
 export { createGateway } from './createGateway.ts'
 export { problemText, readGatewayConfig } from './config/index.ts'
+export { prometheusMetrics } from './telemetry/prometheus.ts'

@@ -65,11 +65,11 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
   gateway: {
     catalog: [],
     config: ['catalog'],
-    backends: ['config'],
+    backends: ['catalog', 'config'],
     telemetry: [],
     parking: ['backends'],
     routes: ['backends', 'catalog', 'config', 'parking', 'telemetry'],
-    admin: ['backends', 'config'],
+    admin: ['backends', 'config', 'telemetry'],
   },
   cli: { options: [], output: [], login: [], commands: ['options', 'output'] },
 }

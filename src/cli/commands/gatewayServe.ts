@@ -54,7 +54,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     else {
       const { port, host, insecure = false } = options
       const { url } = await listenOrExplain(() => gateway.listen({ port, host, insecure, drainOnTerm: false }))
-      await startAdmin(gateway, context)
+      if (config.settings.admin !== false) await startAdmin(gateway, context)
       await showTable(gateway, url, context)
       await aborted(signal)
     }
@@ -78,8 +78,12 @@ async function listenOrExplain<T>(listen: () => Promise<T>): Promise<T> {
 /** Without its admin address the gateway serves all the same: another one may have the port. */
 async function startAdmin(gateway: Gateway, { display }: CommandContext): Promise<void> {
   try {
-    const admin = await gateway.listenAdmin()
-    if (admin !== undefined) display.note(`Health and servers: ${admin.url}health, ${admin.url}servers`)
+    const { prometheusMetrics } = await import('../../gateway/internal.ts')
+    const metrics = await prometheusMetrics()
+    const admin = await gateway.listenAdmin({ metrics })
+    const pages = metrics === undefined ? ['health', 'servers'] : ['health', 'servers', 'metrics']
+    if (admin !== undefined)
+      display.note(`Health and servers: ${pages.map((page) => `${admin.url}${page}`).join(', ')}`)
   } catch (error) {
     display.note(`There is no admin address: ${error instanceof Error ? error.message : ''}`)
   }

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createHostGuard, isLocalHost, openListener, pathOf } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import type { AdminSettings } from '../config/index.ts'
+import type { MetricsText } from '../telemetry/prometheus.ts'
 import { healthOf, serversOf } from './health.ts'
 
 export interface AdminListening {
@@ -11,9 +12,18 @@ export interface AdminListening {
   close(): Promise<void>
 }
 
+export interface AdminListenOptions {
+  /** Gives what `/metrics` answers, as `prometheusMetrics` does. Without it there is no such page. */
+  readonly metrics?: MetricsText | undefined
+}
+
+interface AdminPages extends AdminListenOptions {
+  readonly backends: () => readonly Backend[]
+}
+
 export async function listenAdmin(
   { host, port, token }: AdminSettings,
-  backends: () => readonly Backend[],
+  { backends, metrics }: AdminPages,
 ): Promise<AdminListening> {
   const guard = createHostGuard({})
   const isLocal = isLocalHost(host)
@@ -31,8 +41,11 @@ export async function listenAdmin(
       }
       case '/servers':
         return reply(res, 200, { servers: serversOf(backends()) })
+      case '/metrics':
+        if (metrics === undefined) return reply(res, 501, { error: NO_METRICS })
+        return void replyText(res, metrics)
       default:
-        return reply(res, 404, { error: 'There are /health and /servers.' })
+        return reply(res, 404, { error: 'There are /health, /servers and /metrics.' })
     }
   })
   return { url: new URL('/', url).href, close }
@@ -51,4 +64,14 @@ function isSame(given: string, expected: string): boolean {
 function reply(res: ServerResponse, status: number, body: object): void {
   res.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
   res.end(`${JSON.stringify(body, null, 2)}\n`)
+}
+
+const NO_METRICS =
+  'Metrics need @opentelemetry/exporter-prometheus and @opentelemetry/sdk-metrics, installed beside pannier.'
+
+async function replyText(res: ServerResponse, textOf: MetricsText): Promise<void> {
+  const text = await textOf().catch(() => undefined)
+  if (text === undefined) return reply(res, 500, { error: 'The metrics could not be read.' })
+  res.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' })
+  res.end(text)
 }

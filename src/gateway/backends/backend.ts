@@ -2,6 +2,7 @@
 import { type Json, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
+import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError, REJECTED, SessionForgotten, tooMany, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
@@ -130,9 +131,34 @@ export class Backend {
     return this.#judge.knowsStateless
   }
 
+  /** How long ago the lists were read, in seconds; undefined where they never were. */
+  get listAgeSeconds(): number | undefined {
+    const { readAt } = this.#connector
+    return readAt === undefined ? undefined : (performance.now() - readAt) / 1000
+  }
+
+  /** The tools that callers may have: not those that the entry of the server denies, nor those that are withheld. */
+  get servedTools(): readonly Json[] {
+    const { tools } = this.config.settings
+    const isServed = (name: string): boolean => passes(name, tools) && !this.withheld.has(name)
+    return this.offer.tools.filter(({ name }) => isServed(String(name)))
+  }
+
+  /** The number of requests under way. */
+  get inFlight(): number {
+    return this.#inFlight.all
+  }
+
   /** The number of links beside the shared one. */
   get links(): number {
     return this.#places.size
+  }
+
+  /** Whether the gateway has a process, a session or a stream of its own there. */
+  get hasOwnLink(): boolean {
+    const { link } = this.#connector
+    const isOpen = link !== undefined && !link.isClosed
+    return isOpen && !(link.era === 'modern' && 'url' in this.config.address)
   }
 
   /** Whether the server asks in the middle of a call, as those of the session era do. */

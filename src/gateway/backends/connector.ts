@@ -29,6 +29,8 @@ const RETRY = { firstMs: 500, maxMs: 30_000 }
 
 export class Connector {
   offer: Offer = NOTHING
+  /** When the lists were read, in milliseconds; undefined until they were. */
+  readAt: number | undefined
   withheld: ReadonlySet<string> = new Set()
   about: About | undefined
   condition: Condition = { kind: 'starting' }
@@ -111,6 +113,7 @@ export class Connector {
     this.#link = link
     this.about = link.about
     this.offer = offer
+    this.readAt = performance.now()
     this.condition = { kind: 'up' }
     this.#firstTry.resolve()
     this.#options.onOffer()
@@ -155,6 +158,7 @@ export class Connector {
     if (offer === undefined) return
     this.withheld = await this.#options.withheldOf(offer.tools)
     this.offer = offer
+    this.readAt = performance.now()
     this.#options.onOffer()
   }
 }

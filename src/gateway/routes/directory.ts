@@ -15,7 +15,7 @@ import {
 } from '../catalog/index.ts'
 import type { CatalogueMode } from '../config/index.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
-import type { BackendTarget, Directory, ToolTarget } from './relay.ts'
+import type { BackendTarget, Directory } from './relay.ts'
 import { taskListing } from './tasks/source.ts'
 
 /** The names of a route. */
@@ -89,7 +89,7 @@ export class RouteDirectory implements Directory {
     return { tools: tools.length, ...(this.#search !== undefined && { saved: savedBytes(tools) }) }
   }
 
-  tool(name: string): ToolTarget | undefined {
+  tool(name: string): BackendTarget | undefined {
     const found = this.#contents.tools.get(name) ?? this.#unlistedTool(name)
     return found !== undefined && passes(found.name, found.backend.config.settings.tools) ? found : undefined
   }
@@ -159,9 +159,8 @@ export class RouteDirectory implements Directory {
         ['tools', tools],
         ['prompts', prompts],
       ] as const)
-        for (const entry of backend.offer[list]) {
+        for (const entry of list === 'tools' ? backend.servedTools : backend.offer.prompts) {
           const name = String(entry['name'])
-          if (list === 'tools' && !isServed(backend, name)) continue
           const exposed = names.exposed(backend.name, name)
           add(into, name, exposed, { ...entry, ...(list === 'tools' && taskListing(backend, entry)), name: exposed })
         }
@@ -216,10 +215,6 @@ export class RouteDirectory implements Directory {
     const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
     return backend === undefined || resolved === undefined ? undefined : { backend, name: resolved.uri }
   }
-}
-
-function isServed({ config, withheld }: Backend, tool: string): boolean {
-  return passes(tool, config.settings.tools) && !withheld.has(tool)
 }
 
 /** How many servers have a resource or template of this address. */

@@ -21,27 +21,21 @@ import { withTasks } from './tasks/source.ts'
 import type { Relayed } from '../backends/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
-import type { CallTarget, CallWatcher, WatchedCall } from '../telemetry/calls.ts'
+import type { CallWatcher, WatchedCall } from '../telemetry/calls.ts'
+import type { CallTarget } from '../telemetry/metrics.ts'
 import { CALL_TOOL, DESCRIBE_TOOL, FIND_TOOL, readToolCall, toolError, type ToolSearch } from '../catalog/index.ts'
 
 /** What a name of this route is at a server behind it. */
 export interface BackendTarget {
   readonly backend: Backend
   readonly name: string
-}
-
-interface ParkTarget extends BackendTarget {
-  readonly state: CallState
-}
-
-/** A tool, with its definition here where it is listed. */
-export interface ToolTarget extends BackendTarget {
+  /** Its definition here, where it is listed. */
   readonly listed?: Json
 }
 
 /** Finds what callers name. Undefined where there is no such thing. */
 export interface Directory {
-  tool(name: string): ToolTarget | undefined
+  tool(name: string): BackendTarget | undefined
   prompt(name: string): BackendTarget | undefined
   resource(uri: string): BackendTarget | undefined
   template(uriTemplate: string): BackendTarget | undefined
@@ -108,7 +102,7 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
   }
 
   /** The server makes a task of the call, as servers of the session era are asked to. */
-  const relayAsTask = (call: Call, found: ToolTarget, params: Json, headers: Relayed['headers']) =>
+  const relayAsTask = (call: Call, found: BackendTarget, params: Json, headers: Relayed['headers']) =>
     watcher.watch(call, watchedTarget(call, found), async (watched) => {
       const { backend } = found
       const state = new CallState(backend, call)
@@ -118,7 +112,7 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
       return results.complete(shaped(tasks.asked(result, call, backend), call, backend), call.peer)
     })
 
-  const relayTool = async (call: Call, found: ToolTarget, args: unknown) => {
+  const relayTool = async (call: Call, found: BackendTarget, args: unknown) => {
     const { task: _, ...rest } = call.params
     const named = { name: found.name, ...(args !== undefined && { arguments: args }) }
     const headers = paramHeaderValues(mirroredIn(found.listed), args ?? {})
@@ -215,9 +209,9 @@ function marked(result: Json, { name, keepsState }: Backend): Json {
 }
 
 /** Addresses of resources may hold secrets, so that none is told. */
-function watchedTarget({ method }: Call, { backend, name }: BackendTarget): CallTarget {
+function watchedTarget({ method }: Call, { backend, name, listed }: BackendTarget): CallTarget {
   const isNamed = method === 'tools/call' || method === 'prompts/get'
-  return { server: backend.name, name: isNamed ? name : undefined }
+  return { server: backend.name, name: isNamed ? name : undefined, isListed: listed !== undefined }
 }
 
 function textOf(params: Json, field: string): string {

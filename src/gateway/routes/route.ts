@@ -19,6 +19,7 @@ import { relayMethods } from './relay.ts'
 import { TaskIds } from './tasks/ids.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallWatcher } from '../telemetry/calls.ts'
+import type { GatewayMetrics } from '../telemetry/metrics.ts'
 
 export interface RouteOptions {
   /** Where it is served, such as `/mcp/github`. */
@@ -30,6 +31,7 @@ export interface RouteOptions {
   /** Resolves when all servers were tried, or have had their time. */
   readonly ready: () => Promise<void> | undefined
   readonly server: ServerOptions
+  readonly metrics: GatewayMetrics
   readonly parking: Parking
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
@@ -44,12 +46,12 @@ export class Route {
   readonly #options: RouteOptions
 
   constructor(options: RouteOptions) {
-    const { path, scope, capabilities, instructions, ready, server, guards, parking } = options
+    const { path, scope, capabilities, instructions, ready, server, guards, parking, metrics } = options
     this.#options = options
     this.path = path
     const directory = new RouteDirectory(scope)
     this.#directory = directory
-    const watcher = new CallWatcher({ route: path, logger: server.logger })
+    const watcher = new CallWatcher({ route: path, logger: server.logger, metrics })
     const keyring = keyringOf(server)
     const ids = new TaskIds(createMarks(keyring, `task ${path}`))
     const tasks = new RelayedTasks({ backends: scope.backends, ids })

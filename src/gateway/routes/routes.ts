@@ -9,6 +9,7 @@ import type { ListedTools } from './directory.ts'
 import { Parking } from '../parking/parking.ts'
 import { plainNames, prefixedNames } from './names.ts'
 import { Route, type RouteOptions } from './route.ts'
+import type { GatewayMetrics } from '../telemetry/metrics.ts'
 
 export const UNION_PATH = '/mcp'
 export const VIEWS_PATH = '/views'
@@ -24,6 +25,7 @@ export interface RoutesOptions {
   /** Resolves when all servers were tried, or have had their time. */
   readonly ready: () => Promise<void> | undefined
   readonly server: ServerOptions
+  readonly metrics: GatewayMetrics
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
@@ -117,6 +119,11 @@ export class Routes {
     return [...this.#byPath.values()].filter(isCatalogue).map(({ path, listedTools }) => ({ path, ...listedTools }))
   }
 
+  /** How many calls wait for an answer of their callers. */
+  get parked(): number {
+    return this.#parking.size
+  }
+
   updated(backend: Backend, uri: string): void {
     for (const route of this.#byPath.values()) route.updated(backend, uri)
   }
@@ -138,8 +145,8 @@ export class Routes {
   }
 
   #create(path: string, parts: RouteParts): Route {
-    const { ready, server, guards } = this.#options
-    return new Route({ path, ...parts, ready, server, guards, parking: this.#parking })
+    const { ready, server, guards, metrics } = this.#options
+    return new Route({ path, ...parts, ready, server, guards, metrics, parking: this.#parking })
   }
 
   #serverParts(name: string): RouteParts {

@@ -6,22 +6,14 @@ import type { Attributes } from '@opentelemetry/api'
 import { CODES, isServerError, type Json } from '../../protocol/index.ts'
 import { type Call, type Logger, shortened, toWireError } from '../../server/internal.ts'
 import { BackendError } from '../errors.ts'
+import type { CallOutcome, CallTarget, GatewayMetrics } from './metrics.ts'
 import { type BackendSpan, startSpan, traceIdOf, type TraceFields } from './tracing.ts'
-
-/** `asked`: the caller is to answer something first. `refused`: by the request, or for want of room or credentials. */
-export type CallOutcome = 'complete' | 'asked' | 'failed' | 'refused' | 'cancelled'
-
-/** Where a call goes. */
-export interface CallTarget {
-  readonly server: string
-  /** The name of a tool or prompt there; of resources only that it is one. */
-  readonly name: string | undefined
-}
 
 export interface CallWatcherOptions {
   /** The address of the gateway at which calls are made. */
   readonly route: string
   readonly logger: Logger | undefined
+  readonly metrics: GatewayMetrics
 }
 
 const TOOL_ERROR = 'tool_error'
@@ -53,9 +45,11 @@ export class CallWatcher {
   #end({ call, target, span, startedAt }: WatchedCall, outcome: CallOutcome, error: string | undefined): void {
     const isFailed = outcome === 'failed'
     span.end(isFailed ? (error ?? 'failed') : undefined)
-    const { route, logger } = this.#options
+    const { route, logger, metrics } = this.#options
+    const elapsed = performance.now() - startedAt
+    metrics.ended({ method: call.method, target, outcome, seconds: elapsed / 1000 })
     if (logger === undefined) return
-    const ms = Math.round((performance.now() - startedAt) * 10) / 10
+    const ms = Math.round(elapsed * 10) / 10
     logger.info(
       { route, ...subjectOf(call, target), outcome, ...(error && { error }), ms, ...originOf(call, span) },
       SAID,

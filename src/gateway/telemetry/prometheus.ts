@@ -1,0 +1,56 @@
+/** What OpenTelemetry measures in this process, in the format of Prometheus. The exporter is loaded here and nowhere else. */
+import { metrics } from '@opentelemetry/api'
+
+/** Gives the measurements as text. */
+export type MetricsText = () => Promise<string>
+
+/** Many servers with many tools; what goes beyond is counted together. */
+const MAX_SERIES = 20_000
+/** What the endpoint says of requests. Calls are told apart by server and tool in the gateway's own measurements. */
+const REQUEST_ATTRIBUTES = ['mcp.method.name', 'mcp.protocol.version', 'error.type', 'pannier.outcome']
+
+/**
+ * Registers OpenTelemetry's metrics for this process, and gives what Prometheus reads. Undefined where
+ * `@opentelemetry/exporter-prometheus` and `@opentelemetry/sdk-metrics` are not installed, or metrics are registered already.
+ */
+export async function prometheusMetrics(): Promise<MetricsText | undefined> {
+  const loaded = await load()
+  if (loaded === undefined) return undefined
+  const { AggregationTemporality, InstrumentType, MeterProvider, MetricReader, PrometheusSerializer } = loaded
+  const { createAllowListAttributesProcessor } = loaded
+  class PullReader extends MetricReader {
+    protected override onShutdown = () => Promise.resolve()
+    protected override onForceFlush = () => Promise.resolve()
+  }
+  const reader = new PullReader({
+    // What is not observed any longer, such as a server that was taken out of the file, is not told any longer.
+    aggregationTemporalitySelector: (type) =>
+      type === InstrumentType.OBSERVABLE_GAUGE ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE,
+  })
+  const limit = { aggregationCardinalityLimit: MAX_SERIES }
+  const views = [
+    { instrumentName: 'pannier.gateway.*', ...limit },
+    {
+      instrumentName: 'mcp.server.*',
+      attributesProcessors: [createAllowListAttributesProcessor(REQUEST_ATTRIBUTES)],
+    },
+    {
+      instrumentName: 'pannier.server.*',
+      attributesProcessors: [createAllowListAttributesProcessor(REQUEST_ATTRIBUTES)],
+    },
+  ]
+  if (!metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader], views }))) return undefined
+  const serializer = new PrometheusSerializer(undefined, false, undefined, true, true)
+  return async () => serializer.serialize((await reader.collect()).resourceMetrics)
+}
+
+async function load() {
+  try {
+    const sdk = await import('@opentelemetry/sdk-metrics')
+    const { PrometheusSerializer } = await import('@opentelemetry/exporter-prometheus')
+    return { ...sdk, PrometheusSerializer }
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
