@@ -4,6 +4,7 @@ import { type Client, LOG_LEVEL_META_KEY, type LoggingLevel, type Progress } fro
 import {
   addressOf,
   type Answerers,
+  type Authorizer,
   ClientError,
   connect,
   type ConnectOptions,
@@ -13,7 +14,7 @@ import {
 } from '../client/index.ts'
 import { MAX_TIMER_MS, MODERN_VERSION, reaches } from '../protocol/index.ts'
 import { defaultJarPath } from '../state/jar/index.ts'
-import { browserLogin } from './login/login.ts'
+import { browserLogin, storedLogin } from './login/login.ts'
 import {
   type ClientFlags,
   readBearer,
@@ -112,8 +113,16 @@ function connectOptions(flags: ClientFlags): ConnectOptions {
 async function loginFor(target: Target, { display, signal }: CommandContext) {
   const address = await addressOf(target)
   if (!('url' in address)) throw new ClientError('TARGET_INVALID', '--oauth is for servers over HTTP.')
-  const path = join(dirname(defaultJarPath()), 'logins.json')
-  return browserLogin(address.url, path, { note: display.note, signal })
+  return browserLogin(address.url, loginsPath(), { note: display.note, signal })
+}
+
+function loginsPath(): string {
+  return join(dirname(defaultJarPath()), 'logins.json')
+}
+
+/** The login that `pannier login` has stored for an address; undefined where there is none. */
+export function storedLoginFor(url: string): Promise<Authorizer | undefined> {
+  return storedLogin(url, loginsPath())
 }
 
 /** Asks for progress only where it can be drawn. */

@@ -5,6 +5,7 @@ import { StateError } from '../state/internal.ts'
 import { callCommand } from './commands/call.ts'
 import { gatewayCommand } from './commands/gateway.ts'
 import { jarCommand } from './commands/jar.ts'
+import { loginCommand } from './commands/login.ts'
 import { keysCommand } from './commands/keys.ts'
 import { probeCommand } from './commands/probe.ts'
 import { promptCommand } from './commands/prompt.ts'
@@ -66,6 +67,7 @@ export function createProgram(server: readonly string[] | undefined): Command {
     .addCommand(readCommand(server))
     .addCommand(resumeCommand(server))
     .addCommand(taskCommand(server))
+    .addCommand(loginCommand())
     .commandsGroup('Find out about servers:')
     .addCommand(probeCommand(server))
     .commandsGroup('Serve servers:')

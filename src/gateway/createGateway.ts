@@ -20,6 +20,7 @@ import { type AdminListening, type AdminListenOptions, listenAdmin } from './adm
 import { measuresOf } from './admin/measures.ts'
 import { Backend } from './backends/backend.ts'
 import type { CredentialsHook } from './backends/credentials.ts'
+import type { AuthorizerHook } from './backends/login.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
 import { Definitions } from './definitions.ts'
@@ -31,6 +32,8 @@ export interface GatewayOptions
     Pick<ServerOptions, 'logger' | 'principal' | 'keys' | 'bus' | 'ledger' | 'store'> {
   /** Gives the credentials of a caller for a server, beside those in its entry. @default none */
   readonly credentials?: CredentialsHook
+  /** Gives the login of whoever runs the gateway at a server, which all callers share. @default none */
+  readonly authorizer?: AuthorizerHook
 }
 
 export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
@@ -199,6 +202,8 @@ export class Gateway {
       config,
       logger: () => this.#logger.current,
       credentials: this.#options.credentials,
+      authorizer: this.#options.authorizer,
+      file: this.#config.file,
       rejectsStateful: () => this.#config.settings.stateful === 'reject',
       onOffer: () => this.#routes.refresh(),
       withheldOf: (_, tools) => this.#definitions.withheldOf(config, tools),

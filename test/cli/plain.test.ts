@@ -71,6 +71,7 @@ const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['TARGET', 'asking'],
     ['TARGET', 'failed'],
   ],
+  login: [['TARGET']],
   probe: [['TARGET'], ['TARGET', '--markdown'], ['TARGET', '--explain']],
   'jar list': [['--file', jar]],
   'jar show': [['--file', jar, '--values']],

@@ -2,6 +2,7 @@
 import { watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Gateway, GatewayConfig } from '../../gateway/index.ts'
+import { storedLoginFor } from '../connection.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import type { CommandContext } from '../run.ts'
@@ -30,7 +31,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   const { createGateway, problemText, readGatewayConfig } = await import('../../gateway/internal.ts')
   const { display, signal } = context
   const config = await readGatewayConfig(file)
-  const gateway = createGateway(config)
+  const gateway = createGateway({ ...config, authorizer: ({ url }) => storedLoginFor(url) })
   const showUnusable = ({ unusable }: GatewayConfig): void => {
     for (const problem of unusable.flatMap(({ problems }) => problems))
       display.note(`Left out: ${problemText(problem)}`)

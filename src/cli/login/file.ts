@@ -24,11 +24,21 @@ export function loginFile(path: string, serverUrl: string): LoginFile {
       const login = (await readAll(path))[key]
       return isObject(login) ? login : {}
     },
-    save: async (login) => {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-      await writePrivateFile(path, `${JSON.stringify({ ...(await readAll(path)), [key]: login }, null, 2)}\n`)
-    },
+    save: (login) =>
+      oneAfterTheOther(async () => {
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+        await writePrivateFile(path, `${JSON.stringify({ ...(await readAll(path)), [key]: login }, null, 2)}\n`)
+      }),
   }
+}
+
+let lastSave: Promise<void> = Promise.resolve()
+
+/** Logins of several servers are in one file, and one that was saved meanwhile must not be lost. */
+function oneAfterTheOther(save: () => Promise<void>): Promise<void> {
+  const saved = lastSave.then(save)
+  lastSave = saved.catch(() => {})
+  return saved
 }
 
 /** A token belongs to a resource: origin and path, without the query. */

@@ -3,6 +3,7 @@
  * next call needs no login.
  */
 import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type OAuthDiscoveryState,
   type StoredOAuthClientInformation,
@@ -43,6 +44,39 @@ export async function browserLogin(serverUrl: string, path: string, host: LoginH
     show: (url) => showLoginPage(url, host),
   })
   return { authorizer, close: loopback.close }
+}
+
+/**
+ * The login of an earlier visit, for a program that nobody watches: tokens are refreshed, and where that is not possible
+ * the request is refused. Undefined where nobody has logged in.
+ */
+export async function storedLogin(serverUrl: string, path: string): Promise<Authorizer | undefined> {
+  const file = loginFile(path, serverUrl)
+  let login = await file.load()
+  if (login.tokens === undefined) return undefined
+  const refuse = (): never => {
+    throw new UnauthorizedError('The login has ended.')
+  }
+  const authorizer = authorizerOf({
+    redirectUrl: login.redirectUrl ?? 'http://127.0.0.1/callback',
+    read: () => login,
+    change: async (changed) => {
+      login = { ...login, ...changed }
+      await file.save(login)
+    },
+    visit: refuse,
+    show: refuse,
+  })
+  const { invalidateCredentials } = authorizer
+  return {
+    ...authorizer,
+    // Somebody may have logged in again, or another program may have refreshed the tokens. What is in the file stays.
+    invalidateCredentials: async (what) => {
+      if (what === 'discovery' || what === 'verifier') return invalidateCredentials?.(what)
+      const stored = await file.load()
+      login = isDeepStrictEqual(stored.tokens, login.tokens) ? { ...login, tokens: undefined } : stored
+    },
+  }
 }
 
 interface Parts {

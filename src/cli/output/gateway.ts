@@ -111,7 +111,8 @@ function counted(count: number): string {
 function rowOf(backend: ServedBackend): readonly string[] {
   const { name, config, about, condition, offer } = backend
   const first = [plainLine(name, 40), kindOf(config.address)]
-  if (condition.kind === 'down') return [...first, '', '', '', `not there: ${plainLine(condition.why, 200)}`]
+  if (condition.kind === 'down')
+    return [...first, '', '', '', `not there: ${plainLine([condition.why, condition.advice].join(' ').trim(), 300)}`]
   if (condition.kind === 'starting') return [...first, '', '', '', 'starting; it is there as soon as it is up']
   return [
     ...first,

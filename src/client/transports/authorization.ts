@@ -39,28 +39,36 @@ export function bearerFetch(bearer: BearerToken, fetch: FetchLike): FetchLike {
 
 /** Sends the authorizer's token with each request, and starts a flow where the server demands one. */
 export function authorizedFetch(authorizer: Authorizer, serverUrl: string, fetch: FetchLike): FetchLike {
-  let flow: Promise<void> | undefined
   // A token that is bound to a key goes out with a proof of it in place of "Bearer" (RFC 9449).
   const send = authorizer.dpop === undefined ? fetch : withDpopFromProvider(authorizer)(fetch)
 
   const token = async (): Promise<string | undefined> => (await authorizer.tokens())?.access_token
 
   return async (url, init) => {
-    for (let flows = 0; ; flows++) {
+    for (let attempt = 0; ; attempt++) {
       const used = await token()
       const response = await send(url, withToken(init, used))
       const challenge = challengeOf(response)
       if (challenge === undefined) return response
       await response.body?.cancel()
-      if (flows === MAX_FLOWS) throw new UnauthorizedError(`The server still answers ${response.status} after a login.`)
+      if (attempt === MAX_FLOWS)
+        throw new UnauthorizedError(`The server still answers ${response.status} after a login.`)
       // Another request may have got a new token while this one was under way.
       if ((await token()) !== used && challenge.status === 401) continue
-      flow ??= authorize(authorizer, serverUrl, challenge, fetch).finally(() => {
-        flow = undefined
-      })
-      await flow
+      await authorizedOnce(authorizer, () => authorize(authorizer, serverUrl, challenge, fetch))
     }
   }
+}
+
+/** The flows under way. Connections with one authorizer share them: a refresh token may be used once only. */
+const flows = new WeakMap<Authorizer, Promise<void>>()
+
+function authorizedOnce(authorizer: Authorizer, start: () => Promise<void>): Promise<void> {
+  const underWay = flows.get(authorizer)
+  if (underWay !== undefined) return underWay
+  const flow = start().finally(() => flows.delete(authorizer))
+  flows.set(authorizer, flow)
+  return flow
 }
 
 interface AuthChallenge {

@@ -19,7 +19,9 @@ function warningsOf(backend: Backend): readonly string[] {
   const { name, condition, keepsState, config, withheld } = backend
   const isProcess = 'command' in config.address
   return [
-    ...(condition.kind === 'down' ? [`The server "${name}" is not there: ${condition.why} It is tried again.`] : []),
+    ...(condition.kind === 'down'
+      ? [`The server "${name}" is not there: ${condition.why} ${condition.advice ?? 'It is tried again.'}`]
+      : []),
     ...(keepsState
       ? [
           `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends, and callers must come back to this gateway. Where the server has a stateless form, use that.`,
@@ -40,7 +42,7 @@ export function serversOf(backends: readonly Backend[]): readonly Json[] {
       name,
       address: nameOf(config.address),
       condition: condition.kind,
-      ...(condition.kind === 'down' && { why: condition.why }),
+      ...(condition.kind === 'down' && { why: condition.why, ...(condition.advice && { advice: condition.advice }) }),
       ...(about !== undefined && { revision: about.version, server: about.info }),
       state: config.settings.state === 'auto' ? (verdict?.state ?? 'UNKNOWN') : config.settings.state.toUpperCase(),
       ...(verdict !== undefined && {

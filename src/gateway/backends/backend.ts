@@ -10,6 +10,7 @@ import { CallerCredentials, type CredentialsHook, ownAddress } from './credentia
 import { Judge } from './judge.ts'
 import { HeldTasks } from './heldTasks.ts'
 import type { About, Link, LinkOptions } from './link.ts'
+import { type AuthorizerHook, OperatorLogin } from './login.ts'
 import type { Offer } from './offer.ts'
 import { openLink } from './open.ts'
 import { callerOf, Places, type Sharing } from './places.ts'
@@ -21,6 +22,9 @@ export interface BackendOptions {
   readonly logger: () => Logger
   /** Gives the credentials of callers, beside those in the configuration. */
   readonly credentials: CredentialsHook | undefined
+  readonly authorizer: AuthorizerHook | undefined
+  /** Where the server's entry stands, if that is a file. */
+  readonly file: string | undefined
   /** Whether servers that keep something between calls are refused. */
   readonly rejectsStateful: () => boolean
   /** The lists have changed, or the server has come up. */
@@ -43,6 +47,7 @@ export class Backend {
   readonly #inFlight = new Shares()
   readonly #credentials: CallerCredentials
   readonly #tasks: HeldTasks
+  readonly #login: OperatorLogin
 
   constructor(options: BackendOptions) {
     const { config, logger } = options
@@ -52,16 +57,18 @@ export class Backend {
     this.name = name
     this.#credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
+    this.#login = new OperatorLogin(options)
     this.#connector = new Connector({
       config,
       logger,
       link: this.#linkOptions(),
+      loginAdvice: this.#login.advice,
       onOffer: () => options.onOffer(this),
       withheldOf: (tools) => options.withheldOf(this, tools),
     })
     this.#judge = new Judge({
       server: name,
-      address: ownAddress(address),
+      address: () => this.#login.probedAddress(),
       logger: options.logger,
       onVerdict: () => options.onOffer(this),
     })
@@ -264,6 +271,7 @@ export class Backend {
       server: this.name,
       declared: {},
       credentials: undefined,
+      authorizer: () => this.#login.authorizer(),
       isOneCaller: false,
       timeoutMs: settings.timeoutSeconds * 1000,
       startMs: settings.startSeconds * 1000,

@@ -13,11 +13,14 @@ import { Rereading } from './rereading.ts'
 export type Condition =
   | { readonly kind: 'starting' }
   | { readonly kind: 'up' }
-  | { readonly kind: 'down'; readonly why: string }
+  /** `advice`: what an operator can do about it. */
+  | { readonly kind: 'down'; readonly why: string; readonly advice?: string }
 
 export interface ConnectorOptions {
   readonly config: BackendConfig
   readonly link: LinkOptions
+  /** What to do where the server refuses what it is sent, if logging in is one way. */
+  readonly loginAdvice: string | undefined
   readonly logger: () => Logger
   /** The lists have changed, or the server has come up. */
   readonly onOffer: () => void
@@ -71,15 +74,15 @@ export class Connector {
     const { signal } = this.#stopped
     for (let attempt = 1; !signal.aborted; attempt++) {
       const closed = Promise.withResolvers<string>()
-      const why = await this.#connect(closed.resolve).then(
-        () => {
+      const condition = await this.#connect(closed.resolve).then(
+        async () => {
           attempt = 0
-          return closed.promise
+          return { kind: 'down', why: await closed.promise } as const
         },
         (error: unknown) => this.#failed(error),
       )
       if (signal.aborted) return
-      this.condition = { kind: 'down', why }
+      this.condition = condition
       await sleep(backoffMs(Math.max(1, attempt), RETRY), signal).catch(() => {})
     }
   }
@@ -130,14 +133,22 @@ export class Connector {
     }
   }
 
-  #failed(error: unknown): string {
+  #failed(error: unknown): Condition {
     this.#firstTry.resolve()
-    const why = error instanceof BackendError ? `it ${error.why}` : 'it could not be reached.'
     const { condition } = this
     const { config, logger } = this.#options
-    const isNews = condition.kind !== 'down' || condition.why !== why
-    if (isNews) logger().warn({ server: config.name, why }, 'A server is not there. It is tried again.')
-    return why
+    const found = this.#conditionOf(error)
+    const { kind: _, ...said } = found
+    const isNews = condition.kind !== 'down' || condition.why !== found.why
+    if (isNews) logger().warn({ server: config.name, ...said }, 'A server is not there. It is tried again.')
+    return found
+  }
+
+  #conditionOf(error: unknown): Condition & { kind: 'down' } {
+    if (!(error instanceof BackendError)) return { kind: 'down', why: 'it could not be reached.' }
+    const { loginAdvice } = this.#options
+    if (error.reason !== 'BACKEND_REFUSED' || loginAdvice === undefined) return { kind: 'down', why: `it ${error.why}` }
+    return { kind: 'down', why: 'it needs a login.', advice: loginAdvice }
   }
 
   /** Servers of the stateless era tell of changes on a stream that is asked for. Not all have one. */

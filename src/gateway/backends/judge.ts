@@ -6,7 +6,8 @@ import type { Logger } from '../../server/internal.ts'
 
 export interface JudgeOptions {
   readonly server: string
-  readonly address: Address
+  /** Where to probe, with the credentials of now. */
+  readonly address: () => Promise<Address>
   readonly logger: () => Logger
   readonly onVerdict: () => void
 }
@@ -43,12 +44,16 @@ export class Judge {
   /** Probes until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const found = await probe(this.#options.address, { signal, checks: 'none' }).catch(() => undefined)
+      const found = await this.#probe(signal).catch(() => undefined)
       if (found !== undefined && found.state !== 'UNKNOWN') this.#take(found)
       this.#first.resolve()
       this.#options.onVerdict()
       await sleep(found === undefined ? SOON_MS : HOUR_MS, signal).catch(() => {})
     }
+  }
+
+  async #probe(signal: AbortSignal): Promise<Verdict> {
+    return probe(await this.#options.address(), { signal, checks: 'none' })
   }
 
   /** Nobody waits for a verdict any longer. */

@@ -1,5 +1,6 @@
 /** A way to a server that is open: its era and what it said of itself are known, and requests can be sent. */
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
+import type { Authorizer } from '../../client/index.ts'
 import { type Era, isObject, type Json } from '../../protocol/index.ts'
 import type { Credentials } from './credentials.ts'
 import { GATEWAY_INFO, type Relayed } from './relayed.ts'
@@ -34,6 +35,8 @@ export interface LinkOptions {
   readonly declared: ClientCapabilities
   /** What the caller has of their own whom it is opened for. */
   readonly credentials: Credentials | undefined
+  /** The login of the gateway's operator at the server, where there is one. */
+  readonly authorizer: () => Authorizer | undefined | Promise<Authorizer | undefined>
   /** Whether all its requests are of one caller, so that any of them may carry what the server asks. */
   readonly isOneCaller: boolean
   /** How long one request may take, in milliseconds. */

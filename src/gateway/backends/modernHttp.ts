@@ -1,4 +1,5 @@
 /** Links to servers of the stateless era over HTTP. Nothing stays open: each request is one POST. */
+import type { FetchLike } from '@modelcontextprotocol/client'
 import { createParser } from 'eventsource-parser'
 import {
   isObject,
@@ -9,8 +10,8 @@ import {
   RemoteError,
   requestHeaders,
 } from '../../protocol/index.ts'
-import { failureReason, type HttpAddress } from '../../client/index.ts'
-import { boundedFetch, MAX_MESSAGE_BYTES, sameOrigin } from '../../client/internal.ts'
+import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
+import { authorizedFetch, boundedFetch, MAX_MESSAGE_BYTES, sameOrigin } from '../../client/internal.ts'
 import { BackendError } from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
 import { paramsFor, type Relayed } from './relayed.ts'
@@ -20,8 +21,12 @@ const FORMATS = { accept: 'application/json, text/event-stream', 'content-type':
 const limitedFetch = boundedFetch(sameOrigin(fetch))
 
 /** Undefined where the server does not speak the stateless era. */
-export async function openModernHttp(address: HttpAddress, options: LinkOptions): Promise<Link | undefined> {
-  const link = new ModernHttpLink(address, options)
+export async function openModernHttp(
+  address: HttpAddress,
+  options: LinkOptions,
+  authorizer: Authorizer | undefined,
+): Promise<Link | undefined> {
+  const link = new ModernHttpLink(address, options, authorizer)
   const onCancel = (listener: () => void): void =>
     AbortSignal.timeout(options.startMs).addEventListener('abort', listener)
   const about = await link.request(ownRequest('server/discover', {}, { onCancel })).then(discovered, notModern)
@@ -44,12 +49,14 @@ class ModernHttpLink implements Link {
   about: About = { version: MODERN_VERSION, info: undefined, capabilities: {}, instructions: undefined }
   readonly #address: HttpAddress
   readonly #options: LinkOptions
+  readonly #fetch: FetchLike
   #inFlight = 0
   #lastId = 0
 
-  constructor(address: HttpAddress, options: LinkOptions) {
+  constructor(address: HttpAddress, options: LinkOptions, authorizer: Authorizer | undefined) {
     this.#address = address
     this.#options = options
+    this.#fetch = authorizer === undefined ? limitedFetch : authorizedFetch(authorizer, address.url, limitedFetch)
   }
 
   get inFlight(): number {
@@ -97,7 +104,9 @@ class ModernHttpLink implements Link {
     const more = { ...own?.headers, ...FORMATS, ...requestHeaders(relayed.method, params, MODERN_VERSION) }
     for (const [name, value] of Object.entries({ ...more, ...relayed.headers })) headers.set(name, value)
     try {
-      return await limitedFetch(this.#address.url, { method: 'POST', headers, body, signal })
+      // Who has credentials of their own does not use the login of the operator.
+      const send = own === undefined ? this.#fetch : limitedFetch
+      return await send(this.#address.url, { method: 'POST', headers, body, signal })
     } catch (error) {
       if (signal.aborted) throw signal.reason
       throw this.#lost(error)
@@ -128,16 +137,21 @@ class ModernHttpLink implements Link {
     const { server } = this.#options
     const { id: answered, result, error } = isObject(message) ? message : {}
     if (answered === id && isObject(result)) return result
+    if (status === 401) throw this.#refused()
     if (isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string')
       throw new RemoteError(error['code'], error['message'], error['data'])
-    if (status === 401 || status === 403)
-      throw new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.')
+    if (status === 403) throw this.#refused()
     const what = status >= 400 ? `answered HTTP ${status}.` : 'answered with something that is no MCP message.'
     throw new BackendError('BACKEND_INVALID', server, what)
   }
 
+  #refused(): BackendError {
+    return new BackendError('BACKEND_REFUSED', this.#options.server, 'refuses the credentials it was sent.')
+  }
+
   #lost(cause: unknown): BackendError {
-    const { why } = failureReason(cause)
+    const { why, isUnauthorized } = failureReason(cause)
+    if (isUnauthorized) return this.#refused()
     const sentence = `cannot be reached: ${why ?? 'the connection is broken.'}`
     return new BackendError('BACKEND_DOWN', this.#options.server, sentence, { cause })
   }

@@ -1,6 +1,13 @@
 /** Opens a link to a server at any address, in the era that it speaks. */
 import type { FetchLike } from '@modelcontextprotocol/client'
-import { type Address, type CommandAddress, failureReason, type HttpAddress, lineReader } from '../../client/index.ts'
+import {
+  type Address,
+  type Authorizer,
+  type CommandAddress,
+  failureReason,
+  type HttpAddress,
+  lineReader,
+} from '../../client/index.ts'
 import { ChildTransport, httpTransport, sseTransport } from '../../client/internal.ts'
 import { BackendError } from '../errors.ts'
 import type { Credentials } from './credentials.ts'
@@ -13,20 +20,21 @@ export function openLink(address: Address, options: LinkOptions): Promise<Link> 
 }
 
 async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Link> {
-  if (address.transport === 'sse') return openSession(overSse(address, options), options, false)
-  const modern = await openModernHttp(address, options)
+  const authorizer = options.credentials === undefined ? await options.authorizer() : undefined
+  if (address.transport === 'sse') return openSession(overSse(address, options, authorizer), options, false)
+  const modern = await openModernHttp(address, options, authorizer)
   if (modern !== undefined) return modern
   let isOpen = false
   const onClosed = (why: string): void => (isOpen ? options.onClosed(why) : undefined)
   try {
-    const link = await openSession(overHttp(address, options), { ...options, onClosed }, false)
+    const link = await openSession(overHttp(address, options, authorizer), { ...options, onClosed }, false)
     isOpen = true
     return link
   } catch (error) {
     // A server of 2024-11-05 has no endpoint for POST at this address.
     const { status = 0, isUnauthorized } = failureReason((error as Error).cause)
     if (status < 400 || isUnauthorized || status === 429) throw error
-    return openSession(overSse(address, options), options, false).catch(() => {
+    return openSession(overSse(address, options, authorizer), options, false).catch(() => {
       throw error
     })
   }
@@ -64,7 +72,7 @@ function startFailure(error: unknown, server: string): Error {
   return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
 }
 
-function overHttp(address: HttpAddress, { credentials }: LinkOptions): OpenedTransport {
+function overHttp(address: HttpAddress, { credentials }: LinkOptions, authorizer?: Authorizer): OpenedTransport {
   const listening = Promise.withResolvers<void>()
   const own = new OwnHeaders(credentials)
   const watched =
@@ -78,14 +86,22 @@ function overHttp(address: HttpAddress, { credentials }: LinkOptions): OpenedTra
         )
       return response
     }
-  const transport = httpTransport(address, { wrapFetch: (inner) => own.fetch(watched(inner)) })
+  const transport = httpTransport(address, {
+    ...(authorizer && { authorizer }),
+    wrapFetch: (inner) => own.fetch(watched(inner)),
+  })
   const endSession = (): Promise<void> => transport.terminateSession()
   return { transport, endSession, setHeaders: (headers) => own.set(headers), listening: listening.promise }
 }
 
-function overSse(address: HttpAddress, { startMs, credentials }: LinkOptions): OpenedTransport {
+function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {
+  const { startMs, credentials } = options
   const own = new OwnHeaders(credentials)
-  const transport = sseTransport(address, { wrapFetch: (inner) => own.fetch(inner), startTimeoutMs: startMs })
+  const transport = sseTransport(address, {
+    ...(authorizer && { authorizer }),
+    wrapFetch: (inner) => own.fetch(inner),
+    startTimeoutMs: startMs,
+  })
   const setHeaders = (headers: Readonly<Record<string, string>>): void => own.set(headers)
   return { transport, endSession: () => Promise.resolve(), setHeaders, isSession: true }
 }

@@ -14,6 +14,8 @@ function backendWith(tools: () => readonly Json[]): Backend {
     config: { name: 'files', address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
     logger: () => silent,
     credentials: undefined,
+    authorizer: undefined,
+    file: undefined,
     rejectsStateful: () => false,
     onOffer: () => {},
     withheldOf: async () => new Set<string>(),

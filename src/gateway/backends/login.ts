@@ -1,0 +1,58 @@
+/** The login of whoever runs the gateway at a server over HTTP. All callers without credentials of their own share it. */
+import type { Address, Authorizer, HttpAddress } from '../../client/index.ts'
+import type { BackendConfig } from '../config/index.ts'
+import { ownAddress } from './credentials.ts'
+
+/** Gives the login at a server; undefined where there is none. It is asked whenever a connection is opened. */
+export type AuthorizerHook = (
+  server: Pick<BackendConfig, 'name'> & Pick<HttpAddress, 'url'>,
+) => Authorizer | undefined | Promise<Authorizer | undefined>
+
+export interface OperatorLoginOptions {
+  readonly config: BackendConfig
+  readonly authorizer: AuthorizerHook | undefined
+  /** Where the server's entry stands, if that is a file. */
+  readonly file: string | undefined
+}
+
+export class OperatorLogin {
+  readonly #options: OperatorLoginOptions
+
+  constructor(options: OperatorLoginOptions) {
+    this.#options = options
+  }
+
+  /** How to log in, where that may help. */
+  get advice(): string | undefined {
+    const { config, file } = this.#options
+    return isOpen(config) && file !== undefined
+      ? `Log in with: pannier login ${quoted(`${file}#${config.name}`)}`
+      : undefined
+  }
+
+  async authorizer(): Promise<Authorizer | undefined> {
+    const { config, authorizer } = this.#options
+    const { name, address } = config
+    return 'url' in address && isOpen(config) ? authorizer?.({ name, url: address.url }) : undefined
+  }
+
+  /** The probe has no logins, but it can send the token that there is now. */
+  async probedAddress(): Promise<Address> {
+    const address = ownAddress(this.#options.config.address)
+    if (!('url' in address)) return address
+    const tokens = await (await this.authorizer())?.tokens()
+    if (tokens === undefined) return address
+    return { ...address, headers: { ...address.headers, authorization: `Bearer ${tokens.access_token}` } }
+  }
+}
+
+/** Whether an entry leaves it open how to log in: it has no token of its own, and gets none of callers. */
+function isOpen({ address, settings }: BackendConfig): boolean {
+  if (!('url' in address) || settings.forwardAuthorization) return false
+  return !Object.keys(address.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
+}
+
+/** As a word that a shell takes. */
+function quoted(word: string): string {
+  return /^[\w./#@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,50 @@
+/** Servers behind a login: the gateway says which command logs in, uses what that stored, and refreshes it. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { startPannier } from '../cli/fixtures/program.ts'
+import { authorizationServer, type AuthorizationServer } from '../client/fixtures/servers/authorization.ts'
+import { call, connectClient } from './fixtures/gateways.ts'
+
+const PATIENCE = { timeout: 30_000 }
+const folder = mkdtempSync(join(tmpdir(), 'pannier-login-'))
+const env = { XDG_DATA_HOME: folder, PATH: '' }
+let provider: AuthorizationServer
+
+beforeAll(async () => {
+  provider = await authorizationServer()
+})
+afterAll(() => {
+  provider.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a server behind a login is named with the command, and served once somebody has logged in', async () => {
+  const file = join(folder, 'mcp.json')
+  const gateway = { admin: { port: 0 } }
+  writeFileSync(file, JSON.stringify({ mcpServers: { kitchen: { url: provider.mcpUrl } }, gateway }))
+  const { child } = startPannier(['gateway', file, '--port', '0'], { input: null, env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let shown = ''
+  child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
+  await vi.waitFor(() => expect(shown).toMatch(/^SERVER/m), PATIENCE)
+  const flat = shown.replace(/\s+/g, ' ')
+  expect(flat).toContain(`not there: it needs a login. Log in with: pannier login ${file}#kitchen`)
+  const admin = /Health and servers: (\S+)health/.exec(shown)?.[1]
+  expect(await (await fetch(`${admin}health`)).text()).toContain(`pannier login ${file}#kitchen`)
+
+  const login = startPannier(['login', `${file}#kitchen`], { env })
+  const asked = new Promise<string>((resolve) => login.child.stderr?.once('data', (text) => resolve(String(text))))
+  await provider.visit(/^http\S+$/m.exec(await asked)?.[0] ?? '')
+  expect(await login.ended).toMatchObject({ status: 0, stderr: expect.stringContaining('takes your calls') as string })
+
+  const url = /Serving (http:\S+)/.exec(shown)?.[1] ?? ''
+  const client = await connectClient('v2', url)
+  await vi.waitFor(async () => expect(await call(client, 'kitchen_who')).toBe('ann'), PATIENCE)
+  provider.expire()
+  const answers = await Promise.all([1, 2, 3].map(() => call(client, 'kitchen_who')))
+  expect(answers).toEqual(['ann', 'ann', 'ann'])
+  expect(readFileSync(join(folder, 'pannier', 'logins.json'), 'utf8')).toContain('"ann2"')
+  expect(provider.visits).toBe(1)
+})
