@@ -69,9 +69,14 @@ function statusOf(code: number): number {
 /** Whether an error is the answer to the request rather than a fault of this server. */
 export function isExpected(error: unknown): boolean {
   if (error instanceof AuthError) return error.status !== 503
-  if (error instanceof LimitError) return true
+  if (error instanceof LimitError || isUnanswered(error)) return true
   if (error instanceof TaskFailed || error instanceof RemoteError) return true
   return error instanceof ProtocolError || isBadState(error) || error instanceof Declined
+}
+
+/** Whether a question got no answer: by its client, or because that client has too many of them. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof ServerError && error.code === 'PUSH_UNANSWERED'
 }
 
 /** Whether the client sent a bad state. A failure of a store, a ledger or a key ring is a fault of this server. */

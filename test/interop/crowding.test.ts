@@ -70,6 +70,17 @@ test.each([
   for (const one of held) one.close()
 })
 
+test('a caller with too many questions is refused without a word in the log of errors', async () => {
+  const errors: unknown[] = []
+  const logger = { ...quiet, error: (_: object, message: string) => void errors.push(message) }
+  const greedy = await direct(payments({ logger }).server, '192.0.2.1', '2025-03-26')
+  const held = await greedy.batch('greet', 100)
+  const refused = await (await greedy.batch('greet', 10)).text()
+  expect(refused.match(/Too many calls wait/g)).toHaveLength(10)
+  expect(errors).toEqual([])
+  await held.body?.cancel()
+})
+
 /** A session-era client without sockets, for very many requests. */
 async function direct(server: Server, address: string, version: string) {
   let id = 0

@@ -24,7 +24,7 @@ import type { Results } from '../results.ts'
 import { taskModeOf, callOf, runTask, type TaskRunOptions } from './taskRun.ts'
 import type { RunOutcome, TaskService, TaskWork } from '../taskPort.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
-import { isExpected, toWireError } from '../wireErrors.ts'
+import { isExpected, isUnanswered, toWireError } from '../wireErrors.ts'
 
 export interface CallToolOptions {
   readonly registry: Registry
@@ -183,6 +183,7 @@ function rescueTool(entry: ToolEntry, error: unknown, call: Call, { exposeErrors
   const details = { tool: entry.name, ...task, err: errorDetails(error) }
   // A tool that uses its signal throws when the client disconnects; that is not an error of the tool.
   if (call.channel.cancelled) logger().debug(details, 'A tool ended because its client disconnected.')
+  else if (isUnanswered(error)) logger().debug(details, 'A tool ended because its question got no answer.')
   else logger().error(details, 'A tool failed.')
   const known = error instanceof JournalError || error instanceof ServerError
   if (isRoundEnded(error)) return failure('The tool used the context of another call.')

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -12,6 +13,17 @@ test.each([
   let told = 0
   new NodeSink(res).onDisconnect(() => told++)
   expect(told).toBe(times)
+})
+
+// Node warns of more than ten on standard error, for each response again.
+test('all calls of a batch are told that the client has gone, by one listener', () => {
+  const res = Object.assign(new EventEmitter(), { destroyed: false, writableFinished: false })
+  const sink = new NodeSink(res as unknown as ServerResponse)
+  let told = 0
+  for (let call = 0; call < 100; call++) sink.onDisconnect(() => told++)
+  expect(res.listenerCount('close')).toBe(1)
+  res.emit('close')
+  expect(told).toBe(100)
 })
 
 // A process may be killed between two writes, and a client that got the head alone does not come back.

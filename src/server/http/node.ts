@@ -143,6 +143,8 @@ export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
 /** A streamed answer on `node:http`. */
 export class NodeSink implements Sink {
   readonly #res: ServerResponse
+  /** Node warns of more than ten listeners of one response, and the calls of a batch may be more. */
+  readonly #onDisconnect: (() => void)[] = []
   #hasUnread = false
 
   constructor(res: ServerResponse) {
@@ -190,8 +192,9 @@ export class NodeSink implements Sink {
 
   onDisconnect(listener: () => void): void {
     if (this.disconnected) return listener()
+    if (this.#onDisconnect.push(listener) > 1) return
     this.#res.once('close', () => {
-      if (!this.#res.writableFinished) listener()
+      if (!this.#res.writableFinished) for (const each of this.#onDisconnect) each()
     })
   }
 }
