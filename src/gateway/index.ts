@@ -1,4 +1,5 @@
-export type { Credentials, CredentialsHook } from './backends/credentials.ts'
+export type { CredentialsHook } from './backends/credentials.ts'
+export type { Credentials } from './links/relayed.ts'
 export type { AuthorizerHook } from './backends/login.ts'
 export { createGateway, type Gateway, type GatewayOptions } from './createGateway.ts'
 export {

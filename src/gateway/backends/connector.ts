@@ -4,9 +4,9 @@ import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
-import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
+import { type About, type Link, type LinkOptions, ownRequest } from '../links/link.ts'
 import { NOTHING, type Offer, readOffer } from './offer.ts'
-import { openLink } from './open.ts'
+import { openLink } from '../links/open.ts'
 import { Rereading } from './rereading.ts'
 
 /** How a server is doing. */

@@ -7,12 +7,7 @@ import { unref } from '../../protocol/index.ts'
 import type { Logger, Principal } from '../../server/internal.ts'
 import { type BackendConfig, dependOnPrincipal, headerFault, headersFor } from '../config/index.ts'
 import { BackendError } from '../errors.ts'
-
-/** What a server gets for one caller: headers where it is reached over HTTP, variables where it is a program. */
-export interface Credentials {
-  readonly headers?: Readonly<Record<string, string>>
-  readonly env?: Readonly<Record<string, string>>
-}
+import type { Credentials } from '../links/relayed.ts'
 
 /**
  * Gives the credentials of a caller for a server; undefined where it needs none of their own. It is called for each

@@ -4,9 +4,9 @@
  */
 import { hasEnded, isObject, isTaskStatus, type Json, unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
-import type { Link } from './link.ts'
+import type { Link } from '../links/link.ts'
 import { callerOf } from './places.ts'
-import type { Relayed } from './relayed.ts'
+import type { Relayed } from '../links/relayed.ts'
 
 interface HeldTask {
   readonly link: Link

@@ -1,6 +1,6 @@
 /** What a server offers: its lists, whole, as it gave them. */
 import { CODES, isObject, type Json } from '../../protocol/index.ts'
-import { type Link, ownRequest } from './link.ts'
+import { type Link, ownRequest } from '../links/link.ts'
 
 export const LISTS = ['tools', 'prompts', 'resources', 'resourceTemplates'] as const
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import { type Link, ownRequest } from './link.ts'
+import { type Link, ownRequest } from '../links/link.ts'
 import { Places } from './places.ts'
-import type { Relayed } from './relayed.ts'
+import type { Relayed } from '../links/relayed.ts'
 
 const opened: string[] = []
 const closed: string[] = []

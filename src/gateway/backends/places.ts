@@ -5,8 +5,8 @@
 import { digestOf } from '../../state/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
-import type { Link } from './link.ts'
-import { declaredOf, questionsOf, type Relayed } from './relayed.ts'
+import type { Link } from '../links/link.ts'
+import { declaredOf, questionsOf, type Relayed } from '../links/relayed.ts'
 import { shareOf, Shares } from './shares.ts'
 
 export interface PlacesOptions {

@@ -5,7 +5,7 @@ import { type Call, type DetachableContext, InputRequired, type MethodParts } fr
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { callerOf } from '../backends/places.ts'
-import type { Relayed } from '../backends/relayed.ts'
+import type { Relayed } from '../links/relayed.ts'
 import { callLost } from '../errors.ts'
 import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel } from './parkedCall.ts'
 import { expired, type Parking } from './parking.ts'

@@ -2,7 +2,7 @@
 import { declaresTasks, isObject, type Json, TASKS_EXTENSION } from '../../../protocol/index.ts'
 import type { Call, Peer } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
-import type { Relayed } from '../../backends/relayed.ts'
+import type { Relayed } from '../../links/relayed.ts'
 import { CallState } from '../clientState.ts'
 import { relayedOf } from '../relayedCall.ts'
 

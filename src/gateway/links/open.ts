@@ -10,7 +10,7 @@ import {
 } from '../../client/index.ts'
 import { ChildTransport, httpTransport, sseTransport } from '../../client/internal.ts'
 import { BackendError } from '../errors.ts'
-import type { Credentials } from './credentials.ts'
+import type { Credentials } from './relayed.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { openModernHttp } from './modernHttp.ts'
 import { type OpenedTransport, openSession } from './session.ts'

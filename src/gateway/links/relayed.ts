@@ -2,7 +2,12 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { CLIENT_STATE_EXTENSION, type Era, type Json, keepsState, META, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Peer, Principal } from '../../server/internal.ts'
-import type { Credentials } from './credentials.ts'
+
+/** What a server gets for one caller: headers where it is reached over HTTP, variables where it is a program. */
+export interface Credentials {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly env?: Readonly<Record<string, string>>
+}
 
 export interface Relayed {
   readonly method: string
