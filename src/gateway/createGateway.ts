@@ -3,6 +3,7 @@ import type { DrainOptions, Listening, ListenOptions, Principal, ServerOptions }
 import { bearer } from '../server/index.ts'
 import {
   drainOnTerm,
+  errorDetails,
   isLocalHost,
   type Logger,
   LoggerSlot,
@@ -26,6 +27,7 @@ import { type BackendConfig, difference, type GatewayConfig, namedServers } from
 import { Definitions } from './definitions.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
+import { GATEWAY_INFO } from './version.ts'
 
 export interface GatewayOptions
   extends GatewayConfig,
@@ -75,6 +77,7 @@ export class Gateway {
       ready: () => (this.#isReady ? undefined : this.#deadline),
       server: this.#serverOptions(),
       metrics: this.#metrics,
+      onUnopened: this.#unopened,
       guards: {
         ...(allowedHosts && { allowedHosts: [...allowedHosts] }),
         ...(allowedOrigins && { allowedOrigins: [...allowedOrigins] }),
@@ -93,6 +96,11 @@ export class Gateway {
   /** The servers behind the gateway, in order, and how each of them is. */
   get backends(): readonly Backend[] {
     return this.#backends
+  }
+
+  /** The servers of the configuration that cannot be served, each with what is wrong in its entry. */
+  get leftOut(): GatewayConfig['unusable'] {
+    return this.#config.unusable
   }
 
   /** What is listed at `/mcp` and in each view, and what a search of tools saves there. */
@@ -155,7 +163,7 @@ export class Gateway {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
     this.#metrics.refresh()
-    this.#admin = await listenAdmin(admin, { backends: () => this.#backends, metrics })
+    this.#admin = await listenAdmin(admin, { backends: () => this.#backends, leftOut: () => this.leftOut, metrics })
     return this.#admin
   }
 
@@ -216,8 +224,7 @@ export class Gateway {
     const principal = this.#principal
     const hasLimits = Object.keys(settings.limits).length > 0
     return {
-      name: 'pannier-gateway',
-      version: '0',
+      ...GATEWAY_INFO,
       // Whoever answers too late can still be told so.
       ttlSeconds: Math.max(...this.#options.servers.map(({ settings }) => settings.parkSeconds), 0) + HOUR_SECONDS,
       logger: passing(this.#logger),
@@ -240,9 +247,11 @@ export class Gateway {
     if (this.#deadline !== undefined) return
     for (const backend of this.#backends) backend.start()
     this.#metrics.refresh()
-    void this.#routes.open()
+    this.#routes.open().catch(this.#unopened)
     this.#deadline = this.#firstTries()
   }
+
+  readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
 
   /** Lists wait for servers that are still starting, but not for long. */
   async #firstTries(): Promise<void> {
@@ -252,6 +261,9 @@ export class Gateway {
     this.#isReady = true
   }
 }
+
+const NOT_OPENED =
+  'Clients are not told when lists change, and other instances are not heard: the bus could not be opened.'
 
 const NO_AUTHENTICATION =
   'Whoever reaches this address could use every server behind the gateway. Say who may, with "principal" under "gateway" in the file; or serve everyone with "insecure" (--insecure).'

@@ -4,6 +4,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { createServer } from 'pannier/server'
+import manifest from '../../package.json' with { type: 'json' }
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import {
@@ -159,6 +160,11 @@ describe.each(CLIENTS)('calls of the client %s', (kind) => {
     expect(outer?.parentSpanContext?.spanId).toBe('00f067aa0ba902b7')
     expect(inner?.attributes).toMatchObject({ 'pannier.gateway.server': 'http', 'gen_ai.tool.name': 'trace' })
   })
+})
+
+test('the gateway has the name and version of the package', async () => {
+  const client = (await connectClient('v2', url)) as AnyClient & { getServerVersion(): object }
+  expect(client.getServerVersion()).toMatchObject({ name: 'pannier-gateway', version: manifest.version })
 })
 
 test('a trace that is none is not made a header', async () => {

@@ -8,7 +8,7 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { serve } from '../../docs/snippets/gateway.ts'
 import { quickStart } from '../bundle/environment.ts'
-import { startPannier } from '../cli/fixtures/program.ts'
+import { pannier, startPannier } from '../cli/fixtures/program.ts'
 import { call, connectClient, modernServer, stdioEntry } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 30_000 }
@@ -37,8 +37,9 @@ proves(
     const ours = await modernServer()
     const file = writeConfig({
       tools: stdioEntry({ state: 'stateful' }),
-      ours: { url: ours.url },
+      ours: { url: ours.url, pannier: { tools: { deny: ['wait'] } } },
       gone: { url: 'http://127.0.0.1:1/' },
+      lost: { url: 'http://127.0.0.1:1/', headers: { authorization: '${ABSENT_TOKEN}' } },
     })
     const { child, ended, url, shown } = await startProgram(file)
     const client = await connectClient('v2', url)
@@ -46,14 +47,23 @@ proves(
     expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
     await vi.waitFor(() => expect(shown()).toMatch(/^SERVER +TRANSPORT/m), PATIENCE)
     expect(shown()).toMatch(/^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +a process for each caller$/m)
-    expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +3 +a request each$/m)
+    expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +2 +a request each$/m)
     expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)
+    expect(shown()).toMatch(/^lost +left out: .*ABSENT_TOKEN/m)
     await vi.waitFor(() => expect(shown()).toMatch(/^\/mcp: \d+ tools\.$/m), PATIENCE)
     const admin = /Health and servers: (\S+)health/.exec(shown())?.[1]
     const health = await (await fetch(`${admin}health`)).json()
-    expect(health).toMatchObject({ ready: true, servers: 3, up: 2 })
-    expect(JSON.stringify(health)).toMatch(/\\"tools\\" keeps something.*\\"gone\\" is not there/)
-    expect(await (await fetch(`${admin}servers`)).text()).toContain('"revision": "2026-07-28"')
+    expect(health).toMatchObject({ ready: true, servers: 3, up: 2, leftOut: 1 })
+    expect(JSON.stringify(health)).toMatch(
+      /\\"tools\\" keeps something.*\\"gone\\" is not there.*\\"lost\\" is left out: .*ABSENT_TOKEN/,
+    )
+    const servers = await (await fetch(`${admin}servers`)).text()
+    expect(servers).toContain('"revision": "2026-07-28"')
+    expect(servers).toMatch(/"condition": "left out",\s*"why": ".*ABSENT_TOKEN/)
+    const called = await pannier(['call', url, 'gone_anything'])
+    expect(called.status).toBe(2)
+    expect(called.stderr).toContain('The server "gone" cannot be reached')
+    expect((await pannier(['call', url, 'invented'])).stderr).toContain('The server has no tool "invented"; it has')
     expect((await fetch(`${admin}servers`, { method: 'POST' })).status).toBe(405)
     child.kill('SIGTERM')
     expect((await ended).status).toBe(0)

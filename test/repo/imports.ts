@@ -45,8 +45,8 @@ function importProblem({ path, home, allowed, target, typeOnly }: Edge): string 
   const folder = folderOf(target)
   if (folder === home) return partProblem(path, target, home)
   if (folder === undefined) {
-    if (isTest(path) && target.startsWith('test/')) return undefined
-    return 'src imports only from src; a test may also import from test/.'
+    if (target === 'package.json' || (isTest(path) && target.startsWith('test/'))) return undefined
+    return 'src imports only from src and package.json; a test may also import from test/.'
   }
   const access = allowed[folder]
   if (access === undefined) return `${home} may not import ${folder}.`

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { plainLine } from '../../client/index.ts'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
-import { runInteractive, type InteractiveFlags, findByName, withSaveOption } from './interactive.ts'
+import { runInteractive, type InteractiveFlags, findListed, withSaveOption } from './interactive.ts'
 import { collect, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { readTargetOperands } from '../options/operands.ts'
 import { runCommand } from '../run.ts'
@@ -47,7 +47,7 @@ export function callCommand(server: readonly string[] | undefined): Command {
 /** From this list the SDK also learns which arguments it mirrors in headers. */
 async function findTool(client: Client, name: string, options: CallOptions): Promise<Tool> {
   const { tools } = await client.listTools(undefined, options)
-  return findByName('tool', name, tools)
+  return findListed(client, options, { kind: 'tool', name, items: tools })
 }
 
 function unnamedText(name: string): string {

@@ -96,7 +96,7 @@ async function showTable(gateway: Gateway, url: string, { display, signal }: Com
   const late = new Promise((resolve) => setTimeout(resolve, TABLE_MS).unref())
   await Promise.race([gateway.judged(), late, aborted(signal)])
   if (!signal.aborted) {
-    display.note(servedText(gateway.backends, lineWidth()))
+    display.note(servedText(gateway, lineWidth()))
     for (const catalogue of gateway.catalogues) display.note(catalogueText(catalogue))
   }
 }

@@ -177,12 +177,31 @@ function showDetached(task: Task, { display }: CommandContext, output: 'text' | 
 
 const UNPLAIN_ID = 'note: The id has characters that are not shown as they are; --output json has it exactly.'
 
-/** The item with this name; throws, listing the names that exist. */
-export function findByName<Item extends { readonly name: string }>(
-  kind: string,
-  name: string,
-  items: readonly Item[],
-): Item {
+/**
+ * The item with this name; throws, listing the names that exist. A gateway says of each name of a server that is not
+ * there why it is not. It is asked for a prompt of that name, which changes nothing even if the server has come up now.
+ */
+export async function findListed<Item extends { readonly name: string }>(
+  client: Client,
+  options: CallOptions,
+  { kind, name, items }: { kind: string; name: string; items: readonly Item[] },
+): Promise<Item> {
+  if (items.every((one) => one.name !== name) && client.getServerVersion()?.name === GATEWAY) {
+    const why = await client.getPrompt({ name }, options).then(() => undefined, backendReason)
+    if (why !== undefined) throw new InputError(why)
+  }
+  return findByName(kind, name, items)
+}
+
+const GATEWAY = 'pannier-gateway'
+
+function backendReason(error: unknown): string | undefined {
+  const { message, data } = error as { message?: unknown; data?: unknown }
+  const code = isObject(data) ? String(data['code']) : ''
+  return code.startsWith('BACKEND_') ? plainLine(String(message), 500) : undefined
+}
+
+function findByName<Item extends { readonly name: string }>(kind: string, name: string, items: readonly Item[]): Item {
   const item = items.find((one) => one.name === name)
   if (item !== undefined) return item
   const names = items.map((one) => plainLine(one.name, 60)).join(', ')

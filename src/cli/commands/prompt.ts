@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { ANSWER_HELP, withAnswerOptions } from '../options/answers.ts'
-import { runInteractive, type InteractiveFlags, findByName, withSaveOption } from './interactive.ts'
+import { runInteractive, type InteractiveFlags, findListed, withSaveOption } from './interactive.ts'
 import { collect, TARGET_HELP, withClientOptions } from '../options/client.ts'
 import { readTargetOperands } from '../options/operands.ts'
 import { runCommand } from '../run.ts'
@@ -26,7 +26,7 @@ export function promptCommand(server: readonly string[] | undefined): Command {
         const params = { name, arguments: stringArguments(flags.arg ?? []), ...logMeta(flags) }
         return runInteractive(target, flags, context, async (client, options) => {
           const { prompts } = await client.listPrompts(undefined, options)
-          findByName('prompt', name, prompts)
+          await findListed(client, options, { kind: 'prompt', name, items: prompts })
           return { method: 'prompts/get', params }
         })
       }),

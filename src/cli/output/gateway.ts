@@ -1,6 +1,6 @@
 /** The configuration of a gateway as text for a terminal. */
 import { isDeepStrictEqual } from 'node:util'
-import { type Address, nameOf, plainLine } from '../../client/index.ts'
+import { type Address, nameOf, plainLine, plainText } from '../../client/index.ts'
 import { createNames, type OfferedTool } from '../../gateway/catalog/index.ts'
 import {
   BACKEND_DEFAULTS,
@@ -8,6 +8,7 @@ import {
   GATEWAY_DEFAULTS,
   type GatewayConfig,
   namedServers,
+  problemText,
   type UsualPlace,
 } from '../../gateway/config/index.ts'
 import type { Gateway } from '../../gateway/index.ts'
@@ -92,8 +93,13 @@ type ServedBackend = Gateway['backends'][number]
 const SERVED_HEAD = ['SERVER', 'TRANSPORT', 'REVISION', 'STATE', 'TOOLS', 'SERVED BY']
 
 /** A line for each server behind a gateway that runs: what it is, and how it is served. */
-export function servedText(backends: readonly ServedBackend[], width = Infinity): string {
-  return alignColumns([SERVED_HEAD, ...backends.map(rowOf)], '  ', width)
+export function servedText({ backends, leftOut }: Pick<Gateway, 'backends' | 'leftOut'>, width = Infinity): string {
+  return alignColumns([SERVED_HEAD, ...backends.map(rowOf), ...leftOut.map(leftOutRow)], '  ', width)
+}
+
+function leftOutRow({ name, problems }: Gateway['leftOut'][number]): readonly string[] {
+  const why = problems.map(problemText).join(' ')
+  return [plainLine(name, 40), '', '', '', '', `left out: ${plainLine(why, 200)}`]
 }
 
 /** `/mcp: 214 tools, found through 3. A model reads 2,311 bytes instead of 98,412.` */
@@ -109,7 +115,7 @@ function counted(count: number): string {
 }
 
 function rowOf(backend: ServedBackend): readonly string[] {
-  const { name, config, about, condition, offer } = backend
+  const { name, config, about, condition, servedTools } = backend
   const first = [plainLine(name, 40), kindOf(config.address)]
   if (condition.kind === 'down')
     return [...first, '', '', '', `not there: ${plainLine([condition.why, condition.advice].join(' ').trim(), 300)}`]
@@ -118,7 +124,7 @@ function rowOf(backend: ServedBackend): readonly string[] {
     ...first,
     about?.version ?? '',
     stateOf(backend),
-    String(offer.tools.length),
+    String(servedTools.length),
     servingOf(backend) + withheldText(backend),
   ]
 }
@@ -144,7 +150,7 @@ function servingOf({ config, about, isShared }: ServedBackend): string {
 /** Tools with changed definitions, by the names under which the gateway lists them. */
 export function offeredText(offered: readonly OfferedTool[], nameOfTool: (tool: OfferedTool) => string): string {
   if (offered.length === 0) return 'No tool is withheld.'
-  return alignColumns([
+  const table = alignColumns([
     ['TOOL', 'SERVER', 'WHAT CHANGED'],
     ...offered.map((each) => [
       plainLine(nameOfTool(each), 64),
@@ -152,4 +158,13 @@ export function offeredText(offered: readonly OfferedTool[], nameOfTool: (tool: 
       plainLine(each.change, 500),
     ]),
   ])
+  return [table, ...offered.flatMap((each) => newsText(each, plainLine(nameOfTool(each), 64)))].join('\n\n')
+}
+
+/** What the changed parts of a definition say now, whole, so that nothing is accepted unread. */
+function newsText({ news = {} }: OfferedTool, name: string): readonly string[] {
+  return Object.entries(news).map(([part, text]) => {
+    const lines = plainText(text).split('\n')
+    return `${name}, ${plainLine(part, 100)} is now:\n${lines.map((line) => `  ${line}`).join('\n')}`
+  })
 }

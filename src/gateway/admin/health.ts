@@ -2,17 +2,32 @@
 import { nameOf } from '../../client/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
+import { problemText, type UnusableBackend } from '../config/index.ts'
 
 /** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
-export function healthOf(backends: readonly Backend[]): Json {
+export function healthOf(backends: readonly Backend[], leftOut: readonly UnusableBackend[]): Json {
   const up = backends.filter(({ condition }) => condition.kind === 'up')
   return {
     live: true,
     ready: backends.length === 0 || up.length > 0,
     servers: backends.length,
+    leftOut: leftOut.length,
     up: up.length,
-    warnings: backends.flatMap(warningsOf),
+    warnings: [...backends.flatMap(warningsOf), ...leftOut.map(leftOutText)],
   }
+}
+
+function leftOutText({ name, problems }: UnusableBackend): string {
+  return `The server "${name}" is left out: ${problems.map(problemText).join(' ')}`
+}
+
+/** Those that the configuration has, and that cannot be served. */
+export function leftOutOf(leftOut: readonly UnusableBackend[]): readonly Json[] {
+  return leftOut.map(({ name, problems }) => ({
+    name,
+    condition: 'left out',
+    why: problems.map(problemText).join(' '),
+  }))
 }
 
 function warningsOf(backend: Backend): readonly string[] {

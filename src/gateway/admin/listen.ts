@@ -3,9 +3,9 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createHostGuard, isLocalHost, openListener, pathOf } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import type { AdminSettings } from '../config/index.ts'
+import type { AdminSettings, UnusableBackend } from '../config/index.ts'
 import type { MetricsText } from '../telemetry/prometheus.ts'
-import { healthOf, serversOf } from './health.ts'
+import { healthOf, leftOutOf, serversOf } from './health.ts'
 
 export interface AdminListening {
   readonly url: string
@@ -19,11 +19,12 @@ export interface AdminListenOptions {
 
 interface AdminPages extends AdminListenOptions {
   readonly backends: () => readonly Backend[]
+  readonly leftOut: () => readonly UnusableBackend[]
 }
 
 export async function listenAdmin(
   { host, port, token }: AdminSettings,
-  { backends, metrics }: AdminPages,
+  { backends, leftOut, metrics }: AdminPages,
 ): Promise<AdminListening> {
   const guard = createHostGuard({})
   const isLocal = isLocalHost(host)
@@ -36,11 +37,11 @@ export async function listenAdmin(
     if (req.method !== 'GET') return reply(res, 405, { error: 'Nothing can be changed here.' })
     switch (pathOf(req)) {
       case '/health': {
-        const health = healthOf(backends())
+        const health = healthOf(backends(), leftOut())
         return reply(res, health['ready'] === true ? 200 : 503, health)
       }
       case '/servers':
-        return reply(res, 200, { servers: serversOf(backends()) })
+        return reply(res, 200, { servers: [...serversOf(backends()), ...leftOutOf(leftOut())] })
       case '/metrics':
         if (metrics === undefined) return reply(res, 501, { error: NO_METRICS })
         return void replyText(res, metrics)

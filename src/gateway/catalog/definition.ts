@@ -43,6 +43,31 @@ function schemaDigests(part: string, schema: unknown): readonly (readonly [strin
   ]
 }
 
+/** The text of a part is kept up to here; a longer one says how much is missing. */
+const MAX_NEWS_CHARS = 8000
+const MAX_NEWS = 20
+
+/** What the parts say that are new or have changed, by their names. */
+export function definitionNews(before: DefinitionDigests, tool: Json): Readonly<Record<string, string>> {
+  const after = definitionDigests(tool)
+  const parts = Object.keys(after).filter((part) => before[part] !== after[part])
+  return Object.fromEntries(parts.slice(0, MAX_NEWS).map((part) => [part, partOf(tool, part)]))
+}
+
+function partOf(tool: Json, part: string): string {
+  const [name = '', ...property] = part.split(PROPERTIES)
+  const whole = tool[name]
+  const value = property.length === 0 ? whole : propertyOf(whole, property.join(PROPERTIES))
+  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
+  const missing = text.length - MAX_NEWS_CHARS
+  return missing <= 0 ? text : `${text.slice(0, MAX_NEWS_CHARS)}… (${missing} more characters)`
+}
+
+function propertyOf(schema: unknown, name: string): unknown {
+  const properties = isObject(schema) ? schema['properties'] : undefined
+  return isObject(properties) ? properties[name] : undefined
+}
+
 /** `The description and the property "path" of inputSchema changed.` Undefined where nothing did. */
 export function definitionChange(before: DefinitionDigests, after: DefinitionDigests): string | undefined {
   const parts = [...new Set([...Object.keys(before), ...Object.keys(after)])]

@@ -1,4 +1,4 @@
-/** Pins in a file beside the mcp.json file. It holds digests only. */
+/** Pins in a file beside the mcp.json file. It holds digests, and the texts that wait to be accepted. */
 import { readFile } from 'node:fs/promises'
 import { ClientError, writePrivateFile } from '../../client/index.ts'
 import { errnoOf } from '../../client/internal.ts'
@@ -70,15 +70,19 @@ function readTools(tools: unknown, path: string): ReadonlyMap<string, PinnedTool
   if (!isObject(tools)) throw invalid(path)
   return new Map(
     Object.entries(tools).map(([tool, pin]) => {
-      const { pinned, offered } = isObject(pin) ? pin : {}
-      if (!isDigests(pinned) || !(offered === undefined || isDigests(offered))) throw invalid(path)
-      return [tool, { pinned, ...(offered !== undefined && { offered }) }]
+      const { pinned, offered, news } = isObject(pin) ? pin : {}
+      if (!isTexts(pinned) || !isTextsOrNone(offered) || !isTextsOrNone(news)) throw invalid(path)
+      return [tool, { pinned, ...(offered !== undefined && { offered }), ...(news !== undefined && { news }) }]
     }),
   )
 }
 
-function isDigests(value: unknown): value is DefinitionDigests {
-  return isObject(value) && Object.values(value).every((digest) => typeof digest === 'string')
+function isTexts(value: unknown): value is DefinitionDigests {
+  return isObject(value) && Object.values(value).every((text) => typeof text === 'string')
+}
+
+function isTextsOrNone(value: unknown): value is DefinitionDigests | undefined {
+  return value === undefined || isTexts(value)
 }
 
 function unreadable(path: string, code: string, cause: unknown): ClientError {

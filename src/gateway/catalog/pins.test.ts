@@ -79,7 +79,8 @@ test('a changed definition is reported once, withheld until it is accepted, and 
   const changed = check(first, [other])
   const again = check(changed.pins, [other])
   expect([again.changed, [...again.withheld], again.pins]).toEqual([[], ['read'], changed.pins])
-  expect(offeredTools(changed.pins)).toEqual([{ server: 'files', tool: 'read', change: 'The description changed.' }])
+  const offered = { server: 'files', tool: 'read', change: 'The description changed.', news: { description: 'Other.' } }
+  expect(offeredTools(changed.pins)).toEqual([offered])
   const accepted = acceptOffered(changed.pins, [{ server: 'files', tool: 'read' }])
   expect(check(accepted, [other])).toMatchObject({ changed: [], withheld: new Set() })
   expect(check(accepted, [read]).changed).toHaveLength(1)

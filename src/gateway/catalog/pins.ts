@@ -4,13 +4,15 @@
  * accepted.
  */
 import type { Json } from '../../protocol/index.ts'
-import { type DefinitionDigests, definitionChange, definitionDigests } from './definition.ts'
+import { type DefinitionDigests, definitionChange, definitionDigests, definitionNews } from './definition.ts'
 
 /** The digests of one tool. */
 export interface PinnedTool {
   readonly pinned: DefinitionDigests
   /** Another definition that the server has given since, and nobody has accepted. */
   readonly offered?: DefinitionDigests
+  /** What its changed parts say, by their names, for whoever is to accept it. */
+  readonly news?: Readonly<Record<string, string>>
 }
 
 /** By server and by the server's own name of the tool. */
@@ -48,7 +50,7 @@ export function checkDefinitions(
     const change = pin && definitionChange(pin.pinned, digests)
     if (change !== undefined && policy === 'pin') withheld.add(tool)
     if (change !== undefined && !isOffered(pin, digests)) changed.push({ tool, change })
-    next.set(tool, pinFor(pin, digests, change === undefined ? 'same' : policy))
+    next.set(tool, pinFor(pin, definition, digests, change === undefined ? 'same' : policy))
   }
   forgetUnlisted(next, tools)
   const isStored = tools.every(({ name }) => next.get(String(name)) === known.get(String(name)))
@@ -69,10 +71,16 @@ function forgetUnlisted(pinned: Map<string, PinnedTool>, tools: readonly Json[])
 }
 
 /** What is kept of a tool. An object that stays is the same object. */
-function pinFor(pin: PinnedTool | undefined, digests: DefinitionDigests, what: 'same' | 'warn' | 'pin'): PinnedTool {
+function pinFor(
+  pin: PinnedTool | undefined,
+  definition: Json,
+  digests: DefinitionDigests,
+  what: 'same' | 'warn' | 'pin',
+): PinnedTool {
   if (pin === undefined || what === 'warn') return { pinned: digests }
   if (what === 'same') return pin.offered === undefined ? pin : { pinned: pin.pinned }
-  return isOffered(pin, digests) ? pin : { pinned: pin.pinned, offered: digests }
+  if (isOffered(pin, digests)) return pin
+  return { pinned: pin.pinned, offered: digests, news: definitionNews(pin.pinned, definition) }
 }
 
 function isOffered(pin: PinnedTool | undefined, digests: DefinitionDigests): boolean {
@@ -80,16 +88,16 @@ function isOffered(pin: PinnedTool | undefined, digests: DefinitionDigests): boo
 }
 
 /** A tool whose changed definition waits to be accepted. */
-export interface OfferedTool extends ChangedDefinition {
+export interface OfferedTool extends ChangedDefinition, Pick<PinnedTool, 'news'> {
   readonly server: string
 }
 
 /** All tools that are withheld. */
 export function offeredTools(pins: Pins): readonly OfferedTool[] {
   return [...pins].flatMap(([server, tools]) =>
-    [...tools].flatMap(([tool, { pinned, offered }]) => {
+    [...tools].flatMap(([tool, { pinned, offered, news }]) => {
       const change = offered && definitionChange(pinned, offered)
-      return change === undefined ? [] : [{ server, tool, change }]
+      return change === undefined ? [] : [{ server, tool, change, ...(news !== undefined && { news }) }]
     }),
   )
 }

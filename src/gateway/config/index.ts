@@ -15,5 +15,6 @@ export {
   gatewayConfigOf,
   namedServers,
   readGatewayConfig,
+  type UnusableBackend,
 } from './read.ts'
 export { type UsualPlace, usualPlaces } from './usualPlaces.ts'

@@ -2,7 +2,8 @@
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
 import type { Authorizer } from '../../client/index.ts'
 import { type Era, isObject, type Json } from '../../protocol/index.ts'
-import { type Credentials, GATEWAY_INFO, type Relayed } from './relayed.ts'
+import { GATEWAY_INFO } from '../version.ts'
+import type { Credentials, Relayed } from './relayed.ts'
 
 export interface Link {
   readonly era: Era

@@ -2,6 +2,7 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { CLIENT_STATE_EXTENSION, type Era, type Json, keepsState, META, MODERN_VERSION } from '../../protocol/index.ts'
 import type { Peer, Principal } from '../../server/internal.ts'
+import { GATEWAY_INFO } from '../version.ts'
 
 /** What a server gets for one caller: headers where it is reached over HTTP, variables where it is a program. */
 export interface Credentials {
@@ -32,9 +33,6 @@ export interface Relayed {
   /** Calls the listener when the caller cancels or leaves. */
   onCancel(listener: () => void): void
 }
-
-/** The gateway's name toward servers, where the caller has given none. */
-export const GATEWAY_INFO = { name: 'pannier-gateway', version: '0' } as const
 
 const ENVELOPE: ReadonlySet<string> = new Set([META.version, META.client, META.capabilities, META.logLevel])
 

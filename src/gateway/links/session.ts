@@ -4,7 +4,8 @@ import { isObject, type Json, LEGACY_VERSIONS, META, MODERN_VERSION } from '../.
 import { BackendError } from '../errors.ts'
 import { BackendConnection } from './connection.ts'
 import { type About, aboutOf, type Link, type LinkOptions, ownRequest } from './link.ts'
-import { GATEWAY_INFO, type Relayed } from './relayed.ts'
+import { GATEWAY_INFO } from '../version.ts'
+import type { Relayed } from './relayed.ts'
 
 /** A process that does not answer to the stateless era's first request in this time is of the session era. */
 const DISCOVER_MS = 5000

@@ -26,6 +26,8 @@ export interface RoutesOptions {
   readonly ready: () => Promise<void> | undefined
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
+  /** A route that was added later could not be opened. */
+  readonly onUnopened: (error: unknown) => void
   readonly guards: Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'>
 }
 
@@ -96,7 +98,7 @@ export class Routes {
       const route = this.#create(path, partsOf())
       this.#byPath.set(path, route)
       this.#reach(route)
-      if (this.#isOpen) void route.open()
+      if (this.#isOpen) route.open().catch(this.#options.onUnopened)
     }
     this.refresh()
   }
