@@ -41,6 +41,11 @@ export function callLost(server: string, name: string, why: string): BackendErro
   return new BackendError('CALL_LOST', server, sentence)
 }
 
+/** Whether a server ended in the middle of a call, or is not there to begin it anew. */
+export function isBackendGone(error: unknown): boolean {
+  return error instanceof BackendError && (error.reason === 'BACKEND_LOST' || error.reason === 'BACKEND_DOWN')
+}
+
 export const REJECTED =
   'keeps something between calls, and this gateway serves no such servers ("stateful": "reject" in its configuration).'
 export const WITHHELD =

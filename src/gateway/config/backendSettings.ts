@@ -31,6 +31,8 @@ export interface BackendSettings {
   readonly maxResultBytes: number
   /** How long a call waits for the answer of a client of 2026-07-28. @default 3600 */
   readonly parkSeconds: number
+  /** Whether a call may be repeated that was lost while it waited for an answer. @default for read-only and idempotent tools */
+  readonly replay: boolean
   /** Whether the Authorization header of callers is passed on. @default false */
   readonly forwardAuthorization: boolean
   /** Whether it is left out. @default false */
@@ -49,6 +51,7 @@ export const BACKEND_DEFAULTS: BackendSettings = {
   maxInFlight: 1000,
   maxResultBytes: 16_777_216,
   parkSeconds: 3600,
+  replay: false,
   forwardAuthorization: false,
   disabled: false,
 }
@@ -74,6 +77,7 @@ const members = shape<BackendSettings>({
   maxInFlight: whole(1),
   maxResultBytes: whole(1),
   parkSeconds: seconds,
+  replay: flag,
   forwardAuthorization: flag,
   disabled: flag,
 })

@@ -111,7 +111,10 @@ export class BackendConnection {
     this.#underWay.set(id, { relayed, progressToken, settle, pause })
     relayed.onCancel(() => giveUp(new BackendError('BACKEND_LOST', server, 'was told that the caller has left.')))
     const message = { jsonrpc: '2.0', id, method: relayed.method, params } as JSONRPCMessage
-    transport.send(message).catch((cause: unknown) => settle(() => unsent(server, cause)))
+    // Some servers send the response on another stream; else it will not come any more.
+    const onRequestStreamEnd = (): void =>
+      void unref(setTimeout(() => settle(() => lost(server, CUT)), LATE_RESPONSE_MS))
+    transport.send(message, { onRequestStreamEnd }).catch((cause: unknown) => settle(() => unsent(server, cause)))
     return promise
   }
 
@@ -128,11 +131,7 @@ export class BackendConnection {
   #close(why: string): void {
     if (this.#closed !== undefined) return
     this.#closed = why
-    for (const { settle } of this.#underWay.values())
-      settle(() => {
-        const sentence = `${why} before it answered. What the call does may have happened.`
-        throw new BackendError('BACKEND_LOST', this.#options.server, sentence)
-      })
+    for (const { settle } of this.#underWay.values()) settle(() => lost(this.#options.server, why))
     this.#options.onClosed(why)
   }
 
@@ -236,6 +235,14 @@ function wireErrorOf(error: unknown): Json {
   if (!(error instanceof RemoteError)) return { code: CODES.INTERNAL_ERROR, message: 'The question was not answered.' }
   const { code, message, data } = error
   return { code, message, ...(data !== undefined && { data }) }
+}
+
+const CUT = 'has ended its stream'
+const LATE_RESPONSE_MS = 500
+
+function lost(server: string, why: string): never {
+  const sentence = `${why} before it answered. What the call does may have happened.`
+  throw new BackendError('BACKEND_LOST', server, sentence)
 }
 
 function unsent(server: string, cause: unknown): never {

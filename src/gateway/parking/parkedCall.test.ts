@@ -2,9 +2,11 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import { describe, expect, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
+import { BackendError } from '../errors.ts'
 import { ParkedCall, type ParkedOutcome, type ParkedWay } from './parkedCall.ts'
 
 const request: InputRequest = { method: 'roots/list' }
+const once = { server: 'files', mayRepeat: () => false }
 const channel = { notify: () => {}, onCancel: () => {} }
 const answersOf = (way: ParkedWay, questions: number) => async () => {
   const answers: unknown[] = []
@@ -14,7 +16,7 @@ const answersOf = (way: ParkedWay, questions: number) => async () => {
 
 /** A server that asks the questions one after the other, and gives back what it was answered. */
 async function parked(questions = 1) {
-  const call = new ParkedCall('id', 'files')
+  const call = new ParkedCall('id', once)
   const first = await call.begin(channel, (way) => answersOf(way, questions)())
   return { call, first }
 }
@@ -87,7 +89,7 @@ describe('a parked call', () => {
   })
 
   test('asks in one round what the server asks at once, and takes the answers one by one', async () => {
-    const call = new ParkedCall('id', 'files')
+    const call = new ParkedCall('id', once)
     const first = await call.begin(channel, async ({ ask }) => ({
       answers: await Promise.all([ask(request), ask(request)]),
     }))
@@ -104,7 +106,7 @@ describe('a parked call', () => {
   })
 
   test('reports to the client of the round that is under way', async () => {
-    const call = new ParkedCall('id', 'files')
+    const call = new ParkedCall('id', once)
     const seen: string[] = []
     const of = (round: number) => ({ ...channel, notify: (method: string) => void seen.push(`${round} ${method}`) })
     const first = await call.begin(of(1), async (way) => {
@@ -118,7 +120,7 @@ describe('a parked call', () => {
   })
 
   test('is cancelled with the round in which its client leaves, and not by a round that is over', async () => {
-    const call = new ParkedCall('id', 'files')
+    const call = new ParkedCall('id', once)
     const cancelled = vi.fn<() => void>()
     let leave = (): void => {}
     const leaving = { ...channel, onCancel: (listener: () => void) => void (leave = listener) }
@@ -137,7 +139,7 @@ describe('a parked call', () => {
   })
 
   test('goes on when a client that came again is there, although its first connection breaks', async () => {
-    const call = new ParkedCall('id', 'files')
+    const call = new ParkedCall('id', once)
     const { promise, resolve } = Promise.withResolvers<Json>()
     const first = await call.begin(channel, async ({ ask }) => {
       await ask(request)
@@ -150,5 +152,64 @@ describe('a parked call', () => {
     leave()
     resolve({ answers: [] })
     expect(await Promise.all(rounds)).toEqual(rounds.map(() => ({ kind: 'done', result: { answers: [] } })))
+  })
+
+  test('begins anew when its server ends, where it may, and asks only what was not answered', async () => {
+    const call = new ParkedCall('id', { server: 'files', mayRepeat: () => true })
+    const lost = Promise.withResolvers<never>()
+    const other: InputRequest = { ...request, params: { _meta: { second: true } } }
+    let begun = 0
+    const first = await call.begin(channel, async ({ ask }) => {
+      const dies = ++begun === 1 ? [lost.promise] : []
+      const answer = await ask(request)
+      return { answers: [answer, await Promise.race([ask(other), ...dies])], begun }
+    })
+    const second = await call.round(channel, brought(first, { 'question-1': { roots: ['a'] } }))
+    lost.reject(new Error('It ended.'))
+    await vi.waitFor(() => expect(begun).toBe(2))
+    expect(await call.round(channel, brought(second, {}))).toEqual(second)
+    const last = await call.round(channel, brought(second, { 'question-2': { roots: ['b'] } }))
+    expect(last).toEqual({ kind: 'done', result: { answers: [{ roots: ['a'] }, { roots: ['b'] }], begun: 2 } })
+  })
+
+  test('takes an answer that comes while its server is gone', async () => {
+    const call = new ParkedCall('id', { server: 'files', mayRepeat: () => true })
+    const lost = Promise.withResolvers<never>()
+    const back = Promise.withResolvers<void>()
+    let begun = 0
+    const first = await call.begin(channel, async ({ ask }) => {
+      if (++begun === 1) return Promise.race([lost.promise, ask(request)])
+      await back.promise
+      return { answer: await ask(request) }
+    })
+    lost.reject(new Error('It ended.'))
+    await vi.waitFor(() => expect(begun).toBe(2))
+    const round = call.round(channel, brought(first, { 'question-1': { roots: ['a'] } }))
+    back.resolve()
+    expect(await round).toEqual({ kind: 'done', result: { answer: { roots: ['a'] } } })
+  })
+
+  test('ends with its server where it may not begin anew, and says that it was in the middle', async () => {
+    const { call, first } = await parked()
+    const gone = new BackendError('BACKEND_LOST', 'files', 'has closed its connection.')
+    expect(call.isLost(gone)).toBe(true)
+    expect(call.isLost(new Error('Other.'))).toBe(false)
+    call.cancel()
+    expect(call.isLost(gone)).toBe(false)
+    await expect(call.round(channel, brought(first, {}))).resolves.toEqual(first)
+  })
+
+  test('goes on from the ticket of another process, with its answers by their questions', async () => {
+    const other: InputRequest = { ...request, params: { _meta: { second: true } } }
+    const answers = [[digestOf(other), { roots: ['b'] }] as const, [digestOf(request), { roots: ['a'] }] as const]
+    const takenOver = { from: 'another', generation: 4, answers }
+    const call = new ParkedCall('id', { ...once, takenOver })
+    const asked = await call.begin(channel, async ({ ask }) => ({
+      answers: [await ask(request), await ask(other), await ask(request)],
+    }))
+    expect(asked).toMatchObject({ generation: 5, requests: new Map([['question-1', request]]), answers })
+    expect(await call.round(channel, { generation: 4, questions: {}, responses: {} })).toEqual(asked)
+    const last = await call.round(channel, brought(asked, { 'question-1': { roots: ['c'] } }))
+    expect(last).toMatchObject({ result: { answers: [{ roots: ['a'] }, { roots: ['b'] }, { roots: ['c'] }] } })
   })
 })

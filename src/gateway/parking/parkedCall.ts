@@ -5,11 +5,13 @@
  * - Its generation counts the rounds that brought answers. Each of them gives one outcome, however often it is sent: a
  *   round that comes again, because its response was lost, gets that of the first.
  * - An answer reaches the question whose digest its ticket names, and no other.
+ * - Where the server's call may begin anew, because the server or the process before has ended, the answers so far are
+ *   given again to the questions with their digests, and only what is new is asked.
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json, ProtocolError } from '../../protocol/index.ts'
+import { backoffMs, isObject, type Json, ProtocolError } from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
-import { BackendError } from '../errors.ts'
+import { BackendError, isBackendGone } from '../errors.ts'
 
 /** What a round of a parked call ends with. `generation` is that of the ticket for the next one. */
 export type ParkedOutcome =
@@ -45,9 +47,27 @@ export interface ParkedWay {
   onCancel(listener: () => void): void
 }
 
+/** What a call goes on from that another process began. */
+export interface TakenOver {
+  /** The process that had it. */
+  readonly from: string
+  /** That of the ticket that it goes on from. */
+  readonly generation: number
+  readonly answers: TicketAnswers
+}
+
+export interface ParkedCallOptions {
+  readonly server: string
+  /** Whether the server's call, which ended so for the first time or once more, may begin anew. */
+  readonly mayRepeat: (error: unknown, attempt: number) => boolean
+  readonly takenOver?: TakenOver
+}
+
 interface ParkedQuestion {
   readonly request: InputRequest
   readonly digest: string
+  /** Whether the server that asked is gone, and may ask again. */
+  isOrphaned: boolean
   readonly answer: PromiseWithResolvers<Json>
 }
 
@@ -55,40 +75,55 @@ interface ParkedQuestion {
 const GATHER_MS = 20
 /** How many rounds a client may be behind. */
 const KEPT_ROUNDS = 4
+const MAX_REPEATS = 5
+const REPEAT = { firstMs: 100, maxMs: 2000 }
 
 export class ParkedCall {
   readonly id: string
-  readonly #server: string
+  readonly #options: ParkedCallOptions
   readonly #open = new Map<string, ParkedQuestion>()
-  readonly #answers: (readonly [string, Json])[] = []
+  readonly #answers: (readonly [question: string, response: Json])[] = []
+  /** Answers that a server's call that began anew has yet to ask for. */
+  readonly #given: (readonly [question: string, response: Json])[] = []
   /** By the generation whose answers began the round. */
   readonly #rounds = new Map<number, Promise<ParkedOutcome>>()
   readonly #cancels: (() => void)[] = []
   readonly #waiting: (() => void)[] = []
   #asked = 0
-  #generation = 0
+  #generation: number
   #cancelled: Error | undefined
   #outcome: Promise<Json> | undefined
   #hasEnded = false
   #channel: RoundChannel | undefined
 
-  constructor(id: string, server: string) {
+  constructor(id: string, options: ParkedCallOptions) {
+    const { generation = -1, answers = [] } = options.takenOver ?? {}
     this.id = id
-    this.#server = server
+    this.#options = options
+    this.#generation = generation + 1
+    this.#answers.push(...answers)
+    this.#given.push(...answers)
   }
 
   get hasEnded(): boolean {
     return this.#hasEnded
   }
 
+  /** Whether the server ended in the middle, after it had asked. */
+  isLost(error: unknown): boolean {
+    const hasAsked = this.#asked > 0 || this.#answers.length > 0
+    return this.#cancelled === undefined && hasAsked && isBackendGone(error)
+  }
+
+  /** The process that began it, where it was taken over. */
+  get takenFrom(): string | undefined {
+    return this.#options.takenOver?.from
+  }
+
   /** Sends the server's call on its way; gives the outcome of the first round. */
   begin(channel: RoundChannel, call: (way: ParkedWay) => Promise<Json>): Promise<ParkedOutcome> {
     this.#channel = channel
-    const outcome = call({
-      notify: (method, params) => this.#channel?.notify(method, params),
-      ask: (request) => this.#ask(request),
-      onCancel: (listener) => void this.#cancels.push(listener),
-    })
+    const outcome = this.#run(call)
     this.#outcome = outcome
     const end = (): void => {
       this.#hasEnded = true
@@ -97,6 +132,27 @@ export class ParkedCall {
     outcome.then(end, end)
     this.#startRound(this.#generation - 1)
     return this.#await(this.#generation - 1, channel)
+  }
+
+  /** Until the server's call ends otherwise than by the server's own end, where it may begin anew. */
+  async #run(call: (way: ParkedWay) => Promise<Json>): Promise<Json> {
+    for (let attempt = 1; ; attempt++) {
+      let isOver = false
+      try {
+        return await call({
+          notify: (method, params) => this.#channel?.notify(method, params),
+          ask: (request) => (isOver ? Promise.reject(this.#left()) : this.#ask(request)),
+          onCancel: (listener) => void this.#cancels.push(listener),
+        })
+      } catch (error) {
+        const mayRepeat = attempt <= MAX_REPEATS && this.#options.mayRepeat(error, attempt)
+        if (this.#cancelled !== undefined || !mayRepeat) throw error
+        isOver = true
+        await new Promise((resolve) => setTimeout(resolve, backoffMs(attempt, REPEAT)))
+        this.#given.splice(0, Infinity, ...this.#answers)
+        for (const question of this.#open.values()) question.isOrphaned = true
+      }
+    }
   }
 
   async whenEnded(): Promise<Json | undefined> {
@@ -160,12 +216,12 @@ export class ParkedCall {
   }
 
   #left(): BackendError {
-    return new BackendError('BACKEND_LOST', this.#server, 'was told that nobody answers any more.')
+    return new BackendError('BACKEND_LOST', this.#options.server, 'was told that nobody answers any more.')
   }
 
   #tooOld(): BackendError {
     const sentence = 'has gone on since this answer was asked for. Use the newest result of this call.'
-    return new BackendError('CALL_LOST', this.#server, sentence)
+    return new BackendError('CALL_LOST', this.#options.server, sentence)
   }
 
   #wake(): void {
@@ -181,11 +237,26 @@ export class ParkedCall {
   }
 
   #ask(request: InputRequest): Promise<Json> {
-    const answer = Promise.withResolvers<Json>()
     if (this.#cancelled !== undefined) return Promise.reject(this.#left())
-    this.#open.set(`question-${++this.#asked}`, { request, digest: digestOf(request), answer })
+    const digest = digestOf(request)
+    const given = this.#given.findIndex(([question]) => question === digest)
+    if (given >= 0) return Promise.resolve(this.#given.splice(given, 1)[0]?.[1] ?? {})
+    const question = this.#orphanOf(digest) ?? this.#newQuestion(request, digest)
+    question.isOrphaned = false
     this.#wake()
-    return answer.promise
+    return question.answer.promise
+  }
+
+  #orphanOf(digest: string): ParkedQuestion | undefined {
+    for (const question of this.#open.values()) if (question.isOrphaned && question.digest === digest) return question
+    return undefined
+  }
+
+  #newQuestion(request: InputRequest, digest: string): ParkedQuestion {
+    const question = { request, digest, isOrphaned: false, answer: Promise.withResolvers<Json>() }
+    question.answer.promise.catch(() => {}) // a server that is gone does not wait for it
+    this.#open.set(`question-${++this.#asked}`, question)
+    return question
   }
 
   /** The answers to questions that are open. Throws when one of them was given to another question. */
@@ -207,6 +278,7 @@ export class ParkedCall {
     if (question === undefined) return
     this.#open.delete(key)
     this.#answers.push([question.digest, response])
+    if (question.isOrphaned) this.#given.push([question.digest, response])
     question.answer.resolve(response)
   }
 }

@@ -6,9 +6,9 @@ import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { callerOf } from '../backends/places.ts'
 import type { Relayed } from '../links/relayed.ts'
-import { callLost } from '../errors.ts'
-import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel } from './parkedCall.ts'
-import { expired, type Parking } from './parking.ts'
+import { BackendError, callLost, isBackendGone } from '../errors.ts'
+import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type TakenOver } from './parkedCall.ts'
+import { expired, type Parked, type Parking } from './parking.ts'
 import { readTicket, type ParkTicket, writeTicket } from './ticket.ts'
 
 /** A call that its server may ask about. */
@@ -18,6 +18,8 @@ export interface ParkableCall {
   /** The tool, prompt or resource, as its server knows it. */
   readonly name: string
   readonly params: Json
+  /** Whether it may begin anew when it is lost in the middle. */
+  readonly isReplayable: boolean
   /** What the server is sent, but for its way to ask. */
   readonly relayed: Relayed
   /** Told what became of the round. */
@@ -28,7 +30,8 @@ export interface ParkableCall {
   readonly finish: (result: Json) => Json
 }
 
-const ENDED = 'the process that waited for this answer had ended, or the call with it'
+const ENDED = 'the process that waited for this answer ended, or the call with it'
+const SERVER_ENDED = 'the server ended, or its connection broke'
 
 export class ParkedRounds {
   readonly #parking: Parking
@@ -41,63 +44,86 @@ export class ParkedRounds {
 
   /** Gives the text of the result. A round of a call that waits in another process is answered there. */
   async play(asking: ParkableCall): Promise<string> {
-    const { rounds, replicas } = this.#parts
+    const { rounds } = this.#parts
     const { call, backend, name, params, finish } = asking
     const subject = { name: `${backend.name} ${name}`, args: params['arguments'] ?? {} }
     const revived = await rounds.open(call, subject)
     const ticket = revived.own === undefined ? undefined : readTicket(revived.own)
-    if (ticket !== undefined && ticket.owner.id !== replicas.self.id) return this.#forward(asking, ticket)
-    return rounds.play<Json>(
-      { ...call, revived },
-      { subject, invoke: (ctx) => this.#round(asking, ticket, ctx), finish },
-    )
+    const isHere = ticket === undefined || this.#isHere(ticket)
+    const answer = isHere ? undefined : await this.#forward(asking, ticket)
+    if (answer !== undefined) return answer
+    const invoke = (ctx: DetachableContext): Promise<Json | InputRequired> =>
+      this.#round(asking, ctx, this.#parked(asking, ticket, isHere, ctx.inputResponses))
+    return rounds.play<Json>({ ...call, revived }, { subject, invoke, finish })
   }
 
-  async #round(
-    asking: ParkableCall,
-    ticket: ParkTicket | undefined,
-    ctx: DetachableContext,
-  ): Promise<Json | InputRequired> {
+  #isHere({ owner, parked }: ParkTicket): boolean {
+    return owner.id === this.#parts.replicas.self.id || owner.id === this.#parking.find(parked)?.takenFrom
+  }
+
+  /** The call of this round, and its outcome. */
+  #parked(asking: ParkableCall, ticket: ParkTicket | undefined, isHere: boolean, responses: Json): RunningRound {
     const channel = channelOf(asking.call)
-    const parked = ticket === undefined ? newParked(asking) : this.#resume(asking, ticket)
-    const outcome = await (ticket === undefined
-      ? parked.begin(channel, (way) => asking.backend.request(relayedBy(asking, way)))
-      : parked.round(channel, { ...ticket, responses: ctx.inputResponses }))
+    if (ticket !== undefined && isHere) {
+      const parked = this.#resume(asking, ticket)
+      return { parked, outcome: parked.round(channel, { ...ticket, responses }) }
+    }
+    const parked = ticket === undefined ? newParked(asking) : this.#takeOver(asking, ticket, responses)
+    return { parked, outcome: parked.begin(channel, (way) => asking.backend.request(relayedBy(asking, way))) }
+  }
+
+  async #round(asking: ParkableCall, ctx: DetachableContext, round: RunningRound): Promise<Json | InputRequired> {
+    const { backend, name, watched, introduce } = asking
+    const { parked } = round
+    const outcome = await round.outcome.catch((error: unknown) => {
+      throw parked.isLost(error) ? callLost(backend.name, name, SERVER_ENDED) : error
+    })
     if (outcome.kind === 'asked') {
-      asking.watched.asked()
-      asking.introduce(ctx.state.session)
+      watched.asked()
+      introduce(ctx.state.session)
       return this.#ask(asking, parked, outcome)
     }
-    asking.watched.saw(outcome.result)
+    watched.saw(outcome.result)
     return outcome.result
   }
 
   #resume({ backend, name }: ParkableCall, ticket: ParkTicket): ParkedCall {
     const parked = this.#parking.resume(ticket.parked)
     if (parked !== undefined) return parked
-    throw Date.now() > ticket.until
-      ? expired(backend.name, backend.config.settings.parkSeconds)
-      : callLost(backend.name, name, ENDED)
+    throw isOver(ticket) ? expiredAt(backend) : callLost(backend.name, name, ENDED)
+  }
+
+  /** The process that had the call is gone. It begins anew, where that does no harm, with the answers so far. */
+  #takeOver(asking: ParkableCall, ticket: ParkTicket, responses: Json): ParkedCall {
+    const { backend, name, isReplayable } = asking
+    const { owner, parked, generation, questions, answers } = ticket
+    if (isOver(ticket)) throw expiredAt(backend)
+    if (!isReplayable || answers === undefined) throw callLost(backend.name, name, ENDED)
+    const brought = Object.entries(responses).flatMap(([key, response]) => {
+      const question = Object.hasOwn(questions, key) ? questions[key] : undefined
+      return question === undefined || !isObject(response) ? [] : [[question, response] as const]
+    })
+    const takenOver = { from: owner.id, generation, answers: [...answers, ...brought] }
+    const taken = newParked(asking, parked, takenOver)
+    this.#parking.enter(taken, parkedBy(asking, generation, takenOver.answers))
+    return taken
   }
 
   #ask(asking: ParkableCall, parked: ParkedCall, outcome: ParkedQuestions): InputRequired {
-    const { relayed, backend, params } = asking
     const { requests, answers, generation } = outcome
-    const parkMs = backend.config.settings.parkSeconds * 1000
-    const chars = JSON.stringify([params, [...requests], answers]).length
-    this.#parking.keep(parked, { server: backend.name, caller: callerOf(relayed), chars, parkMs })
+    const until = this.#parking.keep(parked, parkedBy(asking, generation, [[...requests], answers]))
     const questions = Object.fromEntries(Array.from(requests, ([key, request]) => [key, digestOf(request)]))
     const { self } = this.#parts.replicas
-    const until = Date.now() + parkMs
     return new InputRequired(
       requests,
       writeTicket({ owner: self, parked: parked.id, generation, questions, answers, until }),
     )
   }
 
-  async #forward({ call, backend, name, watched }: ParkableCall, { owner }: ParkTicket): Promise<string> {
+  /** Undefined where the owner is gone. */
+  async #forward({ call, watched }: ParkableCall, { owner }: ParkTicket): Promise<string | undefined> {
     const forwarded = await this.#parts.replicas.calls.forward(owner, call)
-    if (forwarded.kind === 'gone') throw callLost(backend.name, name, ENDED)
+    if (forwarded.kind === 'gone') return undefined
     const { result, error } = forwarded.response
     if (isObject(result)) {
       watched.saw(result)
@@ -108,10 +134,45 @@ export class ParkedRounds {
   }
 }
 
+interface RunningRound {
+  readonly parked: ParkedCall
+  readonly outcome: Promise<ParkedOutcome>
+}
+
 type ParkedQuestions = ParkedOutcome & { readonly kind: 'asked' }
 
-function newParked({ backend }: ParkableCall): ParkedCall {
-  return new ParkedCall(randomUUID(), backend.name)
+function newParked(
+  { backend, isReplayable }: ParkableCall,
+  id: string = randomUUID(),
+  takenOver?: TakenOver,
+): ParkedCall {
+  // A server that was not there in the first place has not begun anything.
+  const mayRepeat = (error: unknown, attempt: number): boolean =>
+    isReplayable && isBackendGone(error) && (attempt > 1 || !isDown(error))
+  return new ParkedCall(id, { server: backend.name, mayRepeat, ...(takenOver && { takenOver }) })
+}
+
+function isDown(error: unknown): boolean {
+  return error instanceof BackendError && error.reason === 'BACKEND_DOWN'
+}
+
+/** How long it may wait, for whom, and what it holds. */
+function parkedBy({ backend, relayed, params }: ParkableCall, generation: number, more: unknown): Parked {
+  return {
+    generation,
+    server: backend.name,
+    caller: callerOf(relayed),
+    chars: JSON.stringify([params, more]).length,
+    parkMs: backend.config.settings.parkSeconds * 1000,
+  }
+}
+
+function isOver({ until }: ParkTicket): boolean {
+  return Date.now() > until
+}
+
+function expiredAt({ name, config }: Backend): BackendError {
+  return expired(name, config.settings.parkSeconds)
 }
 
 /** Each round may have a progress token of its own, but the server knows that of the first. */

@@ -3,14 +3,14 @@ import { ParkedCall } from './parkedCall.ts'
 import { Parking } from './parking.ts'
 
 const channel = { notify: () => {}, onCancel: () => {} }
-const parkedBy = (caller: string) => ({ server: 'files', caller, chars: 10, parkMs: 1000 })
+const parkedBy = (caller: string, generation = 0) => ({ server: 'files', caller, chars: 10, parkMs: 1000, generation })
 const NO_ROOM = /"files" has asked something, and too many calls/
 
 let made = 0
 
 /** A call that waits for ever, or has this result. */
 function parked(result?: object): ParkedCall {
-  const call = new ParkedCall(`call-${++made}`, 'files')
+  const call = new ParkedCall(`call-${++made}`, { server: 'files', mayRepeat: () => false })
   const { promise, reject } = Promise.withResolvers<never>()
   const begun = call.begin(channel, async ({ ask, onCancel }) => {
     onCancel(() => reject(new Error('cancelled')))
@@ -35,16 +35,18 @@ test('keeps a call until nobody can answer it any more, and cancels it then', as
   expect(call.hasEnded).toBe(true)
 })
 
-test('does not end a call while a client is there for it', async () => {
+test('does not end a call while a client is there for it, and waits anew for the next answer', async () => {
   const parking = new Parking()
   const call = parked()
   parking.keep(call, parkedBy('ann'))
   await vi.advanceTimersByTimeAsync(900)
   expect(parking.resume(call.id)).toBe(call)
   await vi.advanceTimersByTimeAsync(900)
-  parking.keep(call, parkedBy('ann'))
+  parking.keep(call, parkedBy('ann', 1))
   await vi.advanceTimersByTimeAsync(900)
   expect(parking.find(call.id)).toBe(call)
+  parking.resume(call.id)
+  parking.keep(call, parkedBy('ann', 1))
   await vi.advanceTimersByTimeAsync(200)
   expect(parking.size).toBe(0)
 })
@@ -67,16 +69,40 @@ test('keeps less where results are large, the oldest first', async () => {
   expect(calls.map(({ id }) => parking.find(id) !== undefined)).toEqual([false, true, true])
 })
 
-test('has room for the calls of others when one caller has parked too many', () => {
+test('has room for the calls of others when one caller has parked too many', async () => {
   const parking = new Parking({ maxCalls: 3, maxOfCaller: 2 })
   for (let time = 0; time < 2; time++) parking.keep(parked(), parkedBy('ann'))
   const another = parked()
   expect(() => parking.keep(another, parkedBy('ann'))).toThrow(NO_ROOM)
   parking.keep(parked(), parkedBy('bob'))
   expect(() => parking.keep(parked(), parkedBy('carl'))).toThrow(NO_ROOM)
-  parking.close()
+  await vi.advanceTimersByTimeAsync(1001)
   expect(parking.size).toBe(0)
   parking.keep(parked(), parkedBy('ann'))
+})
+
+test('lets calls be answered that wait when it drains, parks no more, and ends the rest', async () => {
+  const parking = new Parking()
+  const [answered, left, running] = [parked(), parked(), parked()]
+  for (const call of [answered, left, running]) parking.keep(call, parkedBy('ann'))
+  parking.resume(running.id)
+  const drained = parking.drain(500)
+  expect(() => parking.keep(parked(), parkedBy('bob'))).toThrow('is being stopped')
+  parking.resume(answered.id)
+  answered.cancel()
+  await vi.advanceTimersByTimeAsync(501)
+  await drained
+  expect([answered, left, running].map(({ hasEnded }) => hasEnded)).toEqual([true, true, false])
+})
+
+test('has drained as soon as nothing waits', async () => {
+  const parking = new Parking()
+  const call = parked()
+  parking.keep(call, parkedBy('ann'))
+  const drained = parking.drain(60_000)
+  call.cancel()
+  await drained
+  await new Parking().drain(60_000)
 })
 
 test.each([

@@ -20,6 +20,8 @@ export interface Parked {
   readonly caller: string
   readonly chars: number
   readonly parkMs: number
+  /** For an answer to another generation it may wait anew. */
+  readonly generation: number
 }
 
 interface ParkedEntry {
@@ -27,11 +29,18 @@ interface ParkedEntry {
   readonly caller: string
   chars: number
   hasEnded: boolean
+  /** Whether it waits for its client. */
+  isWaiting: boolean
+  generation: number
+  /** Until when it waits for its client, in milliseconds since 1970. */
+  until: number
   timer: ReturnType<typeof setTimeout> | undefined
 }
 
 const KEPT_AFTER_END_MS = 60_000
 const NO_ROOM = 'has asked something, and too many calls wait for answers here already. Answer some of them first.'
+const STOPPING =
+  'has asked something, and this gateway is being stopped, so that nobody could come back with the answer. What the call did until then may have happened. Call again.'
 const LIMITS: ParkingLimits = {
   maxCalls: 10_000,
   maxOfCaller: 100,
@@ -45,6 +54,8 @@ export class Parking {
   /** Of calls that wait. */
   readonly #waiting = new Tally()
   #keptChars = 0
+  #isDraining = false
+  readonly #onLeave: (() => void)[] = []
 
   constructor(limits: Partial<ParkingLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits }
@@ -62,35 +73,65 @@ export class Parking {
   /** A client is there for this call again. It does not expire while it runs. */
   resume(id: string): ParkedCall | undefined {
     const entry = this.#calls.get(id)
-    if (entry !== undefined && !entry.hasEnded) clearTimeout(entry.timer)
-    return entry?.call
+    if (entry === undefined) return undefined
+    entry.isWaiting = false
+    if (!entry.hasEnded) clearTimeout(entry.timer)
+    return entry.call
   }
 
-  /** Keeps a call that has asked, so that its next round finds it. A call that finds no room is ended. */
-  keep(call: ParkedCall, parked: Parked): void {
+  /** Notes a call before it has asked. */
+  enter(call: ParkedCall, parked: Parked): void {
+    this.#enter(call, parked)
+  }
+
+  /**
+   * Keeps a call that has asked, so that its next round finds it; gives the time until which it does. A call that finds no
+   * room is ended.
+   */
+  keep(call: ParkedCall, parked: Parked): number {
     const entry = this.#calls.get(call.id) ?? this.#enter(call, parked)
-    if (entry.hasEnded) return
+    if (entry.generation !== parked.generation) entry.until = Date.now() + parked.parkMs
+    entry.generation = parked.generation
+    if (entry.hasEnded) return entry.until
     this.#waiting.add(entry.caller, 0, parked.chars - entry.chars)
     entry.chars = parked.chars
+    entry.isWaiting = true
     clearTimeout(entry.timer)
-    entry.timer = unref(setTimeout(() => this.#expire(entry, parked), parked.parkMs))
+    entry.timer = unref(setTimeout(() => this.#expire(entry, parked), entry.until - Date.now()))
+    return entry.until
   }
 
-  /** Ends all calls: nobody can answer them any more. */
-  close(): void {
+  /**
+   * This process is about to end: from now on no call is parked here, and those that are have so long to be answered. Then
+   * those that still wait are ended; what runs, goes on.
+   */
+  async drain(patienceMs: number): Promise<void> {
+    this.#isDraining = true
+    const late = Promise.withResolvers<void>()
+    const timer = setTimeout(late.resolve, patienceMs)
+    await Promise.race([this.#idle(), late.promise])
+    clearTimeout(timer)
     for (const entry of this.#calls.values()) {
+      if (!entry.isWaiting || entry.hasEnded) continue
       this.#remove(entry)
       entry.call.cancel()
     }
   }
 
+  /** Resolves when no call waits for its client. */
+  async #idle(): Promise<void> {
+    while (this.#waiting.all.calls > 0) await new Promise<void>((resolve) => void this.#onLeave.push(resolve))
+  }
+
   #enter(call: ParkedCall, { server, caller, chars }: Parked): ParkedEntry {
-    if (!this.#hasRoom(caller, chars)) {
-      const error = new BackendError('BACKEND_BUSY', server, NO_ROOM)
+    const refusal = this.#isDraining ? STOPPING : this.#hasRoom(caller, chars) ? undefined : NO_ROOM
+    if (refusal !== undefined) {
+      const error = new BackendError('BACKEND_BUSY', server, refusal)
       call.cancel(error)
       throw error
     }
-    const entry: ParkedEntry = { call, caller, chars, hasEnded: false, timer: undefined }
+    const fresh = { hasEnded: false, isWaiting: false, generation: -1, until: 0, timer: undefined }
+    const entry: ParkedEntry = { call, caller, chars, ...fresh }
     this.#calls.set(call.id, entry)
     this.#waiting.add(caller, 1, chars)
     void call.whenEnded().then((result) => this.#keepResult(entry, result))
@@ -121,6 +162,7 @@ export class Parking {
     if (!this.#calls.delete(entry.call.id)) return false
     if (entry.hasEnded) this.#keptChars -= entry.chars
     else this.#waiting.add(entry.caller, -1, -entry.chars)
+    for (const wake of this.#onLeave.splice(0)) wake()
     return true
   }
 

@@ -5,11 +5,14 @@ type Closing = Pick<Connections, 'announceClose' | 'close'>
 
 export class Barrier {
   readonly #connections: Closing
+  readonly #until: () => Promise<void> | undefined
   readonly #last = Promise.withResolvers<void>()
   #left = 0
 
-  constructor(connections: Closing) {
+  /** `until`: clients may still come back for something until this resolves. */
+  constructor(connections: Closing, until: () => Promise<void> | undefined) {
     this.#connections = connections
+    this.#until = until
   }
 
   /** The listener as one more route has it. */
@@ -19,9 +22,14 @@ export class Barrier {
       announceClose: () => this.#connections.announceClose(),
       close: async (idleMs) => {
         this.#left--
-        if (this.#left === 0) this.#last.resolve(this.#connections.close(idleMs))
+        if (this.#left === 0) this.#last.resolve(this.#close(idleMs))
         await this.#last.promise
       },
     }
+  }
+
+  async #close(idleMs: number): Promise<void> {
+    await this.#until()
+    await this.#connections.close(idleMs)
   }
 }

@@ -62,11 +62,12 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
 
   const relayWatched = async (
     watched: WatchedCall,
-    { backend, name }: BackendTarget,
+    target: BackendTarget,
     params: Json,
     headers?: Relayed['headers'],
   ) => {
     const { call } = watched
+    const { backend, name } = target
     await backend.tried
     const state = new CallState(backend, call)
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
@@ -83,6 +84,7 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
         backend,
         name,
         params,
+        isReplayable: isReplayable(call, target),
         relayed,
         watched,
         finish,
@@ -185,6 +187,13 @@ function referred(directory: Directory, { type, name, uri }: Json): BackendTarge
 /** A task asks on the request for its result, and not on the one that made it. */
 function askedLater(): never {
   throw new RemoteError(CODES.INVALID_REQUEST, 'Ask while the result of the task is requested.')
+}
+
+/** Prompts and resources are read; of a tool its definition says whether it may run twice, or its server's entry. */
+function isReplayable({ method }: Call, { backend, listed }: BackendTarget): boolean {
+  if (method !== 'tools/call' || backend.config.settings.replay) return true
+  const annotations = listed?.['annotations']
+  return isObject(annotations) && (annotations['readOnlyHint'] === true || annotations['idempotentHint'] === true)
 }
 
 function inputRequired({ inputRequests, requestState }: Json): InputRequired {

@@ -54,6 +54,8 @@ export class Routes {
   #config: RoutesConfig = { named: [], served: [], views: {}, catalogue: 'all' }
   #names: CatalogNames = createNames([])
   #barrier: Barrier | undefined
+  /** Resolves when no parked call waits for its client any more. */
+  #parked: Promise<void> | undefined
   #base: string | undefined
   #isOpen = false
 
@@ -105,7 +107,7 @@ export class Routes {
 
   /** From now on all routes are reached by this listener. */
   listen(connections: Pick<Connections, 'announceClose' | 'close'>, base: string): void {
-    this.#barrier = new Barrier(connections)
+    this.#barrier = new Barrier(connections, () => this.#parked)
     this.#base = base
     for (const route of this.#byPath.values()) this.#reach(route)
   }
@@ -136,7 +138,8 @@ export class Routes {
   }
 
   async drain(options: DrainOptions): Promise<void> {
-    this.#parking.close()
+    const { deadlineMs = 25_000 } = options
+    this.#parked = this.#parking.drain(deadlineMs / 2)
     await Promise.all(Array.from(this.#byPath.values(), ({ shutdown }) => shutdown.drain(options)))
   }
 
