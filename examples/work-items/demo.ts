@@ -20,6 +20,7 @@ const DEMOS = {
   rounds: roundsDemo,
   tasks: async () => (await import('../demos/tasks.ts')).tasksDemo(newFolder()),
   shedding: async () => (await import('../demos/shedding.ts')).sheddingDemo(),
+  gateway: async () => (await import('../demos/gateway.ts')).gatewayDemo(),
 }
 type DemoName = keyof typeof DEMOS
 

@@ -90,12 +90,26 @@ proves(
   },
 )
 
+test('npm run demo -- gateway serves three servers of both eras to clients of both eras, who are asked', async () => {
+  const { code, output, errors } = await run(['gateway'])
+  expect({ code, errors }).toEqual({ code: 0, errors: '' })
+  expect(output).toMatch(/weather +a program +2025-11-25/)
+  expect(output).toMatch(/releases +an address +2026-07-28/)
+  expect(output).toMatch(/events +an address +2025-11-25/)
+  expect(output.match(/5 tools at \/mcp/g)).toHaveLength(2)
+  expect(output.match(/is asked Deploy the build for staging\?/g)).toHaveLength(2)
+  expect(output.match(/is asked Step 2: Enter date and time/g)).toHaveLength(2)
+  expect(output.match(/gets +Deployed the build for staging\./g)).toHaveLength(2)
+  expect(output.match(/gets +Event created successfully!.*Harvest/g)).toHaveLength(2)
+  expect(output.split('\n').length).toBeLessThan(40)
+})
+
 test.each([['nothing'], ['tasks', 'shedding'], ['tasks', '--ask'], ['--nothing']])(
   'the demo names the demos when it does not know %s %s',
   async (...args) => {
     const { code, errors } = await run(args.filter((arg) => arg !== undefined))
     expect(code).toBe(2)
-    expect(errors).toMatch(/^The demo does not know \S+\. Usage: .*Demos: rounds, tasks, shedding, .*\n$/)
+    expect(errors).toMatch(/^The demo does not know \S+\. Usage: .*Demos: rounds, tasks, shedding, gateway, .*\n$/)
   },
 )
 
