@@ -111,6 +111,8 @@ export interface CarriedCall {
   readonly carry?: Carry | undefined
   /** The journal as it is at the moment of asking. */
   readonly body: () => unknown
+  /** Whether the call hangs on a connection of this process, so that no other instance can go on with it. @default false */
+  readonly isBound?: boolean
   /** Whether who answers still may, by what their answer comes with. @default whoever was asked */
   readonly mayAnswer?: ((answerer: Caller) => boolean) | undefined
   /** Told who answered, by what the answer came with, before the answer is given. */

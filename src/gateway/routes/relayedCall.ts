@@ -41,6 +41,6 @@ export function askerOf({ channel, peer }: Call): Relayed['ask'] {
   let asked = 0
   return async (request: InputRequest) => {
     const key = `question ${++asked}`
-    return (await push.call(channel, request, { key, id, carry: 'process', body: () => ({}) })) as Json
+    return (await push.call(channel, request, { key, id, carry: 'process', isBound: true, body: () => ({}) })) as Json
   }
 }

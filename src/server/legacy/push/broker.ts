@@ -93,7 +93,8 @@ export class PushBroker {
     if (asking.ended) throw new ScopeClosed(`The question "${key}"`)
     this.#calls.makeRoomFor(asking, call)
     asking.carried ||= this.#states.carries(request, call, carried)
-    if (way.elsewhere !== undefined) this.#prepare(asking, call, carried, way.elsewhere)
+    asking.isBound ||= carried.isBound === true
+    if (way.elsewhere !== undefined && !asking.isBound) this.#prepare(asking, call, carried, way.elsewhere)
     const answer = await this.#ask(asking, { call, request, carried, stream, way })
     this.#departure.waits(asking)
     return answer.promise

@@ -22,7 +22,7 @@ export interface DepartureOptions {
 
 const LOOK_AGAIN_MS = 100
 const STOPPING =
-  'This instance is being stopped, and knows no other that could wait for the answer. Look whether the call had effects, and repeat it.'
+  'This instance is being stopped, and there is no other that could wait for the answer. Look whether the call had effects, and repeat it.'
 
 export class Departure {
   readonly #options: DepartureOptions
@@ -52,6 +52,7 @@ export class Departure {
   async #leave(asking: PushedCall, patience: AbortSignal): Promise<void> {
     if (this.#leaving.has(asking)) return
     this.#leaving.add(asking)
+    if (asking.isBound) await this.#stay(asking, patience)
     while (asking.canMove && asking.snapshot !== undefined) {
       // A call whose state is out there waits for nobody: whoever gets its answer goes on with it.
       const hasTaker = asking.carried || (await this.#options.canHandOver())
@@ -63,6 +64,12 @@ export class Departure {
       if (!hasTaker) await sleep(LOOK_AGAIN_MS, patience).catch(() => {})
     }
     this.#leaving.delete(asking)
+  }
+
+  /** Nobody else can go on with it, so it may be answered here for as long as there is patience. */
+  async #stay(asking: PushedCall, patience: AbortSignal): Promise<void> {
+    while (asking.isWaiting && !patience.aborted) await sleep(LOOK_AGAIN_MS, patience).catch(() => {})
+    await this.#giveUp(asking)
   }
 
   /** Whether another instance has the call now. */

@@ -46,6 +46,8 @@ export class PushedCall {
   ended = false
   /** Whether the call waits for something other than an answer, for which any instance could wait. */
   waitsAnywhere = false
+  /** Whether no other instance can go on with the call. */
+  isBound = false
   /** Whether another instance goes on with the call, or may. */
   isHandedOver = false
   /** The call as it is, for another instance; absent until it has asked. */

@@ -1,0 +1,71 @@
+/** Clients of both eras before servers of both eras, through two gateways behind a plain balancer. */
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { startBalancer } from '../survival/balancer.ts'
+import {
+  call,
+  CLIENTS,
+  connectClient,
+  modernServer,
+  sessionServer,
+  startGateway,
+  stdioEntry,
+} from './fixtures/gateways.ts'
+
+const PATIENCE = { timeout: 30_000 }
+let url = ''
+let ours: Awaited<ReturnType<typeof modernServer>>
+
+beforeAll(async () => {
+  const ends: (() => unknown)[] = []
+  const until = (end: () => unknown): void => void ends.unshift(end)
+  ours = await modernServer(until)
+  const http = { url: (await sessionServer(until)).url, pannier: { state: 'stateful' } }
+  const servers = { ours: { url: ours.url }, http, stdio: stdioEntry() }
+  const balancer = await startBalancer()
+  until(() => balancer.close())
+  const gateways = await Promise.all([1, 2].map(() => startGateway(servers, {}, {}, until)))
+  balancer.targets = gateways.map((gateway) => gateway.url)
+  url = balancer.url
+  return async () => {
+    for (const end of ends) await end()
+  }
+})
+
+describe.each(CLIENTS)('the client %s', (kind) => {
+  test.each(['ours', 'http', 'stdio'])('is asked by the server %s, twice in one call', async (server) => {
+    const client = await connectClient(kind, url)
+    for (let time = 0; time < 3; time++)
+      expect(await call(client, `${server}_confirm`)).toBe('accept true, accept true')
+  })
+
+  test.each(['http', 'stdio'])('tells the server %s its folders, and samples for it', async (server) => {
+    const client = await connectClient(kind, url)
+    expect(await call(client, `${server}_folders`)).toBe('file:///here')
+    expect(await call(client, `${server}_think`)).toContain('Thought.')
+  })
+
+  test('gets progress, and ends the work behind when it cancels', async () => {
+    ours.states.length = 0
+    const client = await connectClient(kind, url)
+    const seen: unknown[] = []
+    await call(client, 'stdio_steps', {}, { onprogress: (progress: unknown) => seen.push(progress) })
+    expect(seen).toEqual([
+      { progress: 1, total: 2 },
+      { progress: 2, total: 2 },
+    ])
+    const cancel = new AbortController()
+    const waiting = call(client, 'ours_wait', {}, { signal: cancel.signal })
+    await vi.waitFor(() => expect(ours.states).toEqual(['waiting']), PATIENCE)
+    cancel.abort()
+    await expect(waiting).rejects.toThrow()
+    await vi.waitFor(() => expect(ours.states).toEqual(['waiting', 'cancelled']), PATIENCE)
+  })
+})
+
+test.each(CLIENTS)('several clients %s that are asked at once get their own questions', async (kind) => {
+  for (const over of ['http', 'stdio', 'ours']) {
+    const clients = await Promise.all([1, 2, 3].map(() => connectClient(kind, url)))
+    const results = await Promise.all(clients.map((client) => call(client, `${over}_confirm`)))
+    expect(results, over).toEqual(clients.map(() => 'accept true, accept true'))
+  }
+})
