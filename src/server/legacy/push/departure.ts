@@ -22,7 +22,7 @@ export interface DepartureOptions {
 
 const LOOK_AGAIN_MS = 100
 const STOPPING =
-  'This instance is being stopped, and there is no other that could wait for the answer. Look whether the call had effects, and repeat it.'
+  'This instance is being stopped, and knows no other that could wait for the answer. Look whether the call had effects, and repeat it.'
 
 export class Departure {
   readonly #options: DepartureOptions
