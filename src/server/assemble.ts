@@ -237,6 +237,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     access,
     bus,
     load,
+    limits: callerLimits,
     logger,
     keyring,
     declaration,

@@ -10,10 +10,20 @@ export type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './cat
 export type { Capability, Entries, ListName } from './catalog/registry.ts'
 export type { DetachableContext } from './handler/context.ts'
 export { InputRequired } from './handler/questions.ts'
+export type {
+  Admission,
+  AnswerHead,
+  ByteSink,
+  EndpointRequest,
+  HostSink,
+  HttpReply,
+  RequestHandler,
+} from './http/exchange.ts'
 export { type FetchHandler, fetchHandler } from './http/fetch.ts'
 export { openListener } from './http/listen.ts'
 export { type NodeHandler, nodeHandler, pathOf, send } from './http/node.ts'
-export { refusal } from './http/refusal.ts'
+export { errorReply, refusal } from './http/refusal.ts'
+export { SSE_HEADERS, sseEvent } from './http/sse.ts'
 export type { Connections } from './http/connections.ts'
 export { drainOnTerm } from './lifecycle/processSignals.ts'
 export { keyringOf } from './keys.ts'
@@ -21,6 +31,7 @@ export { Shutdown } from './lifecycle/shutdown.ts'
 export { errorDetails, type Logger, LoggerSlot, shortened } from './logger.ts'
 export { reachableHost } from './replicas/advertise.ts'
 export { type Instance, readInstance, writeInstance } from './replicas/instance.ts'
+export { errorMessage, resultMessage } from './results.ts'
 export { serveStdio } from './stdio/host.ts'
 export { tracerOf } from './telemetry/telemetry.ts'
 export { toWireError } from './wireErrors.ts'

@@ -7,7 +7,7 @@ import type { Authenticate, Principal } from '../auth/authenticator.ts'
 import type { Logger } from '../logger.ts'
 import { type Admit, createAdmission, type Documents } from './admission.ts'
 import { MAX_BODY_BYTES } from './body.ts'
-import type { Admission, EndpointRequest, InstanceMessages, HttpReply, RequestHandler, Sink } from './exchange.ts'
+import type { Admission, EndpointRequest, HostSink, InstanceMessages, HttpReply, RequestHandler } from './exchange.ts'
 import type { OptionNames } from '../optionNames.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './hostGuard.ts'
 import { errorReply } from './refusal.ts'
@@ -56,7 +56,7 @@ export class Endpoint {
   }
 
   /** Gives the reply, or undefined when the answer goes by the sink. */
-  handle(request: EndpointRequest, sink: Sink): Promise<HttpReply | undefined> {
+  handle(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
     // Sealed for this instance, so neither Host nor Origin nor a token of a caller decides about it.
     if (request.header('content-type') === this.#messages.mediaType) return this.#receive(request, sink)
     const admitted = this.#admit(request, sink)
@@ -72,7 +72,7 @@ export class Endpoint {
     return errorReply(error, this.#logger())
   }
 
-  async #receive(request: EndpointRequest, sink: Sink): Promise<HttpReply | undefined> {
+  async #receive(request: EndpointRequest, sink: HostSink): Promise<HttpReply | undefined> {
     const refused = this.#messages.refusalOf(request.header)
     if (refused !== undefined) return refused
     const chunks: Uint8Array[] = []
@@ -80,7 +80,7 @@ export class Endpoint {
     return this.#messages.receive(Buffer.concat(chunks).toString('latin1'), sink)
   }
 
-  #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: Sink): Promise<HttpReply | undefined> {
+  #serve(request: EndpointRequest, admitted: Admission | HttpReply, sink: HostSink): Promise<HttpReply | undefined> {
     if ('status' in admitted) return Promise.resolve(admitted)
     const refused = this.#refusalOf?.(request.header, admitted.principal, sink.address)
     if (refused !== undefined) return Promise.resolve(this.fail(refused))

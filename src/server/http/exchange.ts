@@ -21,8 +21,14 @@ export interface EndpointRequest {
    * too large.
    */
   json(): Promise<unknown>
-  /** The body as it arrives, for a handler that passes it on unparsed. Use either this or `json`, once. */
+  /** The body as it arrives, for a handler that passes it on unparsed. Use either this or the others, once. */
   bytes(maxBytes?: number): AsyncIterable<Uint8Array>
+  /** Whether there are bytes. Some frameworks hand over what they have parsed. */
+  readonly hasBytes: boolean
+  /** Reads the whole body and leaves it unparsed. `json` can be called afterwards. Rejects as `json` does. */
+  whole(): Promise<Buffer>
+  /** All headers as they came: names and values in turn. */
+  readonly rawHeaders: readonly string[]
 }
 
 /** What the headers of an admitted request tell. */
@@ -35,7 +41,7 @@ export interface Admission {
 /** Answers admitted requests: the server's own handler reads a message, another may pass the bytes on. */
 export interface RequestHandler {
   /** Gives the reply, or undefined when the answer goes by the sink. */
-  handle(request: EndpointRequest, admission: Admission, sink: Sink): Promise<HttpReply | undefined>
+  handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined>
 }
 
 /** What other instances of this server post, told from requests of clients by its media type. */
@@ -70,6 +76,29 @@ export interface Sink {
   readonly disconnected: boolean
   /** The address that the connection comes from, where that is known. Behind a proxy it is the proxy's. */
   readonly address?: string | undefined
+}
+
+/** The sink of a host, which can also pass on the bytes of another server's answer. */
+export interface HostSink extends Sink {
+  /** Prepares such an answer. `onDrain` is called when the client has read what `write` could not send. */
+  openBytes(head: AnswerHead, onDrain: () => void): ByteSink
+}
+
+export interface AnswerHead {
+  readonly status: number
+  /** Names and values in turn. */
+  readonly headers: readonly string[]
+}
+
+/** The head goes out with the first bytes. */
+export interface ByteSink {
+  /** Sends the head alone. */
+  flush(): void
+  /** Gives false when nothing more should be written before `onDrain`. */
+  write(chunk: Buffer): boolean
+  end(last?: Buffer): void
+  /** Breaks the answer off, so that its client sees that it is not whole. */
+  abort(): void
 }
 
 /** What a sink holds of what its client has not read. Above it the connection is given up. */

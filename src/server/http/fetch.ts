@@ -1,9 +1,10 @@
 /** The endpoint on web-standard `Request` and `Response`, for Workers, Deno, Bun, Hono and others. */
-import { type HeaderReader, unref } from '../../protocol/index.ts'
+import type { HeaderReader } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
 import { chunksOf, limited, parseBytes, tooLarge } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
-import { type EndpointRequest, type HttpReply, MAX_UNREAD_BYTES, readWithinMs, type Sink } from './exchange.ts'
+import type { EndpointRequest } from './exchange.ts'
+import { FetchSink } from './fetchSink.ts'
 import { RequestRefused } from './refusal.ts'
 
 export type FetchHandler = (request: Request) => Promise<Response>
@@ -46,6 +47,7 @@ export class FetchHttpRequest implements EndpointRequest {
   readonly #request: Request
   readonly #url: URL
   readonly #maxBytes: number
+  #read: Buffer | undefined
 
   constructor(request: Request, url: URL, maxBytes: number) {
     this.header = (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined)
@@ -75,9 +77,21 @@ export class FetchHttpRequest implements EndpointRequest {
     return this.#request.bodyUsed ? BODY_USED : undefined
   }
 
+  get rawHeaders(): readonly string[] {
+    return [...this.#request.headers].flat()
+  }
+
+  get hasBytes(): boolean {
+    return true
+  }
+
   async json(): Promise<unknown> {
-    const bytes = this.declaredBytes <= this.#maxBytes ? await this.#whole() : await this.#collected()
-    return parseBytes(bytes, this.#maxBytes)
+    return parseBytes(await this.whole(), this.#maxBytes)
+  }
+
+  async whole(): Promise<Buffer> {
+    this.#read ??= await (this.declaredBytes <= this.#maxBytes ? this.#atOnce() : this.#collected())
+    return this.#read
   }
 
   bytes(maxBytes = this.#maxBytes): AsyncIterable<Uint8Array> {
@@ -85,7 +99,7 @@ export class FetchHttpRequest implements EndpointRequest {
   }
 
   /** The fastest way to read. Content-Length may be wrong, so the size is checked again. */
-  async #whole(): Promise<Buffer> {
+  async #atOnce(): Promise<Buffer> {
     const bytes = Buffer.from(await this.#request.arrayBuffer())
     if (bytes.length > this.#maxBytes) throw new RequestRefused(tooLarge(this.#maxBytes))
     return bytes
@@ -95,108 +109,5 @@ export class FetchHttpRequest implements EndpointRequest {
     const chunks: Uint8Array[] = []
     for await (const chunk of this.bytes()) chunks.push(chunk)
     return Buffer.concat(chunks)
-  }
-}
-
-function toResponse({ status, headers, body }: HttpReply): Response {
-  if (body === undefined) return new Response(null, { status, ...(headers !== undefined && { headers }) })
-  return new Response(body, { status, headers: headers === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...headers } })
-}
-
-const JSON_HEADERS = { 'content-type': 'application/json' }
-
-class FetchSink implements Sink {
-  readonly #resolve: (response: Response) => void
-  readonly #listeners: (() => void)[] = []
-  readonly #encoder = new TextEncoder()
-  readonly #signal: AbortSignal
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  #disconnected = false
-  #headers: Readonly<Record<string, string>> | undefined
-  #ended = false
-  #writtenBytes = 0
-  #unreadTimer: ReturnType<typeof setTimeout> | undefined
-
-  constructor(resolve: (response: Response) => void, signal: AbortSignal) {
-    this.#resolve = resolve
-    this.#signal = signal
-  }
-
-  get disconnected(): boolean {
-    return this.#disconnected || (this.#signal.aborted && !this.#ended)
-  }
-
-  setHeaders(headers: Readonly<Record<string, string>>): void {
-    this.#headers = headers
-  }
-
-  /** Answers with a whole reply instead of a stream. */
-  reply(reply: HttpReply): void {
-    const response = toResponse(reply)
-    for (const [name, value] of Object.entries(this.#headers ?? {})) response.headers.set(name, value)
-    this.#resolve(response)
-  }
-
-  open(headers: Readonly<Record<string, string>>): void {
-    const source = {
-      start: (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-        this.#controller = controller
-      },
-      cancel: () => this.#disconnect(),
-    }
-    const body = new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: MAX_UNREAD_BYTES }))
-    this.#resolve(new Response(body, { status: 200, headers: { ...headers, ...this.#headers } }))
-  }
-
-  write(text: string): void {
-    if (this.#controller === undefined || this.disconnected || this.#ended) return
-    if ((this.#controller.desiredSize ?? 0) <= 0) return this.#giveUp()
-    const chunk = this.#encoder.encode(text)
-    this.#controller.enqueue(chunk)
-    this.#writtenBytes += chunk.length
-    if (this.#unreadTimer === undefined && this.#unreadBytes > 0) this.#limitUnread()
-  }
-
-  /** What lies here for the reader. A reader that waits has taken it already. */
-  get #unreadBytes(): number {
-    const room = this.#controller?.desiredSize ?? MAX_UNREAD_BYTES
-    // A stream that was read to its end, or cancelled, has no room either.
-    return room === 0 && (this.#ended || this.#disconnected) ? 0 : MAX_UNREAD_BYTES - room
-  }
-
-  /** A reader that takes nothing for a while is given up, also when the answer is complete. */
-  #limitUnread(): void {
-    const unread = this.#unreadBytes
-    const readBytes = this.#writtenBytes - unread
-    const look = (): void => {
-      this.#unreadTimer = undefined
-      if (this.#unreadBytes === 0) return
-      if (this.#writtenBytes - this.#unreadBytes > readBytes) this.#limitUnread()
-      else this.#giveUp()
-    }
-    this.#unreadTimer = unref(setTimeout(look, readWithinMs(unread)))
-  }
-
-  #giveUp(): void {
-    this.#controller?.error(new Error('The stream was not read.'))
-    this.#disconnect()
-  }
-
-  end(): void {
-    if (this.#ended || this.#disconnected) return
-    this.#ended = true
-    this.#controller?.close()
-  }
-
-  onDisconnect(listener: () => void): void {
-    if (this.disconnected) return listener()
-    if (this.#listeners.length === 0) this.#signal.addEventListener('abort', () => this.#disconnect(), { once: true })
-    this.#listeners.push(listener)
-  }
-
-  #disconnect(): void {
-    if (this.#disconnected || this.#ended) return
-    this.#disconnected = true
-    for (const listener of this.#listeners) listener()
   }
 }

@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { NodeSink, send } from './node.ts'
+import { send } from './node.ts'
+import { NodeSink } from './nodeSink.ts'
 
 test.each([
   ['told at once when the client has gone already', true, false, 1],

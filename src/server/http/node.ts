@@ -1,10 +1,11 @@
 /** The endpoint as a handler for `node:http` and the frameworks built on it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type HeaderReader, unref } from '../../protocol/index.ts'
+import type { HeaderReader } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
 import { chunksOf, limited, parseBody, parseBytes, tooLarge } from './body.ts'
 import { Endpoint, type EndpointParts, type HandlerOptions } from './endpoint.ts'
-import { type EndpointRequest, type HttpReply, MAX_UNREAD_BYTES, readWithinMs, type Sink } from './exchange.ts'
+import type { EndpointRequest, HttpReply } from './exchange.ts'
+import { giveUpUnread, NodeSink } from './nodeSink.ts'
 import { refusal, RequestRefused } from './refusal.ts'
 
 /** A request of `node:http`. A framework that has read the body, parsed or not, leaves it in `body`. */
@@ -51,15 +52,6 @@ export function send(res: ServerResponse, { status, headers, body }: HttpReply):
   giveUpUnread(res)
 }
 
-/** Closes the connection if its client does not read in time what has been written. */
-function giveUpUnread(res: ServerResponse): void {
-  const { writableLength } = res
-  if (writableLength === 0 || res.destroyed) return
-  const timer = unref(setTimeout(() => res.destroy(), readWithinMs(writableLength)))
-  const stop = (): void => clearTimeout(timer)
-  res.once('drain', stop).once('close', stop)
-}
-
 const BODY_READ = 'The body was read before it came here; hand it over as "body" of the request.'
 const BODY_PARSED = 'The body was parsed before it came here; hand it over unread.'
 
@@ -96,10 +88,28 @@ class NodeHttpRequest implements EndpointRequest {
     return this.#req.body === undefined && this.#req.readableEnded ? BODY_READ : undefined
   }
 
+  get rawHeaders(): readonly string[] {
+    return this.#req.rawHeaders
+  }
+
+  get hasBytes(): boolean {
+    const { body } = this.#req
+    return body === undefined || body instanceof Uint8Array
+  }
+
   json(): Promise<unknown> {
     const { body } = this.#req
-    if (body === undefined) return readJson(this.#req, this.#maxBytes)
+    if (body === undefined) return readBody(this.#req, this.#maxBytes, parseBytes)
     return new Promise((resolve) => resolve(parseBody(body, this.#maxBytes)))
+  }
+
+  async whole(): Promise<Buffer> {
+    const { body } = this.#req
+    if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    if (body !== undefined) throw new RequestRefused(refusal(500, BODY_PARSED))
+    const bytes = await readBody(this.#req, this.#maxBytes, (read) => read)
+    this.#req.body = bytes
+    return bytes
   }
 
   bytes(maxBytes = this.#maxBytes): AsyncIterable<Uint8Array> {
@@ -111,7 +121,7 @@ class NodeHttpRequest implements EndpointRequest {
 }
 
 /** Reads by events and parses in the last one: iterating over the request would create promises for each chunk. */
-function readJson(req: IncomingMessage, maxBytes: number): Promise<unknown> {
+function readBody<T>(req: IncomingMessage, maxBytes: number, parse: (bytes: Buffer, maxBytes: number) => T): Promise<T> {
   return new Promise((resolve, reject: (error: Error) => void) => {
     let chunks: Buffer[] = []
     let size = 0
@@ -125,7 +135,7 @@ function readJson(req: IncomingMessage, maxBytes: number): Promise<unknown> {
       const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
       chunks = [] // the request lives as long as its call, and this listener with it
       try {
-        resolve(parseBytes(bytes, maxBytes))
+        resolve(parse(bytes, maxBytes))
       } catch (error) {
         reject(error as Error)
       }
@@ -138,65 +148,6 @@ export function pathOf({ originalUrl, url = '/' }: NodeRequest): string {
   const whole = originalUrl ?? url
   const query = whole.indexOf('?')
   return query < 0 ? whole : whole.slice(0, query)
-}
-
-/** A streamed answer on `node:http`. */
-export class NodeSink implements Sink {
-  readonly #res: ServerResponse
-  /** Node warns of more than ten listeners of one response, and the calls of a batch may be more. */
-  readonly #onDisconnect: (() => void)[] = []
-  #hasUnread = false
-
-  constructor(res: ServerResponse) {
-    this.#res = res
-  }
-
-  get address(): string | undefined {
-    return this.#res.req.socket.remoteAddress
-  }
-
-  get disconnected(): boolean {
-    return this.#res.destroyed && !this.#res.writableFinished
-  }
-
-  setHeaders(headers: Readonly<Record<string, string>>): void {
-    this.#res.setHeaders(new Map(Object.entries(headers)))
-  }
-
-  open(headers: Readonly<Record<string, string>>): void {
-    if (this.#res.headersSent) return
-    this.#res.writeHead(200, headers)
-    // Head and first event go in one write: a process may be killed between two, and its client needs an event to come back.
-    process.nextTick(() => {
-      if (!this.#res.writableEnded) this.#res.flushHeaders()
-    })
-  }
-
-  write(text: string): void {
-    if (this.#res.destroyed || this.#res.writableEnded) return
-    if (!this.#res.write(text)) this.#limitUnread()
-    if (this.#res.writableLength > MAX_UNREAD_BYTES) this.#res.destroy()
-  }
-
-  end(): void {
-    this.#res.end()
-    giveUpUnread(this.#res)
-  }
-
-  #limitUnread(): void {
-    if (this.#hasUnread) return // its time runs already
-    this.#hasUnread = true
-    giveUpUnread(this.#res)
-    this.#res.once('drain', () => (this.#hasUnread = false))
-  }
-
-  onDisconnect(listener: () => void): void {
-    if (this.disconnected) return listener()
-    if (this.#onDisconnect.push(listener) > 1) return
-    this.#res.once('close', () => {
-      if (!this.#res.writableFinished) for (const each of this.#onDisconnect) each()
-    })
-  }
 }
 
 // Lower-case header names by their original spelling. Clients use few spellings, so most names are found here.

@@ -79,6 +79,22 @@ export class RequestLimits {
     return CALLS.has(call.method) ? this.#begin(caller) : done
   }
 
+  /** The same for a request whose body nobody reads: it counts as a call, whatever it is. */
+  async enterUnread(
+    header: HeaderReader,
+    principal: Principal | undefined,
+    address: string | undefined,
+  ): Promise<() => void> {
+    const caller = this.#callerOf(principal, undefined, header, address)
+    await this.#count(caller)
+    return this.#begin(caller)
+  }
+
+  /** Whether it matters which requests are calls. */
+  get countsCalls(): boolean {
+    return this.#options.callsAtOnce !== undefined
+  }
+
   /**
    * The refusal of a caller who was told to wait and does not, before the body is read. With a session, the body may be an
    * answer, which is not counted.
