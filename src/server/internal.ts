@@ -12,7 +12,6 @@ export type { DetachableContext } from './handler/context.ts'
 export { InputRequired } from './handler/questions.ts'
 export type {
   Admission,
-  AnswerHead,
   ByteSink,
   EndpointRequest,
   HostSink,
@@ -23,7 +22,7 @@ export { type FetchHandler, fetchHandler } from './http/fetch.ts'
 export { openListener } from './http/listen.ts'
 export { type NodeHandler, nodeHandler, pathOf, send } from './http/node.ts'
 export { errorReply, refusal } from './http/refusal.ts'
-export { SSE_HEADERS, sseEvent } from './http/sse.ts'
+export { sseEvent } from './http/sse.ts'
 export type { Connections } from './http/connections.ts'
 export { drainOnTerm } from './lifecycle/processSignals.ts'
 export { keyringOf } from './keys.ts'

@@ -29,9 +29,9 @@ function fits({ headers }: Response, maxBytes: number): boolean {
 }
 
 /** Takes the next chunk, and gives the size so far of the message that it belongs to. */
-type SizeCounter = (chunk: Uint8Array) => number
+export type SizeCounter = (chunk: Uint8Array) => number
 
-function totalBytes(): SizeCounter {
+export function totalBytes(): SizeCounter {
   let bytes = 0
   return (chunk) => {
     bytes += chunk.length
@@ -40,7 +40,7 @@ function totalBytes(): SizeCounter {
 }
 
 /** A blank line ends an event: two line ends in a row, which may be in two chunks. */
-function eventBytes(): SizeCounter {
+export function eventBytes(): SizeCounter {
   let bytes = 0
   let last = ''
   return (chunk) => {

@@ -4,7 +4,7 @@ import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, REJECTED, SessionForgotten, tooMany, WITHHELD } from '../errors.ts'
+import { BackendError, REJECTED, SessionForgotten, tooLarge, tooMany, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
 import { CallerCredentials, type CredentialsHook, ownAddress } from './credentials.ts'
 import { Judge } from './judge.ts'
@@ -16,6 +16,7 @@ import { openLink } from '../links/open.ts'
 import { callerOf, Places, type Sharing } from './places.ts'
 import { declaredOf, type Relayed } from '../links/relayed.ts'
 import { shareOf, Shares } from './shares.ts'
+import { Upstreams } from '../upstreams/upstreams.ts'
 
 export interface BackendOptions {
   readonly config: BackendConfig
@@ -45,9 +46,12 @@ export class Backend {
   readonly #places: Places
   readonly #judge: Judge
   readonly #inFlight = new Shares()
-  readonly #credentials: CallerCredentials
+  readonly credentials: CallerCredentials
   readonly #tasks: HeldTasks
   readonly #login: OperatorLogin
+  readonly #listening = new Shares()
+  /** Where it is reached over HTTP. */
+  readonly upstreams: Upstreams | undefined
 
   constructor(options: BackendOptions) {
     const { config, logger } = options
@@ -55,9 +59,10 @@ export class Backend {
     this.#options = options
     this.config = config
     this.name = name
-    this.#credentials = new CallerCredentials({ config, logger, hook: options.credentials })
+    this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
     this.#login = new OperatorLogin(options)
+    this.upstreams = 'url' in address ? new Upstreams([address.url]) : undefined
     this.#connector = new Connector({
       config,
       logger,
@@ -179,22 +184,38 @@ export class Backend {
     return this.#options.rejectsStateful() && this.config.settings.state !== 'stateless' && isStateful
   }
 
+  /** Whether it is refused, or that is still to be found out. */
+  get mayBeRejected(): boolean {
+    return this.#options.rejectsStateful() && (this.verdict === undefined || this.isRejected)
+  }
+
+  /** The gateway's own link, which may be closed; undefined until the server has been reached. */
+  get link(): Link | undefined {
+    return this.#connector.link
+  }
+
   async request(relayed: Relayed): Promise<Json> {
     await this.tried
     if (this.#options.rejectsStateful()) await this.judged()
     if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
     if (this.config.settings.definitions === 'pin' && relayed.method === 'tools/call') this.#assertServed(relayed)
-    const { maxInFlight } = this.config.settings
-    const caller = callerOf(relayed)
-    if (this.#inFlight.all >= maxInFlight || this.#inFlight.of(caller) >= shareOf(maxInFlight))
-      throw new BackendError('BACKEND_BUSY', this.name, tooMany(maxInFlight))
-    this.#inFlight.add(caller)
+    const leave = this.enter(callerOf(relayed))
     try {
-      const credentials = await this.#credentials.of(relayed)
+      const credentials = await this.credentials.of(relayed)
       return this.#limited(await this.#send({ ...relayed, credentials }))
     } finally {
-      this.#inFlight.remove(caller)
+      leave()
     }
+  }
+
+  /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
+  enter(caller: string, isListening = false): () => void {
+    const { maxInFlight } = this.config.settings
+    const counted = isListening ? this.#listening : this.#inFlight
+    if (counted.all >= maxInFlight || counted.of(caller) >= shareOf(maxInFlight))
+      throw new BackendError('BACKEND_BUSY', this.name, tooMany(maxInFlight))
+    counted.add(caller)
+    return () => counted.remove(caller)
   }
 
   /** A definition that was never read cannot be compared, so that a server has to be reached before its tools run. */
@@ -206,8 +227,7 @@ export class Backend {
   #limited(result: Json): Json {
     const { maxResultBytes } = this.config.settings
     if (Buffer.byteLength(JSON.stringify(result)) <= maxResultBytes) return result
-    const sentence = `answered with more than ${maxResultBytes} bytes. Ask for less of it, or raise its maxResultBytes.`
-    throw new BackendError('BACKEND_INVALID', this.name, sentence)
+    throw new BackendError('BACKEND_INVALID', this.name, tooLarge(maxResultBytes))
   }
 
   async #send(relayed: Relayed): Promise<Json> {
@@ -244,6 +264,7 @@ export class Backend {
     this.#judge.skip()
     this.#tasks.close()
     await Promise.all([this.#places.close(), this.#connector.close()])
+    this.upstreams?.close()
   }
 
   /** Undefined where calls share one link. */

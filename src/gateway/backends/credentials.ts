@@ -39,9 +39,13 @@ export function ownAddress(address: Address): Address {
 
 export class CallerCredentials {
   readonly #options: CallerCredentialsOptions
+  /** The headers that are the same for all callers. */
+  readonly #shared: Readonly<Record<string, string>> | undefined
 
   constructor(options: CallerCredentialsOptions) {
     this.#options = options
+    const own = ownAddress(options.config.address)
+    this.#shared = 'url' in own ? own.headers : undefined
   }
 
   /** Whether the configuration says that callers have headers of their own. */
@@ -59,6 +63,11 @@ export class CallerCredentials {
     const headers = { ...this.#configured(caller), ...given?.headers }
     for (const [name, value] of Object.entries(headers)) this.#assertSendable(name, value)
     return { headers, ...(given?.env !== undefined && { env: given.env }) }
+  }
+
+  /** All headers for this caller. */
+  async headersFor(caller: CallerIdentity): Promise<Readonly<Record<string, string>> | undefined> {
+    return (await this.of(caller))?.headers ?? this.#shared
   }
 
   #configured({ principal, authorization }: CallerIdentity): Record<string, string> {

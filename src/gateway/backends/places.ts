@@ -4,6 +4,7 @@
  */
 import { digestOf } from '../../state/internal.ts'
 import { unref } from '../../protocol/index.ts'
+import type { Principal } from '../../server/internal.ts'
 import { BackendError } from '../errors.ts'
 import type { Link } from '../links/link.ts'
 import { declaredOf, questionsOf, type Relayed } from '../links/relayed.ts'
@@ -202,12 +203,17 @@ const ANONYMOUS = 'anonymous'
 
 export type CallerParts = Pick<Relayed, 'principal' | 'peer' | 'caller'>
 
+/** Who a caller is of whom nothing else is known than the headers of a request. */
+export function callerByHeaders(principal: Principal | undefined): string {
+  return principal === undefined ? ANONYMOUS : `principal ${principal.id}`
+}
+
 /**
  * Who a caller is: the principal, else the session of a session-era client, else what a client keeps for the gateway, else
  * everyone without a name together.
  */
 export function callerOf({ principal, peer, caller }: CallerParts): string {
-  if (principal !== undefined) return `principal ${principal.id}`
+  if (principal !== undefined) return callerByHeaders(principal)
   if (peer.session !== undefined) return `session ${peer.session}`
   return caller === undefined ? ANONYMOUS : `client ${caller}`
 }

@@ -11,6 +11,8 @@ export interface Link {
   /** The number of requests that wait for an answer. */
   readonly inFlight: number
   readonly isClosed: boolean
+  /** Whether requests are sent with the login of the gateway's operator, which may have to be renewed. */
+  readonly hasLogin?: boolean
   /** Whether each request has headers of its own, so that callers with different ones may share the link. */
   readonly hasOwnHeaders: boolean
   /** Whether the server gave out a session, which may hold something of whoever uses it. */

@@ -46,6 +46,7 @@ class ModernHttpLink implements Link {
   readonly isClosed = false
   readonly hasSession = false
   readonly hasOwnHeaders = true
+  readonly hasLogin: boolean
   about: About = { version: MODERN_VERSION, info: undefined, capabilities: {}, instructions: undefined }
   readonly #address: HttpAddress
   readonly #options: LinkOptions
@@ -56,6 +57,7 @@ class ModernHttpLink implements Link {
   constructor(address: HttpAddress, options: LinkOptions, authorizer: Authorizer | undefined) {
     this.#address = address
     this.#options = options
+    this.hasLogin = authorizer !== undefined
     this.#fetch = authorizer === undefined ? limitedFetch : authorizedFetch(authorizer, address.url, limitedFetch)
   }
 

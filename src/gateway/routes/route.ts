@@ -10,9 +10,10 @@ import {
   nodeHandler,
   Shutdown,
 } from '../../server/internal.ts'
-import type { ServerOptions } from '../../server/index.ts'
+import type { DrainOptions, ServerOptions } from '../../server/index.ts'
 import { createMarks } from '../../state/seal/index.ts'
 import type { Backend } from '../backends/backend.ts'
+import { PassingHandler } from '../passing/passing.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import type { Parking } from '../parking/parking.ts'
 import { relayMethods } from './relay.ts'
@@ -28,6 +29,8 @@ export interface RouteOptions {
   /** What it may have, now or later. */
   readonly capabilities: ReadonlySet<Capability>
   readonly instructions: () => string | undefined
+  /** The server whose own address this is: what can pass to it as bytes does. */
+  readonly alone?: () => Backend | undefined
   /** Resolves when all servers were tried, or have had their time. */
   readonly ready: () => Promise<void> | undefined
   readonly server: ServerOptions
@@ -43,10 +46,11 @@ export class Route {
   readonly node: NodeHandler
   readonly fetch: FetchHandler
   readonly #directory: RouteDirectory
+  readonly #passing: PassingHandler | undefined
   readonly #options: RouteOptions
 
   constructor(options: RouteOptions) {
-    const { path, scope, capabilities, instructions, ready, server, guards, parking, metrics } = options
+    const { path, scope, capabilities, instructions, ready, server, guards, parking, metrics, alone } = options
     this.#options = options
     this.path = path
     const directory = new RouteDirectory(scope)
@@ -67,14 +71,37 @@ export class Route {
     // Servers that come up later may have any of them, and clients look only once.
     this.assembly.registry.declared = capabilities
     this.shutdown = new Shutdown(this.assembly)
-    this.node = nodeHandler(this.assembly.endpoint, guards)
-    this.fetch = fetchHandler(this.assembly.endpoint, guards)
+    this.#passing = alone && this.#passingTo(alone)
+    const endpoint = { ...this.assembly.endpoint, ...(this.#passing && { handler: this.#passing }) }
+    this.node = nodeHandler(endpoint, guards)
+    this.fetch = fetchHandler(endpoint, guards)
   }
 
   /** Opens the route: from now on clients are told when its lists change. */
   async open(): Promise<void> {
     await this.assembly.open()
     this.assembly.declaration.reachedBy('http')
+  }
+
+  #passingTo(backend: () => Backend | undefined): PassingHandler {
+    const { load, limits, logger: faults, endpoint } = this.assembly
+    const { path: route, server, metrics } = this.#options
+    return new PassingHandler({
+      load,
+      limits,
+      faults,
+      inner: endpoint.handler,
+      backend,
+      route,
+      logger: server.logger,
+      metrics,
+    })
+  }
+
+  drain(options?: DrainOptions): Promise<void> {
+    const drained = this.shutdown.drain(options)
+    this.#passing?.close()
+    return drained
   }
 
   get listedTools(): ListedTools {

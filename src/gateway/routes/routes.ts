@@ -43,7 +43,7 @@ export interface RouteCatalogue extends ListedTools {
   readonly path: string
 }
 
-type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions'>
+type RouteParts = Pick<RouteOptions, 'scope' | 'capabilities' | 'instructions' | 'alone'>
 
 export class Routes {
   readonly union: Route
@@ -93,7 +93,7 @@ export class Routes {
     for (const [path, route] of this.#byPath) {
       if (path === UNION_PATH || wanted.has(path)) continue
       this.#byPath.delete(path)
-      void route.shutdown.drain()
+      void route.drain()
     }
     for (const [path, partsOf] of wanted) {
       if (this.#byPath.has(path)) continue
@@ -140,7 +140,7 @@ export class Routes {
   async drain(options: DrainOptions): Promise<void> {
     const { deadlineMs = 25_000 } = options
     this.#parked = this.#parking.drain(deadlineMs / 2)
-    await Promise.all(Array.from(this.#byPath.values(), ({ shutdown }) => shutdown.drain(options)))
+    await Promise.all(Array.from(this.#byPath.values(), (route) => route.drain(options)))
   }
 
   #reach(route: Route): void {
@@ -160,6 +160,7 @@ export class Routes {
       scope: { backends, names: () => plainNames(name), view: () => undefined, catalogue: () => 'all' },
       capabilities: EVERYTHING,
       instructions: () => backends()[0]?.about?.instructions,
+      alone: () => this.#options.backends().find((backend) => backend.name === name),
     }
   }
 

@@ -19,7 +19,7 @@ export interface CallWatcherOptions {
 const TOOL_ERROR = 'tool_error'
 const REFUSALS: ReadonlySet<string> = new Set(['BACKEND_BUSY', 'BACKEND_REFUSED'])
 /** An id that a proxy before the gateway gives to each request. */
-const REQUEST_ID = /^[\w.:-]{1,100}$/
+export const REQUEST_ID = /^[\w.:-]{1,100}$/
 
 export class CallWatcher {
   readonly #options: CallWatcherOptions

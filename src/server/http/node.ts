@@ -121,7 +121,11 @@ class NodeHttpRequest implements EndpointRequest {
 }
 
 /** Reads by events and parses in the last one: iterating over the request would create promises for each chunk. */
-function readBody<T>(req: IncomingMessage, maxBytes: number, parse: (bytes: Buffer, maxBytes: number) => T): Promise<T> {
+function readBody<T>(
+  req: IncomingMessage,
+  maxBytes: number,
+  parse: (bytes: Buffer, maxBytes: number) => T,
+): Promise<T> {
   return new Promise((resolve, reject: (error: Error) => void) => {
     let chunks: Buffer[] = []
     let size = 0

@@ -8,8 +8,11 @@ export function giveUpUnread(res: ServerResponse): void {
   const { writableLength } = res
   if (writableLength === 0 || res.destroyed) return
   const timer = unref(setTimeout(() => res.destroy(), readWithinMs(writableLength)))
-  const stop = (): void => clearTimeout(timer)
-  res.once('drain', stop).once('close', stop)
+  const stop = (): void => {
+    clearTimeout(timer)
+    res.off('drain', stop).off('close', stop)
+  }
+  res.on('drain', stop).on('close', stop)
 }
 
 /** A streamed answer on `node:http`. */

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -125,6 +125,38 @@ describe.each(Object.entries(HOSTS))('bytes of another server over %s', (_, star
     expect(bytes.write(ALL_BYTES)).toBe(true)
     bytes.end(ALL_BYTES)
   })
+})
+
+test('over node:http a client that reads slowly leaves no listeners behind', async () => {
+  const { parts, opened } = passing()
+  const sent = Promise.withResolvers<ServerResponse>()
+  const handler = nodeHandler(parts, {})
+  const server = createServer((req, res) => {
+    sent.resolve(res)
+    handler(req, res)
+  })
+  closers.push(
+    () => server.close(),
+    () => server.closeAllConnections(),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const response = await Promise.all([
+    fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, request),
+    opened.then(({ bytes }) => bytes.flush()),
+  ])
+  const res = await sent.promise
+  const before = res.listenerCount('close')
+  const { bytes } = await opened
+  const reader = response[0].body?.getReader()
+  for (let time = 0; time < 3; time++) {
+    const seen = { isDrained: false }
+    res.once('drain', () => (seen.isDrained = true))
+    while (bytes.write(Buffer.alloc(65_536)));
+    while (!seen.isDrained) await reader?.read()
+  }
+  expect(res.listenerCount('close')).toBe(before)
+  bytes.abort()
 })
 
 test('a body that was read whole can still be parsed, over both hosts', async () => {

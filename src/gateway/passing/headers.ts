@@ -1,0 +1,63 @@
+/** Which headers pass between a caller and a server. All others end at the gateway. */
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** Of a caller's, beside those of the protocol. Never who the caller is: Authorization and Cookie are for the gateway. */
+const OF_CALLERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'traceparent', 'tracestate', 'baggage'])
+
+/** Of a server's, beside those of the protocol. No cookies and no challenges, which would be taken for the gateway's. */
+const OF_SERVERS: ReadonlySet<string> = new Set([
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'cache-control',
+  'retry-after',
+  'x-accel-buffering',
+])
+
+/** Sessions are of the older revisions, and of those the gateway has its own. */
+const SESSION = 'mcp-session-id'
+const ACCEPT = ['accept', 'application/json, text/event-stream'] as const
+
+/** What a server is sent of a caller's headers, names and values in turn. `own` are the server's own, and replace them. */
+export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<string, string>> = {}): string[] {
+  const headers: string[] = []
+  const replaced = namesIn(own)
+  let accepts = false
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] as string).toLowerCase()
+    if (!isPassed(name, OF_CALLERS) || replaced.has(name)) continue
+    accepts ||= name === 'accept'
+    headers.push(name, raw[at + 1] as string)
+  }
+  if (!accepts && !replaced.has('accept')) headers.push(...ACCEPT)
+  for (const [name, value] of Object.entries(own)) headers.push(name, value)
+  return headers
+}
+
+/** What a caller is sent of a server's headers. */
+export function answerHeadersOf(given: IncomingHttpHeaders): string[] {
+  const headers: string[] = []
+  for (const name in given) {
+    const value = given[name]
+    if (value === undefined || !isPassed(name, OF_SERVERS)) continue
+    if (typeof value === 'string') headers.push(name, value)
+    else for (const each of value) headers.push(name, each)
+  }
+  return headers
+}
+
+function isPassed(name: string, listed: ReadonlySet<string>): boolean {
+  return listed.has(name) || (name.startsWith('mcp-') && name !== SESSION)
+}
+
+const NONE: ReadonlySet<string> = new Set()
+const known = new WeakMap<object, ReadonlySet<string>>()
+
+function namesIn(headers: Readonly<Record<string, string>>): ReadonlySet<string> {
+  const found = known.get(headers)
+  if (found !== undefined) return found
+  const names = Object.keys(headers).map((name) => name.toLowerCase())
+  const set = names.length === 0 ? NONE : new Set(names)
+  known.set(headers, set)
+  return set
+}

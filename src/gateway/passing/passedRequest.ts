@@ -1,0 +1,186 @@
+/**
+ * One request whose bytes pass: to a server behind the gateway as they came, and its answer back as it comes. Nothing of
+ * them is parsed, unless something fails: then the id of the request is needed for the error that says so.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { failureReason } from '../../client/index.ts'
+import { eventBytes, type SizeCounter, totalBytes } from '../../client/internal.ts'
+import { idOf, mediaTypeOf, META, parseJson, type RequestId } from '../../protocol/index.ts'
+import {
+  type ByteSink,
+  errorMessage,
+  type HostSink,
+  type HttpReply,
+  resultMessage,
+  sseEvent,
+  toWireError,
+} from '../../server/internal.ts'
+import type { AnswerReceiver, UpstreamRequest } from '../upstreams/request.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
+import { BackendError, tooLarge } from '../errors.ts'
+import { answerHeadersOf } from './headers.ts'
+
+export interface PassedOptions {
+  readonly server: string
+  readonly upstreams: Upstreams
+  readonly headers: string[]
+  readonly body: Buffer
+  readonly sink: HostSink
+  /** How long it may take; undefined for a stream that stays open. */
+  readonly timeoutMs: number | undefined
+  readonly maxResultBytes: number
+}
+
+/** How it ended. Without an error or a status the caller has left. */
+export interface PassedOutcome {
+  readonly status?: number | undefined
+  readonly error?: BackendError
+}
+
+const EVENT_END = /(?:\n\n|\r\r|\r\n\r\n)$/
+
+export class PassedRequest implements AnswerReceiver {
+  readonly #options: PassedOptions
+  readonly #settled = Promise.withResolvers<HttpReply | undefined>()
+  #request: UpstreamRequest | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #answer: ByteSink | undefined
+  #isStream = false
+  #hasWritten = false
+  #hasEnded = false
+  #sizeWith: SizeCounter | undefined
+  /** How many bytes are to come; NaN where that is not known. */
+  #left = Number.NaN
+  /** The last bytes of a stream that were written. */
+  #tail: Buffer | undefined
+  #isOver = false
+  outcome: PassedOutcome = {}
+
+  constructor(options: PassedOptions) {
+    this.#options = options
+  }
+
+  /** Gives the reply, or undefined when the answer went by the sink. Never rejects. */
+  run(): Promise<HttpReply | undefined> {
+    const { upstreams, headers, body, sink, timeoutMs } = this.#options
+    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#late(timeoutMs), timeoutMs)
+    this.#request = upstreams.send({ headers, body }, this)
+    sink.onDisconnect(() => this.#leave())
+    return this.#settled.promise
+  }
+
+  /** Ends a stream of the caller, with the result that it ends with. */
+  close(): void {
+    const id = this.#id
+    if (this.#isOver || id === undefined) return this.#leave()
+    const result = JSON.stringify({ resultType: 'complete', _meta: { [META.subscription]: id } })
+    this.#request?.cancel()
+    if (!this.#endStream(resultMessage(id, result))) this.#answer?.abort()
+    this.#settle(undefined)
+  }
+
+  begin(status: number, headers: IncomingHttpHeaders): void {
+    const fault = this.#faultOf(status, headers)
+    if (fault !== undefined) return this.#fail(fault)
+    const { sink } = this.#options
+    this.outcome = { status }
+    this.#left = Number(headers['content-length'] ?? Number.NaN)
+    this.#answer = sink.openBytes({ status, headers: answerHeadersOf(headers) }, () => this.#request?.resume())
+    if (this.#isStream) this.#answer.flush()
+  }
+
+  data(chunk: Buffer): void {
+    const answer = this.#answer
+    if (answer === undefined) return
+    this.#left -= chunk.length
+    if (this.#left === 0 && !this.#hasWritten) {
+      this.#hasEnded = true
+      return answer.end(chunk) // the usual answer: all of it in one piece
+    }
+    this.#sizeWith ??= this.#isStream ? eventBytes() : totalBytes()
+    if (this.#sizeWith(chunk) > this.#options.maxResultBytes) return this.#fail(this.#tooLarge())
+    this.#hasWritten = true
+    if (this.#isStream) this.#tail = chunk
+    if (!answer.write(chunk)) this.#request?.pause()
+  }
+
+  end(): void {
+    if (!this.#hasEnded) this.#answer?.end()
+    this.#settle(undefined)
+  }
+
+  fail(cause: Error, wasSent: boolean): void {
+    const { why = 'the connection is broken.' } = failureReason(cause)
+    const { server } = this.#options
+    this.#fail(
+      wasSent
+        ? new BackendError('BACKEND_LOST', server, `gave no answer: ${why} What the call does may have happened.`, {
+            cause,
+          })
+        : new BackendError('BACKEND_DOWN', server, `cannot be reached: ${why}`, { cause }),
+    )
+  }
+
+  /** Why an answer is none of MCP, or is not for the caller. */
+  #faultOf(status: number, headers: IncomingHttpHeaders): BackendError | undefined {
+    const { server, maxResultBytes } = this.#options
+    const type = mediaTypeOf(headers['content-type'] ?? null)
+    this.#isStream = type === 'text/event-stream'
+    const isMessage = this.#isStream || type === 'application/json'
+    if (status === 401 || (status === 403 && !isMessage))
+      return new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.')
+    if (status >= 300 && status < 400)
+      return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}. Redirects are not followed.`)
+    if (!isMessage && status >= 400) return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}.`)
+    if (!isMessage && status !== 202 && status !== 204)
+      return new BackendError('BACKEND_INVALID', server, 'answered with something that is no MCP message.')
+    return Number(headers['content-length'] ?? 0) > maxResultBytes ? this.#tooLarge() : undefined
+  }
+
+  #tooLarge(): BackendError {
+    const { server, maxResultBytes } = this.#options
+    return new BackendError('BACKEND_INVALID', server, tooLarge(maxResultBytes))
+  }
+
+  #late(timeoutMs: number): void {
+    const sentence = `has not answered within ${timeoutMs / 1000} seconds.`
+    this.#fail(new BackendError('BACKEND_TIMEOUT', this.#options.server, sentence))
+  }
+
+  /** The caller gets the error, as far as there is still a way. */
+  #fail(error: BackendError): void {
+    if (this.#isOver) return
+    this.#request?.cancel()
+    this.outcome = { ...this.outcome, error }
+    const message = errorMessage(this.#id, toWireError(error))
+    if (this.#answer === undefined || !(this.#hasWritten || this.#isStream))
+      return this.#settle({ status: 200, body: message })
+    if (!this.#endStream(message)) this.#answer.abort()
+    this.#settle(undefined)
+  }
+
+  /** Sends a last event. One that was cut off is closed before, and is no message to its reader. */
+  #endStream(message: string): boolean {
+    if (!this.#isStream || this.#answer === undefined) return false
+    const isWhole = this.#tail === undefined || EVENT_END.test(this.#tail.toString('latin1', this.#tail.length - 4))
+    this.#answer.end(Buffer.from(`${isWhole ? '' : '\n\n'}${sseEvent(message)}`))
+    return true
+  }
+
+  #leave(): void {
+    if (this.#isOver) return
+    this.#request?.cancel()
+    this.outcome = {}
+    this.#settle(undefined)
+  }
+
+  #settle(reply: HttpReply | undefined): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#settled.resolve(reply)
+  }
+
+  get #id(): RequestId | undefined {
+    return idOf(parseJson(this.#options.body.toString()))
+  }
+}

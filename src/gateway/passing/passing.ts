@@ -1,0 +1,159 @@
+/**
+ * The address of one server, `/mcp/NAME`, where what can pass as bytes does: requests of the stateless era that the
+ * endpoint has admitted by their headers, for a server of that era, where no rule needs what is in them. All others go to
+ * the handler behind, which reads them.
+ */
+import {
+  type Admission,
+  type Assembly,
+  type EndpointRequest,
+  errorMessage,
+  errorReply,
+  type HostSink,
+  type HttpReply,
+  type LoggerSlot,
+  type Principal,
+  type RequestHandler,
+  toWireError,
+} from '../../server/internal.ts'
+import { idOf, parseJson } from '../../protocol/index.ts'
+import type { Backend } from '../backends/backend.ts'
+import { callerByHeaders } from '../backends/places.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
+import { passageTo } from './passage.ts'
+import { BackendError } from '../errors.ts'
+import { requestHeadersOf } from './headers.ts'
+import type { CallWatcherOptions } from '../telemetry/calls.ts'
+import { type PassedCall, tellPassed } from '../telemetry/passed.ts'
+import { type PassedOutcome, PassedRequest } from './passedRequest.ts'
+
+export interface PassingOptions extends Pick<Assembly, 'load' | 'limits'>, CallWatcherOptions {
+  /** Reads requests that cannot pass. */
+  readonly inner: RequestHandler
+  /** The server of this address. */
+  readonly backend: () => Backend | undefined
+  /** Where a fault of the gateway itself is told. */
+  readonly faults: LoggerSlot
+}
+
+interface Admitted {
+  readonly request: EndpointRequest
+  readonly admission: Admission
+  readonly sink: HostSink
+}
+
+const LISTEN = 'subscriptions/listen'
+
+export class PassingHandler implements RequestHandler {
+  readonly #options: PassingOptions
+  /** Streams that stay open until the caller leaves, or the gateway stops. */
+  readonly #listening = new Set<PassedRequest>()
+
+  constructor(options: PassingOptions) {
+    this.#options = options
+  }
+
+  handle(request: EndpointRequest, admission: Admission, sink: HostSink): Promise<HttpReply | undefined> {
+    const backend = admission.era === 'modern' ? this.#options.backend() : undefined
+    const upstreams = backend && passageTo(backend)
+    if (backend === undefined || upstreams === undefined || !this.#mayPass(request))
+      return this.#options.inner.handle(request, admission, sink)
+    return this.#pass({ request, admission, sink }, backend, upstreams)
+  }
+
+  /** Ends the streams that would stay open. */
+  close(): void {
+    for (const passed of this.#listening) passed.close()
+  }
+
+  /** Who claims to listen is not counted among the calls, so where calls are counted this has to be read. */
+  #mayPass({ method, hasBytes, header }: EndpointRequest): boolean {
+    const { limits } = this.#options
+    return method === 'POST' && hasBytes && !(limits?.countsCalls && header('mcp-method') === LISTEN)
+  }
+
+  /** Never rejects. */
+  async #pass(admitted: Admitted, backend: Backend, upstreams: Upstreams): Promise<HttpReply | undefined> {
+    const { request, admission, sink } = admitted
+    const { inner, limits, faults } = this.#options
+    let body: Buffer | undefined
+    let leave: (() => void) | undefined
+    try {
+      body = await request.whole()
+      if (mayHoldState(body)) return await inner.handle(request, admission, sink)
+      if (limits !== undefined) leave = await limits.enterUnread(request.header, admission.principal, sink.address)
+      return await this.#send(admitted, backend, upstreams, body)
+    } catch (error) {
+      const id = body && idOf(parseJson(body.toString()))
+      if (error instanceof BackendError) return { status: 200, body: errorMessage(id, toWireError(error)) }
+      return errorReply(error, faults.current, id)
+    } finally {
+      leave?.()
+    }
+  }
+
+  async #send(
+    { request, admission, sink }: Admitted,
+    backend: Backend,
+    upstreams: Upstreams,
+    body: Buffer,
+  ): Promise<HttpReply | undefined> {
+    const { header, rawHeaders } = request
+    const { principal } = admission
+    const { timeoutSeconds, maxResultBytes } = backend.config.settings
+    const isListening = header('mcp-method') === LISTEN
+    const leave = this.#enter(backend, principal, isListening)
+    const startedAt = performance.now()
+    let passed: PassedRequest | undefined
+    try {
+      const own = await backend.credentials.headersFor({ principal, authorization: header('authorization') })
+      passed = new PassedRequest({
+        server: backend.name,
+        upstreams,
+        headers: requestHeadersOf(rawHeaders, own),
+        body,
+        sink,
+        timeoutMs: isListening ? undefined : timeoutSeconds * 1000,
+        maxResultBytes,
+      })
+      if (isListening) this.#listening.add(passed)
+      return await passed.run()
+    } finally {
+      leave()
+      if (passed !== undefined) {
+        this.#listening.delete(passed)
+        tellPassed(this.#options, { backend, header, principal, startedAt, ...outcomeOf(passed.outcome) })
+      }
+    }
+  }
+
+  /** Streams that stay open do not count as load. */
+  #enter(backend: Backend, principal: Principal | undefined, isListening: boolean): () => void {
+    const { load } = this.#options
+    const leave = backend.enter(callerByHeaders(principal), isListening)
+    if (isListening) return leave
+    load.enter()
+    return () => {
+      leave()
+      load.leave()
+    }
+  }
+}
+
+function outcomeOf({ status, error }: PassedOutcome): Pick<PassedCall, 'outcome' | 'error'> {
+  if (error !== undefined)
+    return { outcome: error.reason === 'BACKEND_REFUSED' ? 'refused' : 'failed', error: error.reason }
+  if (status === undefined) return { outcome: 'cancelled', error: undefined }
+  if (status < 400) return { outcome: 'complete', error: undefined }
+  return { outcome: status < 500 ? 'refused' : 'failed', error: String(status) }
+}
+
+/**
+ * What a client keeps for servers is named by server at the gateway, and a server must not see that of another. A client
+ * declares that it keeps something, and sends it, in the body; whatever looks like that is read.
+ */
+const STATE_SIGNS = ['"state"', 'client-state', 'modelcontextprotocol.io'].map((sign) => Buffer.from(sign))
+
+function mayHoldState(body: Buffer): boolean {
+  return STATE_SIGNS.some((sign) => body.includes(sign))
+}

@@ -1,0 +1,77 @@
+/** What became of each call whose bytes have passed. What it was is known by its headers alone. */
+import type { HeaderReader, Json } from '../../protocol/index.ts'
+import { type Principal, shortened } from '../../server/internal.ts'
+import { type CallWatcherOptions, REQUEST_ID } from './calls.ts'
+import type { CallOutcome, CallTarget } from './metrics.ts'
+import { traceIdOf } from './tracing.ts'
+
+export interface PassedCall {
+  readonly backend: NamedOffer
+  readonly header: HeaderReader
+  readonly principal: Principal | undefined
+  readonly outcome: CallOutcome
+  readonly error: string | undefined
+  /** By `performance.now()`. */
+  readonly startedAt: number
+}
+
+type OfferedList = readonly Json[]
+
+interface NamedOffer {
+  readonly name: string
+  readonly offer: { readonly tools: OfferedList; readonly prompts: OfferedList }
+}
+
+/** The methods that are told of. */
+const CALLS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read', 'completion/complete'])
+
+/** The same as for other calls, without what only the body tells: its id, and whether a tool failed or asked. */
+export function tellPassed({ route, logger, metrics }: CallWatcherOptions, passed: PassedCall): void {
+  const { backend, header, principal, outcome, error, startedAt } = passed
+  const method = header('mcp-method') ?? ''
+  if (!CALLS.has(method)) return
+  const elapsed = performance.now() - startedAt
+  const target = targetOf(backend, method, header)
+  metrics.ended({ method, target, outcome, seconds: elapsed / 1000 })
+  const { server, name } = target
+  const kind = method === 'prompts/get' ? 'prompt' : 'tool'
+  logger?.info(
+    {
+      route,
+      server,
+      method,
+      ...(name !== undefined && { [kind]: shortened(name) }),
+      outcome,
+      ...(error !== undefined && { error }),
+      ms: Math.round(elapsed * 10) / 10,
+      ...(principal !== undefined && { principal: shortened(principal.id) }),
+      ...idsIn(header),
+    },
+    'A call was answered.',
+  )
+}
+
+function targetOf({ name: server, offer }: NamedOffer, method: string, header: HeaderReader): CallTarget {
+  const list = method === 'tools/call' ? offer.tools : method === 'prompts/get' ? offer.prompts : undefined
+  const name = list && header('mcp-name')
+  const isListed = name !== undefined && list !== undefined && namesIn(list).has(name)
+  return { server, name, isListed }
+}
+
+const known = new WeakMap<OfferedList, ReadonlySet<unknown>>()
+
+function namesIn(list: OfferedList): ReadonlySet<unknown> {
+  const names = known.get(list) ?? new Set(list.map(({ name }) => name))
+  known.set(list, names)
+  return names
+}
+
+function idsIn(header: HeaderReader): Json {
+  const requestId = header('x-request-id')
+  const traceparent = header('traceparent')
+  const traceId = traceparent === undefined ? undefined : traceIdOf({ traceparent })
+  return {
+    ...(requestId !== undefined && REQUEST_ID.test(requestId) && { requestId }),
+    ...(traceId !== undefined && { traceId }),
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The addresses at which a server over HTTP is reached: one, or several replicas of it. A request goes to the one that has
+ * the fewest under way. An address to which connecting fails is left out until connecting works again; a request that was
+ * not sent there goes to the next one, and one that was sent is never sent again.
+ */
+import { type Dispatcher, Pool } from 'undici'
+import { backoffMs, sleep } from '../../protocol/index.ts'
+import {
+  type AnswerReceiver,
+  type UpstreamChoice,
+  type UpstreamMessage,
+  UpstreamRequest,
+  type UpstreamTarget,
+} from './request.ts'
+
+const RETRY = { firstMs: 500, maxMs: 30_000 }
+/** What takes its time is limited by those who wait for it. */
+const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
+
+/** One address. */
+export class Upstream implements UpstreamTarget {
+  readonly url: string
+  readonly #path: string
+  readonly #pool: Pool
+  /** How many requests are under way. */
+  inFlight = 0
+  /** Whether connecting has failed, and has not worked since. */
+  isOut = false
+
+  constructor(url: string) {
+    const { origin, pathname, search } = new URL(url)
+    this.url = url
+    this.#path = pathname + search
+    this.#pool = new Pool(origin, NO_TIMEOUTS)
+  }
+
+  dispatch({ headers, body }: UpstreamMessage, handler: Dispatcher.DispatchHandler): void {
+    this.#pool.dispatch({ method: 'POST', path: this.#path, headers, body }, handler)
+  }
+
+  /** Whether connecting works. Nothing is sent. */
+  connects(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const handler: Dispatcher.DispatchHandler = {
+        onRequestStart: (controller) => {
+          resolve(true)
+          controller.abort(new Error('Connecting works.'))
+        },
+        onResponseError: () => resolve(false),
+      }
+      this.dispatch({ headers: [], body: '' }, handler)
+    })
+  }
+
+  /** Requests under way go on. */
+  close(): void {
+    void this.#pool.close()
+  }
+}
+
+export class Upstreams implements UpstreamChoice {
+  readonly all: readonly Upstream[]
+  readonly #closed = new AbortController()
+  #last = 0
+
+  constructor(urls: readonly string[]) {
+    this.all = [...new Set(urls)].map((url) => new Upstream(url))
+  }
+
+  send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
+    const request = new UpstreamRequest(this, message, receiver)
+    request.start()
+    return request
+  }
+
+  /** The address with the fewest requests; one that is left out only where all others are, or were tried. */
+  pick(tried?: ReadonlySet<UpstreamTarget>): Upstream | undefined {
+    const { all } = this
+    if (all.length === 1) return tried === undefined ? all[0] : undefined
+    this.#last++
+    let best: Upstream | undefined
+    for (let at = 0; at < all.length; at++) {
+      const each = all[(this.#last + at) % all.length]
+      if (each === undefined || tried?.has(each)) continue
+      if (best === undefined || isBetter(each, best)) best = each
+    }
+    return best
+  }
+
+  /** Connecting has failed. It is tried again, without a request of anyone. */
+  leaveOut(upstream: Upstream): void {
+    if (upstream.isOut || this.all.length === 1) return
+    upstream.isOut = true
+    void this.#bringBack(upstream)
+  }
+
+  close(): void {
+    this.#closed.abort()
+    for (const each of this.all) each.close()
+  }
+
+  async #bringBack(upstream: Upstream): Promise<void> {
+    const { signal } = this.#closed
+    for (let attempt = 1; !signal.aborted; attempt++) {
+      await sleep(backoffMs(attempt, RETRY), signal).catch(() => {})
+      if (signal.aborted || !(await upstream.connects())) continue
+      upstream.isOut = false
+      return
+    }
+  }
+}
+
+function isBetter(one: Upstream, other: Upstream): boolean {
+  return one.isOut === other.isOut ? one.inFlight < other.inFlight : other.isOut
+}
