@@ -201,7 +201,6 @@ export class Asks {
     if (known === undefined && question.pinned) return { changes }
     if (known !== undefined && question.pinned && known.question !== question.fingerprint) {
       answers.delete(key)
-      open.delete(key)
       if (changes === 1) this.#options.onChanging(key)
       return { changes: changes + 1 }
     }
