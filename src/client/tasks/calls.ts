@@ -62,7 +62,7 @@ export class TaskCalls {
     if (call === undefined)
       return this.#context.deliver(isCreated(result) ? taskFailure(id, strayTask()) : message, extra)
     this.#sent.delete(call.key)
-    if (this.#givenUp.size > 0) this.#givenUp.delete(call.key)
+    this.#givenUp.delete(call.key)
     const created = createdBy(result, call.asksForTask)
     if (created !== undefined) return this.#created(call, created)
     call.end()
