@@ -238,6 +238,23 @@ test('a session-era client lists the tasks of its own session', async () => {
   expect(await other.experimental.tasks.listTasks()).toMatchObject({ tasks: [] })
 })
 
+test('a task of a session-era server is found by way of another gateway, and told as gone with the one that had it', async () => {
+  const entry = { sdk: { url: (await sessionServer(undefined, sdkTasks)).url } }
+  const [owner, other] = [await startGateway(entry), await startGateway(entry)]
+  const taskId = await new TaskCaller(owner.url).create('sdk_greet')
+  const elsewhere = new TaskCaller(other.url)
+  const asked = await elsewhere.until(taskId, 'input_required')
+  const [key = ''] = Object.keys(asked.inputRequests)
+  await elsewhere.update(taskId, { [key]: { action: 'accept', content: { name: 'other' } } })
+  expect(await elsewhere.until(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'Dear other' }] } })
+  const endless = await new TaskCaller(owner.url).create('sdk_endless')
+  expect(await elsewhere.get(endless)).toMatchObject({ status: 'working' })
+  await owner.gateway.drain({ deadlineMs: 0 })
+  expect(await elsewhere.get(endless)).toMatchObject({
+    message: expect.stringContaining('a process of the gateway that has ended'),
+  })
+})
+
 function listingTasks() {
   const server = sdkTasks()
   server.server.registerCapabilities({ tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } })

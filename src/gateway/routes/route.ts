@@ -62,7 +62,10 @@ export class Route {
     this.assembly = assemble(
       { ...server, keys: keyring, tasks, audience: `${server.audience ?? server.name} ${path}` },
       {
-        handlers: (parts) => relayMethods({ directory, parking, watcher, tasks }, parts),
+        handlers: (parts) => {
+          tasks.join(parts.replicas)
+          return relayMethods({ directory, parking, watcher, tasks }, parts)
+        },
         instructions,
         ready,
         keepsState: () => directory.keepsState,

@@ -8,9 +8,20 @@ const ann = { id: 'ann' }
 test.each([
   { server: 'crm', id: 'print_1' },
   { server: 'a:b/ü', id: 'has:colons:and\nlines' },
+  { server: 'a@b', id: 'at@home', owner: { id: 'one', url: 'http://10.0.0.7/mcp' } },
+  { server: 'crm', id: '1', owner: { id: 'one', url: undefined } },
 ])('the id of %j is resolved for its caller', (own) => {
   expect(ids.resolve(ids.exposed(own, ann), ann)).toEqual(own)
   expect(ids.resolve(ids.exposed(own, undefined), undefined)).toEqual(own)
+})
+
+test('the owner of a task is not to be changed', () => {
+  const owner = { id: 'one', url: 'http://10.0.0.7/mcp' }
+  const exposed = ids.exposed({ server: 'crm', id: '1', owner }, ann)
+  const other = ids.exposed({ server: 'crm', id: '1', owner: { id: 'two', url: 'http://10.0.0.8/mcp' } }, ann)
+  const [place, mark] = [other.split(':')[0] ?? '', exposed.split(':').at(-1) ?? '']
+  for (const bent of [`${place}:1:${mark}`, `crm:1:${mark}`, `crm@!:1:${mark}`, `crm@AAAA:1:${mark}`])
+    expect(ids.resolve(bent, ann), bent).toBeUndefined()
 })
 
 test('an id of another caller, of another server, or a bent one is none', () => {

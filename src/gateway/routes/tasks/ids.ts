@@ -1,13 +1,18 @@
 /**
- * Ids of tasks at the gateway. They name the server and its own id, so nothing has to be remembered; and they count only
- * for the caller whose task it is, because servers see all callers as one.
+ * Ids of tasks at the gateway. They name the server and its own id, and the process of the gateway where the task lives in
+ * one, so nothing has to be remembered. They count only for the caller whose task it is, because servers see all callers
+ * as one.
  */
+import { parseJson } from '../../../protocol/index.ts'
 import type { Principal } from '../../../server/index.ts'
+import { type Instance, readInstance, writeInstance } from '../../../server/internal.ts'
 import { MARK_CHARS, type Marks } from '../../../state/seal/index.ts'
 
 export interface OwnTaskId {
   readonly server: string
   readonly id: string
+  /** The process that has the task's session or child process. */
+  readonly owner?: Instance | undefined
 }
 
 export class TaskIds {
@@ -17,25 +22,34 @@ export class TaskIds {
     this.#marks = marks
   }
 
-  exposed({ server, id }: OwnTaskId, principal: Principal | undefined): string {
-    return `${encodeURIComponent(server)}:${id}:${this.#marks.of(marked({ server, id }, principal))}`
+  exposed(own: OwnTaskId, principal: Principal | undefined): string {
+    const place = own.owner === undefined ? '' : `@${ownerText(own.owner)}`
+    return `${encodeURIComponent(own.server)}${place}:${own.id}:${this.#marks.of(marked(own, principal))}`
   }
 
   /** Undefined where it is no id of the gateway, or of a task of another caller. */
   resolve(exposed: string, principal: Principal | undefined): OwnTaskId | undefined {
-    const match = PARTS.exec(exposed)
-    const server = match?.[1] === undefined ? undefined : decoded(match[1])
-    const [id, mark] = [match?.[2], match?.[3]]
+    const { server: written, place, id, mark } = PARTS.exec(exposed)?.groups ?? {}
+    const server = written === undefined ? undefined : decoded(written)
+    const owner = place === undefined ? undefined : readOwner(place)
     if (server === undefined || id === undefined || mark === undefined) return undefined
-    const own = { server, id }
+    const own = { server, id, ...(owner !== undefined && { owner }) }
     return this.#marks.isOf(marked(own, principal), mark) ? own : undefined
   }
 }
 
-const PARTS = new RegExp(`^([^:]+):(.+):([\\w-]{${MARK_CHARS}})$`, 's')
+const PARTS = new RegExp(`^(?<server>[^:@]+)(?:@(?<place>[\\w-]+))?:(?<id>.+):(?<mark>[\\w-]{${MARK_CHARS}})$`, 's')
 
-function marked({ server, id }: OwnTaskId, principal: Principal | undefined): string {
-  return JSON.stringify([server, id, principal?.id ?? null])
+function marked({ server, id, owner }: OwnTaskId, principal: Principal | undefined): string {
+  return JSON.stringify([server, id, principal?.id ?? null, owner === undefined ? null : writeInstance(owner)])
+}
+
+function ownerText(owner: Instance): string {
+  return Buffer.from(JSON.stringify(writeInstance(owner))).toString('base64url')
+}
+
+function readOwner(text: string): Instance | undefined {
+  return readInstance(parseJson(Buffer.from(text, 'base64url').toString()))
 }
 
 function decoded(server: string): string | undefined {

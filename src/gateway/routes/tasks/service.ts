@@ -5,17 +5,18 @@ import {
   type Json,
   ProtocolError,
   RemoteError,
-  sleep,
   TASKS_EXTENSION,
 } from '../../../protocol/index.ts'
 import type { TaskHost, TaskListening, Tasks, TaskService } from '../../../server/index.ts'
-import type { Call } from '../../../server/internal.ts'
+import type { Call, MethodParts } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { FinishedTasks } from './finished.ts'
 import { isOver, modernForm, sessionForm } from './forms.ts'
-import type { TaskIds } from './ids.ts'
+import type { OwnTaskId, TaskIds } from './ids.ts'
 import { ModernTaskSource } from './modernSource.ts'
+import { TaskOwners } from './owners.ts'
 import { SessionTaskSource } from './sessionSource.ts'
+import { watchTasks } from './watching.ts'
 import { listsTasks, requestFor, takesTasks, type TaskSource } from './source.ts'
 
 type Answering = (call: Call) => Promise<string>
@@ -24,6 +25,7 @@ type Answering = (call: Call) => Promise<string>
 interface NamedTask {
   readonly backend: Backend
   readonly id: string
+  readonly own: OwnTaskId
   readonly exposed: string
 }
 
@@ -36,6 +38,7 @@ export class RelayedTasks implements Tasks, TaskService {
   readonly #options: RelayedTasksOptions
   readonly #sources = new WeakMap<Backend, TaskSource>()
   readonly #finished = new FinishedTasks()
+  readonly #owners = new TaskOwners()
   #host: TaskHost | undefined
 
   constructor(options: RelayedTasksOptions) {
@@ -45,6 +48,10 @@ export class RelayedTasks implements Tasks, TaskService {
   attach(host: TaskHost): TaskService {
     this.#host = host
     return this
+  }
+
+  join(replicas: MethodParts['replicas']): void {
+    this.#owners.join(replicas)
   }
 
   capabilities(era: Call['peer']['era']): Json {
@@ -72,13 +79,24 @@ export class RelayedTasks implements Tasks, TaskService {
   }
 
   #created(task: Json, call: Call, backend: Backend): Json {
-    const own = { server: backend.name, id: String(task['taskId']) }
-    const exposed = { ...task, taskId: this.#options.ids.exposed(own, call.principal) }
+    const exposed = { ...task, taskId: this.#exposed(String(task['taskId']), call, backend) }
     return call.peer.era === 'modern' ? { ...exposed, resultType: 'task' } : { task: sessionForm(exposed) }
   }
 
+  #exposed(id: string, { principal }: Call, backend: Backend): string {
+    return this.#options.ids.exposed({ server: backend.name, id, owner: this.#owners.ownerAt(backend) }, principal)
+  }
+
   method({ method, peer }: Call): Answering | undefined {
-    return (peer.era === 'modern' ? this.#modern : this.#session).get(method)
+    const here = (peer.era === 'modern' ? this.#modern : this.#session).get(method)
+    return here && (async (call) => (await this.#elsewhere(call)) ?? here(call))
+  }
+
+  async #elsewhere(call: Call): Promise<string | undefined> {
+    const { taskId } = call.params
+    const own = typeof taskId === 'string' ? this.#options.ids.resolve(taskId, call.principal) : undefined
+    const answer = own && (await this.#owners.answer(call, own))
+    return answer && JSON.stringify(answer)
   }
 
   readonly #modern: ReadonlyMap<string, Answering> = new Map<string, Answering>([
@@ -137,36 +155,21 @@ export class RelayedTasks implements Tasks, TaskService {
     const stopped = new AbortController()
     return {
       taskIds: found.map(({ exposed }) => exposed),
-      begin: () => void this.#watch(call, found, send, stopped.signal).catch(() => {}), // the client has left
+      begin: () => {
+        const read = (each: NamedTask): Promise<Json> => this.#read(call, each)
+        watchTasks(found, read, send, stopped.signal).catch(() => {}) // the client has left
+      },
       stop: () => stopped.abort(),
     }
   }
 
-  /** One task after the other, so that a client that watches many asks a server for one at a time. */
-  async #watch(
-    call: Call,
-    watched: readonly NamedTask[],
-    send: (task: Json) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const sent = new Map<NamedTask, string>()
-    for (let open = watched; open.length > 0; ) {
-      let waitMs = WATCH_MS.most
-      const unended: NamedTask[] = []
-      for (const found of open) {
-        signal.throwIfAborted()
-        const task = await this.#whole(call, found).catch(() => undefined)
-        if (task === undefined) continue // it has expired, or its server is gone: a poll tells which
-        const text = JSON.stringify(task)
-        if (sent.get(found) !== text) send(task)
-        sent.set(found, text)
-        if (!isOver(task)) unended.push(found)
-        const { pollIntervalMs } = task
-        if (typeof pollIntervalMs === 'number') waitMs = Math.min(waitMs, Math.max(pollIntervalMs, WATCH_MS.least))
-      }
-      open = unended
-      if (open.length > 0) await sleep(waitMs, signal)
-    }
+  /** The task, wherever it lives. */
+  async #read(call: Call, found: NamedTask): Promise<Json> {
+    const { _meta: meta } = call.params
+    const asking = { ...call, method: 'tasks/get', params: { taskId: found.exposed, _meta: meta } }
+    const { resultType: _, ...task } =
+      (await this.#owners.answer(asking, found.own)) ?? (await this.#whole(call, found))
+    return task
   }
 
   create(): Promise<string> {
@@ -201,8 +204,7 @@ export class RelayedTasks implements Tasks, TaskService {
         const own = (Array.isArray(tasks) ? tasks : []).filter(
           (task): task is Json & { taskId: string } => isObject(task) && typeof task['taskId'] === 'string',
         )
-        const exposed = (id: string): string => this.#options.ids.exposed({ server: backend.name, id }, call.principal)
-        return own.map((task) => ({ ...task, taskId: exposed(task.taskId) }))
+        return own.map((task) => ({ ...task, taskId: this.#exposed(task.taskId, call, backend) }))
       })
     return (await Promise.all(lists)).flat()
   }
@@ -217,7 +219,7 @@ export class RelayedTasks implements Tasks, TaskService {
   #resolve({ principal }: Call, exposed: string): NamedTask | undefined {
     const own = this.#options.ids.resolve(exposed, principal)
     const backend = this.#options.backends().find(({ name }) => name === own?.server)
-    return backend === undefined || own === undefined ? undefined : { backend, id: own.id, exposed }
+    return backend === undefined || own === undefined ? undefined : { backend, id: own.id, own, exposed }
   }
 
   #source({ backend, id }: NamedTask): TaskSource {
@@ -234,8 +236,6 @@ export class RelayedTasks implements Tasks, TaskService {
     return this.#host?.write(result, peer) ?? JSON.stringify(result)
   }
 }
-
-const WATCH_MS = { least: 250, most: 10_000 }
 
 function listsOwnTasks(backend: Backend): boolean {
   return listsTasks(backend) && !backend.isShared
