@@ -12,6 +12,7 @@ export const CASE_NAMES = [
   'layers',
   'jar',
   'tasks',
+  'gateway',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 

@@ -6,6 +6,7 @@ import { fetch } from './cases/server/fetch.ts'
 import { jar } from './cases/client/jar.ts'
 import { journal } from './cases/server/journal.ts'
 import { layers } from './cases/client/layers.ts'
+import { gateway } from './cases/gateway/gateway.ts'
 import { figureLine } from './cases/report.ts'
 import { memory } from './cases/server/memory.ts'
 import { seal } from './cases/server/seal.ts'
@@ -35,6 +36,7 @@ const CASES: Record<CaseName, Case> = {
   layers,
   jar,
   tasks,
+  gateway,
 }
 
 const REPEATED = 'measurements were repeated because other processes used the machine.'
@@ -92,6 +94,7 @@ function openBench(plan: Plan, budget: InterferenceBudget, built: Built, pinned:
   const roleArgv = (role: Serving): string[] => writeRole({ tool: 'echo', registered: 1, ...role })
   return {
     plan,
+    pinned,
     undisturbed: (children, work) => budget.undisturbed(() => measureOthersCpu(children, work)),
     startServer(program, role, core = SERVER_CORE) {
       const argv = roleArgv(role)

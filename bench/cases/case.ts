@@ -9,6 +9,8 @@ import type { ServerRole } from '../programs/role.ts'
 /** What a case may use. */
 export interface Bench {
   plan: Plan
+  /** Whether processes are pinned to cores. */
+  pinned: boolean
   /** Repeats a measurement during which other processes used the machine. */
   undisturbed<T extends object>(children: readonly CpuSource[], work: () => Promise<T>): Promise<T & Interference>
   startServer(program: Program, role: Serving, core?: number): Promise<Child>

@@ -19,15 +19,19 @@ export interface EchoTarget {
   registered?: number
   /** Whether calls go to all tools in turn, or to one of them. @default false */
   spread?: boolean
+  /** @default '/mcp' */
+  path?: string
+  /** What the name of the tool begins with. @default nothing */
+  prefix?: string
 }
 
 /** One pool of requests for all connections, built before the measurement. */
 export function prepareEchoes(target: EchoTarget, count = 1024): Prepared[] {
   const registered = target.registered ?? 1
   return Array.from({ length: count }, (_, id) => {
-    const name = echoName(target.spread === true ? id : registered >> 1, registered)
+    const name = (target.prefix ?? '') + echoName(target.spread === true ? id : registered >> 1, registered)
     const text = echoText(id)
-    const request = Buffer.from(httpRequest(target.port, name, toolCall(id, name, { text })))
+    const request = Buffer.from(httpRequest(target.port, name, toolCall(id, name, { text }), target.path))
     return { id, request, idPart: `"id":${id}`, text: `"text":${JSON.stringify(text)}` }
   })
 }
@@ -50,7 +54,7 @@ export class EchoScript implements Script {
     const expected = this.#current()
     const right =
       response.status === 200 && response.body.includes(expected.text) && response.body.includes(expected.idPart)
-    if (!right || (this.#taken % PARSE_EVERY === 0 && !isEcho(JSON.parse(response.body), expected.id))) {
+    if (!right || (this.#taken % PARSE_EVERY === 0 && !isEcho(JSON.parse(messageIn(response.body)), expected.id))) {
       throw new WrongResponse(`the echo of call ${expected.id}`, response)
     }
     this.#taken++
@@ -67,6 +71,11 @@ export class EchoScript implements Script {
     if (prepared === undefined) throw new Error('The pool of requests is empty.')
     return prepared
   }
+}
+
+/** The message of a response: all of it, or the data of the only event of a stream. */
+function messageIn(body: string): string {
+  return body.startsWith('{') ? body : (/^data: (.*)$/m.exec(body)?.[1] ?? '')
 }
 
 /** A response message that is not checked yet. */

@@ -42,8 +42,8 @@ export function httpHeaders(toolName: string): Record<string, string> {
 }
 
 /** The request as it goes over the wire. */
-export function httpRequest(port: number, toolName: string, body: string): string {
+export function httpRequest(port: number, toolName: string, body: string, path = MCP_PATH): string {
   const headers = { Host: `127.0.0.1:${port}`, ...httpHeaders(toolName), 'Content-Length': Buffer.byteLength(body) }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `POST ${MCP_PATH} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+  return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }

@@ -16,6 +16,11 @@ const PROGRAMS = {
   layers: 'client/layers.ts',
   jar: 'client/jar.ts',
   tasks: 'tasks/main.ts',
+  gateway: 'gateway/gateway.ts',
+  echoBackend: 'gateway/echoBackend.ts',
+  dispatchProxy: 'gateway/dispatchProxy.ts',
+  sdkGateway: 'gateway/sdkGateway.ts',
+  mcpProxy: 'gateway/mcpProxy.ts',
 } as const
 export type Program = keyof typeof PROGRAMS
 

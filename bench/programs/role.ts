@@ -25,10 +25,23 @@ export interface TaskRole {
   location: StoreLocation
 }
 
-export function readRole<Role extends ServerRole | ClientRole | TaskRole>(): Role {
+export interface GatewayRole {
+  /** The URL of the server behind. */
+  server?: string
+  /** The servers of a gateway, as in mcp.json. */
+  servers?: Readonly<Record<string, object>>
+  /** The command that starts the server behind. */
+  command?: readonly string[]
+  /** The file of a program from npm. */
+  program?: string
+  /** Whether calls are logged. */
+  log?: boolean
+}
+
+export function readRole<Role extends ServerRole | ClientRole | TaskRole | GatewayRole>(): Role {
   return JSON.parse(process.argv[2] ?? '') as Role
 }
 
-export function writeRole(role: ServerRole | ClientRole | TaskRole): string[] {
+export function writeRole(role: ServerRole | ClientRole | TaskRole | GatewayRole): string[] {
   return [JSON.stringify(role)]
 }
