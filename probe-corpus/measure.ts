@@ -31,8 +31,8 @@ export function measure(): readonly Measured[] {
   ]
 }
 
-function byTools({ name, truth, tools }: Recording): Judged {
-  const { state, confidence } = toolsResult(tools)
+function byTools({ name, truth, tools, capabilities }: Recording): Judged {
+  const { state, confidence } = toolsResult(tools, capabilities)
   return { name, truth, state, confidence }
 }
 

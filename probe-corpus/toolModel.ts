@@ -1,6 +1,6 @@
 /** Fits the weights of the method "tools", and measures how often it is right. */
 import { createHash } from 'node:crypto'
-import { signalsIn, SIGNALS, type SignalName } from '../src/probe/methods/toolSignals.ts'
+import { SIGNAL_NAMES as NAMES, signalsIn, type SignalName } from '../src/probe/methods/toolSignals.ts'
 import { percentOf } from './confusionMatrix.ts'
 import { crossValidate, type Example, fit } from './logisticRegression.ts'
 import { MAX_CONFIDENCE } from '../src/probe/methods/tools.ts'
@@ -11,13 +11,21 @@ import { readRecordings, type Recording } from './recordings.ts'
 const PRIOR: Readonly<Partial<Record<SignalName, number>>> = {
   thoughts: 3.5,
   access: 2.5,
-  connect: 1.5,
-  background: 1.3,
+  connect: 2.5,
+  begins: 1.5,
+  live: 1.5,
+  background: 2,
   current: 1.3,
   login: 1.3,
   page: 2.5,
   unnamed: 1.3,
   setter: 1.2,
+  inMemory: 1.5,
+  choice: 1.2,
+  running: 1,
+  status: 0.4,
+  resources: 0.4,
+  command: 0.2,
   plain: -0.6,
   search: -0.6,
   record: -0.6,
@@ -26,15 +34,14 @@ const PRIOR: Readonly<Partial<Record<SignalName, number>>> = {
   readOnly: -0.6,
 }
 const PRIOR_OTHERS = 0.7
-const PRIOR_INTERCEPT = -2
+const PRIOR_INTERCEPT = -2.5
 const PULL = 3
 const FOLDS = 20
 /** From here on a server is called STATEFUL: chosen by cross-validation. */
-const THRESHOLD = 0.45
+const THRESHOLD = 0.35
 /** The upper ends of the ranges of probability for which the frequency is measured. */
 const RANGES = [0.05, 0.15, THRESHOLD, 0.8, 1.01] as const
 
-const NAMES = Object.keys(SIGNALS) as readonly SignalName[]
 const PRIORS: readonly number[] = [PRIOR_INTERCEPT, ...NAMES.map((name) => PRIOR[name] ?? PRIOR_OTHERS)]
 
 export interface CalibrationRow {
@@ -117,8 +124,8 @@ function isBetween(value: number, from: number, below: number): boolean {
   return value >= from && value < below
 }
 
-function exampleOf({ tools, truth }: Recording): Example {
-  const found = signalsIn(tools)
+function exampleOf({ tools, capabilities, truth }: Recording): Example {
+  const found = signalsIn(tools, capabilities)
   const strengths = NAMES.map((name) => found.find((signal) => signal.name === name)?.strength ?? 0)
   return { features: [1, ...strengths], isPositive: truth === 'STATEFUL' }
 }

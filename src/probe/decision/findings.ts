@@ -55,11 +55,12 @@ export function toolsOf({ modernList, bareList, control, inSession }: Findings):
 export function methodsOf(findings: Findings): Partial<Record<Method, MethodResult>> {
   const { initialize, bareList, metadata } = findings
   const tools = toolsOf(findings)
+  const { capabilities } = selfDescriptionOf(findings) ?? {}
   return {
     ...(initialize !== undefined && { sequential: sequentialResult(initialize, bareList) }),
     ...(isResult(initialize) && { capabilities: capabilityScore(initialize.result) }),
     metadata,
-    ...(tools !== undefined && { tools: toolsResult(tools) }),
+    ...(tools !== undefined && { tools: toolsResult(tools, isObject(capabilities) ? capabilities : {}) }),
   }
 }
 

@@ -2,7 +2,7 @@
  * What tools say about a process that keeps something, found in their names, descriptions and schemas without calling
  * any. Each signal names the tools that show it. `toolWeights.ts` says how much each counts.
  */
-import type { Json } from '../../protocol/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
 import { handlesIn } from './toolHandles.ts'
 import { type ReadTool, readTool } from './toolReading.ts'
 import * as words from './toolWords.ts'
@@ -27,7 +27,7 @@ export interface FoundSignal {
 const MAX_NAMED = 4
 
 /** The names are those of the weights. */
-export const SIGNALS = {
+const SIGNALS = {
   pair: { because: 'There is a pair of tools that begins and ends something', found: pairsIn },
   page: {
     because: 'There are tools that act on a page or a screen, one after the other',
@@ -96,6 +96,16 @@ export const SIGNALS = {
     found: taking(words.THOUGHT),
     by: 'one',
   },
+  inMemory: {
+    because: 'There are tools that speak of the memory of the process',
+    found: described(words.IN_MEMORY),
+    by: 'one',
+  },
+  choice: { because: 'There are tools that choose what later calls use', found: choicesIn, by: 'one' },
+  status: { because: 'There are tools that tell how something stands', found: named(words.STATUS) },
+  running: { because: 'There are tools that start and stop something', found: runningIn, by: 'one' },
+  counted: { because: 'There are tools that count, time or take turns', found: named(words.COUNTED) },
+  command: { because: 'There are tools that run commands or code', found: named(words.COMMAND) },
   toggle: { because: 'There are tools that turn something on and off', found: named(/\b(toggle|mute|unmute)\b/) },
   plain: {
     because: 'Its tools read, search or write something that lies elsewhere',
@@ -113,9 +123,13 @@ export const SIGNALS = {
   },
 } as const satisfies Readonly<Record<string, Signal>>
 
-export type SignalName = keyof typeof SIGNALS
+export type SignalName = keyof typeof SIGNALS | 'resources'
+
+export const SIGNAL_NAMES = [...Object.keys(SIGNALS), 'resources'] as readonly SignalName[]
 
 const TOGGLED_CHARACTERS = 120
+/** A tool with more parameters does more than choose. */
+const MAX_CHOICE = 3
 
 /** How many tools show a signal fully: of many tools, some show it by chance. */
 function fullAt(tools: number, by: Signal['by']): number {
@@ -123,7 +137,15 @@ function fullAt(tools: number, by: Signal['by']): number {
   return Math.max(1, tools * (by === 'one' ? 0.02 : 0.05))
 }
 
-export function signalsIn(listed: readonly Json[]): readonly FoundSignal[] {
+/** The capabilities are those that the server declares, as far as they are known. */
+export function signalsIn(listed: readonly Json[], capabilities: Json = {}): readonly FoundSignal[] {
+  const told = toldByTools(listed)
+  if (!isObject(capabilities['resources'])) return told
+  // Servers that keep something often show it as resources, too.
+  return [...told, { name: 'resources', strength: 1, sentence: 'It offers resources beside its tools.' }]
+}
+
+function toldByTools(listed: readonly Json[]): readonly FoundSignal[] {
   const tools = listed.map(readTool)
   return Object.entries<Signal>(SIGNALS).flatMap(([name, { because, found, least = 1, by }]) => {
     const shown = [...new Set(found(tools, listed).map((tool) => tool.shown))]
@@ -170,6 +192,18 @@ function isKin(first: ReadTool | undefined, last: ReadTool): boolean {
   const one = first?.name.split(' ') ?? []
   const other = last.name.split(' ')
   return one.length === 1 || other.length === 1 || one.some((word) => other.includes(word))
+}
+
+/** A tool such as `switch_account`, with the choice as its parameter. */
+function choicesIn(tools: readonly ReadTool[]): readonly ReadTool[] {
+  return named(words.CHOICE)(tools).filter(({ parameters }) => parameters.length > 0 && parameters.length <= MAX_CHOICE)
+}
+
+/** Tools that start and tools that stop what a process itself keeps running. */
+function runningIn(tools: readonly ReadTool[]): readonly ReadTool[] {
+  const about = named(words.RUNNING)(tools)
+  const [starts, stops] = [named(words.STARTS)(about), named(words.STOPS)(about)]
+  return starts.length > 0 && stops.length > 0 ? [...starts, ...stops] : []
 }
 
 /** A tool that takes a host or a password, where most of the others do not. */

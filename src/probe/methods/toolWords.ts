@@ -23,13 +23,13 @@ export const JOB_NAME =
 export const BRIDGE =
   /\b(editor|plugin|extension|designer|app|browser|game|engine) (is |must be |to be )?(currently )?(open and )?connected\b|\bconnected (to the )?(\w+ )?(editor|plugin|extension|designer|engine)\b|\b(running|open) (\w+ )?(editor|designer|game)\b/i
 export const PAGE_ACTION =
-  /\b(navigate|click|screenshot|hover|scroll|type text|press key|fill|tap|swipe|goto|go back|go forward|keyboard|mouse|drag)\b/
+  /\b(navigate|click|screenshot|hover|scroll|type text|press key|fill|tap|swipe|goto|go back|go forward|keyboard|mouse|drag|go to|visit|double click|right click|long press|input text|select option|evaluate|wait for|find element|refresh page|reload page|press button)\b/
 export const PAGE_PARAMETER =
   /^(selector|css selector|xpath|element|ref|uid|coordinates?|start x|full ?page|script|expression|viewport|wait until)$/
 export const SETTER =
   /^(.* )?(set|select|switch|use|change|activate|choose|cd)( to)? (.* )?(default|defaults|current|active|working|directory|dir|cwd|workspace|project|account|database|db|context|profile|tab|device|board|window|root|path|team|tenant|organization|org|environment|env|target|mode|model|language|config|credentials|token|instance|channel|frame|page|vault)( .*)?$|^(.* )?cd$/
 export const CURRENT =
-  /\b(current(ly)?|active|opened|loaded|selected|focused|attached|connected|inspected|running) (web ?)?(page|tab|window|browser|document|session|conversation|project|workspace|directory|connection|database|device|board|game|frame|buffer|process|simulator|emulator|editor|scene|working directory|chat|canvas|drawing|diagram|notebook|kernel|debugger|mode|recording|selection|instance)s?\b/i
+  /\b(current(ly)?|active|opened|loaded|selected|focused|attached|connected|inspected|running) (web ?)?(page|tab|window|browser|document|session|conversation|project|workspace|directory|connection|database|device|board|game|frame|buffer|process|simulator|emulator|editor|scene|working directory|chat|canvas|drawing|diagram|notebook|kernel|debugger|mode|recording|selection|instance|plan|timer|track|room|vault|wallet|graph|workbook|sheet|simulation|scenario|round|turn|character|player|level|position|shell|terminal|tunnel|stream|repl|watcher|breakpoint)s?\b/i
 export const CALL_FIRST =
   /\b(must|should|need(s)? to|has to|have to|required to|always) (be )?(call(ed)?|run|invoke(d)?|use(d)?|connect(ed)?|start(ed)?|launch(ed)?|open(ed)?|initiali[sz]e(d)?)\b[^.]{0,80}\b(first|before|prior)\b|\bbefore (using|calling|any) (any )?(other|the other|of the)\b|\b(call|use|run) this (tool )?(first|before)\b|\b(use )?(after|once) (you (have )?)?(init\w*|connect(ing|ed)|load(ing|ed)|fetch(ing|ed)|start(ing|ed)|open(ing|ed)|launch(ing|ed)|log(ging)? ?in)\b/i
 export const BACKGROUND =
@@ -37,9 +37,9 @@ export const BACKGROUND =
 export const BACKGROUND_NAME =
   /\b(background|kill|terminate|spawn|interrupt|tunnel|port forward)\b|\b(read|get) (.* )?output\b|\b(send|write) (.* )?(input|stdin|keys)\b/
 export const BEGINS =
-  /\b(init|initialize|launch|start|open|new|create|spawn|boot)\b.*\b(browser|session|terminal|shell|tab|emulator|simulator|debugger|debugging|game|repl|kernel|recording|codegen|devserver|process|tunnel|conversation|connection|sandbox|watch|server)\b/
+  /\b(init|initialize|launch|start|open|new|create|spawn|boot)\b.*\b(browser|session|terminal|shell|tab|emulator|simulator|debugger|debugging|game|repl|kernel|recording|codegen|devserver|process|tunnel|conversation|connection|sandbox|watch|watcher|server|timer|stream|monitor|capture|trace|simulation|room|lobby|match|quiz|worker|thread|instance)\b/
 export const LIVE =
-  /\b(list|get|show)\b.*\b(sessions|connections|processes|conversations|tabs|windows|terminals|tunnels|breakpoints|contexts|console logs|console messages|network requests)\b|\b(sessions|tabs|processes|connections|session|tab|process|tunnel|terminal) (list|select|new|close|switch|kill|send|read|status)\b/
+  /\b(list|get|show)\b.*\b(sessions|connections|processes|conversations|tabs|windows|terminals|tunnels|breakpoints|contexts|console logs|console messages|network requests|timers|watchers|streams|subscriptions|listeners|background|games|recordings|workers|forwards|shells|repls|kernels|servers running|running \w+|active \w+|open \w+)\b|\b(sessions|tabs|processes|connections|session|tab|process|tunnel|terminal) (list|select|new|close|switch|kill|send|read|status)\b/
 export const CONNECT =
   /^(.* )?(re)?(connect|attach)( (to )?(db|database|server|device|host|client|mongodb|mysql|postgres|redis|.* (db|database|server|device|host|tab|browser|process|project)))?$/
 export const CREDENTIAL =
@@ -54,13 +54,28 @@ export const HISTORY =
 export const THOUGHT = /^next ?thought ?needed$|^thought ?number$/
 export const STEPPING = /\b(breakpoints?|step (over|into|out)|continue execution|stack trace|callstack)\b/
 export const PLAY =
-  /\b(game|chess|simulation|scene|emulator|recording|playback|kernel|repl|canvas|elements|shapes|layers)\b/
+  /\b(game|chess|simulation|scene|emulator|recording|playback|kernel|repl|canvas|elements|shapes|layers|dice|deck|round|player|quest|dungeon|character|inventory|tracks|sprite|notebook cell)\b/
 export const RESET = /^(.* )?(reset|clear|flush|restart|reload|invalidate)( .*)?$/
 export const LOGIN =
   /^(\w+ )?(login|log in|sign in|authenticate|unlock|join)( (to|with|user|account|game|server|channel|vault|as)( .*)?)?$/
 export const LOADED = /^(.* )?(load|open|import|mount|index|ingest|watch|subscribe)( .*)?$/
 export const TOGGLED =
   /\b(toggle|enable|disable|activate|deactivate|load|unload|register|discover)\b.*\b(tool|tools|toolset|toolsets|plugin|server|servers|logging|mode)\b/
+export const IN_MEMORY =
+  /\b(in|from|server[- ]side|process|local) memory\b|\bin-memory\b|\bthis (mcp )?(process|server process)\b|\bmcp (process|server)('s)? memory\b|\bkept (in|by) (the|this) (server|process)\b/i
+/** One of several is chosen, and the next calls use it. */
+export const CHOICE = /^(\w+ )?(select|switch|use|activate|choose|identify|impersonate)( to)?( \w+){0,2}$/
+export const STATUS =
+  /\b(get|show|check|view|read|inspect|current|server|game|session|browser|connection) (.* )?(state|status|session|info)$|^(status|state|whoami|pwd|get state)$/
+export const STARTS = /\b(start|begin|launch|enable|run)\b/
+export const STOPS = /\b(stop|end|finish|kill|disable)\b/
+/** What a process itself keeps running. */
+export const RUNNING =
+  /\b(dev ?server|server|recording|record|watch|watcher|monitor|monitoring|simulation|timer|session|capture|trace|tracing|profil\w*|tunnel|proxy|stream|listener|emulator|app|game|debug\w*|journey|forward|forwarding|log|logging|playback|tracking)\b/
+export const COUNTED =
+  /\b(increment|decrement|counter|count up|tally|timers?|stopwatch|countdown|scores?|scoreboard|roll|shuffle|deal|guess|turn|move)\b/
+export const COMMAND =
+  /\b(execute|run|exec|eval|evaluate)\b.*\b(command|code|script|js|javascript|python|shell|bash|cell|sql|query|expression)\b|^(run|exec|execute|shell|bash|eval)$/
 /** What is done to something that the call does not name. */
 export const UNNAMED =
   /\b(close|stop|end|quit|reset|clear|undo|redo|pause|resume|continue|snapshot|screenshot|disconnect|commit|rollback|next|back|forward|lock|logout|save|step|status|state|selection|current|active|console|logs?|cleanup)\b/

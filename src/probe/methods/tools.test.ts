@@ -12,6 +12,9 @@ test.each([
   ['a connection', [tool('connect_db'), tool('query', 'Runs SQL on the connected database.')]],
   ['a shell', [tool('start_session'), tool('send_input', 'Writes to it.', { session_id: {} }), tool('list_sessions')]],
   ['thoughts', [tool('think', 'Thinks.', { thoughtNumber: {}, nextThoughtNeeded: {} })]],
+  ['what it runs', [tool('devserver_start', 'Starts it in this process.'), tool('devserver_stop')]],
+  ['its memory', [tool('add_word', 'Adds a word to the in-memory dictionary.'), tool('list_words'), tool('reset')]],
+  ['turns', [tool('new_game'), tool('make_move', 'Moves.', { to: {} }), tool('get_game_state')]],
   ['a folder', [tool('set_working_dir', 'Sets it for subsequent calls.'), tool('commit')]],
 ])('tools that speak of %s are said to keep something', (_, tools) => {
   const { state, details, confidence } = toolsResult(tools)
@@ -28,6 +31,13 @@ test('tools that read and write elsewhere are said to keep nothing', () => {
     confidence: 0.9,
     message: 'Its tools say nothing of anything that is kept between calls.',
   })
+})
+
+test('resources beside the tools speak for something that is kept', () => {
+  const tools = [tool('render_chart', 'Renders it.')]
+  const probabilities = [{}, { resources: {} }].map((capabilities) => toolsResult(tools, capabilities).details)
+  const [without = 0, beside = 0] = probabilities.map(({ probability }) => Number(probability))
+  expect(beside).toBeGreaterThan(without)
 })
 
 test('where there are no tools nothing is said', () => {

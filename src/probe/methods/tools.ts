@@ -4,9 +4,10 @@ import { type MethodResult, methodResult } from './result.ts'
 import { type FoundSignal, signalsIn } from './toolSignals.ts'
 import { CALIBRATION, INTERCEPT, THRESHOLD, WEIGHTS } from './toolWeights.ts'
 
-export function toolsResult(tools: readonly Json[]): MethodResult {
+/** The capabilities are those that the server declares, as far as they are known. */
+export function toolsResult(tools: readonly Json[], capabilities: Json = {}): MethodResult {
   if (tools.length === 0) return methodResult('tools', 'UNKNOWN', 'It lists no tools.', { confidence: 0 })
-  const signals = signalsIn(tools)
+  const signals = signalsIn(tools, capabilities)
   const probability = keepsProbability(signals)
   const state = probability >= THRESHOLD ? 'STATEFUL' : 'STATELESS'
   const because = signals.filter(({ name }) => WEIGHTS[name] > 0 === (state === 'STATEFUL')).toSorted(byWeight)
