@@ -5,7 +5,7 @@ import { newDatabase } from '../../test/postgres/database.ts'
 import { EngineFixture } from '../../test/postgres/engineFixture.ts'
 import { StateError } from '../state/internal.ts'
 import { newTask } from '../../test/tasks/contract/harness.ts'
-import { runTransaction, type PostgresPool, type PostgresQuery } from './sql.ts'
+import { type PostgresClient, type PostgresPool, type PostgresQuery, runTransaction } from './sql.ts'
 
 const fixture = new EngineFixture()
 let pool: pg.Pool
@@ -29,6 +29,29 @@ test('a transaction that fails changes nothing, and its connection is used again
   })
   await expect(refusing).rejects.toThrow()
   expect(await numbers()).toEqual([1])
+})
+
+test('a transaction begins and ends within the time of a statement', async () => {
+  const queries: PostgresQuery[] = []
+  const client: Partial<PostgresClient> = {
+    query: async (query) => {
+      queries.push(query)
+      return { rows: [] }
+    },
+    on: () => {},
+    removeListener: () => {},
+    release: () => {},
+  }
+  const fake = { connect: async () => client as PostgresClient } as Partial<PostgresPool> as PostgresPool
+  await runTransaction(fake, { idleMs: 100.5, statementMs: 1500.5 }, (sql) => sql.rows('SELECT 1'))
+  await runTransaction(fake, { idleMs: 1 }, () => Promise.resolve())
+  expect(queries).toMatchObject([
+    { text: expect.stringMatching(/^BEGIN; .* = 101;/), query_timeout: 1500.5 },
+    { text: 'SELECT 1', query_timeout: 1501 },
+    { text: 'COMMIT', query_timeout: 1500.5 },
+    { query_timeout: 6000 },
+    { query_timeout: 6000 },
+  ])
 })
 
 test('a statement of a transaction is planned for a table that grows', async () => {

@@ -11,6 +11,7 @@ const MAX_QUEUE = { events: 100_000, bytes: 1 << 26 }
 export class Outbox {
   readonly #table: BusTable
   readonly #onWritten: () => void
+  readonly #maxQueue: typeof MAX_QUEUE
   readonly #queue: WaitingEvent[] = []
   #queuedBytes = 0
   #number = 0
@@ -21,9 +22,10 @@ export class Outbox {
   #retryTimer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  constructor(table: BusTable, onWritten: () => void) {
+  constructor(table: BusTable, onWritten: () => void, maxQueue = MAX_QUEUE) {
     this.#table = table
     this.#onWritten = onWritten
+    this.#maxQueue = maxQueue
   }
 
   /** The table still has events of this publisher. */
@@ -34,7 +36,8 @@ export class Outbox {
   add(text: string): void {
     this.#queue.push({ number: ++this.#number, text, queuedAt: performance.now() })
     this.#queuedBytes += Buffer.byteLength(text)
-    while (this.#queue.length > MAX_QUEUE.events || this.#queuedBytes > MAX_QUEUE.bytes) this.#drop(1)
+    const { events, bytes } = this.#maxQueue
+    while (this.#queue.length > events || this.#queuedBytes > bytes) this.#drop(1)
     if (this.#retryTimer === undefined) this.#write()
   }
 
