@@ -54,8 +54,8 @@ function readInterpreter(program: string, args: readonly string[], { word, optio
 }
 
 function readScript(path: string): CommandLine {
-  const [, registry, spec] = /^(npm):\/?(.+)$/.exec(path) ?? []
-  if (registry === 'npm' && spec !== undefined) return packageLine({ registry, spec, program: undefined })
+  const [, spec] = /^npm:\/?(.+)$/.exec(path) ?? []
+  if (spec !== undefined) return packageLine({ registry: 'npm', spec, program: undefined })
   return /^[a-z]{2,}:/i.test(path) ? unclear('it is not a file') : { kind: 'script', path }
 }
 
@@ -146,7 +146,10 @@ interface Operands {
   readonly rest: readonly string[]
 }
 
-/** The operands of a program. Undefined if an option is unknown: it might take the next argument as its value. */
+/**
+ * The operands of a program. Undefined if an option is unknown, which might take the next argument as its value, or if a
+ * value is missing.
+ */
 function readOperands(args: readonly string[], options: OptionTable): Operands | undefined {
   const { alone, aloneLike, valued, last = '' } = options
   const found: [string, string][] = []
@@ -158,8 +161,9 @@ function readOperands(args: readonly string[], options: OptionTable): Operands |
     if (isIn(alone, argument) || aloneLike?.test(argument)) continue
     const [, name = argument, inline] = /^(--[^=]+)=(.*)$/s.exec(argument) ?? []
     if (!isIn(valued, name) && !isIn(last, name)) return undefined
-    if (inline === undefined) at++
-    found.push([name, inline ?? args[at] ?? ''])
+    const value = inline ?? args[++at]
+    if (value === undefined) return undefined
+    found.push([name, value])
     if (isIn(last, name)) return { given, rest: args.slice(at + 1) }
   }
   return { given, rest: [] }
