@@ -42,6 +42,15 @@ function codeOf(run: () => unknown): string {
   return 'accepted'
 }
 
+function errorOf(run: () => unknown): Error {
+  try {
+    run()
+  } catch (error) {
+    return error as Error
+  }
+  return new Error('It was accepted.')
+}
+
 describe('sealing and opening', () => {
   proves('MRTR-19 ST-9', 'a seal gives back body, id, round and times, and shows none of them', () => {
     const token = sealerAt(nowMs).seal('request', binding, content)
@@ -253,6 +262,29 @@ describe('size', () => {
     const token = sealerAt(nowMs, { maxBytes: 1_000_000 }).seal('request', {}, { body: bomb, id: 'x' })
     expect(token.length).toBeLessThan(65_536)
     expect(codeOf(() => sealerAt(nowMs).open('request', {}, token))).toBe('STATE_TOO_LARGE')
+  })
+
+  test('a token of exactly the limit is sealed and opened, and one byte less is too little', () => {
+    const content = { body: text(50), id: 'x' }
+    const { length } = sealerAt(nowMs).seal('request', {}, content)
+    const exact = sealerAt(nowMs, { maxBytes: length })
+    expect(exact.open('request', {}, exact.seal('request', {}, content)).body).toEqual(content.body)
+    const [token, less] = [exact.seal('request', {}, content), sealerAt(nowMs, { maxBytes: length - 1 })]
+    expect(codeOf(() => less.seal('request', {}, content))).toBe('STATE_TOO_LARGE')
+    expect(codeOf(() => less.open('request', {}, token))).toBe('STATE_TOO_LARGE')
+  })
+
+  test('a body of exactly its limit is sealed and opened, and is deflated only above that of deflating', () => {
+    const content = { body: 'a'.repeat(500), id: 'x' }
+    const sealed = (options: Partial<SealOptions>) => sealerAt(nowMs, options).seal('request', {}, content)
+    const [, found] = /would have (\d+) bytes/.exec(errorOf(() => sealed({ maxBodyBytes: 10 })).message) ?? []
+    const bytes = Number(found)
+    const exact = { maxBodyBytes: bytes }
+    expect(sealerAt(nowMs, exact).open('request', {}, sealed(exact)).body).toBe(content.body)
+    expect(codeOf(() => sealed({ maxBodyBytes: bytes - 1 }))).toBe('STATE_TOO_LARGE')
+    const plain = sealed({ deflateAboveBytes: Number.POSITIVE_INFINITY }).length
+    expect(sealed({ deflateAboveBytes: bytes })).toHaveLength(plain)
+    expect(sealed({ deflateAboveBytes: bytes - 1 }).length).toBeLessThan(plain)
   })
 
   test('an over-long token is refused before it is decoded', () => {
