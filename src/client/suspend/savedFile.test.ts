@@ -1,7 +1,17 @@
-import { existsSync, lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import type { SavedCall } from './savedCall.ts'
 import { savedFile } from './savedFile.ts'
 
@@ -60,4 +70,21 @@ test('a link leads to the file: that is written, and goes with the link', async 
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(saved)
   await savedFile(link).remove()
   expect([existsSync(file), lstatSync(link, { throwIfNoEntry: false })]).toEqual([false, undefined])
+})
+
+test('a call is on the disk before it takes the place of the one before, which stays where that fails', async () => {
+  const path = join(folder, 'synced.json')
+  await savedFile(path).save(saved)
+  const handle = await open(path)
+  const prototype = Object.getPrototypeOf(handle) as FileHandle
+  await handle.close()
+  const full = Object.assign(new Error('full'), { code: 'EIO' })
+  const sync = vi.spyOn(prototype, 'sync').mockRejectedValue(full)
+  onTestFinished(() => sync.mockRestore())
+  await expect(savedFile(path).save({ ...saved, version: 2 } as never)).rejects.toMatchObject({
+    code: 'SAVED_UNUSABLE',
+  })
+  expect(sync).toHaveBeenCalledOnce()
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(saved)
+  expect(readdirSync(folder).filter((name) => name.endsWith('.saving'))).toEqual([])
 })
