@@ -240,7 +240,8 @@ export class Backend {
 
   async #sendAnywhere(relayed: Relayed): Promise<Json> {
     const sharing = this.#sharingOf(relayed)
-    if (sharing === undefined) return this.#connector.openedLink().request(relayed)
+    if (sharing === undefined) return this.#sendOnOwnLink(relayed)
+    if (sharing === 'all') this.#connector.openedLink() // says at once that the server is not there
     const send = async (link: Link, hold: () => () => void): Promise<Json> => {
       const result = await link.request(relayed)
       this.#tasks.keep(relayed, result, link, hold)
@@ -250,8 +251,18 @@ export class Backend {
       return await this.#places.with(relayed, sharing, send)
     } catch (error) {
       if (!(error instanceof SessionForgotten)) throw error
-      await this.#places.forget(relayed)
+      this.#places.forget(relayed, sharing)
       return this.#places.with(relayed, sharing, send)
+    }
+  }
+
+  async #sendOnOwnLink(relayed: Relayed): Promise<Json> {
+    try {
+      return await this.#connector.openedLink().request(relayed)
+    } catch (error) {
+      // Nothing else tells that a server to which nothing stays open is gone.
+      if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') this.#connector.reread()
+      throw error
     }
   }
 
@@ -267,14 +278,14 @@ export class Backend {
     this.upstreams?.close()
   }
 
-  /** Undefined where calls share one link. */
+  /** Undefined where calls use the gateway's own link, because each of them says by itself what its caller can do. */
   #sharingOf(relayed: Relayed): Sharing | undefined {
     const { link } = this.#connector
     if (!this.isShared) return 'caller'
     if (link?.hasOwnHeaders === true) return undefined
     if (relayed.credentials !== undefined) return 'caller'
     if (link?.era === 'modern') return undefined
-    return Object.keys(declaredOf(relayed)).length === 0 ? undefined : 'call'
+    return Object.keys(declaredOf(relayed)).length === 0 ? 'all' : 'call'
   }
 
   #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {

@@ -1,12 +1,13 @@
 /** The gateway's own link to a server: it is opened again for as long as it takes, and what the server offers is read there. */
-import { backoffMs, type Json, sleep } from '../../protocol/index.ts'
+import { backoffMs, DAY_MS, type Json, sleep, unref } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from '../links/link.ts'
-import { NOTHING, type Offer, readOffer } from './offer.ts'
+import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
 import { openLink } from '../links/open.ts'
+import { EVERY_QUESTION } from '../links/relayed.ts'
 import { Rereading } from './rereading.ts'
 
 /** How a server is doing. */
@@ -28,6 +29,12 @@ export interface ConnectorOptions {
   readonly withheldOf: (tools: readonly Json[]) => Promise<ReadonlySet<string>>
 }
 
+interface CheckedOffer extends ReadOffer {
+  readonly withheld: ReadonlySet<string>
+}
+
+/** However short the time is that a server gives. */
+const LEAST_TTL_MS = 1000
 const RETRY = { firstMs: 500, maxMs: 30_000 }
 
 export class Connector {
@@ -42,6 +49,8 @@ export class Connector {
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #rereading = new Rereading(() => this.#read(), this.#stopped.signal)
   #link: Link | undefined
+  #stale: ReturnType<typeof setTimeout> | undefined
+  #onLost: (why: string) => void = () => {}
 
   constructor(options: ConnectorOptions) {
     this.#options = options
@@ -103,34 +112,62 @@ export class Connector {
 
   async close(): Promise<void> {
     this.#stopped.abort()
+    clearTimeout(this.#stale)
     this.#firstTry.resolve()
     await this.#link?.close()
   }
 
   async #connect(onClosed: (why: string) => void): Promise<void> {
     const { config, link: options } = this.#options
-    const link = await openLink(ownAddress(config.address), { ...options, onClosed: (why) => onClosed(`it ${why}.`) })
-    const { offer, withheld } = await this.#readFirst(link)
+    this.#onLost = onClosed
+    const link = await openLink(ownAddress(config.address), {
+      ...options,
+      // Some servers list more to clients that can be asked. No call uses this link, so nobody is.
+      declared: EVERY_QUESTION,
+      onClosed: (why) => onClosed(`it ${why}.`),
+    })
+    const read = await this.#readFirst(link)
     if (this.#stopped.signal.aborted) return link.close()
-    this.withheld = withheld
     this.#link = link
     this.about = link.about
-    this.offer = offer
-    this.readAt = performance.now()
+    this.#take(read)
     this.condition = { kind: 'up' }
     this.#firstTry.resolve()
     this.#options.onOffer()
     if (link.era === 'modern') void this.#subscribe(link)
   }
 
-  async #readFirst(link: Link): Promise<{ offer: Offer; withheld: ReadonlySet<string> }> {
+  async #readFirst(link: Link): Promise<CheckedOffer> {
     try {
-      const offer = await readOffer(link)
-      return { offer, withheld: await this.#options.withheldOf(offer.tools) }
+      return await this.#readChecked(link)
     } catch (error) {
       await link.close()
       throw error
     }
+  }
+
+  async #readChecked(link: Link): Promise<CheckedOffer> {
+    const { config, logger, withheldOf } = this.#options
+    const { name, settings } = config
+    const late = AbortSignal.timeout(settings.startSeconds * 1000)
+    const read = await readOffer(link, AbortSignal.any([late, this.#stopped.signal])).catch((error: unknown) => {
+      if (!late.aborted) throw error
+      const sentence = `has not listed what it offers within ${settings.startSeconds} seconds.`
+      throw new BackendError('BACKEND_TIMEOUT', name, sentence)
+    })
+    if (read.isCut) logger().warn({ server: name }, 'A server lists more than is read. The rest is left out.')
+    return { ...read, withheld: await withheldOf(read.offer.tools) }
+  }
+
+  /** Keeps what was read, until it may have changed. */
+  #take({ offer, withheld, ttlMs }: CheckedOffer): void {
+    this.offer = offer
+    this.withheld = withheld
+    this.readAt = performance.now()
+    clearTimeout(this.#stale)
+    const limitMs = this.#options.config.settings.listSeconds * 1000
+    const keptMs = ttlMs === undefined ? limitMs : Math.min(Math.max(ttlMs, LEAST_TTL_MS), DAY_MS)
+    this.#stale = unref(setTimeout(() => this.reread(), keptMs))
   }
 
   #failed(error: unknown): Condition {
@@ -157,19 +194,32 @@ export class Connector {
     const params = { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } }
     const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
     const notify = (method: string, news: Json): void => this.#options.link.onNews(method, news)
-    await link
-      .request(ownRequest('subscriptions/listen', params, { onCancel, notify, isEndless: true }))
-      .catch(() => {})
+    for (let attempt = 1; this.#link === link && this.condition.kind === 'up' && !signal.aborted; attempt++) {
+      const since = performance.now()
+      const listening = link.request(ownRequest('subscriptions/listen', params, { onCancel, notify, isEndless: true }))
+      const isGone = await listening.then(() => true, isUnreachable)
+      if (!isGone) return
+      if (performance.now() - since > RETRY.maxMs) attempt = 1
+      // The server may be another one, or gone: reading its lists tells.
+      this.reread()
+      await sleep(backoffMs(attempt, RETRY), signal).catch(() => {})
+    }
   }
 
   async #read(): Promise<void> {
     const link = this.#link
-    if (link === undefined || link.isClosed) return
-    const offer = await readOffer(link).catch(() => undefined)
-    if (offer === undefined) return
-    this.withheld = await this.#options.withheldOf(offer.tools)
-    this.offer = offer
-    this.readAt = performance.now()
-    this.#options.onOffer()
+    if (link === undefined || link.isClosed || this.condition.kind !== 'up') return
+    try {
+      this.#take(await this.#readChecked(link))
+      this.#options.onOffer()
+    } catch (error) {
+      if (isUnreachable(error)) return this.#onLost(`it ${(error as BackendError).why}`)
+      this.#stale = unref(setTimeout(() => this.reread(), this.#options.config.settings.listSeconds * 1000))
+    }
   }
+}
+
+/** Whether there is nobody at the address, or nobody who takes what is sent. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof BackendError && (error.reason === 'BACKEND_DOWN' || error.reason === 'BACKEND_REFUSED')
 }

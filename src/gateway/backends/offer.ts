@@ -1,6 +1,7 @@
 /** What a server offers: its lists, whole, as it gave them. */
-import { CODES, isObject, type Json } from '../../protocol/index.ts'
+import { CODES, isObject, type Json, RemoteError } from '../../protocol/index.ts'
 import { type Link, ownRequest } from '../links/link.ts'
+import { EVERY_QUESTION, type Relayed } from '../links/relayed.ts'
 
 export const LISTS = ['tools', 'prompts', 'resources', 'resourceTemplates'] as const
 
@@ -25,34 +26,101 @@ const LISTINGS: Readonly<Record<OfferList, ListMethod>> = {
   resourceTemplates: { method: 'resources/templates/list', capability: 'resources', key: 'uriTemplate' },
 }
 
-// Far more than any server has; one whose cursors never end is cut here.
-const MAX_PAGES = 1000
-const MAX_ENTRIES = 20_000
-const MAX_DEPTH = 200
-
-export async function readOffer(link: Link): Promise<Offer> {
-  const lists = await Promise.all(LISTS.map(async (list) => [list, await readList(link, list)] as const))
-  return { ...NOTHING, ...Object.fromEntries(lists) }
+/** Far more than any server has; what is beyond is left out. */
+export interface OfferLimits {
+  readonly pages: number
+  readonly entries: number
+  /** Of all lists together. */
+  readonly bytes: number
 }
 
-/** Entries without a name, second ones of the same name, and those that nest very deep are left out. */
-async function readList(link: Link, list: OfferList): Promise<readonly Json[]> {
-  const { method, capability, key } = LISTINGS[list]
-  if (!isObject(link.about.capabilities[capability])) return []
-  const entries = new Map<string, Json>()
-  let cursor: string | undefined
-  for (let page = 0; page < MAX_PAGES && entries.size < MAX_ENTRIES; page++) {
-    const result = await readPage(link, method, cursor)
-    const items: readonly unknown[] = Array.isArray(result[list]) ? result[list] : []
-    for (const item of items) {
-      const name = isObject(item) ? item[key] : undefined
-      if (isObject(item) && typeof name === 'string' && !entries.has(name) && isShallow(item)) entries.set(name, item)
-    }
-    const { nextCursor } = result
-    if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === cursor) break
-    cursor = nextCursor
+const LIMITS: OfferLimits = { pages: 1000, entries: 20_000, bytes: 32 * 1024 * 1024 }
+const MAX_DEPTH = 200
+
+export interface ReadOffer {
+  readonly offer: Offer
+  /** How long the server says that its lists stay as they are; undefined where it does not say. SDKs say 0 by default. */
+  readonly ttlMs: number | undefined
+  /** Whether a limit cut something off. */
+  readonly isCut: boolean
+}
+
+/** `signal` ends it. */
+export async function readOffer(link: Link, signal: AbortSignal, limits = LIMITS): Promise<ReadOffer> {
+  const reading = new OfferReading(link, signal, limits)
+  const lists = await Promise.all(LISTS.map(async (list) => [list, await reading.list(list)] as const))
+  const { ttlMs, isCut } = reading
+  return { offer: { ...NOTHING, ...Object.fromEntries(lists) }, ttlMs, isCut }
+}
+
+class OfferReading {
+  ttlMs: number | undefined
+  isCut = false
+  readonly #link: Link
+  readonly #signal: AbortSignal
+  readonly #limits: OfferLimits
+  #bytes = 0
+
+  constructor(link: Link, signal: AbortSignal, limits: OfferLimits) {
+    this.#link = link
+    this.#signal = signal
+    this.#limits = limits
   }
-  return [...entries.values()]
+
+  /** Entries without a name, second ones of the same name, and those that nest very deep are left out. */
+  async list(list: OfferList): Promise<readonly Json[]> {
+    const { method, capability, key } = LISTINGS[list]
+    if (!isObject(this.#link.about.capabilities[capability])) return []
+    const entries = new Map<string, Json>()
+    let cursor: string | undefined
+    for (let page = 0; page < this.#limits.pages; page++) {
+      const result = await this.#page(method, cursor)
+      const items: readonly unknown[] = Array.isArray(result[list]) ? result[list] : []
+      for (const item of items) {
+        const name = isObject(item) ? item[key] : undefined
+        if (!isObject(item) || typeof name !== 'string' || entries.has(name) || !isShallow(item)) continue
+        if (!this.#hasRoom(entries.size, item)) return [...entries.values()]
+        entries.set(name, item)
+      }
+      this.#note(result)
+      const { nextCursor } = result
+      if (typeof nextCursor !== 'string' || nextCursor === '' || nextCursor === cursor) return [...entries.values()]
+      cursor = nextCursor
+    }
+    this.isCut = true
+    return [...entries.values()]
+  }
+
+  #hasRoom(entries: number, item: Json): boolean {
+    this.#bytes += JSON.stringify(item).length
+    const hasRoom = entries < this.#limits.entries && this.#bytes <= this.#limits.bytes
+    if (!hasRoom) this.isCut = true
+    return hasRoom
+  }
+
+  /** The lists are read again together, when the first of them may have changed. */
+  #note({ ttlMs }: Json): void {
+    if (typeof ttlMs === 'number' && ttlMs > 0) this.ttlMs = Math.min(ttlMs, this.ttlMs ?? ttlMs)
+  }
+
+  /** Many servers declare resources and have no templates; some declare what they do not have at all. */
+  async #page(method: string, cursor: string | undefined): Promise<Json> {
+    const signal = this.#signal
+    const onCancel = (listener: () => void): void => signal.addEventListener('abort', listener, { once: true })
+    try {
+      return await this.#link.request(listRequest(method, cursor === undefined ? {} : { cursor }, onCancel))
+    } catch (error) {
+      if ((error as { code?: unknown }).code === CODES.METHOD_NOT_FOUND) return {}
+      throw error
+    }
+  }
+}
+
+/** Some servers list more to clients that can be asked. Whoever lists is asked nothing. */
+function listRequest(method: string, params: Json, onCancel: Relayed['onCancel']): Relayed {
+  const request = ownRequest(method, params, { onCancel })
+  const ask = (): Promise<Json> => Promise.reject(new RemoteError(CODES.INVALID_REQUEST, 'Nobody can be asked.'))
+  return { ...request, peer: { ...request.peer, capabilities: EVERY_QUESTION }, ask }
 }
 
 /** Whether something nests so little that it can be compared and written by functions that call themselves. */
@@ -65,14 +133,4 @@ function isShallow(entry: Json): boolean {
     )
   }
   return true
-}
-
-/** Many servers declare resources and have no templates; some declare what they do not have at all. */
-async function readPage(link: Link, method: string, cursor: string | undefined): Promise<Json> {
-  try {
-    return await link.request(ownRequest(method, cursor === undefined ? {} : { cursor }))
-  } catch (error) {
-    if ((error as { code?: unknown }).code === CODES.METHOD_NOT_FOUND) return {}
-    throw error
-  }
 }

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Link, ownRequest } from '../links/link.ts'
-import { Places } from './places.ts'
+import { Places, type Sharing } from './places.ts'
 import type { Relayed } from '../links/relayed.ts'
 
 const opened: string[] = []
@@ -10,26 +10,34 @@ afterEach(() => {
   closed.length = 0
 })
 
+/** `user@address` has no name, but a session. */
 function relayedOf(user: string): Relayed {
-  return ownRequest('tools/call', {}, { principal: { id: user } })
+  const [session, address] = user.split('@')
+  const request = ownRequest('tools/call', {}, { principal: { id: user } })
+  if (address === undefined) return request
+  return { ...request, principal: undefined, address, peer: { ...request.peer, session } }
 }
 
-function places(maxLinks: number, waitMs = 10_000): Places {
+function places(maxLinks: number, waitMs = 10_000, onClose?: (name: string) => Promise<void>): Places {
   return new Places({
     server: 'files',
     maxLinks,
     idleMs: 60_000,
     waitMs,
-    open: async ({ principal }) => {
-      const name = `${principal?.id} ${opened.length}`
+    open: async ({ principal, peer }) => {
+      const name = `${principal?.id ?? peer.session} ${opened.length}`
       opened.push(name)
-      return { isClosed: false, close: async () => void closed.push(name) } as unknown as Link
+      const close = async (): Promise<void> => {
+        await onClose?.(name)
+        closed.push(name)
+      }
+      return { isClosed: false, close } as unknown as Link
     },
   })
 }
 
 /** A call that lasts until it is told to end. */
-function hold(at: Places, user: string, sharing: 'call' | 'caller') {
+function hold(at: Places, user: string, sharing: Sharing) {
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<Link>()
   const done = at.with(relayedOf(user), sharing, async (link) => {
@@ -78,4 +86,49 @@ test('the link that nobody has used for longest makes room', async () => {
   }
   await hold(at, 'cem', 'caller').begun
   expect(closed).toEqual(['ann 0'])
+})
+
+test('whoever holds the most links without a name loses one first', async () => {
+  const at = places(4)
+  for (const user of ['ann', 's1@1.2.3.4', 's2@1.2.3.4', 's3@1.2.3.4']) {
+    const call = hold(at, user, 'caller')
+    call.end()
+    await call.done
+  }
+  await hold(at, 'bob', 'caller').begun
+  await hold(at, 's4@5.6.7.8', 'caller').begun
+  expect(closed).toEqual(['s1 1', 's2 2'])
+})
+
+test('callers of one address without names use half of the links at once, and others have room', async () => {
+  const at = places(4, 50)
+  await Promise.all(['s1@1.2.3.4', 's2@1.2.3.4'].map((user) => hold(at, user, 'caller').begun))
+  await expect(hold(at, 's3@1.2.3.4', 'caller').begun).rejects.toThrow('has no room')
+  await hold(at, 's1@1.2.3.4', 'caller').begun
+  await hold(at, 's4@5.6.7.8', 'caller').begun
+  expect(opened).toHaveLength(3)
+})
+
+test('a link that is being closed counts until it is', async () => {
+  const closing = Promise.withResolvers<void>()
+  const at = places(1, 10_000, () => closing.promise)
+  const first = hold(at, 'ann', 'caller')
+  first.end()
+  await first.done
+  const second = hold(at, 'bob', 'caller')
+  await new Promise(setImmediate)
+  expect(opened).toEqual(['ann 0'])
+  closing.resolve()
+  await second.begun
+  expect(opened).toEqual(['ann 0', 'bob 1'])
+})
+
+test('calls that nobody is asked in share a link, with more links under load and never more than may be', async () => {
+  const at = places(2)
+  const calls = Array.from({ length: 9 }, (_, index) => hold(at, `user${index}`, 'all'))
+  const links = await Promise.all(calls.map(({ begun }) => begun))
+  expect(new Set(links).size).toBe(2)
+  expect(new Set(links.slice(0, 8)).size).toBe(1)
+  await Promise.all(Array.from({ length: 20 }, () => hold(at, 'ann', 'all').begun))
+  expect(opened).toHaveLength(2)
 })

@@ -24,13 +24,21 @@ export interface PlacesOptions {
 /** A link of its own, and who uses it. */
 interface LinkPlace {
   readonly key: string
+  /** Whose places it counts for. */
+  readonly holder: string
   readonly link: Promise<Link>
   uses: number
   idle: ReturnType<typeof setTimeout> | undefined
 }
 
-/** `caller`: a link for each caller. `call`: a link for each call, kept for the next one. */
-export type Sharing = 'caller' | 'call'
+/**
+ * `caller`: a link for each caller. `call`: a link for each call, kept for the next one. `all`: any calls on one link, and
+ * more links under load.
+ */
+export type Sharing = 'caller' | 'call' | 'all'
+
+/** With so many calls on each link, another one is opened. */
+const CALLS_AT_ONCE = 8
 
 export class Places {
   readonly #options: PlacesOptions
@@ -38,6 +46,8 @@ export class Places {
   readonly #waiting: (() => void)[] = []
   /** A call that waits for a person keeps its link, and one caller may have many such calls. */
   readonly #inUse = new Shares()
+  /** Links that are being closed: their processes still run. */
+  readonly #ending = new Set<Promise<void>>()
 
   constructor(options: PlacesOptions) {
     this.#options = options
@@ -53,55 +63,50 @@ export class Places {
     sharing: Sharing,
     use: (link: Link, hold: () => () => void) => Promise<T>,
   ): Promise<T> {
-    const key = keyOf(relayed, sharing)
-    const caller = callerOf(relayed)
-    const place = await this.#take(key, relayed, sharing)
-    this.#inUse.add(caller)
+    const holder = holderOf(relayed)
+    const place = await this.#take(relayed, sharing)
+    this.#inUse.add(holder)
     try {
       const link = await place.link
-      return await use(link, () => this.#hold(place, caller))
+      return await use(link, () => this.#hold(place))
     } catch (error) {
       // What the server still does for this call must not reach the next one.
-      if (sharing === 'call') void this.#drop(place)
+      if (sharing === 'call') this.#drop(place)
       else void this.#dropBroken(place)
       throw error
     } finally {
-      this.#inUse.remove(caller)
+      this.#inUse.remove(holder)
       this.#release(place)
     }
   }
 
-  #hold(place: LinkPlace, caller: string): () => void {
+  #hold(place: LinkPlace): () => void {
     let isHeld = true
     place.uses++
-    this.#inUse.add(caller)
+    this.#inUse.add(place.holder)
     return () => {
       if (!isHeld) return
       isHeld = false
-      this.#inUse.remove(caller)
+      this.#inUse.remove(place.holder)
       this.#release(place)
     }
   }
 
-  /** Closes a caller's link, so that the next call opens another one. */
-  async forget(relayed: Relayed): Promise<void> {
-    const key = keyOf(relayed, 'caller')
-    for (const place of this.#places) if (place.key === key) await this.#drop(place)
+  /** Closes the links of such a call, so that the next one opens another. */
+  forget(relayed: Relayed, sharing: Sharing): void {
+    const key = keyOf(relayed, sharing)
+    for (const place of this.#places) if (place.key === key) this.#drop(place)
   }
 
   async close(): Promise<void> {
-    await Promise.all(Array.from(this.#places, (place) => this.#drop(place)))
+    for (const place of this.#places) this.#drop(place)
+    await Promise.all(this.#ending)
   }
 
-  async #take(key: string, relayed: Relayed, sharing: Sharing): Promise<LinkPlace> {
+  async #take(relayed: Relayed, sharing: Sharing): Promise<LinkPlace> {
     const until = performance.now() + this.#options.waitMs
     for (;;) {
-      const hasShare =
-        (sharing === 'caller' && !mayBeAskedForAnother(relayed)) ||
-        this.#inUse.of(callerOf(relayed)) < shareOf(this.#options.maxLinks)
-      const found = hasShare
-        ? (this.#find(key, sharing === 'call' || mayBeAskedForAnother(relayed)) ?? this.#openAnother(key, relayed))
-        : undefined
+      const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing)
       if (found !== undefined) {
         found.uses++
         clearTimeout(found.idle)
@@ -112,24 +117,56 @@ export class Places {
     }
   }
 
+  #takeOwn(relayed: Relayed, sharing: Sharing): LinkPlace | undefined {
+    const isAlone = sharing === 'call' || mayBeAskedForAnother(relayed)
+    const hasShare = this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
+    const key = keyOf(relayed, sharing)
+    const found = hasShare || !isAlone ? this.#find(key, isAlone) : undefined
+    return found ?? (hasShare ? this.#openAnother(key, relayed, true) : undefined)
+  }
+
+  /** The link with the fewest calls, unless all have many and there is room for another. */
+  #takeShared(relayed: Relayed): LinkPlace | undefined {
+    const key = keyOf(relayed, 'all')
+    const [least] = [...this.#places].filter((place) => place.key === key).toSorted((a, b) => a.uses - b.uses)
+    const isFree = least !== undefined && least.uses < CALLS_AT_ONCE
+    return isFree ? least : (this.#openAnother(key, relayed, false) ?? least)
+  }
+
   /** `alone`: no other call may use it. */
   #find(key: string, alone: boolean): LinkPlace | undefined {
     for (const place of this.#places) if (place.key === key && (!alone || place.uses === 0)) return place
     return undefined
   }
 
-  /** Makes room by closing the link that nobody has used for longest; undefined where all are in use. */
-  #openAnother(key: string, relayed: Relayed): LinkPlace | undefined {
+  /** Makes room by closing a link that nobody uses; undefined where all are in use. */
+  #openAnother(key: string, relayed: Relayed, isOneCaller: boolean): LinkPlace | undefined {
     if (this.#places.size >= this.#options.maxLinks) {
-      const unused = [...this.#places].find(({ uses }) => uses === 0)
+      const unused = this.#mostDispensable()
       if (unused === undefined) return undefined
-      void this.#drop(unused)
+      this.#drop(unused)
     }
-    const link = this.#options.open(relayed, true)
-    const place: LinkPlace = { key, link, uses: 0, idle: undefined }
+    const link = this.#whenEnded().then(() => this.#options.open(relayed, isOneCaller))
+    const place: LinkPlace = { key, holder: holderOf(relayed), link, uses: 0, idle: undefined }
     this.#places.add(place)
     link.catch(() => this.#places.delete(place))
     return place
+  }
+
+  /** Of those that hold the most places, the link that nobody has used for longest. */
+  #mostDispensable(): LinkPlace | undefined {
+    const held = new Shares()
+    for (const { holder } of this.#places) held.add(holder)
+    const unused = [...this.#places].filter(({ uses }) => uses === 0)
+    return unused.toSorted((a, b) => held.of(b.holder) - held.of(a.holder))[0]
+  }
+
+  /** Where as many processes run as may, the next one waits for one that is being ended. */
+  async #whenEnded(): Promise<void> {
+    const [ending] = this.#ending
+    if (ending === undefined || this.#places.size + this.#ending.size < this.#options.maxLinks) return
+    this.#ending.delete(ending)
+    await ending
   }
 
   #release(place: LinkPlace): void {
@@ -138,7 +175,7 @@ export class Places {
     // Last used, last in order: what is closed first is what nobody has used for longest.
     this.#places.delete(place)
     this.#places.add(place)
-    place.idle = unref(setTimeout(() => void this.#drop(place), this.#options.idleMs))
+    place.idle = unref(setTimeout(() => this.#drop(place), this.#options.idleMs))
     this.#wakeAll()
   }
 
@@ -159,15 +196,16 @@ export class Places {
 
   async #dropBroken(place: LinkPlace): Promise<void> {
     const link = await place.link.catch(() => undefined)
-    if (link === undefined || link.isClosed) await this.#drop(place)
+    if (link === undefined || link.isClosed) this.#drop(place)
   }
 
-  async #drop(place: LinkPlace): Promise<void> {
+  #drop(place: LinkPlace): void {
     clearTimeout(place.idle)
     if (!this.#places.delete(place)) return
+    const ending = closed(place.link)
+    this.#ending.add(ending)
+    void ending.then(() => this.#ending.delete(ending))
     this.#wakeAll()
-    const link = await place.link.catch(() => undefined)
-    await link?.close().catch(() => {}) // it is gone already
   }
 
   #full(): BackendError {
@@ -177,12 +215,18 @@ export class Places {
   }
 }
 
+async function closed(opened: Promise<Link>): Promise<void> {
+  const link = await opened.catch(() => undefined)
+  await link?.close().catch(() => {}) // it is gone already
+}
+
 /**
  * Who may use a link. The headers of a principal may be others tomorrow and are still theirs; those of a caller without a
  * name may be another's, and variables are those that the process was started with.
  */
 function keyOf(relayed: Relayed, sharing: Sharing): string {
   const caller = callerOf(relayed)
+  if (sharing === 'all') return 'all'
   if (sharing === 'call') return `call ${digestOf([caller, declaredOf(relayed)])}`
   const { headers, env } = relayed.credentials ?? {}
   const own = { ...(relayed.principal === undefined && { headers }), env }
@@ -216,4 +260,10 @@ export function callerOf({ principal, peer, caller }: CallerParts): string {
   if (principal !== undefined) return callerByHeaders(principal)
   if (peer.session !== undefined) return `session ${peer.session}`
   return caller === undefined ? ANONYMOUS : `client ${caller}`
+}
+
+/** Whoever may begin sessions without a name can begin many, so that all of one address count together. */
+function holderOf(relayed: Relayed): string {
+  const { principal, address } = relayed
+  return principal === undefined && address !== undefined ? `address ${address}` : callerOf(relayed)
 }

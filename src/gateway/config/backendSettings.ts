@@ -29,6 +29,8 @@ export interface BackendSettings {
   readonly maxInFlight: number
   /** The largest result. @default 16777216 */
   readonly maxResultBytes: number
+  /** How old its lists may become, where the server does not say it, before they are read again. @default 300 */
+  readonly listSeconds: number
   /** How long a call waits for the answer of a client of 2026-07-28. @default 3600 */
   readonly parkSeconds: number
   /** Whether a call may be repeated that was lost while it waited for an answer. @default for read-only and idempotent tools */
@@ -50,6 +52,7 @@ export const BACKEND_DEFAULTS: BackendSettings = {
   maxSessions: 1000,
   maxInFlight: 1000,
   maxResultBytes: 16_777_216,
+  listSeconds: 300,
   parkSeconds: 3600,
   replay: false,
   forwardAuthorization: false,
@@ -76,6 +79,7 @@ const members = shape<BackendSettings>({
   maxSessions: whole(1),
   maxInFlight: whole(1),
   maxResultBytes: whole(1),
+  listSeconds: seconds,
   parkSeconds: seconds,
   replay: flag,
   forwardAuthorization: flag,

@@ -18,6 +18,8 @@ export interface Relayed {
   readonly principal: Principal | undefined
   /** Who calls, where only the client's own state tells that. */
   readonly caller?: string | undefined
+  /** Where a caller without a name comes from, if that is known. */
+  readonly address?: string | undefined
   /** The Authorization header that the caller sent. It is passed on only where the server's entry says so. */
   readonly authorization?: string | undefined
   /** What the server is to get for this caller alone. */
@@ -56,6 +58,9 @@ function envelopeOf({ client, capabilities, logLevel }: Peer, canBeAsked: boolea
 
 /** What a client declares of what a server may ask it. */
 const QUESTIONS = ['elicitation', 'sampling', 'roots'] as const
+
+/** The capabilities of a client that takes every question. */
+export const EVERY_QUESTION: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
 
 export type QuestionKind = (typeof QUESTIONS)[number]
 

@@ -1,0 +1,103 @@
+/** How lists of servers are read: for clients that can do everything, in time, and never without end. */
+import { createServer as createHost } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { createServer } from 'pannier/server'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { call, CLIENTS, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
+
+const text = (value: string) => ({ content: [{ type: 'text' as const, text: value }] })
+
+/** Has a tool for clients that can be asked, as the reference server "everything" does. */
+function choosyServer(): McpServer {
+  const server = new McpServer({ name: 'choosy', version: '1' })
+  server.registerTool('plain', { description: 'For all.' }, () => text('plain'))
+  server.server.oninitialized = () => {
+    const { elicitation, sampling, roots } = server.server.getClientCapabilities() ?? {}
+    if (elicitation) server.registerTool('ask', { description: 'Asks.' }, () => text('asked'))
+    if (sampling) server.registerTool('think', { description: 'Thinks.' }, () => text('thought'))
+    if (roots) server.registerTool('folders', { description: 'Lists.' }, () => text('listed'))
+  }
+  return server
+}
+
+test.each(CLIENTS)('tools for clients that can be asked are listed, and the client %s calls them', async (kind) => {
+  const { url: address } = await sessionServer(undefined, choosyServer)
+  const { url } = await startGateway({ choosy: { url: address } })
+  const client = await connectClient(kind, url)
+  await vi.waitFor(async () => {
+    const names = (await client.listTools()).tools.map(({ name }) => name)
+    expect(names.toSorted()).toEqual(['choosy_ask', 'choosy_folders', 'choosy_plain', 'choosy_think'])
+  })
+  expect(await call(client, 'choosy_ask')).toBe('asked')
+  const plain = await connectClient(kind, url, {}, {})
+  expect(await call(plain, 'choosy_plain')).toBe('plain')
+})
+
+/** A server of the stateless era, word by word: what it lists is given by the test. */
+async function listingServer(listed: (cursor: string | undefined) => object) {
+  const host = createHost((req, res) => {
+    let body = ''
+    req.on('data', (chunk: Buffer) => (body += chunk.toString()))
+    req.on('end', () => {
+      const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: { cursor?: string } }
+      const about = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+      const result = method === 'server/discover' ? about : method === 'tools/list' ? listed(params.cursor) : undefined
+      const error = { code: -32601, message: 'No.' }
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) }))
+    })
+  })
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void host.close())
+  return `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`
+}
+
+const tool = (name: string) => ({ name, inputSchema: { type: 'object' } })
+
+test.each([
+  ['by the limit of the gateway', undefined, { listSeconds: 0.05 }],
+  ['by the time that the server gives', 1, { listSeconds: 1000 }],
+])('lists are read again %s', async (_, ttlMs, pannier) => {
+  let reads = 0
+  const url = await listingServer(() => ({ tools: [tool(`t${++reads}`)], ...(ttlMs !== undefined && { ttlMs }) }))
+  const { gateway } = await startGateway({ a: { url, pannier } })
+  expect(gateway.backends[0]?.offer.tools).toHaveLength(1)
+  await vi.waitFor(() => expect(reads).toBeGreaterThan(1))
+  await vi.waitFor(() => expect(gateway.backends[0]?.offer.tools).not.toMatchObject([{ name: 't1' }]))
+})
+
+test('a list that has no end is cut, and what was read of it is served', async () => {
+  let pages = 0
+  const warned: string[] = []
+  const logger = { ...quiet, warn: (_: object, message: string) => void warned.push(message) }
+  const url = await listingServer(() => ({ tools: [tool(`t${++pages}`)], nextCursor: String(pages) }))
+  const { gateway } = await startGateway({ a: { url } }, { logger })
+  expect(gateway.backends[0]?.offer.tools).toHaveLength(1000)
+  expect(warned.join()).toContain('A server lists more than is read.')
+})
+
+test('a list that does not come is given up, and the server is tried again', async () => {
+  const url = await listingServer(() => ({ tools: [], nextCursor: String(Math.random()) }))
+  const { gateway } = await startGateway({ a: { url, pannier: { startSeconds: 0.05 } } })
+  await vi.waitFor(() => expect(gateway.backends[0]?.condition).toMatchObject({ kind: 'down' }))
+})
+
+test('a stateless server over HTTP that goes away is down, and up when it is back', async () => {
+  const start = async (port: number) => {
+    const server = createServer({ name: 'ours', version: '1', keys: KEYS, logger: quiet })
+    server.tool('add', { description: 'Adds.' }, () => 'added')
+    const listening = await server.listen({ port, drainOnTerm: false })
+    onTestFinished(() => server.drain({ deadlineMs: 0 }))
+    return { ...listening, stop: () => server.drain({ deadlineMs: 0 }) }
+  }
+  const first = await start(0)
+  const { gateway } = await startGateway({ ours: { url: first.url } })
+  const conditionIs = (kind: string) => vi.waitFor(() => expect(gateway.backends[0]?.condition.kind).toBe(kind))
+  await conditionIs('up')
+  await first.stop()
+  await conditionIs('down')
+  await start(first.port)
+  await conditionIs('up')
+})
