@@ -72,9 +72,10 @@ test('a list that has no end is cut, and what was read of it is served', async (
   let pages = 0
   const warned: string[] = []
   const logger = { ...quiet, warn: (_: object, message: string) => void warned.push(message) }
-  const url = await listingServer(() => ({ tools: [tool(`t${++pages}`)], nextCursor: String(pages) }))
+  const page = () => Array.from({ length: 1000 }, (_, at) => tool(`t${pages}-${at}`))
+  const url = await listingServer(() => ({ tools: page(), nextCursor: String(++pages) }))
   const { gateway } = await startGateway({ a: { url } }, { logger })
-  expect(gateway.backends[0]?.offer.tools).toHaveLength(1000)
+  expect(gateway.backends[0]?.offer.tools).toHaveLength(20_000)
   expect(warned.join()).toContain('A server lists more than is read.')
 })
 
@@ -90,12 +91,14 @@ test('a stateless server over HTTP that goes away is down, and up when it is bac
     server.tool('add', { description: 'Adds.' }, () => 'added')
     const listening = await server.listen({ port, drainOnTerm: false })
     onTestFinished(() => server.drain({ deadlineMs: 0 }))
-    return { ...listening, stop: () => server.drain({ deadlineMs: 0 }) }
+    return { ...listening, server, stop: () => server.drain({ deadlineMs: 0 }) }
   }
   const first = await start(0)
   const { gateway } = await startGateway({ ours: { url: first.url } })
   const conditionIs = (kind: string) => vi.waitFor(() => expect(gateway.backends[0]?.condition.kind).toBe(kind))
   await conditionIs('up')
+  first.server.tool('more', { description: 'Shows that the gateway listens.' }, () => 'more')
+  await vi.waitFor(() => expect(gateway.backends[0]?.offer.tools).toHaveLength(2))
   await first.stop()
   await conditionIs('down')
   await start(first.port)

@@ -83,11 +83,12 @@ proves('DT-19', 'a server that comes up later is simply there', async () => {
 })
 
 test('a tool that a server adds is listed', async () => {
-  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateless' }) })
+  const ours = await modernServer()
+  const { url } = await startGateway({ ours: { url: ours.url } })
   const client = await connectClient('v2', url, {}, {})
-  await call(client, 'stdio_grow')
+  ours.server.tool('grown', { description: 'New.' }, () => 'new')
   const names = async () => (await client.listTools()).tools.map(({ name }) => name)
-  await vi.waitFor(async () => expect(await names()).toContain('stdio_grown'), PATIENCE)
+  await vi.waitFor(async () => expect(await names()).toContain('ours_grown'), PATIENCE)
 })
 
 test('a process gets the variables of its entry, PATH and the like, and no others', async () => {

@@ -35,6 +35,8 @@ interface CheckedOffer extends ReadOffer {
 
 /** However short the time is that a server gives. */
 const LEAST_TTL_MS = 1000
+/** A server that is being stopped refuses as well, for a while. */
+const MAX_REFUSALS = 5
 const RETRY = { firstMs: 500, maxMs: 30_000 }
 
 export class Connector {
@@ -197,11 +199,15 @@ export class Connector {
     for (let attempt = 1; this.#link === link && this.condition.kind === 'up' && !signal.aborted; attempt++) {
       const since = performance.now()
       const listening = link.request(ownRequest('subscriptions/listen', params, { onCancel, notify, isEndless: true }))
-      const isGone = await listening.then(() => true, isUnreachable)
-      if (!isGone) return
+      const error = await listening.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
       if (performance.now() - since > RETRY.maxMs) attempt = 1
+      const hasEnded = error === undefined || isUnreachable(error)
+      if (!hasEnded && attempt >= MAX_REFUSALS) return
       // The server may be another one, or gone: reading its lists tells.
-      this.reread()
+      if (hasEnded) this.reread()
       await sleep(backoffMs(attempt, RETRY), signal).catch(() => {})
     }
   }
