@@ -54,7 +54,7 @@ proves('DT-20 DT-23', 'a server declared stateless is one process for callers wh
   )
   await Promise.all([call(ann, 'stdio_note', { text: 'a' }), call(bob, 'stdio_note', { text: 'b' })])
   expect((await call(ann, 'stdio_recall')).split(' ').toSorted()).toEqual(['a', 'b'])
-  expect(gateway.backends[0]?.links).toBe(1)
+  expect(gateway.backends[0]?.links).toBe(0)
 })
 
 proves('DT-22', 'an answer of a server that keeps something says so', async () => {

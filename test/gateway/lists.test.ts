@@ -22,9 +22,12 @@ function choosyServer(): McpServer {
   return server
 }
 
-test.each(CLIENTS)('tools for clients that can be asked are listed, and the client %s calls them', async (kind) => {
+test.each([
+  ...CLIENTS.map((kind) => [kind, 'auto'] as const),
+  ['v2', 'stateless'] as const, // then the gateway's own connection also serves calls
+])('tools for clients that can be asked are listed, and the client %s calls them: %s', async (kind, state) => {
   const { url: address } = await sessionServer(undefined, choosyServer)
-  const { url } = await startGateway({ choosy: { url: address } })
+  const { url } = await startGateway({ choosy: { url: address, pannier: { state } } })
   const client = await connectClient(kind, url)
   await vi.waitFor(async () => {
     const names = (await client.listTools()).tools.map(({ name }) => name)

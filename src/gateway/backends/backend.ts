@@ -4,17 +4,16 @@ import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, REJECTED, SessionForgotten, tooLarge, tooMany, WITHHELD } from '../errors.ts'
+import { BackendError, REJECTED, tooLarge, tooMany, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
-import { CallerCredentials, type CredentialsHook, ownAddress } from './credentials.ts'
+import { CallerCredentials, type CredentialsHook } from './credentials.ts'
+import { Dispatcher } from './dispatcher.ts'
 import { Judge } from './judge.ts'
-import { HeldTasks } from './heldTasks.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
 import { type AuthorizerHook, OperatorLogin } from './login.ts'
 import type { Offer } from './offer.ts'
-import { openLink } from '../links/open.ts'
-import { callerOf, Places, type Sharing } from './places.ts'
-import { declaredOf, type Relayed } from '../links/relayed.ts'
+import { callerOf } from './places.ts'
+import type { Relayed } from '../links/relayed.ts'
 import { shareOf, Shares } from './shares.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 
@@ -43,11 +42,10 @@ export class Backend {
   readonly config: BackendConfig
   readonly #options: BackendOptions
   readonly #connector: Connector
-  readonly #places: Places
+  readonly #dispatcher: Dispatcher
   readonly #judge: Judge
   readonly #inFlight = new Shares()
   readonly credentials: CallerCredentials
-  readonly #tasks: HeldTasks
   readonly #login: OperatorLogin
   readonly #listening = new Shares()
   /** Where it is reached over HTTP. */
@@ -55,12 +53,11 @@ export class Backend {
 
   constructor(options: BackendOptions) {
     const { config, logger } = options
-    const { name, settings, address } = config
+    const { name, address } = config
     this.#options = options
     this.config = config
     this.name = name
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
-    this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
     this.#login = new OperatorLogin(options)
     this.upstreams = 'url' in address ? new Upstreams([address.url]) : undefined
     this.#connector = new Connector({
@@ -77,12 +74,11 @@ export class Backend {
       logger: options.logger,
       onVerdict: () => options.onOffer(this),
     })
-    this.#places = new Places({
-      server: name,
-      maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
-      idleMs: settings.idleSeconds * 1000,
-      waitMs: settings.startSeconds * 1000,
-      open: (relayed, isOneCaller) => this.#open(relayed, isOneCaller),
+    this.#dispatcher = new Dispatcher({
+      config,
+      connector: this.#connector,
+      link: this.#linkOptions(),
+      isShared: () => this.isShared,
     })
   }
 
@@ -163,7 +159,7 @@ export class Backend {
 
   /** The number of links beside the shared one. */
   get links(): number {
-    return this.#places.size
+    return this.#dispatcher.links
   }
 
   /** Whether the gateway has a process, a session or a stream of its own there. */
@@ -202,7 +198,7 @@ export class Backend {
     const leave = this.enter(callerOf(relayed))
     try {
       const credentials = await this.credentials.of(relayed)
-      return this.#limited(await this.#send({ ...relayed, credentials }))
+      return this.#limited(await this.#dispatcher.send({ ...relayed, credentials }))
     } finally {
       leave()
     }
@@ -230,42 +226,6 @@ export class Backend {
     throw new BackendError('BACKEND_INVALID', this.name, tooLarge(maxResultBytes))
   }
 
-  async #send(relayed: Relayed): Promise<Json> {
-    const holding = this.#tasks.linkFor(relayed)
-    if (holding === undefined) return this.#sendAnywhere(relayed)
-    const result = await holding.request(relayed)
-    this.#tasks.heard(relayed, result)
-    return result
-  }
-
-  async #sendAnywhere(relayed: Relayed): Promise<Json> {
-    const sharing = this.#sharingOf(relayed)
-    if (sharing === undefined) return this.#sendOnOwnLink(relayed)
-    if (sharing === 'all') this.#connector.openedLink() // says at once that the server is not there
-    const send = async (link: Link, hold: () => () => void): Promise<Json> => {
-      const result = await link.request(relayed)
-      this.#tasks.keep(relayed, result, link, hold)
-      return result
-    }
-    try {
-      return await this.#places.with(relayed, sharing, send)
-    } catch (error) {
-      if (!(error instanceof SessionForgotten)) throw error
-      this.#places.forget(relayed, sharing)
-      return this.#places.with(relayed, sharing, send)
-    }
-  }
-
-  async #sendOnOwnLink(relayed: Relayed): Promise<Json> {
-    try {
-      return await this.#connector.openedLink().request(relayed)
-    } catch (error) {
-      // Nothing else tells that a server to which nothing stays open is gone.
-      if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') this.#connector.reread()
-      throw error
-    }
-  }
-
   /** Compares the definitions again, because others may have been accepted. */
   recheck(): Promise<void> {
     return this.#connector.recheck()
@@ -273,28 +233,8 @@ export class Backend {
 
   async close(): Promise<void> {
     this.#judge.skip()
-    this.#tasks.close()
-    await Promise.all([this.#places.close(), this.#connector.close()])
+    await Promise.all([this.#dispatcher.close(), this.#connector.close()])
     this.upstreams?.close()
-  }
-
-  /** Undefined where calls use the gateway's own link, because each of them says by itself what its caller can do. */
-  #sharingOf(relayed: Relayed): Sharing | undefined {
-    const { link } = this.#connector
-    if (!this.isShared) return 'caller'
-    if (link?.hasOwnHeaders === true) return undefined
-    if (relayed.credentials !== undefined) return 'caller'
-    if (link?.era === 'modern') return undefined
-    return Object.keys(declaredOf(relayed)).length === 0 ? 'all' : 'call'
-  }
-
-  #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
-    const { credentials } = relayed
-    const address = ownAddress(this.config.address)
-    const { env } = credentials ?? {}
-    const started =
-      'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
-    return openLink(started, { ...this.#linkOptions(), declared: declaredOf(relayed), credentials, isOneCaller })
   }
 
   #linkOptions(): LinkOptions {

@@ -35,6 +35,7 @@ interface CheckedOffer extends ReadOffer {
 
 /** However short the time is that a server gives. */
 const LEAST_TTL_MS = 1000
+const SETTLED_MS = 500
 /** A server that is being stopped refuses as well, for a while. */
 const MAX_REFUSALS = 5
 const RETRY = { firstMs: 500, maxMs: 30_000 }
@@ -51,6 +52,8 @@ export class Connector {
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #rereading = new Rereading(() => this.#read(), this.#stopped.signal)
   #link: Link | undefined
+  /** Where lists are read, if not on the link itself. */
+  #lister: Link | undefined
   #stale: ReturnType<typeof setTimeout> | undefined
   #onLost: (why: string) => void = () => {}
 
@@ -66,6 +69,11 @@ export class Connector {
   /** Resolves when the server was reached, or the first attempt has failed. */
   get tried(): Promise<void> {
     return this.#firstTry.promise
+  }
+
+  /** Whether calls of callers who cannot be asked may use the link: it says of nobody that they can. */
+  get servesCalls(): boolean {
+    return this.#options.config.settings.state === 'stateless'
   }
 
   /** The latest link, which may be closed; undefined until the server has been reached. */
@@ -116,7 +124,7 @@ export class Connector {
     this.#stopped.abort()
     clearTimeout(this.#stale)
     this.#firstTry.resolve()
-    await this.#link?.close()
+    await Promise.all([this.#link?.close(), this.#lister?.close()])
   }
 
   async #connect(onClosed: (why: string) => void): Promise<void> {
@@ -124,8 +132,7 @@ export class Connector {
     this.#onLost = onClosed
     const link = await openLink(ownAddress(config.address), {
       ...options,
-      // Some servers list more to clients that can be asked. No call uses this link, so nobody is.
-      declared: EVERY_QUESTION,
+      declared: this.servesCalls ? {} : EVERY_QUESTION,
       onClosed: (why) => onClosed(`it ${why}.`),
     })
     const read = await this.#readFirst(link)
@@ -137,6 +144,29 @@ export class Connector {
     this.#firstTry.resolve()
     this.#options.onOffer()
     if (link.era === 'modern') void this.#subscribe(link)
+    else if (this.servesCalls) void this.#findMore(link)
+  }
+
+  /**
+   * Some servers list more to clients that can be asked, which callers of this link may not be. If this server does so,
+   * its lists are read on another link from now on.
+   */
+  async #findMore(link: Link): Promise<void> {
+    const { config, link: options } = this.#options
+    await this.#lister?.close()
+    this.#lister = undefined
+    const lister = await openLink(ownAddress(config.address), { ...options, declared: EVERY_QUESTION }).catch(
+      () => undefined,
+    )
+    if (lister === undefined) return
+    // Some of them do so a moment later.
+    await sleep(SETTLED_MS, this.#stopped.signal).catch(() => {})
+    const found = await this.#readChecked(lister).catch(() => undefined)
+    const hasMore = found !== undefined && countOf(found.offer) > countOf(this.offer)
+    if (!hasMore || this.#link !== link || this.#stopped.signal.aborted) return lister.close()
+    this.#lister = lister
+    this.#take(found)
+    this.#options.onOffer()
   }
 
   async #readFirst(link: Link): Promise<CheckedOffer> {
@@ -213,7 +243,7 @@ export class Connector {
   }
 
   async #read(): Promise<void> {
-    const link = this.#link
+    const link = this.#lister?.isClosed === false ? this.#lister : this.#link
     if (link === undefined || link.isClosed || this.condition.kind !== 'up') return
     try {
       this.#take(await this.#readChecked(link))
@@ -223,6 +253,10 @@ export class Connector {
       this.#stale = unref(setTimeout(() => this.reread(), this.#options.config.settings.listSeconds * 1000))
     }
   }
+}
+
+function countOf(offer: Offer): number {
+  return Object.values(offer).reduce((count, entries) => count + entries.length, 0)
 }
 
 /** Whether there is nobody at the address, or nobody who takes what is sent. */

@@ -38,7 +38,7 @@ interface LinkPlace {
 export type Sharing = 'caller' | 'call' | 'all'
 
 /** With so many calls on each link, another one is opened. */
-const CALLS_AT_ONCE = 8
+export const CALLS_AT_ONCE = 8
 
 export class Places {
   readonly #options: PlacesOptions

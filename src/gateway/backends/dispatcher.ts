@@ -1,0 +1,107 @@
+/** Sends requests to a server over the links that their callers may use. */
+import type { Json } from '../../protocol/index.ts'
+import type { BackendConfig } from '../config/index.ts'
+import { BackendError, SessionForgotten } from '../errors.ts'
+import type { Link, LinkOptions } from '../links/link.ts'
+import { openLink } from '../links/open.ts'
+import { declaredOf, type Relayed } from '../links/relayed.ts'
+import type { Connector } from './connector.ts'
+import { ownAddress } from './credentials.ts'
+import { HeldTasks } from './heldTasks.ts'
+import { CALLS_AT_ONCE, Places, type Sharing } from './places.ts'
+
+export interface DispatcherOptions {
+  readonly config: BackendConfig
+  readonly connector: Connector
+  readonly link: LinkOptions
+  /** Whether callers may share a link. */
+  readonly isShared: () => boolean
+}
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  readonly #places: Places
+  readonly #tasks: HeldTasks
+
+  constructor(options: DispatcherOptions) {
+    const { name, address, settings } = options.config
+    this.#options = options
+    this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
+    this.#places = new Places({
+      server: name,
+      maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
+      idleMs: settings.idleSeconds * 1000,
+      waitMs: settings.startSeconds * 1000,
+      open: (relayed, isOneCaller) => this.#open(relayed, isOneCaller),
+    })
+  }
+
+  /** The number of links beside the gateway's own. */
+  get links(): number {
+    return this.#places.size
+  }
+
+  async send(relayed: Relayed): Promise<Json> {
+    const holding = this.#tasks.linkFor(relayed)
+    if (holding === undefined) return this.#sendAnywhere(relayed)
+    const result = await holding.request(relayed)
+    this.#tasks.heard(relayed, result)
+    return result
+  }
+
+  async close(): Promise<void> {
+    this.#tasks.close()
+    await this.#places.close()
+  }
+
+  async #sendAnywhere(relayed: Relayed): Promise<Json> {
+    const sharing = this.#sharingOf(relayed)
+    if (sharing === undefined) return this.#sendOnOwnLink(relayed)
+    if (sharing === 'all') this.#options.connector.openedLink() // says at once that the server is not there
+    const send = async (link: Link, hold: () => () => void): Promise<Json> => {
+      const result = await link.request(relayed)
+      this.#tasks.keep(relayed, result, link, hold)
+      return result
+    }
+    try {
+      return await this.#places.with(relayed, sharing, send)
+    } catch (error) {
+      if (!(error instanceof SessionForgotten)) throw error
+      this.#places.forget(relayed, sharing)
+      return this.#places.with(relayed, sharing, send)
+    }
+  }
+
+  async #sendOnOwnLink(relayed: Relayed): Promise<Json> {
+    const { connector } = this.#options
+    try {
+      return await connector.openedLink().request(relayed)
+    } catch (error) {
+      // Nothing else tells that a server to which nothing stays open is gone.
+      if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') connector.reread()
+      throw error
+    }
+  }
+
+  /** Undefined where a call may use the gateway's own link. */
+  #sharingOf(relayed: Relayed): Sharing | undefined {
+    const { connector, isShared } = this.#options
+    const { link } = connector
+    if (!isShared()) return 'caller'
+    if (link?.hasOwnHeaders === true) return undefined
+    if (relayed.credentials !== undefined) return 'caller'
+    if (link?.era === 'modern') return undefined
+    if (Object.keys(declaredOf(relayed)).length > 0) return 'call'
+    return connector.servesCalls && (link?.inFlight ?? 0) < CALLS_AT_ONCE ? undefined : 'all'
+  }
+
+  #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
+    const { config, link } = this.#options
+    const { credentials } = relayed
+    const address = ownAddress(config.address)
+    const { env } = credentials ?? {}
+    const started =
+      'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
+    return openLink(started, { ...link, declared: declaredOf(relayed), credentials, isOneCaller })
+  }
+}
