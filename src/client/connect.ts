@@ -2,6 +2,7 @@
 import type { Client, ClientOptions, FetchLike, PriorDiscovery } from '@modelcontextprotocol/client'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
 import type { Answerers } from './questions/answerer.ts'
+import { assertAnswerers } from './questions/kinds.ts'
 import type { Authorizer } from './transports/authorization.ts'
 import { compose } from './layer/layer.ts'
 import { connectFailure, withoutPage } from './failureReason.ts'
@@ -20,7 +21,7 @@ import { timerMs } from './timerMs.ts'
 import type { Layer } from './layer/transport.ts'
 import type { Address } from './config/address.ts'
 import type { ClientError } from './errors.ts'
-import { MODERN_VERSION } from '../protocol/index.ts'
+import { assertOptionNames, MODERN_VERSION, type OptionNames } from '../protocol/index.ts'
 import { firstWay, mostTelling, nextWay, type ServerEra, type FailedAttempt, type ConnectWay } from './ways.ts'
 import { openTransport, type OpenTransport } from './openTransport.ts'
 
@@ -77,6 +78,31 @@ export interface ConnectOptions {
   fetch?: FetchLike
 }
 
+const CONNECT_OPTIONS: OptionNames<ConnectOptions> = {
+  answerers: true,
+  maxRounds: true,
+  maxStateBytes: true,
+  tasks: true,
+  jar: true,
+  principal: true,
+  context: true,
+  allowLocal: true,
+  strictScope: true,
+  headers: true,
+  bearer: true,
+  authorizer: true,
+  name: true,
+  version: true,
+  timeoutMs: true,
+  connectTimeoutMs: true,
+  era: true,
+  prior: true,
+  signal: true,
+  onNotice: true,
+  client: true,
+  fetch: true,
+}
+
 /** A process that does not respond to the SDK's probe in this time is of the session era. The SDK waits a minute. */
 const STDIO_PROBE_MS = 5_000
 const MINUTE_MS = 60_000
@@ -92,6 +118,8 @@ function timesOf({ connectTimeoutMs = MINUTE_MS, timeoutMs = MINUTE_MS }: Connec
 }
 
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
+  assertOptionNames(given, CONNECT_OPTIONS, 'connect')
+  assertAnswerers(given.answerers)
   const options = { ...given, ...timesOf(given) }
   options.signal?.throwIfAborted()
   const address = await addressOf(target)

@@ -5,6 +5,7 @@
  * - There are at most `maxConnections` connections. While a task engine or a bus is open, the notifier uses one of them.
  * - A pool that the application passed in is never ended here.
  */
+import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
 import { StateError } from '../state/internal.ts'
 import { withPostgresErrors } from './errors.ts'
 import { Notifier } from './notifier.ts'
@@ -30,6 +31,8 @@ export interface PostgresOptions {
   maxConnections?: number
 }
 
+const POSTGRES_OPTIONS: OptionNames<PostgresOptions> = { url: true, pool: true, schema: true, maxConnections: true }
+
 /** What engines, ledgers, stores and buses of one process share: the pool and a migrated schema. */
 export interface PostgresConnection {
   /** Closes the connections, unless the pool was passed in. Close engines and buses first. */
@@ -38,6 +41,7 @@ export interface PostgresConnection {
 
 /** A database for engines, ledgers, stores and buses. It connects at the first use. */
 export function postgres(options: PostgresOptions): PostgresConnection {
+  assertOptionNames(options, POSTGRES_OPTIONS, 'postgres()')
   assertOptions(options)
   return new Database(options)
 }

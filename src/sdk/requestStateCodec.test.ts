@@ -167,7 +167,7 @@ test('a codec without keys is refused when it is made, and PANNIER_KEYS is read'
   const before = process.env['PANNIER_KEYS']
   try {
     delete process.env['PANNIER_KEYS']
-    expect(() => requestStateCodec({ audience: 'x' })).toThrow('no key')
+    expect(() => requestStateCodec({ audience: 'x' })).toThrow('set PANNIER_KEYS')
     process.env['PANNIER_KEYS'] = KEYS
     expect(requestStateCodec({ audience: 'x' })).toBeDefined()
   } finally {

@@ -105,6 +105,8 @@ export class StateSeal {
   }: RequestStateCodecOptions) {
     const { ttlSeconds = DEFAULT_TTL_SECONDS, clock = Date.now } = options
     this.lifetime = { ttlSeconds, clock }
+    if (keys === '')
+      throw new StateError('KEYS_EMPTY', 'Give requestStateCodec keys, or set PANNIER_KEYS (pannier keys new).')
     const keyring = typeof keys === 'string' ? createKeyring(keys) : keys
     this.#sealer = createSealer({ ...options, keyring, ...(!compress && { deflateAboveBytes: Infinity }) })
     this.#principal = principal

@@ -8,6 +8,7 @@
  * - The hook gets no arguments. So a state with other arguments, or for another tool where no header names the tool, is
  *   refused by the wrapper, with a result with `isError`.
  */
+import { assertOptionNames, type OptionNames } from '../protocol/index.ts'
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server'
 import { Asking, type Logger } from '../server/index.ts'
 import { CallLifetime } from '../server/internal.ts'
@@ -47,6 +48,19 @@ export interface WithJournalOptions {
   logger?: Logger
 }
 
+const JOURNAL_OPTIONS: OptionNames<WithJournalOptions> = {
+  state: true,
+  ledger: true,
+  maxAsks: true,
+  maxRounds: true,
+  maxCallSeconds: true,
+  answerTimeoutMs: true,
+  draining: true,
+  unwindMs: true,
+  boundArguments: true,
+  logger: true,
+}
+
 /** A string is a text result. */
 type JournalReturn = CallToolResult | string | Promise<CallToolResult | string>
 
@@ -70,6 +84,7 @@ export function withJournal(options: WithJournalOptions): Journaled {
 }
 
 function withDefaults(options: WithJournalOptions): ToolRoundOptions {
+  assertOptionNames(options, JOURNAL_OPTIONS, 'withJournal')
   const { ledger = ledgerOfProcess(), maxAsks = 5, answerTimeoutMs = 600_000, unwindMs = 5000, logger } = options
   const { maxRounds = 256, maxCallSeconds, draining = () => false, boundArguments = (args: unknown) => args } = options
   const seal = sealOf(options.state)

@@ -26,7 +26,7 @@ import { createSealers, keyringOf, sayKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
 import { callHolder } from './calls/callers.ts'
 import { RoundRunner } from './calls/rounds.ts'
-import { architectureOf, cachingOf, identityOf, type ServerOptions } from './options.ts'
+import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions } from './options.ts'
 import type { CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
@@ -50,6 +50,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const { store, legacy = true, clock = Date.now, ttlSeconds = DEFAULT_TTL_SECONDS, exposeErrors = true } = options
   const lifetime = new CallLifetime({ ttlSeconds, maxCallSeconds: options.maxCallSeconds, clock })
   const identity = identityOf(options)
+  assertParts(options)
   const instructions = relaying?.instructions ?? (() => options.instructions)
   const caching = cachingOf(options)
   const logger = new LoggerSlot(options.logger)

@@ -11,6 +11,8 @@ const NO_KEY =
 export function keyringOf({ keys = process.env['PANNIER_KEYS'] }: ServerOptions): Keyring {
   if (keys === undefined) return ephemeralKeyring()
   if (keys === '') throw new StateError('KEYS_EMPTY', NO_KEY)
+  if (Array.isArray(keys))
+    throw new StateError('STATE_OPTION', 'The option "keys" is one text: write several keys with commas between them.')
   return typeof keys === 'string' ? createKeyring(keys) : keys
 }
 

@@ -11,7 +11,7 @@ import type { LimitOptions } from './lifecycle/limits.ts'
 import type { EventBus } from './lifecycle/eventBus.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './http/hostGuard.ts'
 import type { Logger } from './logger.ts'
-import type { OptionNames } from './optionNames.ts'
+import type { OptionNames } from '../protocol/index.ts'
 import type { Tasks } from './taskPort.ts'
 
 /** Name, version and what else clients may show of this server. */
@@ -175,7 +175,8 @@ export const SERVER_OPTIONS: OptionNames<ServerOptions> = {
 }
 
 export function identityOf({ name, version, title, websiteUrl, icons }: ServerOptions): ServerIdentity {
-  if (!name || !version) throw new TypeError('createServer needs a name and a version.')
+  if (typeof name !== 'string' || typeof version !== 'string' || name === '' || version === '')
+    throw new TypeError('createServer needs a name and a version, both strings.')
   return {
     name,
     version,
@@ -183,6 +184,23 @@ export function identityOf({ name, version, title, websiteUrl, icons }: ServerOp
     ...(websiteUrl !== undefined && { websiteUrl }),
     ...(icons !== undefined && { icons }),
   }
+}
+
+/**
+ * Refuses parts of another type, for authors who write plain JavaScript. A principal of the wrong type would let everybody
+ * in, and a logger would fail when there is something to log.
+ */
+export function assertParts({ principal, logger, tasks }: ServerOptions): void {
+  const authenticate: unknown = typeof principal === 'object' ? principal?.authenticate : principal
+  if (principal !== undefined && typeof authenticate !== 'function')
+    throw new TypeError(
+      'The option principal is a function from a request to a principal, or what bearer({ … }) returns.',
+    )
+  const methods = ['debug', 'info', 'warn', 'error'] as const
+  if (logger !== undefined && !methods.every((method) => typeof logger?.[method] === 'function'))
+    throw new TypeError('The option logger is an object with debug, info, warn and error, such as pino() or console.')
+  if (tasks !== undefined && typeof tasks?.attach !== 'function')
+    throw new TypeError('The option tasks is what sqliteTasks({ path }) or postgresTasks(connection) returns.')
 }
 
 export function architectureOf({ architecture = 'stateless', legacy = true }: ServerOptions): Architecture {

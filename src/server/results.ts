@@ -24,11 +24,11 @@ export class Results {
   complete(result: Json, peer: Peer, extraMeta?: Json): string {
     // The usual result has no `_meta` of its own, so the rest of the text is the same for all.
     const isPlain = extraMeta === undefined && !('_meta' in result) && !('resultType' in result)
-    if (isPlain && peer.era === 'modern') return this.#limited(plainText(JSON.stringify(result), this.#plainEnd))
+    if (isPlain && peer.era === 'modern') return this.#limited(plainText(written(result), this.#plainEnd))
     const meta = this.#meta(result['_meta'] as Json | undefined, peer, extraMeta)
     const caching = extraMeta !== undefined && privateCaching(result)
     return this.#limited(
-      JSON.stringify({ resultType: 'complete', ...result, ...caching, ...(meta !== undefined && { _meta: meta }) }),
+      written({ resultType: 'complete', ...result, ...caching, ...(meta !== undefined && { _meta: meta }) }),
     )
   }
 
@@ -79,6 +79,19 @@ export class Results {
 
 function privateCaching(result: Json): Json {
   return 'cacheScope' in result ? { cacheScope: 'private' } : {}
+}
+
+/** The runtime's own message is about JSON.stringify, and names neither the result nor what to do. */
+function written(result: Json): string {
+  try {
+    return JSON.stringify(result)
+  } catch (cause) {
+    throw new ServerError(
+      'TOOL_OUTPUT_INVALID',
+      'The result cannot be written as JSON; look for a cycle, a bigint or a toJSON that throws.',
+      { cause },
+    )
+  }
 }
 
 function plainText(result: string, end: string): string {

@@ -20,7 +20,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Approvers, Journal } from '../journal/index.ts'
-import { DAY_MS, type Json, type TaskStatus } from '../protocol/index.ts'
+import { DAY_MS, type Json, type OptionNames, type TaskStatus } from '../protocol/index.ts'
 import type { Logger } from '../server/index.ts'
 import { TaskError } from './errors.ts'
 
@@ -215,6 +215,14 @@ export interface EngineOptions {
    * removed, within about half a minute. @default 1000
    */
   maxTasksPerCaller?: number
+}
+
+export const ENGINE_OPTIONS: OptionNames<EngineOptions> = {
+  leaseMs: true,
+  keepMs: true,
+  maxLosses: true,
+  maxEntryBytes: true,
+  maxTasksPerCaller: true,
 }
 
 export type EngineSettings = Readonly<Required<EngineOptions>>

@@ -54,6 +54,8 @@ export async function exercise(
   answers: Answers = {},
   options: ExerciseOptions = {},
 ): Promise<Report> {
+  if (typeof makeServer !== 'function')
+    throw new TypeError('exercise(makeServer, call, answers): makeServer is a function that creates a server.')
   const { capabilities = EVERYTHING, principals, reset, normalize = (result: Json) => result, maxRounds = 32 } = options
   const harness = new Harness({ makeServer, call, capabilities, principals, reset: reset ?? (() => {}) })
   const check = {

@@ -1,10 +1,23 @@
 /** The kinds of questions: which answerer answers which, what a client declares for it, and how each is called. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json } from '../../protocol/index.ts'
+import { assertOptionNames, isObject, type Json, type OptionNames } from '../../protocol/index.ts'
 import { ClientError } from '../errors.ts'
 import { extended } from '../layer/capabilities.ts'
 import { plainLine } from '../safeText.ts'
 import type { Answerer, Answerers } from './answerer.ts'
+
+const ANSWERERS: OptionNames<Answerers> = { form: true, url: true, sampling: true, roots: true }
+
+/** An answerer of a kind that does not exist would never be asked, and the kind that was meant not be declared. */
+export function assertAnswerers(answerers: Answerers = {}): void {
+  if (typeof answerers === 'function')
+    throw new TypeError('The option answerers is an object that says what each answers: { form: terminal() }.')
+  assertOptionNames(answerers, ANSWERERS, 'The option answerers')
+  for (const [kind, answerer] of Object.entries(answerers)) {
+    if (answerer !== undefined && typeof answerer !== 'function')
+      throw new TypeError(`The answerer "${kind}" is a function, such as terminal() or fixed({ … }).`)
+  }
+}
 
 export function answererFor(request: InputRequest, answerers: Answerers): Answerer | undefined {
   return answerers[kindOf(request)]

@@ -1,7 +1,6 @@
 /** Checks of settings. A check gives the value with its variables replaced, or reports what is wrong and gives nothing. */
 import { type EntryProblem, expand, type FieldPath, httpUrlFault, type Variables } from '../../client/internal.ts'
-import { isObject, MAX_TIMER_MS } from '../../protocol/index.ts'
-import { nameAdvice } from '../../server/internal.ts'
+import { isObject, MAX_TIMER_MS, nameAdvice } from '../../protocol/index.ts'
 
 /** Where a value stands. */
 export interface SettingPlace {

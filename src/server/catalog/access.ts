@@ -1,7 +1,7 @@
 /** Who may see and use an entry. It may need scopes, have a rule, or both. */
 import type { Principal } from '../auth/authenticator.ts'
 import { assertScopes } from '../auth/scopes.ts'
-import type { OptionNames } from '../optionNames.ts'
+import type { OptionNames } from '../../protocol/index.ts'
 
 export interface AccessOptions {
   /** The scopes that a caller needs, all of them. @default none */

@@ -4,7 +4,7 @@
  */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Logger } from '../logger.ts'
-import { assertOptionNames, type OptionNames } from '../optionNames.ts'
+import { assertOptionNames, type OptionNames } from '../../protocol/index.ts'
 
 /** The steps of SEP-1685 from a store to none; 'process' sends no state with pushed questions, and stores none. */
 export type CarryMode = 'store' | 'both' | 'client-first' | 'client' | 'process'

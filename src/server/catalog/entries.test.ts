@@ -26,7 +26,7 @@ describe('unknown options are refused, with the nearest that exists', () => {
     [
       'a tool without options',
       () => server.tool('add', undefined as never, nothing),
-      'The tool "add" needs an object of options.',
+      'The tool "add" needs an object of options',
     ],
     [
       'a prompt',

@@ -1,5 +1,13 @@
 /** Registry entries, made of definitions: checked, their schemas compiled, their list items built. */
-import { findParamHeaders, isObject, type Json, type ParamHeader } from '../../protocol/index.ts'
+import type { ToolAnnotations } from '@modelcontextprotocol/client'
+import {
+  assertOptionNames,
+  findParamHeaders,
+  isObject,
+  type Json,
+  type OptionNames,
+  type ParamHeader,
+} from '../../protocol/index.ts'
 import type {
   CompletionHandler,
   DetachingToolHandler,
@@ -11,7 +19,6 @@ import type {
   TaskOptions,
   ToolOptions,
 } from './definitions.ts'
-import { assertOptionNames, type OptionNames } from '../optionNames.ts'
 import { compileSchema, type Schema, type SchemaLike } from '../schema.ts'
 import { ACCESS_OPTIONS, accessRule, type AccessRule } from './access.ts'
 import { type Carry, CARRY_OPTIONS } from './carry.ts'
@@ -79,6 +86,13 @@ const TOOL_OPTIONS: OptionNames<ToolOptions<SchemaLike>> = {
   task: true,
   startsAs: true,
 }
+const TOOL_ANNOTATIONS: OptionNames<ToolAnnotations> = {
+  title: true,
+  readOnlyHint: true,
+  destructiveHint: true,
+  idempotentHint: true,
+  openWorldHint: true,
+}
 const PROMPT_OPTIONS: OptionNames<PromptOptions<SchemaLike>> = { ...DESCRIBED, input: true }
 const RESOURCE_OPTIONS: OptionNames<ResourceOptions> = {
   ...DESCRIBED,
@@ -96,7 +110,10 @@ const NAME = /^[A-Za-z0-9_.-]{1,128}$/
 export function toolEntry(name: string, options: ToolOptions<SchemaLike>, handler: DetachingToolHandler): ToolEntry {
   const what = `tool "${name}"`
   assertName(name, what)
+  if (typeof options !== 'object')
+    throw new TypeError(`The ${what} needs an object of options: tool("${name}", { description, input }, handler).`)
   assertOptionNames(options, TOOL_OPTIONS, `The ${what}`)
+  assertOptionNames(options.annotations ?? {}, TOOL_ANNOTATIONS, `The annotations of ${what}`)
   assertHandler(handler, what)
   const { input, output, title, description, annotations, icons, _meta } = options
   if (!description) throw new TypeError(`The ${what} needs a description: it is all a model knows of it.`)
@@ -143,6 +160,8 @@ export function promptEntry(name: string, options: PromptOptions<SchemaLike>, ha
 
 export function resourceEntry(uri: string, options: ResourceOptions, handler: ResourceHandler): ResourceEntry {
   if (!URL.canParse(uri)) throw new TypeError(`"${uri}" is not an absolute address, so it cannot name a resource.`)
+  if (/[{}]/.test(uri))
+    throw new TypeError(`"${uri}" has braces; a template of addresses is added with resourceTemplate.`)
   assertOptionNames(options, RESOURCE_OPTIONS, `The resource "${uri}"`)
   assertHandler(handler, `resource "${uri}"`)
   const access = resourceRule(options, `resource "${uri}"`)

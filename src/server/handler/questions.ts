@@ -9,10 +9,17 @@ import type {
   ListRootsResult,
 } from '@modelcontextprotocol/client'
 import { type Approvers, Declined, type Question, type Reading } from '../../journal/index.ts'
-import { declaresAll, isObject, type Json, neededCapability, ProtocolError } from '../../protocol/index.ts'
+import {
+  assertOptionNames,
+  declaresAll,
+  isObject,
+  type Json,
+  neededCapability,
+  type OptionNames,
+  ProtocolError,
+} from '../../protocol/index.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Call } from '../call.ts'
-import { assertOptionNames, type OptionNames } from '../optionNames.ts'
 import { compileSchema, type InferSchema, type SchemaLike } from '../schema.ts'
 
 /** A form for the person at the client. */
@@ -80,9 +87,11 @@ export function elicitForm<S extends SchemaLike>(form: Form<S>): Question<Elicit
 
 /** Sends the person to a page (URL mode). The server learns from the page itself what happened there. */
 export function visitPage(url: string, message: string): Question<ElicitResult> {
+  if (typeof message !== 'string')
+    throw new TypeError('ctx.visit(key, url, message): the message says why to go there.')
   const request: InputRequest = {
     method: 'elicitation/create',
-    params: { mode: 'url', message, url: new URL(url).href } as never,
+    params: { mode: 'url', message, url: addressOf(url) } as never,
   }
   return {
     ...fingerprinted(request, true),
@@ -93,7 +102,16 @@ export function visitPage(url: string, message: string): Question<ElicitResult> 
   }
 }
 
+function addressOf(url: string): string {
+  if (URL.canParse(url)) return new URL(url).href
+  throw new TypeError('ctx.visit(key, url, message): the url is a whole address, such as https://example.com/pay.')
+}
+
 export function sampleModel(params: CreateMessageRequestParams): Question<CreateMessageResult> {
+  if (!isObject(params) || !Array.isArray(params.messages) || typeof params.maxTokens !== 'number') {
+    const example = "{ messages: [{ role: 'user', content: { type: 'text', text: '…' } }], maxTokens: 500 }"
+    throw new TypeError(`ctx.sample(key, params) needs messages and maxTokens: ${example}.`)
+  }
   return { ...fingerprinted({ method: 'sampling/createMessage', params }, true), read: asIs }
 }
 

@@ -2,13 +2,12 @@
  * The endpoint, whatever HTTP server it is reached by: admits a request by its headers and gives it to the handler
  * behind.
  */
-import type { HeaderReader } from '../../protocol/index.ts'
+import type { HeaderReader, OptionNames } from '../../protocol/index.ts'
 import type { Authenticate, Principal } from '../auth/authenticator.ts'
 import type { Logger } from '../logger.ts'
 import { type Admit, createAdmission, type Documents } from './admission.ts'
 import { MAX_BODY_BYTES } from './body.ts'
 import type { Admission, EndpointRequest, HostSink, InstanceMessages, HttpReply, RequestHandler } from './exchange.ts'
-import type { OptionNames } from '../optionNames.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './hostGuard.ts'
 import { errorReply } from './refusal.ts'
 

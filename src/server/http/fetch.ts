@@ -12,7 +12,12 @@ export type FetchHandler = (request: Request) => Promise<Response>
 export function fetchHandler(parts: EndpointParts, options: HandlerOptions): FetchHandler {
   const endpoint = new Endpoint(parts, options)
   const addressOf = rememberLast((url) => new URL(url))
-  return (request) => answer(endpoint, request, addressOf(request.url))
+  return (request) => {
+    // Frameworks may have a class of their own.
+    if (typeof request?.url !== 'string' || typeof request.headers?.get !== 'function')
+      throw new TypeError('fetch needs a Request; hand over the one that came in.')
+    return answer(endpoint, request, addressOf(request.url))
+  }
 }
 
 /** Resolves with the reply, or with the stream as soon as one is opened. */

@@ -6,8 +6,7 @@
  *   the attacker's name. So without a list only local pages may call, and only under a local name.
  * - A request without an Origin does not come from a page's script.
  */
-import type { OptionNames } from '../optionNames.ts'
-import type { HeaderReader } from '../../protocol/index.ts'
+import type { HeaderReader, OptionNames } from '../../protocol/index.ts'
 import { isLocalHost } from '../localHost.ts'
 
 export interface GuardOptions {

@@ -2,7 +2,7 @@
 import { createServer as createHttpServer, type ServerOptions as HttpServerOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isLocalHost } from '../localHost.ts'
-import type { OptionNames } from '../optionNames.ts'
+import type { OptionNames } from '../../protocol/index.ts'
 import { Connections } from './connections.ts'
 import type { EndpointParts } from './endpoint.ts'
 import { GUARD_OPTIONS, type GuardOptions } from './hostGuard.ts'
@@ -72,6 +72,7 @@ export async function listen(parts: EndpointParts, options: ListenOptions): Prom
 /** Opens the port. What comes there is served by `serve`, whatever its path. */
 export async function openListener(options: ListenOptions, serve: NodeHandler): Promise<HttpListener> {
   const { port = 0, host = DEFAULT_HOST, path = '/mcp', requestTimeoutMs = 30_000 } = options
+  if (!path.startsWith('/')) throw new TypeError(`The path "${path}" must begin with a slash: "/${path}".`)
   const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
     if (connections.closing) res.setHeader('connection', 'close')
     serve(req, res)

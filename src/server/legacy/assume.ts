@@ -1,7 +1,6 @@
 /** What an operator knows of session-era clients that do not declare it themselves. */
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
-import { ECHO_CAPABILITY, ROUNDS_CAPABILITY } from '../../protocol/index.ts'
-import { assertOptionNames, type OptionNames } from '../optionNames.ts'
+import { assertOptionNames, ECHO_CAPABILITY, type OptionNames, ROUNDS_CAPABILITY } from '../../protocol/index.ts'
 
 export interface Assumed {
   /** The client echoes the `state` of pushed questions (SEP-1685). @default false */

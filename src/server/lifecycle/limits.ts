@@ -1,10 +1,9 @@
 /** How much one caller may ask of this server: requests per minute, and calls at once. */
-import type { HeaderReader } from '../../protocol/index.ts'
+import { assertOptionNames, type HeaderReader, type OptionNames } from '../../protocol/index.ts'
 import { memoryRates, type RateStore } from '../../state/stores/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import { LimitError } from '../errors.ts'
-import { assertOptionNames, type OptionNames } from '../optionNames.ts'
 import { networkOf } from './holder.ts'
 
 export interface LimitOptions {

@@ -9,10 +9,11 @@ import {
   type Message,
   metaOf,
   MODERN_VERSION,
+  type OptionNames,
   ProtocolError,
+  readMessage,
   type RequestId,
   type RequestMessage,
-  readMessage,
 } from '../../protocol/index.ts'
 import { assertNamed, type Principal } from '../auth/authenticator.ts'
 import { MAX_BODY_BYTES, parseBytes } from '../http/body.ts'
@@ -22,7 +23,6 @@ import { newId } from '../binding.ts'
 import type { DrainableHost } from '../lifecycle/drain.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { errorDetails, type LoggerSlot } from '../logger.ts'
-import type { OptionNames } from '../optionNames.ts'
 import { readLines } from './lines.ts'
 import { modernCall } from '../modern/request.ts'
 import type { PushBroker } from '../legacy/push/broker.ts'

@@ -8,6 +8,7 @@
  * - the first settled value is kept, and `release` does not remove it;
  * - a value is written as JSON and read back, and undefined stays undefined.
  */
+import { assertOptionNames } from '../../protocol/index.ts'
 import { StateError } from '../errors.ts'
 import { jsonText } from '../jsonText.ts'
 import { ExpiringMap } from './expiry.ts'
@@ -67,6 +68,7 @@ type LedgerEntry = { done: false; expiresAtMs: number } | { done: true; text: st
 
 /** A ledger in the memory of this process. */
 export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
+  assertOptionNames(options, { clock: true, maxEntries: true, maxPerHolder: true }, 'memoryLedger')
   const { clock = Date.now, maxEntries = 100_000, maxPerHolder = Math.ceil(maxEntries / 10) } = options
   const entries = new ExpiringMap<LedgerEntry>(clock)
   const holders = new Holders(clock, maxPerHolder, Math.ceil(maxEntries / 2))

@@ -6,6 +6,7 @@ import {
   type Era,
   isObject,
   type Json,
+  type OptionNames,
   ProtocolError,
   ROUNDS_CAPABILITY,
   TASKS_EXTENSION,
@@ -29,6 +30,13 @@ export interface TaskServiceOptions {
   pollMs?: number
   /** Concurrent runs in this process; with 0 other processes run the tasks. @default 16 */
   concurrency?: number
+}
+
+export const SERVICE_OPTIONS: OptionNames<TaskServiceOptions> = {
+  ttlMs: true,
+  maxTtlMs: true,
+  pollMs: true,
+  concurrency: true,
 }
 
 /** Tasks for `createServer({ tasks })`, stored and scheduled by any engine. */

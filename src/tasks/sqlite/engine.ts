@@ -1,8 +1,10 @@
 /** The task engine in a SQLite file, for all processes of one machine. */
+import { assertOptionNames } from '../../protocol/index.ts'
 import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import {
   type TaskAnswers,
+  ENGINE_OPTIONS,
   type EngineOptions,
   engineSettings,
   type NewTask,
@@ -12,7 +14,7 @@ import {
   type Working,
   type WorkOptions,
 } from '../engine.ts'
-import { type TaskServiceOptions, createTasks } from '../service/service.ts'
+import { createTasks, SERVICE_OPTIONS, type TaskServiceOptions } from '../service/service.ts'
 import { FailureLog } from './failureLog.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Tables } from './rows/tables.ts'
@@ -38,6 +40,9 @@ export type SqliteTasksOptions = TaskServiceOptions & SqliteEngineOptions
  * server starts, and when another process dies.
  */
 export function sqliteTasks(options: SqliteTasksOptions): Tasks {
+  assertOptionNames(options, { ...ENGINE_OPTIONS, ...SERVICE_OPTIONS, path: true, clock: true }, 'sqliteTasks')
+  if (typeof options.path !== 'string')
+    throw new TypeError('sqliteTasks needs the path of a file: { path: "tasks.db" }.')
   return createTasks(sqliteEngine(options), options)
 }
 

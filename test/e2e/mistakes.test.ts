@@ -1,0 +1,91 @@
+/** Typical mistakes of those who write servers and clients in plain JavaScript, and the sentence that each gets. */
+import { connect } from 'pannier/client'
+import { postgres } from 'pannier/postgres'
+import { requestStateCodec, withJournal } from 'pannier/sdk'
+import { createServer } from 'pannier/server'
+import { memoryLedger, newKey } from 'pannier/state'
+import { sqliteTasks } from 'pannier/tasks'
+import { exercise } from 'pannier/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { post, type Wire } from '../fixtures/modernClient.ts'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+const options = { name: 'mistakes', version: '1', logger: silent }
+const server = (more: object = {}) => createServer({ ...options, ...more })
+const described = (more: object) => ({ description: 'Does it.', ...more })
+const wrong = (value: unknown): never => value as never
+const nowhere = 'http://127.0.0.1:1/mcp'
+
+test.each<[mistake: string, sentence: string, make: () => unknown]>([
+  ['a name that is no string', 'a name and a version, both strings', () => server({ name: 7 })],
+  ['a principal that is no function', 'The option principal is a function', () => server({ principal: 'ann' })],
+  ['a principal that is an object of settings', 'what bearer({ … })', () => server({ principal: { issuer: 'x' } })],
+  ['a logger that is a function', 'an object with debug, info', () => server({ logger: () => {} })],
+  ['tasks that are a path', 'what sqliteTasks({ path })', () => server({ tasks: 'tasks.db' })],
+  ['keys in a list', 'commas between them', () => server({ keys: [newKey(), newKey()] })],
+  [
+    'a tool in the style of the SDK',
+    'tool("a", { description, input }, handler)',
+    () => server().tool('a', wrong('Does it.'), () => ''),
+  ],
+  [
+    'an annotation that does not exist',
+    'did you mean "readOnlyHint"?',
+    () => server().tool('a', described({ annotations: { readOnly: true } }), () => ''),
+  ],
+  [
+    'a template that is added as a resource',
+    'added with resourceTemplate',
+    () => server().resource('note://{id', { name: 'note' }, () => ''),
+  ],
+  ['a path without its slash', 'must begin with a slash: "/mcp"', () => server().listen({ path: 'mcp' })],
+  ['a request that is an address', 'fetch needs a Request', () => server().fetch(wrong('http://localhost/mcp'))],
+  ['a store that is a path', 'sqliteTasks needs an object', () => sqliteTasks(wrong('tasks.db'))],
+  ['a store without a path', 'needs the path of a file', () => sqliteTasks(wrong({}))],
+  ['a store whose path is a file', 'sqliteTasks has no option "file"', () => sqliteTasks(wrong({ file: 'tasks.db' }))],
+  ['a database without an address', 'postgres() needs an object', () => postgres(wrong(undefined))],
+  ['a ledger with another limit', 'memoryLedger has no option "max"', () => memoryLedger(wrong({ max: 5 }))],
+  ['a codec without keys', 'or set PANNIER_KEYS', () => requestStateCodec({ audience: 'a' })],
+  ['a journal without a codec', 'withJournal needs an object', () => withJournal(wrong(undefined))],
+  ['an exercise without a server', 'a function that creates a server', () => exercise(wrong(undefined), wrong({}))],
+  [
+    'a client with an option that does not exist',
+    'connect has no option "onElicitation"',
+    () => connect(nowhere, wrong({ onElicitation: () => {} })),
+  ],
+  ['answerers that are one function', 'what each answers', () => connect(nowhere, { answerers: wrong(() => {}) })],
+  ['an answerer of no kind', 'did you mean "form"?', () => connect(nowhere, { answerers: wrong({ forms: () => {} }) })],
+  [
+    'an answerer that is an answer',
+    '"form" is a function',
+    () => connect(nowhere, { answerers: wrong({ form: { action: 'accept' } }) }),
+  ],
+])('%s is refused with a sentence', async (_, sentence, make) => {
+  const open = Promise.resolve().then(make)
+  await expect(open).rejects.toThrow(sentence)
+})
+
+test('what a handler asks or returns in a wrong form is told to its caller', async () => {
+  const tools = server()
+  const cycle: Record<string, unknown> = {}
+  cycle['self'] = cycle
+  tools.tool('cycle', { description: 'Returns what is no JSON.' }, () => ({ content: [], structuredContent: cycle }))
+  tools.tool('visit', { description: 'Sends to no address.' }, async (_, ctx) => {
+    await ctx.visit('page', 'not an address', 'Please pay.')
+    return ''
+  })
+  tools.tool('sample', { description: 'Samples a text.' }, async (_, ctx) => {
+    await ctx.sample('poem', wrong('Write a poem.'))
+    return ''
+  })
+  const { url } = await tools.listen({ drainOnTerm: false })
+  onTestFinished(() => tools.drain({ deadlineMs: 0, idleMs: 0 }))
+  const said = async (name: string): Promise<Wire> => {
+    const capabilities = { elicitation: { url: {} }, sampling: {} }
+    return (await post(url, { params: { name, arguments: {} }, capabilities })).message.result
+  }
+  const failing = (sentence: string) => ({ isError: true, content: [{ text: expect.stringContaining(sentence) }] })
+  expect(await said('cycle')).toMatchObject(failing('cannot be written as JSON; look for a cycle'))
+  expect(await said('visit')).toMatchObject(failing('the url is a whole address'))
+  expect(await said('sample')).toMatchObject(failing('needs messages and maxTokens'))
+})
