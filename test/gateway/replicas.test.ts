@@ -1,132 +1,133 @@
-/** Two gateways before one server of the session era: a call waits in one of them, and its answer comes to the other. */
-import { beforeAll, expect, test, vi } from 'vitest'
-import type { ServerOptions } from 'pannier/server'
-import { accept, call, type Wire } from '../fixtures/modernClient.ts'
-import { startBalancer } from '../survival/balancer.ts'
-import { effectTools } from './fixtures/effectTools.ts'
-import { call as callBy, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
+/** A server at several addresses. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gatewayConfigOf } from 'pannier/gateway'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { serversOf } from '../../src/gateway/admin/health.ts'
+import { call, connectClient, modernServer, startGateway } from './fixtures/gateways.ts'
+import { ask, type RequestParts } from './fixtures/statelessRequest.ts'
+import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
 const PATIENCE = { timeout: 30_000 }
-const effects: string[] = []
-const principal: ServerOptions['principal'] = async ({ header }) => ({ id: header('x-user') ?? 'nobody' })
-let owner = ''
-let other = ''
 
-beforeAll(async () => {
-  const ends: (() => unknown)[] = []
-  const until = (end: () => unknown): void => void ends.unshift(end)
-  const { url } = await sessionServer(until, () => effectTools(effects))
-  const servers = { desk: { url, pannier: { state: 'stateful' } } }
-  owner = (await startGateway(servers, { principal }, {}, until)).url
-  other = (await startGateway(servers, { principal }, {}, until)).url
-  return async () => {
-    for (const end of ends) await end()
-  }
-})
+/** Where one server is reached, and read: at its own address bytes pass, at that of all servers they do not. */
+const WAYS: [string, RequestParts][] = [
+  ['/one', { params: { name: 'thing', arguments: {} } }],
+  ['', { params: { name: 'one_thing', arguments: {} } }],
+]
 
-/** A client whose name is Ann, at one of the gateways. */
-async function at(url: string, tool: string, key: string, brought: Wire = {}, more: object = {}): Promise<Wire> {
-  const params = { requestState: brought.requestState, inputResponses: brought.inputResponses }
-  const headers = { 'x-user': 'ann', ...more }
-  const { message } = await call(url, `desk_${tool}`, { key }, { params, headers })
-  return message.result ?? message.error
+async function replicas(count: number): Promise<ScriptedServer[]> {
+  return Promise.all(Array.from({ length: count }, () => new ScriptedServer().start()))
 }
 
-/** What a client brings back that was asked this. */
-function answered(asked: Wire, name: string): Wire {
-  const keys = Object.keys(asked.inputRequests)
-  const inputResponses = Object.fromEntries(keys.map((key) => [key, accept({ name })]))
-  return { requestState: asked.requestState, inputResponses }
+function entryOf([first = '', ...urls]: readonly string[]): object {
+  return { one: { url: first, pannier: { state: 'stateless', urls } } }
 }
 
-const textOf = (result: Wire): string => result.content?.[0]?.text
+/** The address of a server that is not there. */
+async function deadUrl(): Promise<string> {
+  const host = createServer().listen(0, '127.0.0.1')
+  await once(host, 'listening')
+  const { port } = host.address() as AddressInfo
+  host.close()
+  await once(host, 'close')
+  return `http://127.0.0.1:${port}/mcp`
+}
 
-test('an answer that comes to another gateway reaches the call that waits for it', async () => {
-  const first = await at(owner, 'book', 'a1')
-  const second = await at(other, 'book', 'a1', answered(first, 'Ann'))
-  expect(Object.values(second.inputRequests)).toMatchObject([{ params: { message: 'Second?' } }])
-  expect(textOf(await at(other, 'book', 'a1', answered(second, 'Lee')))).toBe('Ann Lee')
-  expect(effects.filter((effect) => effect.endsWith(' a1'))).toEqual(['began a1', 'done a1'])
+test.each(WAYS)('requests at /mcp%s go to the address with the fewest under way', async (path, parts) => {
+  const servers = await replicas(3)
+  const { url } = await startGateway(entryOf(servers.map((server) => server.url)))
+  const waiting: Received[] = []
+  for (const server of servers) server.answer = (received) => void waiting.push(received)
+  const asked = [1, 2, 3, 4, 5, 6].map((id) => ask(url + path, { ...parts, id }))
+  await vi.waitFor(() => expect(waiting).toHaveLength(6), PATIENCE)
+  expect(servers.map(({ received }) => received.length)).toEqual([2, 2, 2])
+  for (const { res, body } of waiting) json(res, result(body, { content: [] }))
+  for (const { result: answer } of await Promise.all(asked)) expect(answer).toBeDefined()
 })
 
-test('an official client of the stateless era is asked by way of a plain balancer', async () => {
-  const balancer = await startBalancer()
-  balancer.targets = [owner, other]
-  const client = await connectClient('v2', balancer.url, { 'x-user': 'ann' })
-  for (const key of ['b1', 'b2', 'b3', 'b4'])
-    expect(await callBy(client, 'desk_book', { key })).toBe('undefined undefined')
-  for (const key of ['b1', 'b2', 'b3', 'b4'])
-    expect(effects.filter((effect) => effect.endsWith(` ${key}`))).toEqual([`began ${key}`, `done ${key}`])
-  balancer.close()
+test.each(WAYS)(
+  'at /mcp%s an address to which connecting fails is left out, and used again later',
+  async (path, parts) => {
+    const [here = expect.fail()] = await replicas(1)
+    const dead = await deadUrl()
+    const { url, gateway } = await startGateway(entryOf([dead, here.url]))
+    here.answer = ({ res, body }) => json(res, result(body, { content: [] }))
+    for (let time = 0; time < 4; time++) expect((await ask(url + path, parts)).result).toBeDefined()
+    const shown = (): unknown => serversOf(gateway.backends)[0]?.['replicas']
+    expect(shown()).toMatchObject([{ isOut: true }, { isOut: false }])
+    const later = new ScriptedServer()
+    later.answer = here.answer
+    const host = createServer((req, res) => void later.serve(req, res)).listen(Number(new URL(dead).port), '127.0.0.1')
+    onTestFinished(() => {
+      host.close()
+      host.closeAllConnections()
+    })
+    await vi.waitFor(() => expect(shown()).toMatchObject([{ isOut: false }, { isOut: false }]), PATIENCE)
+    await vi.waitFor(async () => {
+      await ask(url + path, parts)
+      expect(later.received.length).toBeGreaterThan(0)
+    }, PATIENCE)
+  },
+)
+
+test.each(WAYS)('at /mcp%s a request that a server may have got is not sent to another', async (path, parts) => {
+  const servers = await replicas(2)
+  const { url } = await startGateway(entryOf(servers.map((server) => server.url)))
+  for (const server of servers) server.answer = ({ res }) => res.destroy()
+  expect((await ask(url + path, parts)).error?.data).toEqual({ code: 'BACKEND_LOST', server: 'one' })
+  expect(servers.flatMap(({ received }) => received)).toHaveLength(1)
 })
 
-test('a round that is sent again, wherever it comes to, gets the same response, and its first answer counts', async () => {
-  const first = await at(owner, 'book', 'c1')
-  const urls = [other, owner, other]
-  const seconds = await Promise.all(urls.map((url, turn) => at(url, 'book', 'c1', answered(first, `Ann ${turn}`))))
-  for (const second of seconds) expect(second.inputRequests).toEqual(seconds[0].inputRequests)
-  const ends: string[] = []
-  for (const url of urls) ends.push(textOf(await at(url, 'book', 'c1', answered(seconds[1], `Lee ${ends.length}`))))
-  expect(ends[0]).toMatch(/^Ann [012] Lee 0$/)
-  expect(ends).toEqual(ends.map(() => ends[0]))
-  expect(await at(other, 'book', 'c1', answered(first, 'late'))).toMatchObject({ inputRequests: {} })
-  expect(effects.filter((effect) => effect.endsWith(' c1'))).toEqual(['began c1', 'done c1'])
+test.each(WAYS)('at /mcp%s a request that finds no address names the server', async (path) => {
+  const { server, url: here } = await modernServer()
+  const { url } = await startGateway(entryOf([here, await deadUrl()]))
+  await server.drain({ deadlineMs: 0 })
+  const add = { name: `${path === '' ? 'one_' : ''}add`, arguments: { a: 1, b: 2 } }
+  expect((await ask(url + path, { params: add })).error?.data).toEqual({ code: 'BACKEND_DOWN', server: 'one' })
 })
 
-test('progress comes back by way of the other gateway, before the response', async () => {
-  const headers = { 'x-user': 'ann' }
-  const first = await call(owner, 'desk_book', { key: 'd1' }, { headers, meta: { progressToken: 6 } })
-  const params = answered(first.message.result, 'Ann')
-  const { messages } = await call(other, 'desk_book', { key: 'd1' }, { params, headers, meta: { progressToken: 7 } })
-  expect(messages.map(({ method, params: sent }: Wire) => [method, sent?.progressToken])).toEqual([
-    ['notifications/progress', 7],
-    [undefined, undefined],
-  ])
+test('official clients are asked and answered over several addresses', async () => {
+  const servers = await Promise.all([modernServer(), modernServer(), modernServer()])
+  const { url } = await startGateway(entryOf(servers.map((server) => server.url)))
+  for (const kind of ['v1', 'v2'] as const)
+    for (const [path, prefix] of [
+      ['', 'one_'],
+      ['/one', ''],
+    ]) {
+      const client = await connectClient(kind, url + path)
+      expect(await call(client, `${prefix}confirm`)).toBe('accept true, accept true')
+    }
 })
 
-test('a client that leaves the other gateway ends the work behind', async () => {
-  const first = await at(owner, 'wait', 'e1')
-  const leaving = new AbortController()
-  const params = answered(first, 'Ann')
-  const waiting = call(
-    other,
-    'desk_wait',
-    { key: 'e1' },
-    { params, headers: { 'x-user': 'ann' }, signal: leaving.signal },
-  )
-  const left = waiting.catch(() => 'left')
-  await vi.waitFor(() => expect(effects).toContain('waits e1'), PATIENCE)
-  leaving.abort()
-  expect(await left).toBe('left')
-  await vi.waitFor(() => expect(effects).toContain('cancelled e1'), { timeout: 5000 })
+test('a server that redirects to another path of its own is used there', async () => {
+  const { server } = await modernServer()
+  const handler = server.nodeHandler()
+  const host = createServer((req, res) => {
+    if (req.url === '/mcp/') handler(req, res)
+    else res.writeHead(307, { location: '/mcp/' }).end()
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    host.close()
+    host.closeAllConnections()
+  })
+  await once(host, 'listening')
+  const { url } = await startGateway(entryOf([`http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`]))
+  const args = { a: 1, b: 2 }
+  expect((await ask(`${url}/one`, { params: { name: 'add', arguments: args } })).result).toBeDefined()
+  expect((await ask(url, { params: { name: 'one_add', arguments: args } })).result).toBeDefined()
 })
 
-test('a ticket counts for its caller, its tool and its arguments alone, at each gateway', async () => {
-  const first = await at(owner, 'book', 'f1')
-  const answer = answered(first, 'Ann')
-  for (const url of [owner, other]) {
-    expect(await at(url, 'book', 'f1', answer, { 'x-user': 'bob' })).toMatchObject({ code: -32602 })
-    expect(await at(url, 'look', 'f1', answer)).toMatchObject({ code: -32602 })
-    expect(await at(url, 'book', 'f2', answer)).toMatchObject({ code: -32602 })
-  }
-  expect(await at(other, 'book', 'f1', answer)).toHaveProperty('inputRequests')
+test.each([
+  [{ command: 'node' }, 'mcpServers.one.pannier.urls are for a server that has a "url"'],
+  [{ url: 'http://127.0.0.1:1/mcp', type: 'sse' }, 'mcpServers.one.pannier.urls are for a server that has a "url"'],
+])('replicas of %j are refused', async (entry, sentence) => {
+  const one = { ...entry, pannier: { urls: ['http://127.0.0.1:2/mcp'] } }
+  await expect(gatewayConfigOf({ mcpServers: { one } })).rejects.toThrow(sentence)
 })
 
-test('a call whose gateway is gone ends with an error that says what may have happened', async () => {
-  const ends: (() => unknown)[] = []
-  const { url } = await sessionServer(
-    (end) => void ends.push(end),
-    () => effectTools(effects),
-  )
-  const third = await startGateway(
-    { desk: { url, pannier: { state: 'stateful' } } },
-    { principal },
-    {},
-    (end) => void ends.push(end),
-  )
-  const first = await at(third.url, 'book', 'g1')
-  for (const end of ends.reverse()) await end()
-  const { message, data } = await at(other, 'book', 'g1', answered(first, 'Ann'))
-  expect(data).toEqual({ code: 'CALL_LOST', server: 'desk' })
-  expect(message).toMatch(/"desk" was in the middle of "book" when .* nothing was repeated/)
+test('an address of a replica that is none is named with its place', async () => {
+  const one = { url: 'http://127.0.0.1:1/mcp', pannier: { urls: ['http://127.0.0.1:2/mcp', 'ftp://x'] } }
+  await expect(gatewayConfigOf({ mcpServers: { one } })).rejects.toThrow('mcpServers.one.pannier.urls[1]')
 })

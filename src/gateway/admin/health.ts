@@ -56,6 +56,7 @@ export function serversOf(backends: readonly Backend[]): readonly Json[] {
     return {
       name,
       address: nameOf(config.address),
+      ...replicasOf(backend),
       condition: condition.kind,
       ...(condition.kind === 'down' && { why: condition.why, ...(condition.advice && { advice: condition.advice }) }),
       ...(about !== undefined && { revision: about.version, server: about.info }),
@@ -75,4 +76,10 @@ export function serversOf(backends: readonly Backend[]): readonly Json[] {
       offers: Object.fromEntries(Object.entries(offer).map(([list, entries]) => [list, entries.length])),
     }
   })
+}
+
+function replicasOf({ upstreams }: Backend): Json {
+  if (upstreams === undefined || upstreams.all.length === 1) return {}
+  const replicas = upstreams.all.map(({ url, isOut, inFlight }) => ({ address: nameOf({ url }), isOut, inFlight }))
+  return { replicas }
 }

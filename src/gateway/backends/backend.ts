@@ -59,7 +59,7 @@ export class Backend {
     this.name = name
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#login = new OperatorLogin(options)
-    this.upstreams = 'url' in address ? new Upstreams([address.url]) : undefined
+    this.upstreams = 'url' in address ? new Upstreams([address.url, ...settings.urls]) : undefined
     this.#connector = new Connector({
       config,
       logger,
@@ -241,6 +241,7 @@ export class Backend {
     const { settings } = this.config
     return {
       server: this.name,
+      upstreams: this.upstreams,
       declared: {},
       credentials: undefined,
       authorizer: () => this.#login.authorizer(),

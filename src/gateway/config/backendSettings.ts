@@ -1,7 +1,7 @@
 /** The settings of one server: `"pannier"` in its entry. */
 import { patternFault, type ToolFilter } from '../catalog/patterns.ts'
 import { prefixFault } from '../catalog/prefixes.ts'
-import { type Check, flag, listOf, oneOf, type SettingPlace, seconds, shape, text, whole } from './checks.ts'
+import { address, type Check, flag, listOf, oneOf, type SettingPlace, seconds, shape, text, whole } from './checks.ts'
 
 /** What happens when a tool's definition changes: it is logged, or the tool is withheld until it is accepted. */
 export type DefinitionPolicy = 'warn' | 'pin'
@@ -11,6 +11,8 @@ export interface BackendSettings {
   readonly state: 'auto' | 'stateless' | 'stateful'
   /** What its names begin with in `/mcp`; false for nothing. @default its name */
   readonly prefix?: string | false
+  /** More addresses of the same server, its replicas, beside `url`. @default none */
+  readonly urls: readonly string[]
   /** Which of its tools are served, by their own names. @default all */
   readonly tools: ToolFilter
   /** @default that of the gateway */
@@ -43,6 +45,7 @@ export interface BackendSettings {
 
 export const BACKEND_DEFAULTS: BackendSettings = {
   state: 'auto',
+  urls: [],
   tools: { allow: ['*'], deny: [] },
   definitions: 'warn',
   timeoutSeconds: 300,
@@ -70,6 +73,7 @@ export const definitionPolicy: Check<DefinitionPolicy> = oneOf('warn', 'pin')
 const members = shape<BackendSettings>({
   state: oneOf('auto', 'stateless', 'stateful'),
   prefix,
+  urls: listOf(address),
   tools: (value, place) => ({ ...BACKEND_DEFAULTS.tools, ...toolFilter(value, place) }),
   definitions: definitionPolicy,
   timeoutSeconds: seconds,

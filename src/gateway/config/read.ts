@@ -147,12 +147,20 @@ async function readBackend(
   if (!disabled) checkAddress(address, report)
   const place = { path: ['pannier'], variables: known, report }
   const settings = backendSettings(fields['pannier'], place, definitions)
+  if (settings.urls.length > 0 && !takesReplicas(address))
+    report({ path: ['pannier', 'urls'], code: 'CONFIG_INVALID', sentence: REPLICAS })
   if (settings.forwardAuthorization && !disabled) {
     const sentence = forwardFault(address)
     if (sentence !== undefined)
       report({ path: [...place.path, 'forwardAuthorization'], code: 'CONFIG_INVALID', sentence })
   }
   return { name, address, settings: { ...settings, disabled } }
+}
+
+const REPLICAS = 'are for a server that has a "url", and is not of the transport "sse".'
+
+function takesReplicas(address: Address): boolean {
+  return 'url' in address && address.transport !== 'sse'
 }
 
 /** What `readAddress` leaves to those who use the address. */

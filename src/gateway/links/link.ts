@@ -2,6 +2,7 @@
 import type { ClientCapabilities, Implementation } from '@modelcontextprotocol/client'
 import type { Authorizer } from '../../client/index.ts'
 import { type Era, isObject, type Json } from '../../protocol/index.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import { GATEWAY_INFO } from '../version.ts'
 import type { Credentials, Relayed } from './relayed.ts'
 
@@ -11,8 +12,8 @@ export interface Link {
   /** The number of requests that wait for an answer. */
   readonly inFlight: number
   readonly isClosed: boolean
-  /** Whether requests are sent with the login of the gateway's operator, which may have to be renewed. */
-  readonly hasLogin?: boolean
+  /** Whether its requests need nothing but headers, so that others can be sent beside it: no session, and no login. */
+  readonly isDirect: boolean
   /** Whether each request has headers of its own, so that callers with different ones may share the link. */
   readonly hasOwnHeaders: boolean
   /** Whether the server gave out a session, which may hold something of whoever uses it. */
@@ -33,6 +34,8 @@ export interface About {
 export interface LinkOptions {
   /** The server's name, for errors. */
   readonly server: string
+  /** The addresses of a server over HTTP. */
+  readonly upstreams: Upstreams | undefined
   /** What the callers of this link can do, as a server of the session era is told. */
   readonly declared: ClientCapabilities
   /** What the caller has of their own whom it is opened for. */

@@ -14,24 +14,29 @@ import { type Authorizer, failureReason, type HttpAddress } from '../../client/i
 import { authorizedFetch, boundedFetch, MAX_MESSAGE_BYTES, sameOrigin } from '../../client/internal.ts'
 import { BackendError } from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
-import { paramsFor, type Relayed } from './relayed.ts'
+import { askUpstream } from '../upstreams/answer.ts'
+import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
+import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
 
 const FORMATS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 const limitedFetch = boundedFetch(sameOrigin(fetch))
 
-/** Undefined where the server does not speak the stateless era. */
+/** Undefined where the server does not speak the stateless era. All its addresses are tried. */
 export async function openModernHttp(
   address: HttpAddress,
   options: LinkOptions,
   authorizer: Authorizer | undefined,
 ): Promise<Link | undefined> {
-  const link = new ModernHttpLink(address, options, authorizer)
-  const onCancel = (listener: () => void): void =>
-    AbortSignal.timeout(options.startMs).addEventListener('abort', listener)
-  const about = await link.request(ownRequest('server/discover', {}, { onCancel })).then(discovered, notModern)
-  if (about === undefined) return undefined
-  link.about = about
+  const upstreams = options.upstreams ?? new Upstreams([address.url])
+  const link = new ModernHttpLink(address, { ...options, upstreams }, authorizer)
+  // The login is for the first one.
+  const addresses = authorizer === undefined ? upstreams.all : upstreams.all.slice(0, 1)
+  const tried = await Promise.allSettled(addresses.map((upstream) => link.discover(upstream)))
+  const found = tried.find((each) => each.status === 'fulfilled')
+  if (found === undefined) throw (tried[0] as PromiseRejectedResult).reason
+  if (found.value === undefined) return undefined
+  link.about = found.value
   return link
 }
 
@@ -41,23 +46,25 @@ function notModern(error: unknown): undefined {
     throw error
 }
 
+type ModernOptions = LinkOptions & { readonly upstreams: Upstreams }
+
 class ModernHttpLink implements Link {
   readonly era = 'modern'
   readonly isClosed = false
   readonly hasSession = false
   readonly hasOwnHeaders = true
-  readonly hasLogin: boolean
+  readonly isDirect: boolean
   about: About = { version: MODERN_VERSION, info: undefined, capabilities: {}, instructions: undefined }
   readonly #address: HttpAddress
-  readonly #options: LinkOptions
+  readonly #options: ModernOptions
   readonly #fetch: FetchLike
   #inFlight = 0
   #lastId = 0
 
-  constructor(address: HttpAddress, options: LinkOptions, authorizer: Authorizer | undefined) {
+  constructor(address: HttpAddress, options: ModernOptions, authorizer: Authorizer | undefined) {
     this.#address = address
     this.#options = options
-    this.hasLogin = authorizer !== undefined
+    this.isDirect = authorizer === undefined
     this.#fetch = authorizer === undefined ? limitedFetch : authorizedFetch(authorizer, address.url, limitedFetch)
   }
 
@@ -65,74 +72,89 @@ class ModernHttpLink implements Link {
     return this.#inFlight
   }
 
-  async request(relayed: Relayed): Promise<Json> {
-    const { timeoutMs, server } = this.#options
-    const cancelled = new AbortController()
-    const late = new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`)
-    const timer = relayed.isEndless ? undefined : setTimeout(() => cancelled.abort(late), timeoutMs)
-    relayed.onCancel(() => cancelled.abort(new BackendError('BACKEND_LOST', server, 'was left by the caller.')))
-    this.#inFlight++
+  /** What the server says of itself at this address; undefined where it is of the session era. */
+  async discover(upstream: Upstream): Promise<About | undefined> {
+    const { startMs, upstreams } = this.#options
+    const onCancel = (listener: () => void): void => AbortSignal.timeout(startMs).addEventListener('abort', listener)
     try {
-      return await this.#exchange(relayed, ++this.#lastId, cancelled.signal)
-    } finally {
-      this.#inFlight--
-      clearTimeout(timer)
+      const asked = ownRequest('server/discover', {}, { onCancel })
+      const result = await this.#timed(asked, (message, signal) => this.#fetched(upstream, message, signal))
+      return discovered(result)
+    } catch (error) {
+      if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') upstreams.leaveOut(upstream)
+      return notModern(error)
     }
+  }
+
+  request(relayed: Relayed): Promise<Json> {
+    const isDirect = this.isDirect || this.#ownOf(relayed) !== undefined
+    return this.#timed(relayed, (message, signal) =>
+      isDirect ? this.#asked(message, signal) : this.#fetched(undefined, message, signal),
+    )
   }
 
   close(): Promise<void> {
     return Promise.resolve()
   }
 
-  async #exchange(relayed: Relayed, id: number, signal: AbortSignal): Promise<Json> {
-    const { method } = relayed
-    const params = paramsFor('modern', relayed)
-    const response = await this.#post(JSON.stringify({ jsonrpc: '2.0', id, method, params }), relayed, params, signal)
+  async #timed(relayed: Relayed, send: (message: OwnMessage, signal: AbortSignal) => Promise<Json>): Promise<Json> {
+    const { timeoutMs, server } = this.#options
+    const cancelled = new AbortController()
+    const late = (): void =>
+      cancelled.abort(
+        new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`),
+      )
+    const timer = relayed.isEndless ? undefined : setTimeout(late, timeoutMs)
+    relayed.onCancel(() => cancelled.abort(new BackendError('BACKEND_LOST', server, 'was left by the caller.')))
+    this.#inFlight++
     try {
-      const type = mediaTypeOf(response.headers.get('content-type'))
-      const answer =
-        type === 'text/event-stream' ? await this.#stream(response, relayed, id) : parseJson(await response.text())
+      return await send(this.#messageOf(relayed, ++this.#lastId), cancelled.signal)
+    } finally {
+      this.#inFlight--
+      clearTimeout(timer)
+    }
+  }
+
+  /** Who has credentials of their own does not use the login of the operator. */
+  #ownOf(relayed: Relayed): Credentials | undefined {
+    return relayed.credentials ?? this.#options.credentials
+  }
+
+  #messageOf(relayed: Relayed, id: number): OwnMessage {
+    const { method, notify } = relayed
+    const params = paramsFor('modern', relayed)
+    const headers: Record<string, string> = {}
+    const own = this.#ownOf(relayed)?.headers
+    const protocol = requestHeaders(method, params, MODERN_VERSION)
+    for (const some of [this.#address.headers, own, FORMATS, protocol, relayed.headers])
+      for (const [name, value] of Object.entries(some ?? {})) headers[name.toLowerCase()] = value
+    return { id, headers, body: JSON.stringify({ jsonrpc: '2.0', id, method, params }), notify }
+  }
+
+  async #asked(message: OwnMessage, signal: AbortSignal): Promise<Json> {
+    const { server, upstreams } = this.#options
+    const stream = new MessageStream(message)
+    const sent = { headers: Object.entries(message.headers).flat(), body: message.body }
+    const answer = await askUpstream(upstreams, sent, { server, signal, onEvent: (data) => stream.take(data) })
+    const found = answer.text === undefined ? stream.answer : parseJson(answer.text)
+    return this.#resultOf(found, message.id, answer.status)
+  }
+
+  /** Follows redirects to other paths, and renews the login. */
+  async #fetched(upstream: Upstream | undefined, message: OwnMessage, signal: AbortSignal): Promise<Json> {
+    const { id, headers, body } = message
+    const url = upstream?.url ?? this.#address.url
+    try {
+      const response = await this.#fetch(url, { method: 'POST', headers, body, signal })
+      if (response.url !== '') upstream?.moveTo(response.url)
+      const isStream = mediaTypeOf(response.headers.get('content-type')) === 'text/event-stream'
+      const answer = isStream ? await readEvents(response, message) : parseJson(await response.text())
       return this.#resultOf(answer, id, response.status)
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof RemoteError) throw error
       throw this.#lost(error)
     }
-  }
-
-  async #post(body: string, relayed: Relayed, params: Json, signal: AbortSignal): Promise<Response> {
-    const own = relayed.credentials ?? this.#options.credentials
-    const headers = new Headers(this.#address.headers)
-    const more = { ...own?.headers, ...FORMATS, ...requestHeaders(relayed.method, params, MODERN_VERSION) }
-    for (const [name, value] of Object.entries({ ...more, ...relayed.headers })) headers.set(name, value)
-    try {
-      // Who has credentials of their own does not use the login of the operator.
-      const send = own === undefined ? this.#fetch : limitedFetch
-      return await send(this.#address.url, { method: 'POST', headers, body, signal })
-    } catch (error) {
-      if (signal.aborted) throw signal.reason
-      throw this.#lost(error)
-    }
-  }
-
-  async #stream(response: Response, { notify }: Relayed, id: number): Promise<unknown> {
-    let answer: unknown
-    const parser = createParser({
-      maxBufferSize: MAX_MESSAGE_BYTES,
-      onEvent: ({ data }) => {
-        const message = parseJson(data)
-        if (!isObject(message)) return
-        if (message['id'] === id) answer = message
-        else if (typeof message['method'] === 'string' && isObject(message['params']))
-          notify(message['method'], message['params'])
-      },
-    })
-    const decoder = new TextDecoder()
-    for await (const chunk of response.body ?? []) {
-      parser.feed(decoder.decode(chunk, { stream: true }))
-      if (answer !== undefined) break
-    }
-    return answer
   }
 
   #resultOf(message: unknown, id: number, status: number): Json {
@@ -157,4 +179,44 @@ class ModernHttpLink implements Link {
     const sentence = `cannot be reached: ${why ?? 'the connection is broken.'}`
     return new BackendError('BACKEND_DOWN', this.#options.server, sentence, { cause })
   }
+}
+
+/** A request as it is sent. */
+interface OwnMessage {
+  readonly id: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly notify: Relayed['notify']
+}
+
+/** The messages of a stream: notifications for the caller, and the answer. */
+class MessageStream {
+  answer: unknown
+  readonly #message: OwnMessage
+
+  constructor(message: OwnMessage) {
+    this.#message = message
+  }
+
+  /** Whether that was the answer. */
+  take(data: string): boolean {
+    const { id, notify } = this.#message
+    const message = parseJson(data)
+    if (!isObject(message)) return false
+    if (message['id'] === id) this.answer = message
+    else if (typeof message['method'] === 'string' && isObject(message['params']))
+      notify(message['method'], message['params'])
+    return this.answer !== undefined
+  }
+}
+
+async function readEvents(response: Response, message: OwnMessage): Promise<unknown> {
+  const stream = new MessageStream(message)
+  const parser = createParser({ maxBufferSize: MAX_MESSAGE_BYTES, onEvent: ({ data }) => void stream.take(data) })
+  const decoder = new TextDecoder()
+  for await (const chunk of response.body ?? []) {
+    parser.feed(decoder.decode(chunk, { stream: true }))
+    if (stream.answer !== undefined) break
+  }
+  return stream.answer
 }

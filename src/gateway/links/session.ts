@@ -89,6 +89,7 @@ async function initialize(connection: BackendConnection, transport: Transport, o
 }
 
 class SessionLink implements Link {
+  readonly isDirect = false
   readonly hasOwnHeaders = false
   readonly about: About
   readonly #connection: BackendConnection

@@ -11,7 +11,7 @@ import type { Upstreams } from '../upstreams/upstreams.ts'
  */
 export function passageTo(backend: Backend): Upstreams | undefined {
   const { link, upstreams, isShared, mayBeRejected, config } = backend
-  if (upstreams === undefined || link?.era !== 'modern' || link.hasLogin || hasTasks(link.about)) return undefined
+  if (upstreams === undefined || !link?.isDirect || hasTasks(link.about)) return undefined
   return isShared && !mayBeRejected && servesEverything(config.settings) ? upstreams : undefined
 }
 

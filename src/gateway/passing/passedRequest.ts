@@ -3,7 +3,6 @@
  * them is parsed, unless something fails: then the id of the request is needed for the error that says so.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { failureReason } from '../../client/index.ts'
 import { eventBytes, type SizeCounter, totalBytes } from '../../client/internal.ts'
 import { idOf, mediaTypeOf, META, parseJson, type RequestId } from '../../protocol/index.ts'
 import {
@@ -15,6 +14,7 @@ import {
   sseEvent,
   toWireError,
 } from '../../server/internal.ts'
+import { unanswered } from '../upstreams/failure.ts'
 import type { AnswerReceiver, UpstreamRequest } from '../upstreams/request.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { BackendError, tooLarge } from '../errors.ts'
@@ -110,15 +110,7 @@ export class PassedRequest implements AnswerReceiver {
   }
 
   fail(cause: Error, wasSent: boolean): void {
-    const { why = 'the connection is broken.' } = failureReason(cause)
-    const { server } = this.#options
-    this.#fail(
-      wasSent
-        ? new BackendError('BACKEND_LOST', server, `gave no answer: ${why} What the call does may have happened.`, {
-            cause,
-          })
-        : new BackendError('BACKEND_DOWN', server, `cannot be reached: ${why}`, { cause }),
-    )
+    this.#fail(unanswered(this.#options.server, cause, wasSent))
   }
 
   /** Why an answer is none of MCP, or is not for the caller. */

@@ -20,8 +20,8 @@ const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 /** One address. */
 export class Upstream implements UpstreamTarget {
   readonly url: string
-  readonly #path: string
   readonly #pool: Pool
+  #path: string
   /** How many requests are under way. */
   inFlight = 0
   /** Whether connecting has failed, and has not worked since. */
@@ -36,6 +36,12 @@ export class Upstream implements UpstreamTarget {
 
   dispatch({ headers, body }: UpstreamMessage, handler: Dispatcher.DispatchHandler): void {
     this.#pool.dispatch({ method: 'POST', path: this.#path, headers, body }, handler)
+  }
+
+  /** The server wants requests at another path, such as one with a slash at its end. */
+  moveTo(url: string): void {
+    const { pathname, search } = new URL(url)
+    this.#path = pathname + search
   }
 
   /** Whether connecting works. Nothing is sent. */

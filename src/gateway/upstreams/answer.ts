@@ -1,0 +1,95 @@
+/** The answer to one message, whole: the text of a JSON message, or the events of a stream until one of them is the answer. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { createParser, type EventSourceParser } from 'eventsource-parser'
+import { eventBytes, MAX_MESSAGE_BYTES, type SizeCounter, totalBytes } from '../../client/internal.ts'
+import { mediaTypeOf } from '../../protocol/index.ts'
+import { BackendError, tooLarge } from '../errors.ts'
+import { unanswered } from './failure.ts'
+import type { AnswerReceiver, UpstreamMessage, UpstreamRequest } from './request.ts'
+import type { Upstreams } from './upstreams.ts'
+
+export interface UpstreamAnswer {
+  readonly status: number
+  /** Undefined where it was a stream. */
+  readonly text: string | undefined
+}
+
+export interface AskOptions {
+  readonly server: string
+  readonly signal: AbortSignal
+  /** Takes an event of a stream. Gives true for the last one that is wanted. */
+  readonly onEvent: (data: string) => boolean
+}
+
+/** Sends a message, and reads the answer. Rejects with a BackendError, or the signal's reason. */
+export function askUpstream(
+  upstreams: Upstreams,
+  message: UpstreamMessage,
+  options: AskOptions,
+): Promise<UpstreamAnswer> {
+  const reader = new AnswerReader(options)
+  reader.request = upstreams.send(message, reader)
+  return reader.answer
+}
+
+class AnswerReader implements AnswerReceiver {
+  readonly #options: AskOptions
+  readonly #answer = Promise.withResolvers<UpstreamAnswer>()
+  readonly #cancel = (): void => this.#fail(this.#options.signal.reason as Error)
+  #status = 0
+  #events: EventSourceParser | undefined
+  #sizeWith: SizeCounter = totalBytes()
+  readonly #decoder = new TextDecoder()
+  readonly #chunks: Buffer[] = []
+  request: UpstreamRequest | undefined
+
+  constructor(options: AskOptions) {
+    this.#options = options
+    options.signal.addEventListener('abort', this.#cancel)
+  }
+
+  get answer(): Promise<UpstreamAnswer> {
+    if (this.#options.signal.aborted) this.#cancel()
+    return this.#answer.promise
+  }
+
+  begin(status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status
+    if (mediaTypeOf(headers['content-type']) !== 'text/event-stream') return
+    this.#sizeWith = eventBytes()
+    const onEvent = ({ data }: { data: string }): void => {
+      if (this.#options.onEvent(data)) this.#end(undefined)
+    }
+    this.#events = createParser({ maxBufferSize: MAX_MESSAGE_BYTES, onEvent })
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#sizeWith(chunk) > MAX_MESSAGE_BYTES)
+      return this.#fail(new BackendError('BACKEND_INVALID', this.#options.server, tooLarge(MAX_MESSAGE_BYTES)))
+    if (this.#events === undefined) this.#chunks.push(chunk)
+    else this.#events.feed(this.#decoder.decode(chunk, { stream: true }))
+  }
+
+  end(): void {
+    this.#end(this.#events === undefined ? Buffer.concat(this.#chunks).toString() : undefined)
+  }
+
+  fail(cause: Error, wasSent: boolean): void {
+    this.#fail(unanswered(this.#options.server, cause, wasSent))
+  }
+
+  #end(text: string | undefined): void {
+    this.#answer.resolve({ status: this.#status, text })
+    this.#stop()
+  }
+
+  #fail(error: Error): void {
+    this.#answer.reject(error)
+    this.#stop()
+  }
+
+  #stop(): void {
+    this.#options.signal.removeEventListener('abort', this.#cancel)
+    this.request?.cancel()
+  }
+}
