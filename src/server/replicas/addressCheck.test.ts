@@ -3,11 +3,11 @@ import { AddressCheck } from './addressCheck.ts'
 import { Self } from './instance.ts'
 import type { Delivery } from './messenger.ts'
 
-beforeEach(() => void vi.useFakeTimers())
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
 afterEach(() => void vi.useRealTimers())
 
 /** A check whose messages arrive, or not, as the list says; after it, as its last entry. */
-function begin(arrives: readonly boolean[]) {
+function begin(arrives: readonly boolean[], letGo = async () => {}) {
   const self = new Self('http://10.0.0.7:3000/mcp')
   const log: string[] = []
   let sent = 0
@@ -15,7 +15,7 @@ function begin(arrives: readonly boolean[]) {
     expect(to).toEqual({ id: self.id, url: 'http://10.0.0.7:3000/mcp' })
     if (!(arrives[sent++] ?? arrives.at(-1))) return { kind: 'gone', why: 'refused' }
     const cancel = async (): Promise<void> => {
-      await Promise.resolve()
+      await letGo()
       log.push('let go')
     }
     return { kind: 'delivered', response: new Response(new ReadableStream({ cancel })) }
@@ -29,7 +29,8 @@ function begin(arrives: readonly boolean[]) {
 const advertise = 'http://10.0.0.7:3000/mcp'
 
 test('an instance that reaches itself three times keeps its address, and lets go of each reply', async () => {
-  const { self, check, log, sent } = begin([true])
+  const slowly = () => new Promise<void>((resolve) => void setImmediate(resolve))
+  const { self, check, log, sent } = begin([true], slowly)
   await check.check()
   log.push('checked')
   expect([self.url, sent(), log]).toEqual([advertise, 3, ['let go', 'let go', 'let go', 'checked']])

@@ -47,7 +47,7 @@ const delivered = (body: BodyInit | null, init: ResponseInit = {}): Delivery => 
 function heldBody(log: string[]): ReadableStream {
   return new ReadableStream({
     async cancel() {
-      await Promise.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
       log.push('let go')
     },
   })

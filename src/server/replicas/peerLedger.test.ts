@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import type { Json } from '../../protocol/index.ts'
+import { memoryLedger } from '../../state/index.ts'
+import { type Instance, Self } from './instance.ts'
+import { type PeerLedger, peerLedger } from './peerLedger.ts'
+import type { Delivery } from './messenger.ts'
+import type { Peers } from './peers.ts'
+
+/** A ledger of an instance among these peers; `reply` is what they answer. */
+function begin(ids: readonly string[], reply: (to: Instance, message: Json) => Promise<Delivery>) {
+  const peers = ids.map((id) => ({ id, url: undefined }))
+  const lost: string[] = []
+  const known: Partial<Peers> = {
+    all: async () => peers.filter(({ id }) => !lost.includes(id)),
+    lose: ({ id }) => void lost.push(id),
+  }
+  const local = memoryLedger()
+  const options = { self: new Self(), peers: known as Peers, messenger: { send: reply }, local }
+  return { ledger: peerLedger(options), local, lost }
+}
+
+const gone = async (): Promise<Delivery> => ({ kind: 'gone', why: 'refused' })
+const fresh = { state: 'fresh' }
+const running = { state: 'running' }
+
+/** What one instance asks another, as it goes over the wire. */
+function servedBy(keeper: () => PeerLedger) {
+  return async (_: Instance, message: Json): Promise<Delivery> => {
+    const reply = await keeper().serve(JSON.parse(JSON.stringify(message)) as Json)
+    return { kind: 'delivered', response: Response.json(reply) }
+  }
+}
+
+describe('claims between instances', () => {
+  test('are kept by the one with the smallest id, and this one has none of them', async () => {
+    // Smaller than every id of an instance: these are base64url.
+    const other = begin([], gone)
+    const asked: string[] = []
+    const { ledger, local } = begin(['!second', '!', '!third'], (to, message) => {
+      asked.push(to.id)
+      return servedBy(() => other.ledger)(to, message)
+    })
+    expect([await ledger.claim('pay', 60), await ledger.claim('pay', 60)]).toEqual([fresh, running])
+    expect(await other.local.claim('pay', 60)).toEqual(running)
+    await ledger.settle('pay', 'paid')
+    expect(await ledger.claim('pay', 60)).toEqual({ state: 'done', value: 'paid' })
+    expect(await local.claim('pay', 60)).toEqual(fresh)
+    await ledger.claim('ship', 60)
+    await ledger.release('ship')
+    expect(await other.local.claim('ship', 60)).toEqual(fresh)
+    expect(new Set(asked)).toEqual(new Set(['!']))
+  })
+
+  test('are kept here where no other has a smaller id', async () => {
+    const { ledger, local } = begin(['~'], gone)
+    expect(await ledger.claim('pay', 60)).toEqual(fresh)
+    expect(await local.claim('pay', 60)).toEqual(running)
+    await ledger.release('pay')
+    expect(await local.claim('pay', 60)).toEqual(fresh)
+    await ledger.settle('pay', 'paid')
+    expect(await local.claim('pay', 60)).toEqual({ state: 'done', value: 'paid' })
+  })
+
+  test('go on with the next where the keeper is gone, or replies nothing that can be read', async () => {
+    const { ledger, lost, local } = begin(['!', '!second'], async ({ id }) =>
+      id === '!' ? gone() : { kind: 'delivered', response: new Response('no JSON') },
+    )
+    expect([await ledger.claim('pay', 60), lost]).toEqual([fresh, ['!', '!second']])
+    expect(await local.claim('pay', 60)).toEqual(running)
+  })
+
+  test('that the keeper does not take are an error, and nobody else takes them', async () => {
+    const { ledger, lost } = begin(['!'], async () => ({ kind: 'delivered', response: Response.json({}) }))
+    await expect(ledger.claim('pay', 60)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    expect(lost).toEqual([])
+  })
+
+  test('name their holder, where there is one', async () => {
+    const messages: Json[] = []
+    const { ledger } = begin(['!'], async (_, message) => {
+      messages.push(message)
+      return { kind: 'delivered', response: Response.json(fresh) }
+    })
+    await ledger.claim('pay', 60, 'ann')
+    await ledger.claim('pay', 60)
+    expect(messages).toEqual([
+      { kind: 'ledger', op: 'claim', id: 'pay', ttlSeconds: 60, holder: 'ann' },
+      { kind: 'ledger', op: 'claim', id: 'pay', ttlSeconds: 60 },
+    ])
+  })
+})
