@@ -1,12 +1,15 @@
 /** The code of docs/guides/approval.md. */
 // #region imports
-import { type Authenticator, createServer, type Logger, type Server, type Tasks } from 'pannier/server'
+import { type Authenticator, createServer, hasClaim, type Logger, type Server, type Tasks } from 'pannier/server'
 import { z } from 'zod'
 
 /** What the tool acts on. */
 export interface Accounting {
-  /** Tells the managers that a task waits for one of them. */
+  /** Tells the managers that a task waits for one of them, and notes it in their list. */
   notify(taskId: string, what: string): Promise<void>
+  /** Takes it off the list. */
+  decided(taskId: string): Promise<void>
+  waiting(): Promise<{ taskId: string; what: string }[]>
   pay(cents: number, approvedBy: string, idempotencyKey: string): Promise<{ receipt: string }>
 }
 // #endregion imports
@@ -34,6 +37,7 @@ export function expenseServer({ accounting, ...setting }: Setting): Server {
         by: 'role:manager',
         fourEyes: true, // a manager does not approve an expense of their own
       })
+      await ctx.step('decided', () => accounting.decided(String(ctx.taskId)))
       if (!approve) return `The refund for ${what} was not approved.`
       const manager = String(ctx.answeredBy('approve'))
       const { receipt } = await ctx.once('pay', (key) => accounting.pay(cents, manager, key))
@@ -41,5 +45,18 @@ export function expenseServer({ accounting, ...setting }: Setting): Server {
     },
   )
   // #endregion tool
+  // #region list
+  server.tool(
+    'waiting_refunds',
+    {
+      description: 'Lists the refunds that wait for a manager, with the ids of their tasks.',
+      allow: (who) => who !== undefined && hasClaim(who, 'role:manager'),
+    },
+    async () => {
+      const waiting = await accounting.waiting()
+      return waiting.map(({ taskId, what }) => `${taskId}: ${what}`).join('\n') || 'Nothing waits.'
+    },
+  )
+  // #endregion list
   return server
 }

@@ -50,8 +50,14 @@ interface Served {
 async function serveExpenses(engine: EngineName): Promise<Served> {
   const notified: string[] = []
   const paid: unknown[] = []
+  const open = new Map<string, string>()
   const accounting = {
-    notify: async (taskId: string) => void notified.push(taskId),
+    notify: async (taskId: string, what: string) => {
+      notified.push(taskId)
+      open.set(taskId, what)
+    },
+    decided: async (taskId: string) => void open.delete(taskId),
+    waiting: async () => Array.from(open, ([taskId, what]) => ({ taskId, what })),
     pay: async (cents: number, approvedBy: string) => {
       paid.push([cents, approvedBy])
       return { receipt: 'R1' }
@@ -92,6 +98,19 @@ describe.each(ENGINES)('over %s, a question by role:manager', (engine) => {
     expect(paid).toEqual([[4200, idOf('mia')]])
     expect(await mia.get(task)).toEqual(UNKNOWN)
     expect(await mia.update(task, { approve: accept({ approve: false }) })).toEqual(UNKNOWN)
+  })
+
+  test('is found by a manager in the list of the guide, until it is answered, and by nobody else', async () => {
+    const { url } = await serveExpenses(engine)
+    const { ann, mia, eve, anyone } = await people(url)
+    const task = await ann.create('refund', expense)
+    await ann.until(task, 'input_required')
+    const listed = (text: string) => ({ content: [{ text }] })
+    expect(await mia.call('waiting_refunds')).toMatchObject(listed(`${task}: a train ticket`))
+    for (const other of [ann, eve, anyone]) expect(await other.call('waiting_refunds')).not.toHaveProperty('content')
+    await mia.update(task, yes)
+    await ann.until(task, 'completed')
+    expect(await mia.call('waiting_refunds')).toMatchObject(listed('Nothing waits.'))
   })
 
   test('of two managers who answer at once takes one answer, and no manager approves an own call', async () => {
