@@ -14,6 +14,7 @@ import { type AuthorizerHook, OperatorLogin } from './login.ts'
 import type { Offer } from './offer.ts'
 import { callerOf } from './places.ts'
 import type { Relayed } from '../links/relayed.ts'
+import { isLarger } from './resultSize.ts'
 import { shareOf, Shares } from './shares.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 
@@ -59,7 +60,7 @@ export class Backend {
     this.name = name
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#login = new OperatorLogin(options)
-    this.upstreams = 'url' in address ? new Upstreams([address.url, ...settings.urls]) : undefined
+    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls]) : undefined
     this.#connector = new Connector({
       config,
       logger,
@@ -222,7 +223,7 @@ export class Backend {
 
   #limited(result: Json): Json {
     const { maxResultBytes } = this.config.settings
-    if (Buffer.byteLength(JSON.stringify(result)) <= maxResultBytes) return result
+    if (!isLarger(result, maxResultBytes)) return result
     throw new BackendError('BACKEND_INVALID', this.name, tooLarge(maxResultBytes))
   }
 

@@ -46,7 +46,7 @@ function notModern(error: unknown): undefined {
     throw error
 }
 
-type ModernOptions = LinkOptions & { readonly upstreams: Upstreams }
+type ModernLinkOptions = LinkOptions & { readonly upstreams: Upstreams }
 
 class ModernHttpLink implements Link {
   readonly era = 'modern'
@@ -56,12 +56,12 @@ class ModernHttpLink implements Link {
   readonly isDirect: boolean
   about: About = { version: MODERN_VERSION, info: undefined, capabilities: {}, instructions: undefined }
   readonly #address: HttpAddress
-  readonly #options: ModernOptions
+  readonly #options: ModernLinkOptions
   readonly #fetch: FetchLike
   #inFlight = 0
   #lastId = 0
 
-  constructor(address: HttpAddress, options: ModernOptions, authorizer: Authorizer | undefined) {
+  constructor(address: HttpAddress, options: ModernLinkOptions, authorizer: Authorizer | undefined) {
     this.#address = address
     this.#options = options
     this.isDirect = authorizer === undefined

@@ -14,7 +14,7 @@ export interface UpstreamAnswer {
   readonly text: string | undefined
 }
 
-export interface AskOptions {
+export interface AnswerOptions {
   readonly server: string
   readonly signal: AbortSignal
   /** Takes an event of a stream. Gives true for the last one that is wanted. */
@@ -25,7 +25,7 @@ export interface AskOptions {
 export function askUpstream(
   upstreams: Upstreams,
   message: UpstreamMessage,
-  options: AskOptions,
+  options: AnswerOptions,
 ): Promise<UpstreamAnswer> {
   const reader = new AnswerReader(options)
   reader.request = upstreams.send(message, reader)
@@ -33,7 +33,7 @@ export function askUpstream(
 }
 
 class AnswerReader implements AnswerReceiver {
-  readonly #options: AskOptions
+  readonly #options: AnswerOptions
   readonly #answer = Promise.withResolvers<UpstreamAnswer>()
   readonly #cancel = (): void => this.#fail(this.#options.signal.reason as Error)
   #status = 0
@@ -43,7 +43,7 @@ class AnswerReader implements AnswerReceiver {
   readonly #chunks: Buffer[] = []
   request: UpstreamRequest | undefined
 
-  constructor(options: AskOptions) {
+  constructor(options: AnswerOptions) {
     this.#options = options
     options.signal.addEventListener('abort', this.#cancel)
   }
