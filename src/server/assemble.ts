@@ -21,6 +21,7 @@ import { announced } from './legacy/push/handOvers.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
 import { addressReader, requestLimits } from './lifecycle/limits.ts'
+import { WatchedResources } from './lifecycle/watchedResources.ts'
 import { Load } from './lifecycle/load.ts'
 import { createSealers, keyringOf, sayKeys } from './keys.ts'
 import { LoggerSlot } from './logger.ts'
@@ -88,7 +89,8 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const results = new Results(identity, options.maxResultBytes)
   const hooks = new ResultHooks(results)
   const lists = new Lists({ registry, identity, caching, pageSize: options.pageSize ?? 1000, logger: log })
-  const subscriptions = new Subscriptions(bus, results, access, () => tasks)
+  const watched = new WatchedResources()
+  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched)
   const carrier = new Carrier({
     rules: carrying,
     sealer,
@@ -136,7 +138,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
       limits.approval?.includes(approvers, principal, isCaller) ?? false,
   })
 
-  const facts = new SessionFacts(bus, clock)
+  const facts = new SessionFacts(bus, clock, watched)
   peers.standing = () => facts.events()
   const callerLimits = requestLimits(options.limits)
   const calls: CallHandler = new Pipeline({
@@ -243,6 +245,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     keyring,
     declaration,
     subscriptions,
+    watched,
     getStreams,
     calls,
     pushes,

@@ -16,6 +16,7 @@ import { callerOf } from './places.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { isLarger } from './resultSize.ts'
 import { shareOf, Shares } from './shares.ts'
+import { Watches } from './watches.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 
 export interface BackendOptions {
@@ -46,6 +47,8 @@ export class Backend {
   readonly #dispatcher: Dispatcher
   readonly #judge: Judge
   readonly #inFlight = new Shares()
+  /** The resources that callers watch. */
+  readonly watches = new Watches((method, params) => this.#heard(method, params))
   readonly credentials: CallerCredentials
   readonly #login: OperatorLogin
   readonly #listening = new Shares()
@@ -66,6 +69,7 @@ export class Backend {
       logger,
       link: this.#linkOptions(),
       loginAdvice: this.#login.advice,
+      onLink: (link) => this.watches.use(link),
       onOffer: () => options.onOffer(this),
       withheldOf: (tools) => options.withheldOf(this, tools),
     })
@@ -234,6 +238,7 @@ export class Backend {
 
   async close(): Promise<void> {
     this.#judge.skip()
+    this.watches.close()
     await Promise.all([this.#dispatcher.close(), this.#connector.close()])
     this.upstreams?.close()
   }

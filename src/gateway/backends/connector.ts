@@ -22,6 +22,8 @@ export interface ConnectorOptions {
   readonly link: LinkOptions
   /** What to do where the server refuses what it is sent, if logging in is one way. */
   readonly loginAdvice: string | undefined
+  /** There is a link that requests can be sent on. */
+  readonly onLink: (link: Link) => void
   readonly logger: () => Logger
   /** The lists have changed, or the server has come up. */
   readonly onOffer: () => void
@@ -143,6 +145,7 @@ export class Connector {
     this.condition = { kind: 'up' }
     this.#firstTry.resolve()
     this.#options.onOffer()
+    this.#options.onLink(link)
     if (link.era === 'modern') void this.#subscribe(link)
     else if (this.servesCalls) void this.#findMore(link)
   }

@@ -106,13 +106,6 @@ export class RouteDirectory implements Directory {
     return this.#contents.templates.get(uriTemplate)
   }
 
-  /** The address that a resource of a server has here. */
-  exposedUri(backend: Backend, uri: string): string | undefined {
-    for (const [exposed, found] of this.#contents.resources)
-      if (found.backend === backend && found.name === uri) return exposed
-    return undefined
-  }
-
   /** Reads the lists of all servers anew. Gives the entries, and the lists that have changed. */
   refresh(): { entries: Entries; changed: readonly ListName[] } {
     const before = { contents: this.#contents, listed: this.#listed }

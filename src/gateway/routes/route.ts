@@ -16,7 +16,7 @@ import type { Backend } from '../backends/backend.ts'
 import { PassingHandler } from '../passing/passing.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import type { Parking } from '../parking/parking.ts'
-import { relayMethods } from './relay.ts'
+import { type BackendTarget, relayMethods } from './relay.ts'
 import { TaskIds } from './tasks/ids.ts'
 import { RelayedTasks } from './tasks/service.ts'
 import { CallWatcher } from '../telemetry/calls.ts'
@@ -46,6 +46,8 @@ export class Route {
   readonly node: NodeHandler
   readonly fetch: FetchHandler
   readonly #directory: RouteDirectory
+  /** The resources that clients watch, by their address here. */
+  readonly #watched = new Map<string, BackendTarget>()
   readonly #passing: PassingHandler | undefined
   readonly #options: RouteOptions
 
@@ -73,6 +75,7 @@ export class Route {
     )
     // Servers that come up later may have any of them, and clients look only once.
     this.assembly.registry.declared = capabilities
+    this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
     this.shutdown = new Shutdown(this.assembly)
     this.#passing = alone && this.#passingTo(alone)
     const endpoint = { ...this.assembly.endpoint, ...(this.#passing && { handler: this.#passing }) }
@@ -119,8 +122,18 @@ export class Route {
 
   /** Tells clients that watch a resource of a server that it has changed. */
   updated(backend: Backend, uri: string): void {
-    if (!this.#options.scope.backends().includes(backend)) return
-    const exposed = this.#directory.exposedUri(backend, uri)
-    if (exposed !== undefined) this.assembly.bus.publish({ kind: 'updated', uri: exposed })
+    for (const [exposed, watched] of this.#watched)
+      if (watched.backend === backend && watched.name === uri)
+        this.assembly.bus.publish({ kind: 'updated', uri: exposed })
+  }
+
+  /** What is watched here is watched at the server that has it. */
+  #watch(uri: string, isWatched: boolean): void {
+    const target = isWatched ? this.#directory.resource(uri) : this.#watched.get(uri)
+    if (target === undefined) return
+    if (isWatched) this.#watched.set(uri, target)
+    else this.#watched.delete(uri)
+    if (isWatched) target.backend.watches.watch(target.name)
+    else target.backend.watches.unwatch(target.name)
   }
 }

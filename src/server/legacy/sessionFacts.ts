@@ -8,6 +8,7 @@ import { digestOf } from '../../state/internal.ts'
 import { groupOf } from '../../state/stores/index.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
 import { Holdings } from '../lifecycle/holder.ts'
+import { WatchedResources } from '../lifecycle/watchedResources.ts'
 import { MAX_WATCHED_CHARS } from '../modern/subscriptions.ts'
 
 interface Facts {
@@ -30,13 +31,15 @@ const MAX_ENDED = 100_000
 export class SessionFacts {
   readonly #bus: EventBus
   readonly #clock: () => number
+  readonly #watched: WatchedResources
   readonly #facts = new Map<string, Facts>()
   readonly #ended = new Map<string, number>()
   readonly #holdings = new Holdings<string>()
   #watchedChars = 0
 
-  constructor(bus: EventBus, clock: () => number) {
+  constructor(bus: EventBus, clock: () => number, watched = new WatchedResources()) {
     this.#bus = bus
+    this.#watched = watched
     this.#clock = clock
     bus.subscribe((event) => this.#hear(event))
   }
@@ -97,8 +100,10 @@ export class SessionFacts {
     const { note } = event
     if ('level' in note) facts.level = note.level as LoggingLevel
     else if ('subscribe' in note) this.#add(facts, note.subscribe)
-    else if ('unsubscribe' in note && facts.watched.delete(note.unsubscribe))
+    else if ('unsubscribe' in note && facts.watched.delete(note.unsubscribe)) {
       this.#count(facts, -note.unsubscribe.length)
+      this.#watched.remove([note.unsubscribe])
+    }
   }
 
   #add(facts: Facts, uri: string): void {
@@ -106,6 +111,7 @@ export class SessionFacts {
     if (isFull || facts.watched.has(uri)) return
     facts.watched.add(uri)
     this.#count(facts, uri.length)
+    this.#watched.add([uri])
     while (this.#watchedChars > MAX_ALL_WATCHED_CHARS) this.#dropOldest((sessions) => this.#charsOf(sessions))
   }
 
@@ -128,6 +134,7 @@ export class SessionFacts {
     const facts = this.#facts.get(session)
     if (facts === undefined) return
     this.#watchedChars -= facts.watchedChars
+    this.#watched.remove(facts.watched)
     this.#holdings.delete(facts.holder, session)
     this.#facts.delete(session)
   }

@@ -4,6 +4,7 @@ import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import type { ListName } from '../catalog/registry.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import { WatchedResources } from '../lifecycle/watchedResources.ts'
 import type { Results } from '../results.ts'
 import type { TaskService, TaskListening } from '../taskPort.ts'
 
@@ -40,6 +41,7 @@ export class Subscriptions {
   readonly #results: Results
   readonly #guard: WatchGuard
   readonly #tasks: () => TaskService | undefined
+  readonly #watched: WatchedResources
   readonly #closers = new Set<() => void>()
 
   constructor(
@@ -47,11 +49,13 @@ export class Subscriptions {
     results: Results,
     guard: WatchGuard,
     tasks: () => TaskService | undefined = () => undefined,
+    watched = new WatchedResources(),
   ) {
     this.#bus = bus
     this.#results = results
     this.#guard = guard
     this.#tasks = tasks
+    this.#watched = watched
   }
 
   /** Sends notifications until the client cancels or the server drains; then gives the result. */
@@ -70,15 +74,18 @@ export class Subscriptions {
     const filter: Filter = { ...asked, ...(asked.taskIds !== undefined && { taskIds: tasks?.taskIds ?? [] }) }
     call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications: filter })
     tasks?.begin()
+    const uris = new Set(filter.resourceSubscriptions)
+    this.#watched.add(uris)
     return new Promise((resolve) => {
       const stop = this.#bus.subscribe((event) => {
         const news = notificationFor(event, filter, call.principal, this.#guard)
         if (news !== undefined) call.channel.notify(news.method, { ...news.params, ...mark })
       })
       const close = (): void => {
+        if (!this.#closers.delete(close)) return
         stop()
+        this.#watched.remove(uris)
         tasks?.stop()
-        this.#closers.delete(close)
         resolve(ended())
       }
       this.#closers.add(close)
