@@ -7,7 +7,7 @@ import type { BackendConfig } from '../config/index.ts'
 import { BackendError, REJECTED, tooLarge, tooMany, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
-import { Dispatcher } from './dispatcher.ts'
+import { BackendSender } from './sender.ts'
 import { Judge } from './judge.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
 import { type AuthorizerHook, OperatorLogin } from './login.ts'
@@ -44,7 +44,7 @@ export class Backend {
   readonly config: BackendConfig
   readonly #options: BackendOptions
   readonly #connector: Connector
-  readonly #dispatcher: Dispatcher
+  readonly #sender: BackendSender
   readonly #judge: Judge
   readonly #inFlight = new Shares()
   /** The resources that callers watch. */
@@ -79,7 +79,7 @@ export class Backend {
       logger: options.logger,
       onVerdict: () => options.onOffer(this),
     })
-    this.#dispatcher = new Dispatcher({
+    this.#sender = new BackendSender({
       config,
       connector: this.#connector,
       link: this.#linkOptions(),
@@ -164,7 +164,7 @@ export class Backend {
 
   /** The number of links beside the shared one. */
   get links(): number {
-    return this.#dispatcher.links
+    return this.#sender.links
   }
 
   /** Whether the gateway has a process, a session or a stream of its own there. */
@@ -203,7 +203,7 @@ export class Backend {
     const leave = this.enter(callerOf(relayed))
     try {
       const credentials = await this.credentials.of(relayed)
-      return this.#limited(await this.#dispatcher.send({ ...relayed, credentials }))
+      return this.#limited(await this.#sender.send({ ...relayed, credentials }))
     } finally {
       leave()
     }
@@ -239,7 +239,7 @@ export class Backend {
   async close(): Promise<void> {
     this.#judge.skip()
     this.watches.close()
-    await Promise.all([this.#dispatcher.close(), this.#connector.close()])
+    await Promise.all([this.#sender.close(), this.#connector.close()])
     this.upstreams?.close()
   }
 

@@ -10,7 +10,7 @@ import { ownAddress } from './credentials.ts'
 import { HeldTasks } from './heldTasks.ts'
 import { CALLS_AT_ONCE, Places, type Sharing } from './places.ts'
 
-export interface DispatcherOptions {
+export interface BackendSenderOptions {
   readonly config: BackendConfig
   readonly connector: Connector
   readonly link: LinkOptions
@@ -18,12 +18,12 @@ export interface DispatcherOptions {
   readonly isShared: () => boolean
 }
 
-export class Dispatcher {
-  readonly #options: DispatcherOptions
+export class BackendSender {
+  readonly #options: BackendSenderOptions
   readonly #places: Places
   readonly #tasks: HeldTasks
 
-  constructor(options: DispatcherOptions) {
+  constructor(options: BackendSenderOptions) {
     const { name, address, settings } = options.config
     this.#options = options
     this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
