@@ -1,4 +1,4 @@
-import type { Verdict } from '../../probe/index.ts'
+import { METHODS, type Verdict } from '../../probe/index.ts'
 import { expect, test } from 'vitest'
 import { explainText, meaningOf, probeTable, probeText } from './probe.ts'
 import { probeMarkdown } from './probeMarkdown.ts'
@@ -41,7 +41,7 @@ Methods:
   1 sequential connection test  not used    said to be right in 99 %
   2 capability score            not used    said to be right in 70 %
   3 metadata heuristics         not used    said to be right in 50 %
-  4 what its tools say          not used    said to be right in 92 %
+  4 what its tools say          not used    said to be right in ${Math.round(METHODS.tools.accuracy * 100)} %
 
 Evidence:
   era  STATELESS  It says so.
