@@ -145,12 +145,16 @@ export class Routes {
 
   #reach(route: Route): void {
     if (this.#barrier === undefined || this.#base === undefined) return
-    route.assembly.self.url ??= new URL(route.path, this.#base).href
+    const { self, replicas } = route.assembly
+    if (self.url !== undefined) void replicas.checkAddress()
+    self.url ??= new URL(route.path, this.#base).href
+    replicas.seek()
     route.shutdown.addListener(this.#barrier.join())
   }
 
   #create(path: string, parts: RouteParts): Route {
-    const { ready, server, guards, metrics } = this.#options
+    const { ready, guards, metrics } = this.#options
+    const server = { ...this.#options.server, ...addressesOf(path) }
     return new Route({ path, ...parts, ready, server, guards, metrics, parking: this.#parking })
   }
 
@@ -193,4 +197,11 @@ export class Routes {
 
 function pathOf(base: string, name: string): string {
   return `${base}/${encodeURIComponent(name)}`
+}
+
+/** Each route is reached at its own path of the gateways' addresses. */
+function addressesOf(path: string): Pick<ServerOptions, 'advertise' | 'peers'> {
+  const { PANNIER_ADVERTISE: advertise, PANNIER_PEERS: peers } = process.env
+  const at = (base: string): string => new URL(path, base.trim()).href
+  return { ...(advertise && { advertise: at(advertise) }), ...(peers && { peers: peers.split(',').map(at) }) }
 }
