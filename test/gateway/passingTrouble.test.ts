@@ -214,11 +214,13 @@ test('a server that is gone is named, and one that is back is used', async () =>
   const { server } = await modernServer()
   const { port } = await server.listen({ drainOnTerm: false })
   const servers = { here: { url: `http://127.0.0.1:${port}/mcp`, pannier: { state: 'stateless' } } }
-  const { url: behind } = await startGateway(servers)
+  const { url: behind, gateway } = await startGateway(servers)
+  const condition = (): unknown => gateway.backends[0]?.condition.kind
   const add = { params: { name: 'add', arguments: { a: 1, b: 2 } } }
   expect((await ask(`${behind}/here`, add)).result).toBeDefined()
   await server.drain({ deadlineMs: 0 })
   expect((await ask(`${behind}/here`, add)).error?.data).toEqual({ code: 'BACKEND_DOWN', server: 'here' })
+  await vi.waitFor(() => expect(condition()).toBe('down'), { timeout: 20_000 })
   const again = await modernServer()
   await again.server.listen({ port, drainOnTerm: false })
   expect((await ask(`${behind}/here`, add)).result).toBeDefined()

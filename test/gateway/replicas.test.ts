@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gatewayConfigOf } from 'pannier/gateway'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { serversOf } from '../../src/gateway/admin/health.ts'
+import { healthOf, serversOf } from '../../src/gateway/admin/health.ts'
 import { call, connectClient, modernServer, startGateway } from './fixtures/gateways.ts'
 import { ask, type RequestParts } from './fixtures/statelessRequest.ts'
 import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
@@ -57,6 +57,9 @@ test.each(WAYS)(
     for (let time = 0; time < 4; time++) expect((await ask(url + path, parts)).result).toBeDefined()
     const shown = (): unknown => serversOf(gateway.backends)[0]?.['replicas']
     expect(shown()).toMatchObject([{ isOut: true }, { isOut: false }])
+    expect(healthOf(gateway.backends, [])['warnings']).toEqual([
+      `The server "one" is not used at ${dead}, because connecting fails there. That is tried again.`,
+    ])
     const later = new ScriptedServer()
     later.answer = here.answer
     const host = createServer((req, res) => void later.serve(req, res)).listen(Number(new URL(dead).port), '127.0.0.1')

@@ -30,6 +30,13 @@ export function leftOutOf(leftOut: readonly UnusableBackend[]): readonly Json[] 
   }))
 }
 
+function unreachedOf({ name, upstreams }: Backend): readonly string[] {
+  const out = upstreams?.all.filter(({ isOut }) => isOut) ?? []
+  if (out.length === 0) return []
+  const where = out.map(({ url }) => nameOf({ url })).join(', ')
+  return [`The server "${name}" is not used at ${where}, because connecting fails there. That is tried again.`]
+}
+
 function warningsOf(backend: Backend): readonly string[] {
   const { name, condition, keepsState, config, withheld } = backend
   const isProcess = 'command' in config.address
@@ -37,6 +44,7 @@ function warningsOf(backend: Backend): readonly string[] {
     ...(condition.kind === 'down'
       ? [`The server "${name}" is not there: ${condition.why} ${condition.advice ?? 'It is tried again.'}`]
       : []),
+    ...unreachedOf(backend),
     ...(keepsState
       ? [
           `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends, and callers must come back to this gateway. Where the server has a stateless form, use that.`,

@@ -231,6 +231,11 @@ export class Backend {
     throw new BackendError('BACKEND_INVALID', this.name, tooLarge(maxResultBytes))
   }
 
+  /** Finds out whether it is still there. */
+  reread(): void {
+    this.#connector.reread()
+  }
+
   /** Compares the definitions again, because others may have been accepted. */
   recheck(): Promise<void> {
     return this.#connector.recheck()

@@ -1,7 +1,7 @@
 /** Sends requests to a server over the links that their callers may use. */
 import type { Json } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, SessionForgotten } from '../errors.ts'
+import { isBackendGone, SessionForgotten } from '../errors.ts'
 import type { Link, LinkOptions } from '../links/link.ts'
 import { openLink } from '../links/open.ts'
 import { declaredOf, type Relayed } from '../links/relayed.ts'
@@ -77,8 +77,8 @@ export class BackendSender {
     try {
       return await connector.openedLink().request(relayed)
     } catch (error) {
-      // Nothing else tells that a server to which nothing stays open is gone.
-      if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') connector.reread()
+      // Nothing else tells that a server to which nothing stays open is gone. A caller who left is no cause.
+      if (isBackendGone(error) && (error as Error).cause !== undefined) connector.reread()
       throw error
     }
   }

@@ -21,7 +21,7 @@ import type { Backend } from '../backends/backend.ts'
 import { callerByHeaders } from '../backends/places.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { passageTo } from './passage.ts'
-import { BackendError } from '../errors.ts'
+import { BackendError, isBackendGone } from '../errors.ts'
 import { requestHeadersOf } from './headers.ts'
 import type { CallWatcherOptions } from '../telemetry/calls.ts'
 import { type PassedCall, tellPassed } from '../telemetry/passed.ts'
@@ -122,6 +122,8 @@ export class PassingHandler implements RequestHandler {
       leave()
       if (passed !== undefined) {
         this.#listening.delete(passed)
+        // Nothing else tells that a server to which nothing stays open is gone.
+        if (isBackendGone(passed.outcome.error)) backend.reread()
         tellPassed(this.#options, { backend, header, principal, startedAt, ...outcomeOf(passed.outcome) })
       }
     }
