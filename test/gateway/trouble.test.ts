@@ -126,3 +126,26 @@ test('a caller who asks for too much, and a result that is too large, are refuse
   ).rejects.toThrow()
   await expect(call(client, 'ours_add', { a: 1, b: 2 })).rejects.toThrow(/429|minute/)
 })
+
+test('a result without content, which older clients let pass, is one that a stateless client takes', async () => {
+  const results: Record<string, object> = {
+    initialize: {
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'terse', version: '1' },
+    },
+    'tools/list': { tools: [{ name: 'hello', inputSchema: { type: 'object' } }] },
+    'tools/call': {},
+  }
+  const url = await rudeServer((req, res, body) => {
+    const { id, method = '' } = (body === '' ? {} : JSON.parse(body)) as { id?: number; method?: string }
+    if (req.method !== 'POST') return void res.writeHead(405).end()
+    if (id === undefined) return void res.writeHead(202).end()
+    const result = results[method]
+    const answer = result === undefined ? { error: { code: -32601, message: 'No.' } } : { result }
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+  })
+  const gateway = await startGateway({ terse: { url, pannier: { state: 'stateless' } } })
+  for (const kind of ['v1', 'v2'] as const)
+    expect(await call(await connectClient(kind, gateway.url), 'terse_hello')).toBe('')
+})

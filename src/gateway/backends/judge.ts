@@ -13,13 +13,18 @@ export interface JudgeOptions {
 }
 
 const HOUR_MS = 3_600_000
-/** After a probe that could not say anything. */
+/** After the first probe that could not say anything. */
 const SOON_MS = 30_000
 
 /** What says more of a process than how its tools sound. */
 const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
 const STATEFUL =
   'A server keeps something between calls, so each caller has a process or a session of their own there, which is lost when the gateway or the server ends.'
+
+/** How long to wait until the next probe. A server that was slow to start may be judged soon; one that never is, ever less often. */
+export function pauseAfter(failures: number): number {
+  return failures === 0 ? HOUR_MS : Math.min(HOUR_MS, SOON_MS * 2 ** Math.min(failures - 1, 10))
+}
 
 export class Judge {
   verdict: Verdict | undefined
@@ -43,12 +48,14 @@ export class Judge {
 
   /** Probes until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    for (let failures = 0; !signal.aborted; ) {
       const found = await this.#probe(signal).catch(() => undefined)
-      if (found !== undefined && found.state !== 'UNKNOWN') this.#take(found)
+      const isKnown = found !== undefined && found.state !== 'UNKNOWN'
+      if (isKnown) this.#take(found)
+      failures = isKnown ? 0 : failures + 1
       this.#first.resolve()
       this.#options.onVerdict()
-      await sleep(found === undefined ? SOON_MS : HOUR_MS, signal).catch(() => {})
+      await sleep(pauseAfter(failures), signal).catch(() => {})
     }
   }
 

@@ -205,11 +205,18 @@ function withDefined(params: Json, more: Json): Json {
   return { ...params, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== undefined)) }
 }
 
-/** A result as this caller takes it. The stateless era says of each resource how long it may be kept. */
+/** A result as this caller takes it. */
 function shaped(result: Json, { method, peer }: Call, backend: Backend): Json {
-  const isResource = method === 'resources/read' && peer.era === 'modern' && result['resultType'] !== 'input_required'
-  return marked(isResource ? { ttlMs: 0, cacheScope: 'private', ...result } : result, backend)
+  const { resultType = 'complete' } = result
+  const defaults = peer.era === 'modern' && resultType === 'complete' ? REQUIRED.get(method) : undefined
+  return marked(defaults === undefined ? result : { ...defaults, ...result }, backend)
 }
+
+/** What the stateless era requires of results. Servers of the session era do not say it, or were not told to. */
+const REQUIRED: ReadonlyMap<string, Json> = new Map<string, Json>([
+  ['resources/read', { ttlMs: 0, cacheScope: 'private' }],
+  ['tools/call', { content: [] }],
+])
 
 function marked(result: Json, { name, keepsState }: Backend): Json {
   if (!keepsState) return result
