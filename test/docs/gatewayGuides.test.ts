@@ -1,0 +1,157 @@
+/** The files of the guides about the gateway, served. */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHost } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { createGateway, readGatewayConfig } from 'pannier/gateway'
+import { createServer } from 'pannier/server'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
+import { gatewayCommand } from '../../src/cli/commands/gateway.ts'
+import { call, connectClient } from '../gateway/fixtures/gateways.ts'
+import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+
+const VIEWS = 'examples/gateway/views.jsonc'
+const ACCESS = 'examples/gateway/access.jsonc'
+const NGINX = 'examples/gateway/nginx.conf'
+const UNIT = 'examples/gateway/pannier-gateway.service'
+
+const ends: (() => unknown)[] = []
+const users: (string | undefined)[] = []
+const authorizations: (string | undefined)[] = []
+
+/** A server whose tools say their names. */
+async function serverOf(name: string, tools: readonly string[]): Promise<string> {
+  const server = createServer({
+    name,
+    version: '1.0.0',
+    keys: KEYS,
+    logger: quiet,
+    principal: ({ header }) => {
+      users.push(header('x-user'))
+      authorizations.push(header('authorization'))
+      return undefined
+    },
+  })
+  const input = z.object({ query: z.string().optional() })
+  for (const tool of tools) server.tool(tool, { description: `Does ${tool}.`, input }, () => `${name} ${tool}`)
+  const { url } = await server.listen({ drainOnTerm: false })
+  ends.push(() => server.drain({ deadlineMs: 0 }))
+  return url
+}
+
+beforeAll(async () => {
+  process.env['CRM_URL'] = await serverOf('crm', ['find_customer', 'list_orders', 'delete_customer'])
+  process.env['WIKI_URL'] = await serverOf('wiki', ['search', 'write', 'purge'])
+  process.env['CRM_TOKEN'] = 'the-token-of-the-gateway'
+})
+
+afterAll(async () => {
+  for (const end of ends.reverse()) await end()
+})
+
+async function serve(file: string) {
+  const gateway = createGateway({ ...(await readGatewayConfig(file)), keys: KEYS, logger: quiet })
+  const { url } = await gateway.listen({ drainOnTerm: false })
+  onTestFinished(() => gateway.drain({ deadlineMs: 0 }))
+  await gateway.tried()
+  return { url, base: new URL('/', url).href }
+}
+
+test('a view has its tools under its names, and a search finds the others', async () => {
+  const { base } = await serve(VIEWS)
+  const support = await connectClient('v2', `${base}views/support`)
+  const { tools } = await support.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(['customer', 'crm_list_orders', 'wiki_search'])
+  expect(tools[0]?.description).toBe('Finds a customer by name, email or order.')
+  expect(await call(support, 'customer')).toBe('crm find_customer')
+  await expect(call(support, 'wiki_write')).rejects.toThrow('There is no tool')
+  const assistant = await connectClient('v1', `${base}views/assistant`)
+  expect((await assistant.listTools()).tools.map(({ name }) => name)).toEqual([
+    'find_tools',
+    'describe_tool',
+    'call_tool',
+  ])
+  expect(await call(assistant, 'find_tools', { query: 'orders' })).toContain('crm_list_orders')
+  expect(await call(assistant, 'call_tool', { name: 'wiki_write', arguments: {} })).toBe('wiki write')
+  expect(await call(assistant, 'find_tools', { query: 'purge' })).not.toContain('wiki_purge')
+})
+
+/** The keys of an issuer, served as it would. */
+async function issuer() {
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }
+  const host = createHost((_, res) => res.end(JSON.stringify({ keys: [jwk] })))
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void host.close())
+  const tokenFor = (claims: object): Promise<string> =>
+    new SignJWT({ scope: 'mcp', ...claims })
+      .setProtectedHeader({ alg: 'ES256', kid: 'one', typ: 'at+jwt' })
+      .setIssuer('https://login.example.com')
+      .setAudience('https://mcp.example.com/mcp')
+      .setSubject('user-1')
+      .setExpirationTime('5m')
+      .sign(privateKey)
+  return { url: `http://127.0.0.1:${(host.address() as AddressInfo).port}/keys`, tokenFor }
+}
+
+test('a gateway that knows its callers tells the server who calls, and keeps their tokens', async () => {
+  const { url: jwks, tokenFor } = await issuer()
+  process.env['JWKS_URL'] = jwks
+  const file = join(mkdtempSync(join(tmpdir(), 'pannier-access-')), 'mcp.json')
+  writeFileSync(file, readFileSync(ACCESS)) // its pins are written beside it
+  onTestFinished(() => rmSync(join(file, '..'), { recursive: true, force: true }))
+  const { url } = await serve(file)
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
+  const token = await tokenFor({ email: 'ann@example.com' })
+  const client = await connectClient('v2', url, { authorization: `Bearer ${token}` })
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(['crm_find_customer', 'crm_list_orders'])
+  users.length = 0
+  expect(await call(client, 'crm_find_customer')).toBe('crm find_customer')
+  expect(users).toContain('ann@example.com')
+  expect(new Set(authorizations)).not.toContain(`Bearer ${token}`)
+  expect(authorizations).toContain('Bearer the-token-of-the-gateway')
+  const nameless = await connectClient('v2', url, { authorization: `Bearer ${await tokenFor({})}` })
+  await expect(call(nameless, 'crm_find_customer')).rejects.toThrow('email')
+})
+
+test('the files for nginx and systemd fit the gateway', async () => {
+  const nginx = readFileSync(NGINX, 'utf8')
+  for (const line of ['proxy_buffering off;', 'proxy_set_header X-Request-Id $request_id;', 'server 127.0.0.1:8931;'])
+    expect(nginx).toContain(line)
+  const unit = readFileSync(UNIT, 'utf8')
+  const options = /^ExecStart=.*pannier gateway \S+ (.*)$/m.exec(unit)?.[1]?.match(/--[\w-]+/g)
+  const known = gatewayCommand().options.map(({ long }) => long)
+  expect(options).toEqual(['--port'])
+  for (const option of options ?? []) expect(known).toContain(option)
+  expect(unit).toContain('ExecReload=/bin/kill -HUP $MAINPID')
+  // Where nginx is installed, a call goes through it.
+  if (spawnSync('nginx', ['-v']).status === 0) await callThroughNginx(nginx)
+})
+
+async function callThroughNginx(config: string): Promise<void> {
+  const { url } = await serve(VIEWS)
+  const folder = mkdtempSync(join(tmpdir(), 'pannier-nginx-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const port = await freePort()
+  const own = config.replace('127.0.0.1:8931', new URL(url).host).replace('listen 8080', `listen 127.0.0.1:${port}`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder};`)
+  const whole = `daemon off; pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${temporary.join(' ')} ${own} }`
+  writeFileSync(join(folder, 'nginx.conf'), whole)
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' })
+  onTestFinished(() => void child.kill('SIGTERM'))
+  const client = await vi.waitFor(() => connectClient('v1', `http://127.0.0.1:${port}/mcp`), { timeout: 20_000 })
+  expect(await call(client, 'crm_list_orders')).toBe('crm list_orders')
+}
+
+async function freePort(): Promise<number> {
+  const host = createHost()
+  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  const { port } = host.address() as AddressInfo
+  await new Promise((resolve) => host.close(resolve))
+  return port
+}
