@@ -1,21 +1,26 @@
-/** The npm packages of the corpus, installed into their own folder. */
+/** Npm packages of others, installed into folders of their own. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import manifest from './packages/package.json' with { type: 'json' }
+import { join, relative } from 'node:path'
 
-const folder = join(import.meta.dirname, 'packages')
+/** Where the packages of the corpus are. */
+const CORPUS = join(import.meta.dirname, 'packages')
+
+interface PackageList {
+  readonly dependencies: Readonly<Record<string, string>>
+}
 
 interface Manifest {
   readonly version: string
   readonly bin?: string | Readonly<Record<string, string>>
 }
 
-/** Installs packages that are missing or have another version, without their install scripts. */
-export function installPackages(): void {
-  const missing = Object.entries(manifest.dependencies).filter(([name, version]) => versionOf(name) !== version)
+/** Installs packages of a folder's manifest that are missing or have another version, without their install scripts. */
+export function installPackages(folder = CORPUS): void {
+  const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackageList
+  const missing = Object.entries(dependencies).filter(([name, version]) => versionOf(name, folder) !== version)
   if (missing.length === 0) return
-  console.error(`Installing ${missing.length} packages into probe-corpus/packages/node_modules …`)
+  console.error(`Installing ${missing.length} packages into ${relative(process.cwd(), folder)}/node_modules …`)
   const flags = [
     '--ignore-scripts',
     '--omit=optional',
@@ -32,27 +37,27 @@ export function installPackages(): void {
   if (status !== 0) throw new Error('The packages of the corpus could not be installed.')
 }
 
-export function packageFile(name: string, file: string): string {
+export function packageFile(name: string, file: string, folder = CORPUS): string {
   return join(folder, 'node_modules', name, file)
 }
 
 /** The file that a package is started by. */
-export function packageProgram(name: string): string {
-  const { bin = '' } = read(name) ?? {}
+export function packageProgram(name: string, folder = CORPUS): string {
+  const { bin = '' } = read(name, folder) ?? {}
   const [file = ''] = typeof bin === 'string' ? [bin] : Object.values(bin)
-  return packageFile(name, file)
+  return packageFile(name, file, folder)
 }
 
-export function versionOf(name: string): string {
-  return read(name)?.version ?? 'not installed'
+export function versionOf(name: string, folder = CORPUS): string {
+  return read(name, folder)?.version ?? 'not installed'
 }
 
 /** The version of a package that the project itself has. */
 export function ownVersionOf(name: string): string {
-  return read(name, join(import.meta.dirname, '../node_modules'))?.version ?? 'not installed'
+  return read(name, join(import.meta.dirname, '..'))?.version ?? 'not installed'
 }
 
-function read(name: string, installed = join(folder, 'node_modules')): Manifest | undefined {
-  const path = join(installed, name, 'package.json')
+function read(name: string, folder: string): Manifest | undefined {
+  const path = join(folder, 'node_modules', name, 'package.json')
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Manifest) : undefined
 }

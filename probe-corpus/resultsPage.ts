@@ -5,7 +5,11 @@ import { limitRows } from './limits.ts'
 import { accuracyRows, decisionRows, matrixRows } from './tables.ts'
 
 /** The page with its results replaced: those of the servers that were started, or of those that were recorded. */
-export function withResults(page: string, results: string, part: 'corpus' | 'recordings' = 'corpus'): string {
+export function withResults(
+  page: string,
+  results: string,
+  part: 'corpus' | 'recordings' | 'servers' = 'corpus',
+): string {
   const [begin, end] = [`<!-- ${part}: begin -->`, `<!-- ${part}: end -->`]
   const from = page.indexOf(begin)
   const to = page.indexOf(end)
