@@ -299,6 +299,7 @@ describe('options', () => {
     ['no time to live', { ttlSeconds: 0 }],
     ['an endless time to live', { ttlSeconds: Number.POSITIVE_INFINITY }],
     ['a limit that is not a number', { maxBytes: Number.NaN }],
+    ['no room', { maxBytes: 0 }],
     ['a keyring that is only shaped like one', { keyring: { ids: ['00000000'], ephemeral: false } }],
   ])('%s is refused when the sealer is made', (_, options) => {
     expect(codeOf(() => sealerAt(nowMs, options))).toBe('STATE_OPTION')
