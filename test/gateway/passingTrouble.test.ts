@@ -9,6 +9,7 @@ import { json, type Received, result, ScriptedServer } from './fixtures/stateles
 const EVENTS = { 'content-type': 'text/event-stream' }
 const scripted = new ScriptedServer()
 let url = ''
+let gateway: Awaited<ReturnType<typeof startGateway>>['gateway']
 
 beforeAll(async () => {
   const ends: (() => unknown)[] = []
@@ -19,7 +20,7 @@ beforeAll(async () => {
     late: scripted.entry({ timeoutSeconds: 2 }),
     full: scripted.entry({ maxInFlight: 2 }),
   }
-  ;({ url } = await startGateway(servers, {}, {}, until))
+  ;({ url, gateway } = await startGateway(servers, {}, {}, until))
   return async () => {
     for (const end of ends) await end()
   }
@@ -60,6 +61,30 @@ test.each<[string, string, (received: Received) => unknown]>([
   expect([id, error?.data]).toEqual(['mine', { code, server: 'rude' }])
   expect(error?.message).toContain('The server "rude" ')
   expect(scripted.received).toHaveLength(1) // it is not sent again
+})
+
+test.each(['application/json', 'text/event-stream'])(
+  'a header that cannot be sent on is left out of an answer of %s',
+  async (type) => {
+    const body = type === 'application/json' ? '{}' : 'data: {}\n\n'
+    scripted.answer = ({ res }) => {
+      const head = `HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nMcp-Odd: \xe4\r\nMcp-Fine: a\r\nContent-Length: ${body.length}`
+      res.socket?.end(Buffer.from(`${head}\r\n\r\n${body}`, 'latin1'))
+    }
+    for (const send of [fetch, (to: string, init: object) => gateway.fetch(new Request(to, init))]) {
+      const response = await send(`${url}/rude`, statelessRequest())
+      expect(await response.text()).toBe(body)
+      expect(response.headers.get('mcp-fine')).toBe('a')
+    }
+  },
+)
+
+test('a status that is none is an error, on both hosts', async () => {
+  scripted.answer = ({ res }) => json(res, {}, 999)
+  for (const send of [fetch, (to: string, init: object) => gateway.fetch(new Request(to, init))]) {
+    const response = await send(`${url}/rude`, statelessRequest())
+    expect(await response.json()).toMatchObject({ error: { data: { code: 'BACKEND_INVALID' } } })
+  }
 })
 
 test('a server that hangs is given up after its time, and its work is ended', async () => {
@@ -214,8 +239,8 @@ test('a server that is gone is named, and one that is back is used', async () =>
   const { server } = await modernServer()
   const { port } = await server.listen({ drainOnTerm: false })
   const servers = { here: { url: `http://127.0.0.1:${port}/mcp`, pannier: { state: 'stateless' } } }
-  const { url: behind, gateway } = await startGateway(servers)
-  const condition = (): unknown => gateway.backends[0]?.condition.kind
+  const { url: behind, gateway: before } = await startGateway(servers)
+  const condition = (): unknown => before.backends[0]?.condition.kind
   const add = { params: { name: 'add', arguments: { a: 1, b: 2 } } }
   expect((await ask(`${behind}/here`, add)).result).toBeDefined()
   await server.drain({ deadlineMs: 0 })

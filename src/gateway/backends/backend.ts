@@ -57,7 +57,7 @@ export class Backend {
 
   constructor(options: BackendOptions) {
     const { config, logger } = options
-    const { name, address, settings } = config
+    const { name, address } = config
     this.#options = options
     this.config = config
     this.name = name

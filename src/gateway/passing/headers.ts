@@ -34,14 +34,16 @@ export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<st
   return headers
 }
 
+/** RFC 9110, 5.5. Node and fetch refuse to send anything else. */
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/
+
 /** What a caller is sent of a server's headers. */
 export function answerHeadersOf(given: IncomingHttpHeaders): string[] {
   const headers: string[] = []
   for (const name in given) {
     const value = given[name]
     if (value === undefined || !isPassed(name, OF_SERVERS)) continue
-    if (typeof value === 'string') headers.push(name, value)
-    else for (const each of value) headers.push(name, each)
+    for (const each of typeof value === 'string' ? [value] : value) if (SENDABLE.test(each)) headers.push(name, each)
   }
   return headers
 }

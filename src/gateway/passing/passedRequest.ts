@@ -37,6 +37,8 @@ export interface PassedOutcome {
   readonly error?: BackendError
 }
 
+/** A web-standard response has no higher one. */
+const MAX_STATUS = 599
 const EVENT_END = /(?:\n\n|\r\r|\r\n\r\n)$/
 
 export class PassedRequest implements AnswerReceiver {
@@ -123,7 +125,8 @@ export class PassedRequest implements AnswerReceiver {
       return new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.')
     if (status >= 300 && status < 400)
       return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}. Redirects are not followed.`)
-    if (!isMessage && status >= 400) return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}.`)
+    if (status > MAX_STATUS || (!isMessage && status >= 400))
+      return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}.`)
     if (!isMessage && status !== 202 && status !== 204)
       return new BackendError('BACKEND_INVALID', server, 'answered with something that is no MCP message.')
     return Number(headers['content-length'] ?? 0) > maxResultBytes ? this.#tooLarge() : undefined
