@@ -74,6 +74,7 @@ export function serversOf(backends: readonly Backend[]): readonly Json[] {
           confidence: verdict.confidence,
           message: verdict.message,
           checkedAt: new Date(verdict.checkedAt).toISOString(),
+          ageSeconds: backend.verdictAgeSeconds,
           protocol: verdict.protocol.because,
           process: verdict.process.because,
         },

@@ -63,13 +63,16 @@ export class Backend {
     this.name = name
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#login = new OperatorLogin(options)
-    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls]) : undefined
+    this.upstreams = 'url' in address ? new Upstreams([address.url, ...settings.urls]) : undefined
     this.#connector = new Connector({
       config,
       logger,
       link: this.#linkOptions(),
       loginAdvice: this.#login.advice,
-      onLink: (link) => this.watches.use(link),
+      onLink: (link) => {
+        this.watches.use(link)
+        this.#judge.sawVersion(link.about.info)
+      },
       onOffer: () => options.onOffer(this),
       withheldOf: (tools) => options.withheldOf(this, tools),
     })
@@ -84,6 +87,10 @@ export class Backend {
       connector: this.#connector,
       link: this.#linkOptions(),
       isShared: () => this.isShared,
+      onContradicted: () => {
+        this.#judge.doubt()
+        this.#connector.reconnect()
+      },
     })
   }
 
@@ -114,6 +121,11 @@ export class Backend {
 
   get verdict(): Verdict | undefined {
     return this.#judge.verdict
+  }
+
+  /** How old the verdict is, in seconds. */
+  get verdictAgeSeconds(): number | undefined {
+    return this.#judge.ageSeconds
   }
 
   /** Resolves when the server was reached, or the first attempt has failed. */

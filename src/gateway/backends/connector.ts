@@ -2,7 +2,7 @@
 import { backoffMs, DAY_MS, type Json, sleep, unref } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError } from '../errors.ts'
+import { BackendError, SessionForgotten } from '../errors.ts'
 import { ownAddress } from './credentials.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from '../links/link.ts'
 import { NOTHING, type Offer, type ReadOffer, readOffer } from './offer.ts'
@@ -106,6 +106,11 @@ export class Connector {
       this.condition = condition
       await sleep(backoffMs(Math.max(1, attempt), RETRY), signal).catch(() => {})
     }
+  }
+
+  /** Connects anew: what was found of the server when it was reached may not be true any longer. */
+  reconnect(): void {
+    void this.#link?.close()
   }
 
   /** Reads the lists again soon. */
@@ -252,6 +257,7 @@ export class Connector {
       this.#take(await this.#readChecked(link))
       this.#options.onOffer()
     } catch (error) {
+      if (error instanceof SessionForgotten) return this.reconnect()
       if (isUnreachable(error)) return this.#onLost(`it ${(error as BackendError).why}`)
       this.#stale = unref(setTimeout(() => this.reread(), this.#options.config.settings.listSeconds * 1000))
     }

@@ -1,4 +1,5 @@
 /** Finds out whether a server keeps something between calls, and does so again every hour. */
+import type { Implementation } from '@modelcontextprotocol/client'
 import type { Address } from '../../client/index.ts'
 import { probe, type Verdict } from '../../probe/index.ts'
 import { sleep } from '../../protocol/index.ts'
@@ -15,6 +16,8 @@ export interface JudgeOptions {
 const HOUR_MS = 3_600_000
 /** After the first probe that could not say anything. */
 const SOON_MS = 30_000
+/** However often a verdict is doubted. */
+const PAUSE_MS = 1000
 
 /** What says more of a process than how its tools sound. */
 const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
@@ -30,6 +33,8 @@ export class Judge {
   verdict: Verdict | undefined
   readonly #options: JudgeOptions
   readonly #first = Promise.withResolvers<void>()
+  #onDoubt: () => void = () => {}
+  #version: string | undefined
 
   constructor(options: JudgeOptions) {
     this.#options = options
@@ -46,17 +51,40 @@ export class Judge {
     return state === 'STATELESS' && decidedBy !== undefined && KNOWLEDGE.has(decidedBy)
   }
 
-  /** Probes until the signal aborts. */
+  /** How old the verdict is, in seconds; undefined where there is none. */
+  get ageSeconds(): number | undefined {
+    return this.verdict === undefined ? undefined : Math.round((Date.now() - this.verdict.checkedAt) / 1000)
+  }
+
+  /** Probes until the signal aborts: every hour, and soon after the verdict was doubted. */
   async run(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; ) {
+      const doubted = Promise.withResolvers<void>()
+      this.#onDoubt = doubted.resolve
       const found = await this.#probe(signal).catch(() => undefined)
       const isKnown = found !== undefined && found.state !== 'UNKNOWN'
       if (isKnown) this.#take(found)
       failures = isKnown ? 0 : failures + 1
       this.#first.resolve()
       this.#options.onVerdict()
-      await sleep(pauseAfter(failures), signal).catch(() => {})
+      const over = new AbortController()
+      const pause = sleep(pauseAfter(failures), AbortSignal.any([signal, over.signal])).catch(() => {})
+      await Promise.race([pause, doubted.promise])
+      over.abort()
+      await sleep(PAUSE_MS, signal).catch(() => {})
     }
+  }
+
+  /** Something contradicts the verdict, so that the server is probed again. */
+  doubt(): void {
+    this.#onDoubt()
+  }
+
+  /** Another version of a server may keep what the one before did not. */
+  sawVersion(info: Implementation | undefined): void {
+    const version = JSON.stringify([info?.name, info?.version])
+    if (this.#version !== undefined && this.#version !== version) this.doubt()
+    this.#version = version
   }
 
   async #probe(signal: AbortSignal): Promise<Verdict> {

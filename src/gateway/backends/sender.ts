@@ -16,6 +16,8 @@ export interface BackendSenderOptions {
   readonly link: LinkOptions
   /** Whether callers may share a link. */
   readonly isShared: () => boolean
+  /** A server that was thought to keep nothing wants a session. */
+  readonly onContradicted: () => void
 }
 
 export class BackendSender {
@@ -56,20 +58,25 @@ export class BackendSender {
 
   async #sendAnywhere(relayed: Relayed): Promise<Json> {
     const sharing = this.#sharingOf(relayed)
-    if (sharing === undefined) return this.#sendOnOwnLink(relayed)
-    if (sharing === 'all') this.#options.connector.openedLink() // says at once that the server is not there
-    const send = async (link: Link, hold: () => () => void): Promise<Json> => {
+    try {
+      if (sharing === undefined) return await this.#sendOnOwnLink(relayed)
+      if (sharing === 'all') this.#options.connector.openedLink() // says at once that the server is not there
+      return await this.#sendOnPlace(relayed, sharing)
+    } catch (error) {
+      if (!(error instanceof SessionForgotten)) throw error
+      // The call was not begun. A server that keeps nothing for anybody has nothing to forget.
+      if (sharing !== 'caller') this.#options.onContradicted()
+      this.#places.forget(relayed, sharing ?? 'caller')
+      return this.#sendOnPlace(relayed, sharing ?? 'caller')
+    }
+  }
+
+  #sendOnPlace(relayed: Relayed, sharing: Sharing): Promise<Json> {
+    return this.#places.with(relayed, sharing, async (link, hold) => {
       const result = await link.request(relayed)
       this.#tasks.keep(relayed, result, link, hold)
       return result
-    }
-    try {
-      return await this.#places.with(relayed, sharing, send)
-    } catch (error) {
-      if (!(error instanceof SessionForgotten)) throw error
-      this.#places.forget(relayed, sharing)
-      return this.#places.with(relayed, sharing, send)
-    }
+    })
   }
 
   async #sendOnOwnLink(relayed: Relayed): Promise<Json> {

@@ -19,6 +19,7 @@ import {
 import { failureReason } from '../../client/index.ts'
 import { BackendError, SessionForgotten } from '../errors.ts'
 import type { LinkOptions } from './link.ts'
+import { SessionLost } from './lostSession.ts'
 import { paramsFor, type QuestionKind, type Relayed } from './relayed.ts'
 
 export interface BackendConnectionOptions
@@ -246,6 +247,7 @@ function lost(server: string, why: string): never {
 }
 
 function unsent(server: string, cause: unknown): never {
+  if (cause instanceof SessionLost) throw new SessionForgotten(server, { cause })
   const { status, isUnauthorized, why = 'the connection is broken.' } = failureReason(cause)
   if (isUnauthorized)
     throw new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.', { cause })

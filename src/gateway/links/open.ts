@@ -12,6 +12,7 @@ import { ChildTransport, httpTransport, sseTransport } from '../../client/intern
 import { BackendError } from '../errors.ts'
 import type { Credentials } from './relayed.ts'
 import type { Link, LinkOptions } from './link.ts'
+import { lostSessionFetch } from './lostSession.ts'
 import { openModernHttp } from './modernHttp.ts'
 import { type OpenedTransport, openSession } from './session.ts'
 
@@ -88,7 +89,7 @@ function overHttp(address: HttpAddress, { credentials }: LinkOptions, authorizer
     }
   const transport = httpTransport(address, {
     ...(authorizer && { authorizer }),
-    wrapFetch: (inner) => own.fetch(watched(inner)),
+    wrapFetch: (inner) => own.fetch(lostSessionFetch(watched(inner))),
   })
   const endSession = (): Promise<void> => transport.terminateSession()
   return { transport, endSession, setHeaders: (headers) => own.set(headers), listening: listening.promise }
