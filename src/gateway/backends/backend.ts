@@ -63,7 +63,7 @@ export class Backend {
     this.name = name
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#login = new OperatorLogin(options)
-    this.upstreams = 'url' in address ? new Upstreams([address.url, ...settings.urls]) : undefined
+    this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls]) : undefined
     this.#connector = new Connector({
       config,
       logger,
