@@ -72,6 +72,13 @@ afterEach(() => {
   propagation.disable()
 })
 
+/** An SDK of OpenTelemetry. */
+function register(): void {
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }))
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+}
+
 function answered(): Record<string, unknown>[] {
   return lines
     .filter(({ message }) => message === 'A call was answered.')
@@ -143,11 +150,7 @@ describe.each(CLIENTS)('calls of the client %s', (kind) => {
   )
 
   test.each(['_meta', 'headers'])('continue their trace that is in %s with spans of the gateway', async (where) => {
-    trace.setGlobalTracerProvider(
-      new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: spans })] }),
-    )
-    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-    propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+    register()
     const client = await connectClient(kind, url, where === 'headers' ? { traceparent } : {})
     const meta = where === '_meta' ? { _meta: { traceparent } } : {}
     const { content } = await client.callTool({ name: 'http_trace', arguments: {}, ...meta })
@@ -160,6 +163,21 @@ describe.each(CLIENTS)('calls of the client %s', (kind) => {
     expect(outer?.parentSpanContext?.spanId).toBe('00f067aa0ba902b7')
     expect(inner?.attributes).toMatchObject({ 'pannier.gateway.server': 'http', 'gen_ai.tool.name': 'trace' })
   })
+})
+
+test('what would pass unread is read where spans are collected, so that the trace has the gateway in it', async () => {
+  const client = await connectClient('v2', `${url}/traced`)
+  const ask = async () => {
+    const { content } = await client.callTool({ name: 'trace', arguments: {}, _meta: { traceparent } })
+    return (JSON.parse(content[0]?.text ?? '') as [string])[0]
+  }
+  expect(await ask()).toBe(traceparent)
+  register()
+  const seen = await ask()
+  const inner = spans
+    .getFinishedSpans()
+    .find(({ kind, name }) => kind === SpanKind.CLIENT && name === 'tools/call trace')
+  expect(seen).toBe(`00-${TRACE}-${inner?.spanContext().spanId}-01`)
 })
 
 test('the gateway has the name and version of the package', async () => {

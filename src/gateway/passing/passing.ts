@@ -25,6 +25,7 @@ import { BackendError, isBackendGone } from '../errors.ts'
 import { requestHeadersOf } from './headers.ts'
 import type { CallWatcherOptions } from '../telemetry/calls.ts'
 import { type PassedCall, tellPassed } from '../telemetry/passed.ts'
+import { isTraced } from '../telemetry/tracing.ts'
 import { type PassedOutcome, PassedRequest } from './passedRequest.ts'
 
 export interface PassingOptions extends Pick<Assembly, 'load' | 'limits'>, CallWatcherOptions {
@@ -66,10 +67,14 @@ export class PassingHandler implements RequestHandler {
     for (const passed of this.#listening) passed.close()
   }
 
-  /** Who claims to listen is not counted among the calls, so where calls are counted this has to be read. */
+  /**
+   * Who claims to listen is not counted among the calls, so where calls are counted this has to be read. So has what the
+   * gateway adds its own span to.
+   */
   #mayPass({ method, hasBytes, header }: EndpointRequest): boolean {
     const { limits } = this.#options
-    return method === 'POST' && hasBytes && !(limits?.countsCalls && header('mcp-method') === LISTEN)
+    const isRead = isTraced() || (limits?.countsCalls === true && header('mcp-method') === LISTEN)
+    return method === 'POST' && hasBytes && !isRead
   }
 
   /** Never rejects. */
