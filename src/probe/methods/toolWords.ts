@@ -43,7 +43,7 @@ export const LIVE =
 export const CONNECT =
   /^(.* )?(re)?(connect|attach)( (to )?(db|database|server|device|host|client|mongodb|mysql|postgres|redis|.* (db|database|server|device|host|tab|browser|process|project)))?$/
 export const CREDENTIAL =
-  /^(host|hostname|password|connection string|connection url|uri|username|user|api key|token|dsn|private key)$/
+  /^(host|hostname|password|connection string|connection url|uri|username|user|api key|key|token|access token|auth token|secret|cookies?|dsn|private key)$/
 export const BEGINS_ACCESS =
   /^(.* )?(connect|init|initialize|login|log in|sign in|authenticate|auth|unlock|join)( .*)?$|^(.* )?(set|setup|use|configure|register) (.* )?(connection|credentials?|token|key|account|client|server|instance|auth)$/
 export const IN_PROCESS =
@@ -51,7 +51,7 @@ export const IN_PROCESS =
 export const HISTORY_NAME = /\b(history|undo|redo|thoughts?|thinking|previous step)\b/
 export const HISTORY =
   /\b(previous (thoughts?|steps?|calls?|messages?)|conversation history|command history|undo|captured|buffered|recorded|accumulated)\b/i
-export const THOUGHT = /^next ?thought ?needed$|^thought ?number$/
+export const THOUGHT = /^next ?\w+ ?needed$|^(thought|step|iteration|stage) ?number$|^total ?(thoughts|steps|stages)$/
 export const STEPPING = /\b(breakpoints?|step (over|into|out)|continue execution|stack trace|callstack)\b/
 export const PLAY =
   /\b(game|chess|simulation|scene|emulator|recording|playback|kernel|repl|canvas|elements|shapes|layers|dice|deck|round|player|quest|dungeon|character|inventory|tracks|sprite|notebook cell)\b/

@@ -15,6 +15,11 @@ test.each([
   ['what it runs', [tool('devserver_start', 'Starts it in this process.'), tool('devserver_stop')]],
   ['its memory', [tool('add_word', 'Adds a word to the in-memory dictionary.'), tool('list_words'), tool('reset')]],
   ['turns', [tool('new_game'), tool('make_move', 'Moves.', { to: {} }), tool('get_game_state')]],
+  [
+    'a key',
+    [tool('paint', 'Paints.', { prompt: {} }), tool('set_api_key', 'Takes it.', { key: {} }), tool('show_key')],
+  ],
+  ['steps', [tool('assess', 'Assesses.', { claim: {}, nextAssessmentNeeded: {} })]],
   ['a folder', [tool('set_working_dir', 'Sets it for subsequent calls.'), tool('commit')]],
 ])('tools that speak of %s are said to keep something', (_, tools) => {
   const { state, details, confidence } = toolsResult(tools)
