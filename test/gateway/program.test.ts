@@ -60,6 +60,11 @@ proves(
     const servers = await (await fetch(`${admin}servers`)).text()
     expect(servers).toContain('"revision": "2026-07-28"')
     expect(servers).toMatch(/"condition": "left out",\s*"why": ".*ABSENT_TOKEN/)
+    const metrics = await (await fetch(`${admin}metrics`)).text()
+    expect(metrics).toContain('pannier_gateway_server_up{server="gone"} 0')
+    expect(metrics).toMatch(
+      /pannier_gateway_calls_total\{server="tools",method="tools\/call",tool="add",outcome="complete"\} 1/,
+    )
     const called = await pannier(['call', url, 'gone_anything'])
     expect(called.status).toBe(2)
     expect(called.stderr).toContain('The server "gone" cannot be reached')
