@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { fairShares } from './fairness.ts'
+import { describe, expect, test } from 'vitest'
+import { fairShares, MEMBERS_SHARE, refusalOfTask } from './fairness.ts'
 
 const ann = { holder: 'ann', running: 0, ready: 100, oldest: 1 }
 const bob = { holder: 'bob', running: 0, ready: 100, oldest: 2 }
@@ -23,4 +23,20 @@ test.each([
   ['without slots there is nothing to share', [ann], 0, {}],
 ])('%s', (_, callers, slots, shares) => {
   expect(Object.fromEntries(fairShares(callers, slots))).toEqual(shares)
+})
+
+describe('another task', () => {
+  const refused = (ofHolder: number, ofMember: number | undefined) => refusalOfTask({ ofHolder, ofMember }, 3)?.message
+
+  test('is refused to a caller who has as many as is allowed', () => {
+    expect(refused(2, undefined)).toBeUndefined()
+    expect(refused(3, undefined)).toContain('This caller has')
+  })
+
+  test('is refused to one of many behind an address by their own, and to all of them together', () => {
+    expect(refused(20, 2)).toBeUndefined()
+    expect(refused(20, 3)).toContain('This caller has')
+    expect(refused(3 * MEMBERS_SHARE - 1, 0)).toBeUndefined()
+    expect(refused(3 * MEMBERS_SHARE, 0)).toContain('from this network')
+  })
 })
