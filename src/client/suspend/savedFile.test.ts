@@ -72,19 +72,38 @@ test('a link leads to the file: that is written, and goes with the link', async 
   expect([existsSync(file), lstatSync(link, { throwIfNoEntry: false })]).toEqual([false, undefined])
 })
 
-test('a call is on the disk before it takes the place of the one before, which stays where that fails', async () => {
-  const path = join(folder, 'synced.json')
-  await savedFile(path).save(saved)
-  const handle = await open(path)
-  const prototype = Object.getPrototypeOf(handle) as FileHandle
+/** The class of open files, to see what is done with them. */
+async function fileHandles(): Promise<FileHandle> {
+  const handle = await open(text)
   await handle.close()
-  const full = Object.assign(new Error('full'), { code: 'EIO' })
-  const sync = vi.spyOn(prototype, 'sync').mockRejectedValue(full)
-  onTestFinished(() => sync.mockRestore())
-  await expect(savedFile(path).save({ ...saved, version: 2 } as never)).rejects.toMatchObject({
-    code: 'SAVED_UNUSABLE',
-  })
-  expect(sync).toHaveBeenCalledOnce()
+  return Object.getPrototypeOf(handle) as FileHandle
+}
+
+test('a call is written, and then on the disk, when it is saved', async () => {
+  const prototype = await fileHandles()
+  const log: string[] = []
+  for (const name of ['writeFile', 'sync'] as const) {
+    const original = prototype[name] as (...args: unknown[]) => Promise<void>
+    const slow = async function (this: FileHandle, ...args: unknown[]): Promise<void> {
+      await new Promise((resolve) => setImmediate(resolve))
+      await original.apply(this, args)
+      log.push(name)
+    }
+    const spy = vi.spyOn(prototype, name).mockImplementation(slow)
+    onTestFinished(() => spy.mockRestore())
+  }
+  await savedFile(join(folder, 'steps.json')).save(saved)
+  expect(log).toEqual(['writeFile', 'sync'])
+})
+
+test.each(['writeFile', 'sync'] as const)('where the %s of a call fails, the one before stays', async (name) => {
+  const path = join(folder, `${name}.json`)
+  await savedFile(path).save(saved)
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC' })
+  const spy = vi.spyOn(await fileHandles(), name).mockRejectedValue(full)
+  onTestFinished(() => spy.mockRestore())
+  const failed = savedFile(path).save({ ...saved, version: 2 } as never)
+  await expect(failed).rejects.toMatchObject({ code: 'SAVED_UNUSABLE', message: expect.stringContaining('ENOSPC') })
   expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(saved)
-  expect(readdirSync(folder).filter((name) => name.endsWith('.saving'))).toEqual([])
+  expect(readdirSync(folder).filter((file) => file.endsWith('.saving'))).toEqual([])
 })
