@@ -35,6 +35,17 @@ export const PANNIER: GatewayCommand = {
   args: ['--conditions=pannier-source', main, 'gateway', 'FILE', '--port', 'PORT'],
 }
 
+/** What a run that fails would leave behind. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+function noted(child: ChildProcess): void {
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+}
+
 export class Replicas {
   /** Told of each message before it goes on. */
   onPassing: OnPassing = () => undefined
@@ -99,6 +110,7 @@ export class Replicas {
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
+    noted(child)
     const url = await this.#started(child)
     tap.targets = [url]
     this.#members.push({ child, url, tap })
@@ -182,6 +194,7 @@ export class Replicas {
       env: { ...this.#env(), PORT: String(port) },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
+    noted(child)
     for await (const line of createInterface(child.stdout)) return { child, port: Number(line) }
     throw new Error(`The server "${name}" did not start.`)
   }
