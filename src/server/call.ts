@@ -4,6 +4,7 @@ import type { Journal } from '../journal/index.ts'
 import type { Era, HeaderReader, Json, RequestId } from '../protocol/index.ts'
 import type { Principal } from './auth/authenticator.ts'
 import type { Carry } from './catalog/carry.ts'
+import type { Instance } from './replicas/instance.ts'
 
 /**
  * Answers calls, whatever host they came by: the pipeline of this server, or anything else that can stand behind the
@@ -74,6 +75,8 @@ export interface Peer {
   readonly logLevel: LoggingLevel | undefined
   /** The session-era session, where there is one. */
   readonly session: string | undefined
+  /** The instance that began the session, where that is known. */
+  readonly begunBy?: Instance | undefined
   /** Whether questions travel as `input_required` results; else they are pushed over the live connection. */
   readonly takesInputRequired: boolean
 }

@@ -39,7 +39,7 @@ export interface Relayed {
 const ENVELOPE: ReadonlySet<string> = new Set([META.version, META.client, META.capabilities, META.logLevel])
 
 /** The parameters for a server of this era: with the envelope of the stateless era, or without it. */
-export function paramsFor(era: Era, { params, peer, ask }: Relayed): Json {
+export function paramsFor(era: Era, { params, peer, ask }: Pick<Relayed, 'params' | 'peer' | 'ask'>): Json {
   if (era === peer.era) return params
   const meta = params['_meta'] as Json | undefined
   if (era === 'modern') return { ...params, _meta: { ...meta, ...envelopeOf(peer, ask !== undefined) } }

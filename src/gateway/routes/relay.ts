@@ -1,5 +1,4 @@
 /** The methods of a route: calls go to the server that has the tool, prompt or resource, under the name it has there. */
-import type { InputRequest } from '@modelcontextprotocol/client'
 import {
   assertParamHeaders,
   CODES,
@@ -11,10 +10,11 @@ import {
   ProtocolError,
   RemoteError,
 } from '../../protocol/index.ts'
-import { type Call, type HandlerMethods, InputRequired, type MethodParts } from '../../server/internal.ts'
+import type { Call, HandlerMethods, MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { CallState } from './clientState.ts'
-import { askerOf, relayedOf } from './relayedCall.ts'
+import { Placement } from './placement.ts'
+import { askerOf, inputRequired, relayedOf } from './relayedCall.ts'
 import { taskModeOf } from './tasks/mode.ts'
 import type { RelayedTasks } from './tasks/service.ts'
 import { withTasks } from './tasks/source.ts'
@@ -56,6 +56,7 @@ export interface RelayOptions {
 export function relayMethods({ directory, parking, watcher, tasks }: RelayOptions, parts: MethodParts): HandlerMethods {
   const { rounds, results } = parts
   const parked = new ParkedRounds(parking, parts)
+  const placement = new Placement(parts)
 
   const relay = (call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']) =>
     watcher.watch(call, watchedTarget(call, target), (watched) => relayWatched(watched, target, params, headers))
@@ -69,6 +70,11 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
     const { call } = watched
     const { backend, name } = target
     await backend.tried
+    // The ticket of a call that waits says itself where.
+    const isTicket = call.peer.takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
+    const owner = isTicket ? undefined : placement.ownerOf(call, backend)
+    const answer = owner && (await placement.play(call, target, owner))
+    if (answer !== undefined) return answer
     const state = new CallState(backend, call)
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
       const result = await backend.request(relayedOf(watched, sent, { headers, ask, state }))
@@ -194,11 +200,6 @@ function isReplayable({ method }: Call, { backend, listed }: BackendTarget): boo
   if (method !== 'tools/call' || backend.config.settings.replay) return true
   const annotations = listed?.['annotations']
   return isObject(annotations) && (annotations['readOnlyHint'] === true || annotations['idempotentHint'] === true)
-}
-
-function inputRequired({ inputRequests, requestState }: Json): InputRequired {
-  const requests = isObject(inputRequests) ? (inputRequests as Record<string, InputRequest>) : {}
-  return new InputRequired(new Map(Object.entries(requests)), requestState)
 }
 
 function withDefined(params: Json, more: Json): Json {

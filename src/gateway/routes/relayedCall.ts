@@ -1,8 +1,8 @@
 /** A call of a client as a request to a server behind the gateway, with the way back to the client. */
 import { randomUUID } from 'node:crypto'
 import type { InputRequest } from '@modelcontextprotocol/client'
-import type { Json } from '../../protocol/index.ts'
-import type { Call } from '../../server/internal.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
+import { type Call, InputRequired } from '../../server/internal.ts'
 import type { Relayed } from '../links/relayed.ts'
 import type { WatchedCall } from '../telemetry/calls.ts'
 import type { CallState } from './clientState.ts'
@@ -44,4 +44,10 @@ export function askerOf({ channel, peer }: Call): Relayed['ask'] {
     const key = `question ${++asked}`
     return (await push.call(channel, request, { key, id, carry: 'process', isBound: true, body: () => ({}) })) as Json
   }
+}
+
+/** What another server asks, as a handler asks it. */
+export function inputRequired({ inputRequests, requestState }: Json): InputRequired {
+  const requests = isObject(inputRequests) ? (inputRequests as Record<string, InputRequest>) : {}
+  return new InputRequired(new Map(Object.entries(requests)), requestState)
 }

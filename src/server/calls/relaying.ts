@@ -12,7 +12,7 @@ export interface MethodParts {
   readonly access: AccessControl
   readonly rounds: RoundRunner
   readonly results: Results
-  readonly replicas: Pick<Replicas, 'self' | 'calls'>
+  readonly replicas: Pick<Replicas, 'self' | 'peers' | 'calls'>
 }
 
 export interface Relaying {

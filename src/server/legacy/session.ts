@@ -106,7 +106,8 @@ export class Sessions {
   }
 
   peerOf(session: OpenSession): Peer {
-    return { ...legacyPeer(session), session: session.id, logLevel: this.#facts.levelOf(session.id) }
+    const { id, begunBy } = session
+    return { ...legacyPeer(session), session: id, begunBy, logLevel: this.#facts.levelOf(id) }
   }
 }
 

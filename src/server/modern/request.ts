@@ -56,7 +56,7 @@ export class ModernHttp implements EraHandler {
   }
 
   /** Answers a call that another instance forwards. It has checked the headers, and waits for the head of the stream. */
-  async answerForwarded({ message, principal, onCancel }: ArrivedCall, sink: Sink): Promise<undefined> {
+  async answerForwarded({ message, principal, session, onCancel }: ArrivedCall, sink: Sink): Promise<undefined> {
     const request = readMessage(message)
     if (request.kind !== 'request') throw new ProtocolError('MESSAGE_INVALID', 'Only calls are forwarded.')
     const stream = new ModernChannel(sink, true)
@@ -72,7 +72,7 @@ export class ModernHttp implements EraHandler {
     }
     const call = modernCall({ message: request, header: undefined, principal, channel })
     stream.open()
-    const { body } = await this.#calls.answer({ ...call, isForwarded: true })
+    const { body } = await this.#calls.answer({ ...call, peer: { ...call.peer, session }, isForwarded: true })
     stream.finish(body)
   }
 }

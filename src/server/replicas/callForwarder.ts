@@ -21,6 +21,8 @@ export interface ForwardableCall {
   readonly params: Json
   /** Who calls, as the instance found that the client came to. */
   readonly principal: Principal | undefined
+  /** The caller's session, where a client of the session era calls. */
+  readonly session?: string
   readonly channel: {
     notify(method: string, params: Json): void
     onCancel(listener: () => void): void
@@ -37,6 +39,7 @@ export type ForwardedCall =
 export interface ArrivedCall {
   readonly message: Json
   readonly principal: Principal | undefined
+  readonly session: string | undefined
   /** Calls the listener when the caller has left. */
   onCancel(listener: () => void): void
 }
@@ -61,9 +64,9 @@ export class CallForwarder {
   }
 
   async forward(owner: Instance, call: ForwardableCall): Promise<ForwardedCall> {
-    const { id, method, params, principal, channel } = call
+    const { id, method, params, principal, session, channel } = call
     const name = crypto.randomUUID()
-    const message = { kind: 'call', name, principal, message: { jsonrpc: '2.0', id, method, params } }
+    const message = { kind: 'call', name, principal, session, message: { jsonrpc: '2.0', id, method, params } }
     const wasLost = this.#peers.isLost(owner.id)
     const delivery = await this.#messenger.send(owner, message, { wasLost })
     if (delivery.kind === 'gone') return this.#gone(owner, delivery)
@@ -73,7 +76,7 @@ export class CallForwarder {
   }
 
   /** Another instance forwards a call. */
-  async serve({ name, message, principal }: Json, sink: Sink): Promise<HttpReply | undefined> {
+  async serve({ name, message, principal, session }: Json, sink: Sink): Promise<HttpReply | undefined> {
     const listeners: (() => void)[] = []
     const leave = (): void => {
       for (const listener of listeners.splice(0)) listener()
@@ -86,6 +89,7 @@ export class CallForwarder {
         {
           message: message as Json,
           principal: principal as Principal | undefined,
+          session: session as string | undefined,
           onCancel: (listener) => void listeners.push(listener),
         },
         sink,
