@@ -3,6 +3,7 @@
  * as well; the index also passes on the names of src/postgres, which therefore cannot import it.
  */
 export {
+  ENGINE_OPTIONS,
   type TaskAnswers,
   type EngineHost,
   type EngineOptions,
@@ -51,5 +52,5 @@ export {
   type WaitingCaller,
 } from './fairness.ts'
 export { answeredBefore, journalOf, MAX_AUTOMATIC_REPEATS, nextWireKey } from './journalRows.ts'
-export { type TaskServiceOptions, createTasks } from './service/service.ts'
+export { createTasks, SERVICE_OPTIONS, type TaskServiceOptions } from './service/service.ts'
 export { retryMs, TrialSlot } from './trial.ts'

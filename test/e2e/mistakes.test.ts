@@ -1,6 +1,6 @@
 /** Typical mistakes of those who write servers and clients in plain JavaScript, and the sentence that each gets. */
 import { connect } from 'pannier/client'
-import { postgres } from 'pannier/postgres'
+import { postgres, postgresTasks } from 'pannier/postgres'
 import { requestStateCodec, withJournal } from 'pannier/sdk'
 import { createServer } from 'pannier/server'
 import { memoryLedger, newKey } from 'pannier/state'
@@ -44,6 +44,11 @@ test.each<[mistake: string, sentence: string, make: () => unknown]>([
   ['a store without a path', 'needs the path of a file', () => sqliteTasks(wrong({}))],
   ['a store whose path is a file', 'sqliteTasks has no option "file"', () => sqliteTasks(wrong({ file: 'tasks.db' }))],
   ['a database without an address', 'postgres() needs an object', () => postgres(wrong(undefined))],
+  [
+    'a database of tasks with another limit',
+    'did you mean "pollMs"?',
+    () => postgresTasks(postgres({ url: 'postgres://nobody@127.0.0.1:1/none' }), wrong({ poll: 50 })),
+  ],
   ['a ledger with another limit', 'memoryLedger has no option "max"', () => memoryLedger(wrong({ max: 5 }))],
   ['a codec without keys', 'or set PANNIER_KEYS', () => requestStateCodec({ audience: 'a' })],
   ['a journal without a codec', 'withJournal needs an object', () => withJournal(wrong(undefined))],

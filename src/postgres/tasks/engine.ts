@@ -4,9 +4,12 @@
  * Tasks, questions, steps and claims are in our own tables, the queues in those of pg-boss; both change in the same
  * transactions. All times are the database's, so the clocks of the machines do not matter.
  */
+import { assertOptionNames } from '../../protocol/index.ts'
 import type { Tasks } from '../../server/index.ts'
 import { StateError } from '../../state/internal.ts'
 import {
+  ENGINE_OPTIONS,
+  SERVICE_OPTIONS,
   type TaskAnswers,
   type TaskServiceOptions,
   type EngineHost,
@@ -38,6 +41,7 @@ export type PostgresTasksOptions = TaskServiceOptions & EngineOptions
 
 /** Tasks in PostgreSQL, for any number of machines. Other machines reclaim the tasks of one that dies. */
 export function postgresTasks(connection: PostgresConnection, options: PostgresTasksOptions = {}): Tasks {
+  assertOptionNames(options, { ...ENGINE_OPTIONS, ...SERVICE_OPTIONS }, 'postgresTasks')
   return createTasks(postgresEngine(connection, options), options)
 }
 
