@@ -8,13 +8,13 @@ import type { Backend } from '../../backends/backend.ts'
 import { BackendError } from '../../errors.ts'
 import type { OwnTaskId } from './ids.ts'
 
-type Replicas = MethodParts['replicas']
+type TaskReplicas = MethodParts['replicas']
 
 export class TaskOwners {
-  #replicas: Replicas | undefined
+  #replicas: TaskReplicas | undefined
 
   /** From now on requests about a task in another process go there. */
-  join(replicas: Replicas): void {
+  join(replicas: TaskReplicas): void {
     this.#replicas = replicas
   }
 
