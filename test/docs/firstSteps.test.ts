@@ -24,7 +24,7 @@ test('the program pannier says in one line that it is not built yet', () => {
 
 const demo = ['--conditions=pannier-source', 'examples/work-items/demo.ts']
 const usage =
-  'Usage: npm run demo, or npm run demo -- --ask to answer the questions yourself, in a terminal. Demos: rounds, tasks, shedding, as in npm run demo -- tasks.\n'
+  'Usage: npm run demo, or npm run demo -- --ask to answer the questions yourself, in a terminal. Demos: rounds, tasks, shedding, gateway, as in npm run demo -- tasks.\n'
 
 test.each([['--help'], ['-h'], ['--ask', '--help']])('the demo answers %s with its usage', (...flags) => {
   expect(run([...demo, ...flags])).toEqual({ status: 0, stdout: usage, stderr: '' })
