@@ -1,6 +1,6 @@
 /** Statements that go wrong halfway. */
 import pg from 'pg'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { newDatabase } from '../../test/postgres/database.ts'
 import { EngineFixture } from '../../test/postgres/engineFixture.ts'
 import { StateError } from '../state/internal.ts'
@@ -31,18 +31,27 @@ test('a transaction that fails changes nothing, and its connection is used again
   expect(await numbers()).toEqual([1])
 })
 
-test('a transaction begins and ends within the time of a statement', async () => {
+/** A pool with one connection, on which the statements that begin so fail. */
+function poolFailing(start?: string) {
   const queries: PostgresQuery[] = []
+  const release = vi.fn<(error?: Error | boolean) => void>()
   const client: Partial<PostgresClient> = {
     query: async (query) => {
       queries.push(query)
+      await Promise.resolve()
+      if (start !== undefined && query.text.startsWith(start)) throw new Error('cut')
       return { rows: [] }
     },
     on: () => {},
     removeListener: () => {},
-    release: () => {},
+    release,
   }
-  const fake = { connect: async () => client as PostgresClient } as Partial<PostgresPool> as PostgresPool
+  const fake: Partial<PostgresPool> = { connect: async () => client as PostgresClient }
+  return { pool: fake as PostgresPool, queries, release }
+}
+
+test('a transaction begins and ends within the time of a statement', async () => {
+  const { pool: fake, queries, release } = poolFailing()
   await runTransaction(fake, { idleMs: 100.5, statementMs: 1500.5 }, (sql) => sql.rows('SELECT 1'))
   await runTransaction(fake, { idleMs: 1 }, () => Promise.resolve())
   expect(queries).toMatchObject([
@@ -52,6 +61,17 @@ test('a transaction begins and ends within the time of a statement', async () =>
     { query_timeout: 6000 },
     { query_timeout: 6000 },
   ])
+  expect(release.mock.calls).toEqual([[undefined], [undefined]])
+})
+
+test.each([
+  ['BEGIN', 0],
+  ['COMMIT', 1],
+])('a connection that breaks at %s is not used again, and the transaction has failed', async (start, runs) => {
+  const { pool: fake, release } = poolFailing(start)
+  const run = vi.fn(async () => 'done')
+  await expect(runTransaction(fake, { idleMs: 1000 }, run)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect([run.mock.calls.length, release.mock.calls]).toEqual([runs, [[expect.any(Error)]]])
 })
 
 test('a statement of a transaction is planned for a table that grows', async () => {
