@@ -45,6 +45,13 @@ function countingBus() {
   return { bus: { ...bus, subscribe }, listeners }
 }
 
+test('a subscription that comes while the server is being stopped ends at once', async () => {
+  const server = make()
+  await server.drain({ deadlineMs: 0 })
+  const response = await server.fetch(listening())
+  expect(await response.text()).toContain('"resultType":"complete"')
+})
+
 describe('a stream that nobody reads', () => {
   test('ends at 16 million bytes, and what it listened to is let go', async () => {
     const { bus, listeners } = countingBus()

@@ -43,6 +43,7 @@ export class Subscriptions {
   readonly #tasks: () => TaskService | undefined
   readonly #watched: WatchedResources
   readonly #closers = new Set<() => void>()
+  #isClosed = false
 
   constructor(
     bus: EventBus,
@@ -70,7 +71,10 @@ export class Subscriptions {
         _meta: { ...(task['_meta'] as Json | undefined), ...mark._meta },
       }),
     )
-    if (call.channel.cancelled) return ended()
+    if (call.channel.cancelled || this.#isClosed) {
+      tasks?.stop()
+      return ended()
+    }
     const filter: Filter = { ...asked, ...(asked.taskIds !== undefined && { taskIds: tasks?.taskIds ?? [] }) }
     call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications: filter })
     tasks?.begin()
@@ -97,8 +101,9 @@ export class Subscriptions {
     return taskIds === undefined ? undefined : this.#tasks()?.listen(call, taskIds, send)
   }
 
-  /** Ends every subscription with its result. */
+  /** Ends every subscription with its result, also those that come later. */
   close(): void {
+    this.#isClosed = true
     for (const close of this.#closers) close()
   }
 
