@@ -24,6 +24,8 @@ interface CallerIdentity {
   readonly authorization?: string | undefined
 }
 
+type CallerHeaders = Readonly<Record<string, string>> | undefined
+
 export interface CallerCredentialsOptions {
   readonly config: BackendConfig
   readonly hook: CredentialsHook | undefined
@@ -40,12 +42,14 @@ export function ownAddress(address: Address): Address {
 export class CallerCredentials {
   readonly #options: CallerCredentialsOptions
   /** The headers that are the same for all callers. */
-  readonly #shared: Readonly<Record<string, string>> | undefined
+  readonly #shared: CallerHeaders
+  readonly #arePersonal: boolean
 
   constructor(options: CallerCredentialsOptions) {
     this.#options = options
     const own = ownAddress(options.config.address)
     this.#shared = 'url' in own ? own.headers : undefined
+    this.#arePersonal = this.arePersonal
   }
 
   /** Whether the configuration says that callers have headers of their own. */
@@ -65,9 +69,10 @@ export class CallerCredentials {
     return { headers, ...(given?.env !== undefined && { env: given.env }) }
   }
 
-  /** All headers for this caller. */
-  async headersFor(caller: CallerIdentity): Promise<Readonly<Record<string, string>> | undefined> {
-    return (await this.of(caller))?.headers ?? this.#shared
+  /** All headers for this caller. Where they are the same for all callers, nothing is waited for. */
+  headersFor(caller: CallerIdentity): CallerHeaders | Promise<CallerHeaders> {
+    if (this.#options.hook === undefined && !this.#arePersonal) return this.#shared
+    return this.of(caller).then((own) => own?.headers ?? this.#shared)
   }
 
   #configured({ principal, authorization }: CallerIdentity): Record<string, string> {

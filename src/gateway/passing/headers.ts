@@ -24,8 +24,8 @@ export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<st
   const replaced = namesIn(own)
   let accepts = false
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    const name = (raw[at] as string).toLowerCase()
-    if (!isPassed(name, OF_CALLERS) || replaced.has(name)) continue
+    const name = passedName(raw[at] as string)
+    if (name === undefined || replaced.has(name)) continue
     accepts ||= name === 'accept'
     headers.push(name, raw[at + 1] as string)
   }
@@ -46,6 +46,19 @@ export function answerHeadersOf(given: IncomingHttpHeaders): string[] {
     for (const each of typeof value === 'string' ? [value] : value) if (SENDABLE.test(each)) headers.push(name, each)
   }
   return headers
+}
+
+/** By the spelling of the caller. Callers use few, so most are found here. */
+const spellings = new Map<string, string | undefined>()
+const MAX_SPELLINGS = 500
+
+/** The name as it is sent on; undefined for a header that is not. */
+function passedName(spelling: string): string | undefined {
+  if (spellings.has(spelling)) return spellings.get(spelling)
+  const lower = spelling.toLowerCase()
+  const name = isPassed(lower, OF_CALLERS) ? lower : undefined
+  if (spellings.size < MAX_SPELLINGS) spellings.set(spelling, name)
+  return name
 }
 
 function isPassed(name: string, listed: ReadonlySet<string>): boolean {

@@ -18,6 +18,7 @@ import { unanswered } from '../upstreams/failure.ts'
 import type { AnswerReceiver, UpstreamRequest } from '../upstreams/request.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { BackendError, tooLarge } from '../errors.ts'
+import type { LimitedRequest } from './deadlines.ts'
 import { answerHeadersOf } from './headers.ts'
 
 export interface PassedOptions {
@@ -26,9 +27,11 @@ export interface PassedOptions {
   readonly headers: string[]
   readonly body: Buffer
   readonly sink: HostSink
-  /** How long it may take; undefined for a stream that stays open. */
-  readonly timeoutMs: number | undefined
+  /** How long it may take, which somebody else looks at. */
+  readonly timeoutMs: number
   readonly maxResultBytes: number
+  /** Told once, when it is over. */
+  readonly onEnd: (outcome: PassedOutcome) => void
 }
 
 /** How it ended. Without an error or a status the caller has left. */
@@ -41,11 +44,10 @@ export interface PassedOutcome {
 const MAX_STATUS = 599
 const EVENT_END = /(?:\n\n|\r\r|\r\n\r\n)$/
 
-export class PassedRequest implements AnswerReceiver {
+export class PassedRequest implements AnswerReceiver, LimitedRequest {
   readonly #options: PassedOptions
   readonly #settled = Promise.withResolvers<HttpReply | undefined>()
   #request: UpstreamRequest | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
   #answer: ByteSink | undefined
   #isStream = false
   #hasWritten = false
@@ -56,7 +58,7 @@ export class PassedRequest implements AnswerReceiver {
   /** The last bytes of a stream that were written. */
   #tail: Buffer | undefined
   #isOver = false
-  outcome: PassedOutcome = {}
+  #outcome: PassedOutcome = {}
 
   constructor(options: PassedOptions) {
     this.#options = options
@@ -64,8 +66,7 @@ export class PassedRequest implements AnswerReceiver {
 
   /** Gives the reply, or undefined when the answer went by the sink. Never rejects. */
   run(): Promise<HttpReply | undefined> {
-    const { upstreams, headers, body, sink, timeoutMs } = this.#options
-    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#late(timeoutMs), timeoutMs)
+    const { upstreams, headers, body, sink } = this.#options
     this.#request = upstreams.send({ headers, body }, this)
     sink.onDisconnect(() => this.#leave())
     return this.#settled.promise
@@ -81,11 +82,16 @@ export class PassedRequest implements AnswerReceiver {
     this.#settle(undefined)
   }
 
+  late(): void {
+    const { server, timeoutMs } = this.#options
+    this.#fail(new BackendError('BACKEND_TIMEOUT', server, `has not answered within ${timeoutMs / 1000} seconds.`))
+  }
+
   begin(status: number, headers: IncomingHttpHeaders): void {
     const fault = this.#faultOf(status, headers)
     if (fault !== undefined) return this.#fail(fault)
     const { sink } = this.#options
-    this.outcome = { status }
+    this.#outcome = { status }
     this.#left = Number(headers['content-length'] ?? Number.NaN)
     this.#answer = sink.openBytes({ status, headers: answerHeadersOf(headers) }, () => this.#request?.resume())
     if (this.#isStream) this.#answer.flush()
@@ -137,16 +143,11 @@ export class PassedRequest implements AnswerReceiver {
     return new BackendError('BACKEND_INVALID', server, tooLarge(maxResultBytes))
   }
 
-  #late(timeoutMs: number): void {
-    const sentence = `has not answered within ${timeoutMs / 1000} seconds.`
-    this.#fail(new BackendError('BACKEND_TIMEOUT', this.#options.server, sentence))
-  }
-
   /** The caller gets the error, as far as there is still a way. */
   #fail(error: BackendError): void {
     if (this.#isOver) return
     this.#request?.cancel()
-    this.outcome = { ...this.outcome, error }
+    this.#outcome = { ...this.#outcome, error }
     const message = errorMessage(this.#id, toWireError(error))
     if (this.#answer === undefined || !(this.#hasWritten || this.#isStream))
       return this.#settle({ status: 200, body: message })
@@ -165,14 +166,15 @@ export class PassedRequest implements AnswerReceiver {
   #leave(): void {
     if (this.#isOver) return
     this.#request?.cancel()
-    this.outcome = {}
+    this.#outcome = {}
     this.#settle(undefined)
   }
 
   #settle(reply: HttpReply | undefined): void {
+    if (this.#isOver) return
     this.#isOver = true
-    clearTimeout(this.#timer)
     this.#settled.resolve(reply)
+    this.#options.onEnd(this.#outcome)
   }
 
   get #id(): RequestId | undefined {

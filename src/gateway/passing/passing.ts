@@ -22,6 +22,7 @@ import { callerByHeaders } from '../backends/places.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { passageTo } from './passage.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
+import { Deadlines } from './deadlines.ts'
 import { requestHeadersOf } from './headers.ts'
 import type { CallWatcherOptions } from '../telemetry/calls.ts'
 import { type PassedCall, tellPassed } from '../telemetry/passed.ts'
@@ -43,12 +44,37 @@ interface Admitted {
   readonly sink: HostSink
 }
 
+/** A request that may pass, and where. */
+interface MessageToPass {
+  readonly backend: Backend
+  readonly upstreams: Upstreams
+  readonly headers: string[]
+  readonly body: Buffer
+}
+
+class OpenStreams {
+  readonly #open = new Set<PassedRequest>()
+
+  add(passed: PassedRequest): void {
+    this.#open.add(passed)
+  }
+
+  remove(passed: PassedRequest): void {
+    this.#open.delete(passed)
+  }
+
+  close(): void {
+    for (const passed of this.#open) passed.close()
+  }
+}
+
 const LISTEN = 'subscriptions/listen'
 
 export class PassingHandler implements RequestHandler {
   readonly #options: PassingOptions
   /** Streams that stay open until the caller leaves, or the gateway stops. */
-  readonly #listening = new Set<PassedRequest>()
+  readonly #listening = new OpenStreams()
+  readonly #deadlines = new WeakMap<Backend, Deadlines>()
 
   constructor(options: PassingOptions) {
     this.#options = options
@@ -64,7 +90,7 @@ export class PassingHandler implements RequestHandler {
 
   /** Ends the streams that would stay open. */
   close(): void {
-    for (const passed of this.#listening) passed.close()
+    this.#listening.close()
   }
 
   /**
@@ -87,7 +113,10 @@ export class PassingHandler implements RequestHandler {
       body = await request.whole()
       if (mayHoldState(body)) return await inner.handle(request, admission, sink)
       if (limits !== undefined) leave = await limits.enterUnread(request.header, admission.principal, sink.address)
-      return await this.#send(admitted, backend, upstreams, body)
+      const { principal } = admission
+      const own = backend.credentials.headersFor({ principal, authorization: request.header('authorization') })
+      const headers = requestHeadersOf(request.rawHeaders, own instanceof Promise ? await own : own)
+      return await this.#send(admitted, { backend, upstreams, headers, body })
     } catch (error) {
       const id = body && idOf(parseJson(body.toString()))
       if (error instanceof BackendError) return { status: 200, body: errorMessage(id, toWireError(error)) }
@@ -97,41 +126,36 @@ export class PassingHandler implements RequestHandler {
     }
   }
 
-  async #send(
-    { request, admission, sink }: Admitted,
-    backend: Backend,
-    upstreams: Upstreams,
-    body: Buffer,
-  ): Promise<HttpReply | undefined> {
-    const { header, rawHeaders } = request
+  #send({ request, admission, sink }: Admitted, message: MessageToPass): Promise<HttpReply | undefined> {
+    const { header } = request
     const { principal } = admission
+    const { backend, upstreams, headers, body } = message
     const { timeoutSeconds, maxResultBytes } = backend.config.settings
+    const timeoutMs = timeoutSeconds * 1000
     const isListening = header('mcp-method') === LISTEN
     const leave = this.#enter(backend, principal, isListening)
     const startedAt = performance.now()
-    let passed: PassedRequest | undefined
-    try {
-      const own = await backend.credentials.headersFor({ principal, authorization: header('authorization') })
-      passed = new PassedRequest({
-        server: backend.name,
-        upstreams,
-        headers: requestHeadersOf(rawHeaders, own),
-        body,
-        sink,
-        timeoutMs: isListening ? undefined : timeoutSeconds * 1000,
-        maxResultBytes,
-      })
-      if (isListening) this.#listening.add(passed)
-      return await passed.run()
-    } finally {
+    const onEnd = (outcome: PassedOutcome): void => {
       leave()
-      if (passed !== undefined) {
-        this.#listening.delete(passed)
-        // Nothing else tells that a server to which nothing stays open is gone.
-        if (isBackendGone(passed.outcome.error)) backend.reread()
-        tellPassed(this.#options, { backend, header, principal, startedAt, ...outcomeOf(passed.outcome) })
-      }
+      under.remove(passed)
+      // Nothing else tells that a server to which nothing stays open is gone.
+      if (isBackendGone(outcome.error)) backend.reread()
+      tellPassed(this.#options, { backend, header, principal, startedAt, ...outcomeOf(outcome) })
     }
+    const under = isListening ? this.#listening : this.#deadlinesOf(backend, timeoutMs)
+    const { name: server } = backend
+    const passed = new PassedRequest({ server, upstreams, headers, body, sink, timeoutMs, maxResultBytes, onEnd })
+    under.add(passed)
+    return passed.run()
+  }
+
+  #deadlinesOf(backend: Backend, timeoutMs: number): Deadlines {
+    let found = this.#deadlines.get(backend)
+    if (found === undefined) {
+      found = new Deadlines(timeoutMs)
+      this.#deadlines.set(backend, found)
+    }
+    return found
   }
 
   /** Streams that stay open do not count as load. */
@@ -160,7 +184,9 @@ function outcomeOf({ status, error }: PassedOutcome): Pick<PassedCall, 'outcome'
  * declares that it keeps something, and sends it, in the body; whatever looks like that is read.
  */
 const STATE_SIGNS = ['"state"', 'client-state', 'modelcontextprotocol.io'].map((sign) => Buffer.from(sign))
+/** What all of them come with, so that most bodies are searched once. */
+const COMMON_SIGN = Buffer.from('state')
 
 function mayHoldState(body: Buffer): boolean {
-  return STATE_SIGNS.some((sign) => body.includes(sign))
+  return body.includes(COMMON_SIGN) && STATE_SIGNS.some((sign) => body.includes(sign))
 }

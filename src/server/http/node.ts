@@ -60,6 +60,8 @@ class NodeHttpRequest implements EndpointRequest {
   readonly #req: NodeRequest
   readonly #maxBytes: number
   readonly #loopback: boolean | undefined
+  /** What `whole` has read. */
+  #read: Buffer | undefined
 
   constructor(req: NodeRequest, maxBytes: number, loopback: boolean | undefined) {
     this.header = rawHeaderReader(req.rawHeaders)
@@ -99,17 +101,15 @@ class NodeHttpRequest implements EndpointRequest {
 
   json(): Promise<unknown> {
     const { body } = this.#req
-    if (body === undefined) return readBody(this.#req, this.#maxBytes, parseBytes)
-    return new Promise((resolve) => resolve(parseBody(body, this.#maxBytes)))
+    if (body === undefined && this.#read === undefined) return readBody(this.#req, this.#maxBytes, parseBytes)
+    return new Promise((resolve) => resolve(parseBody(this.#read ?? body, this.#maxBytes)))
   }
 
-  async whole(): Promise<Buffer> {
+  whole(): Promise<Buffer> {
     const { body } = this.#req
-    if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-    if (body !== undefined) throw new RequestRefused(refusal(500, BODY_PARSED))
-    const bytes = await readBody(this.#req, this.#maxBytes, (read) => read)
-    this.#req.body = bytes
-    return bytes
+    if (body === undefined) return readBody(this.#req, this.#maxBytes, (bytes) => (this.#read = bytes))
+    if (!(body instanceof Uint8Array)) return Promise.reject(new RequestRefused(refusal(500, BODY_PARSED)))
+    return Promise.resolve(Buffer.from(body.buffer, body.byteOffset, body.byteLength))
   }
 
   bytes(maxBytes = this.#maxBytes): AsyncIterable<Uint8Array> {
