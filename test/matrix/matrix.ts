@@ -7,6 +7,8 @@ import { type Cell, runScenario, VICTIMS, type Victim } from './scenario.ts'
 
 export interface MatrixOptions {
   readonly cells?: readonly Cell[]
+  /** Where something is killed. @default in all of them */
+  readonly killedIn?: readonly Cell[]
   readonly kills: number
   readonly minutes: number
   /** How many pairs of gateways work at once. */
@@ -28,12 +30,20 @@ interface PlannedKill {
 }
 
 export async function runMatrix(options: MatrixOptions): Promise<Report> {
-  const { cells = ALL_CELLS, kills, minutes, fleets, command = PANNIER, onProgress = () => {} } = options
+  const {
+    cells = ALL_CELLS,
+    killedIn = cells,
+    kills,
+    minutes,
+    fleets,
+    command = PANNIER,
+    onProgress = () => {},
+  } = options
   const report = new Report()
   const messages = new Map<Cell, number>()
   const until = performance.now() + minutes * 60_000
   const waiting = [...cells]
-  const planned = plan(cells, kills)
+  const planned = plan(killedIn, kills)
   const work = async (): Promise<void> => {
     const replicas = await Replicas.start(GATEWAYS, command)
     try {
