@@ -124,7 +124,8 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
   /** Why an answer is none of MCP, or is not for the caller. */
   #faultOf(status: number, headers: IncomingHttpHeaders): BackendError | undefined {
     const { server, maxResultBytes } = this.#options
-    const type = mediaTypeOf(headers['content-type'] ?? null)
+    const given = headers['content-type']
+    const type = given === 'application/json' ? given : mediaTypeOf(given)
     this.#isStream = type === 'text/event-stream'
     const isMessage = this.#isStream || type === 'application/json'
     if (status === 401 || (status === 403 && !isMessage))

@@ -35,20 +35,15 @@ export function tellPassed({ route, logger, metrics }: CallWatcherOptions, passe
   metrics.ended({ method, target, outcome, seconds: elapsed / 1000 })
   const { server, name } = target
   const kind = method === 'prompts/get' ? 'prompt' : 'tool'
-  logger?.info(
-    {
-      route,
-      server,
-      method,
-      ...(name !== undefined && { [kind]: shortened(name) }),
-      outcome,
-      ...(error !== undefined && { error }),
-      ms: Math.round(elapsed * 10) / 10,
-      ...(principal !== undefined && { principal: shortened(principal.id) }),
-      ...idsIn(header),
-    },
-    'A call was answered.',
-  )
+  if (logger === undefined) return
+  const details: Record<string, unknown> = { route, server, method }
+  if (name !== undefined) details[kind] = shortened(name)
+  details['outcome'] = outcome
+  if (error !== undefined) details['error'] = error
+  details['ms'] = Math.round(elapsed * 10) / 10
+  if (principal !== undefined) details['principal'] = shortened(principal.id)
+  addIds(details, header)
+  logger.info(details, 'A call was answered.')
 }
 
 function targetOf({ name: server, offer }: NamedOffer, method: string, header: HeaderReader): CallTarget {
@@ -66,12 +61,10 @@ function namesIn(list: OfferedList): ReadonlySet<unknown> {
   return names
 }
 
-function idsIn(header: HeaderReader): Json {
+function addIds(details: Record<string, unknown>, header: HeaderReader): void {
   const requestId = header('x-request-id')
+  if (requestId !== undefined && REQUEST_ID.test(requestId)) details['requestId'] = requestId
   const traceparent = header('traceparent')
   const traceId = traceparent === undefined ? undefined : traceIdOf({ traceparent })
-  return {
-    ...(requestId !== undefined && REQUEST_ID.test(requestId) && { requestId }),
-    ...(traceId !== undefined && { traceId }),
-  }
+  if (traceId !== undefined) details['traceId'] = traceId
 }
