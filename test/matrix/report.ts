@@ -72,8 +72,8 @@ ${this.#killTable().join('\n')}
 Violations: ${this.violations.length}. Processes of servers left behind: ${this.orphans}. Lists, pagination, log messages, URL
 mode and tasks are not in the matrix yet.
 
-Known, and seen about once in five kills of that kind: a session-era client whom a stateless server asks several things at
-once can be left waiting when the gateway is killed that had one of its answers.
+Known: a gateway that is killed within the first second or so of its life, before the others have met it, can take the
+answer of a session-era client with it, and nobody asks again. That client waits until its own time is over.
 `
   }
 
