@@ -16,7 +16,6 @@ import type { EndpointParts } from './http/endpoint.ts'
 import { MessageHandler } from './http/messageHandler.ts'
 import { ModernHttp } from './modern/request.ts'
 import { LegacyHttp } from './legacy/http.ts'
-import type { StreamHandOver } from './legacy/push/handOver.ts'
 import { announced } from './legacy/push/handOvers.ts'
 import { LegacyStreams } from './legacy/streams/streams.ts'
 import { Lists } from './catalog/lists.ts'
@@ -37,6 +36,7 @@ import { Registry } from './catalog/registry.ts'
 import { Replicas } from './replicas/replicas.ts'
 import { Results } from './results.ts'
 import { ResultHooks } from './calls/resultHooks.ts'
+import { serveReplicas } from './serveReplicas.ts'
 import { Sessions } from './legacy/session.ts'
 import { sessionMethods } from './legacy/methods.ts'
 import { SessionFacts } from './legacy/sessionFacts.ts'
@@ -206,19 +206,10 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     logger: log,
     needsSession: declaration.isStateful,
   })
-  if (legacy) {
-    replicas.serve = (request, sink) => legacyHttp.serveForwarded(request, sink)
-    replicas.has = (stream) => legacyHttp.has(stream)
-    replicas.adopt = (handedOver) => legacyHttp.adopt(handedOver as unknown as StreamHandOver)
-  }
   const modernHttp = new ModernHttp(calls, legacy)
-  replicas.calls.serveCall = (call, sink) => modernHttp.answerForwarded(call, sink)
+  serveReplicas(replicas, modernHttp, legacy ? legacyHttp : undefined)
   const endpoint: EndpointParts = {
-    handler: new MessageHandler({
-      modern: modernHttp,
-      legacy: legacy ? legacyHttp : undefined,
-      logger: log,
-    }),
+    handler: new MessageHandler({ modern: modernHttp, legacy: legacy ? legacyHttp : undefined, logger: log }),
     authenticate: toAuthenticate(options.principal),
     documents: documentsOf(options.principal),
     refusalOf: callerLimits && ((...request) => callerLimits.refusalOf(...request)),
