@@ -58,7 +58,10 @@ test('a changed definition is shown, and accepted by the name of its tool or its
   expect(unknown).toEqual({ status: 2, stdout: '', stderr: 'error: No changed definition waits for: files_none.\n' })
   expect(await gateway(['accept', 'files_read', 'mail'])).toMatchObject({ status: 0, stderr: '' })
   const left = await gateway(['accept'])
-  expect(left.stdout.replace(/ {2,}/g, ' | ')).toBe(
-    'TOOL | SERVER | WHAT CHANGED\nfiles_write | files | The description changed.\n',
-  )
+  expect(left.stdout.replace(/\b {2,}/g, ' | ')).toBe(`TOOL | SERVER | WHAT CHANGED
+files_write | files | The description changed.
+
+files_write, description is now:
+  Now.
+`)
 })

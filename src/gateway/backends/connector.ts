@@ -169,12 +169,11 @@ export class Connector {
     if (lister === undefined) return
     // Some of them do so a moment later.
     await sleep(SETTLED_MS, this.#stopped.signal).catch(() => {})
-    const found = await this.#readChecked(lister).catch(() => undefined)
+    const found = await this.#readLists(lister).catch(() => undefined)
     const hasMore = found !== undefined && countOf(found.offer) > countOf(this.offer)
     if (!hasMore || this.#link !== link || this.#stopped.signal.aborted) return lister.close()
     this.#lister = lister
-    this.#take(found)
-    this.#options.onOffer()
+    this.reread()
   }
 
   async #readFirst(link: Link): Promise<CheckedOffer> {
@@ -186,8 +185,14 @@ export class Connector {
     }
   }
 
+  /** Only definitions that are served are compared: others would be taken for those that are. */
   async #readChecked(link: Link): Promise<CheckedOffer> {
-    const { config, logger, withheldOf } = this.#options
+    const read = await this.#readLists(link)
+    return { ...read, withheld: await this.#options.withheldOf(read.offer.tools) }
+  }
+
+  async #readLists(link: Link): Promise<ReadOffer> {
+    const { config, logger } = this.#options
     const { name, settings } = config
     const late = AbortSignal.timeout(settings.startSeconds * 1000)
     const read = await readOffer(link, AbortSignal.any([late, this.#stopped.signal])).catch((error: unknown) => {
@@ -196,7 +201,7 @@ export class Connector {
       throw new BackendError('BACKEND_TIMEOUT', name, sentence)
     })
     if (read.isCut) logger().warn({ server: name }, 'A server lists more than is read. The rest is left out.')
-    return { ...read, withheld: await withheldOf(read.offer.tools) }
+    return read
   }
 
   /** Keeps what was read, until it may have changed. */
