@@ -84,7 +84,7 @@ describe('a parked call', () => {
   test('refuses an answer that was given to another question, and waits on', async () => {
     const { call, first } = await parked()
     const other = { generation: 0, questions: { 'question-1': 'other' }, responses: { 'question-1': {} } }
-    expect(() => call.round(channel, other)).toThrow('was given to another question')
+    await expect(call.round(channel, other)).rejects.toThrow('was given to another question')
     expect(await call.round(channel, brought(first, {}))).toEqual(first)
   })
 
@@ -103,6 +103,18 @@ describe('a parked call', () => {
     expect(second).toMatchObject({ generation: 1, requests: new Map([['question-1', request]]) })
     const last = await call.round(channel, brought(second, { 'question-1': { roots: ['a'] } }))
     expect(last).toEqual({ kind: 'done', result: { answers: [{ roots: ['a'] }, { roots: ['b'] }] } })
+  })
+
+  test('refuses the questions of a server that asks too many at once, and the others wait on', async () => {
+    const call = new ParkedCall('id', once)
+    const refused: unknown[] = []
+    const first = await call.begin(channel, async ({ ask }) => {
+      await Promise.all(Array.from({ length: 102 }, () => ask(request).catch((error: unknown) => refused.push(error))))
+      return {}
+    })
+    expect(first.kind === 'asked' && first.requests.size).toBe(100)
+    const busy = expect.objectContaining({ reason: 'BACKEND_BUSY' })
+    expect(refused).toEqual([busy, busy])
   })
 
   test('reports to the client of the round that is under way', async () => {

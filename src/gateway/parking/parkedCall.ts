@@ -76,6 +76,8 @@ const GATHER_MS = 20
 /** How many rounds a client may be behind. */
 const KEPT_ROUNDS = 4
 const MAX_REPEATS = 5
+/** How many questions of a server may wait for their answers at once. */
+const MAX_OPEN = 100
 const REPEAT = { firstMs: 100, maxMs: 2000 }
 
 export class ParkedCall {
@@ -160,7 +162,7 @@ export class ParkedCall {
   }
 
   /** One round: takes answers, and waits for the next questions or the end. */
-  round(channel: RoundChannel, brought: BroughtAnswers): Promise<ParkedOutcome> {
+  async round(channel: RoundChannel, brought: BroughtAnswers): Promise<ParkedOutcome> {
     const { generation } = brought
     if (generation < this.#generation) return this.#await(generation, channel)
     const answers = this.#fitting(brought)
@@ -219,6 +221,11 @@ export class ParkedCall {
     return new BackendError('BACKEND_LOST', this.#options.server, 'was told that nobody answers any more.')
   }
 
+  #askedTooMuch(): BackendError {
+    const sentence = `waits for the answers to ${MAX_OPEN} questions of this call already. It may ask more when it has some.`
+    return new BackendError('BACKEND_BUSY', this.#options.server, sentence)
+  }
+
   #tooOld(): BackendError {
     const sentence = 'has gone on since this answer was asked for. Use the newest result of this call.'
     return new BackendError('CALL_LOST', this.#options.server, sentence)
@@ -241,7 +248,9 @@ export class ParkedCall {
     const digest = digestOf(request)
     const given = this.#given.findIndex(([question]) => question === digest)
     if (given >= 0) return Promise.resolve(this.#given.splice(given, 1)[0]?.[1] ?? {})
-    const question = this.#orphanOf(digest) ?? this.#newQuestion(request, digest)
+    const orphan = this.#orphanOf(digest)
+    if (orphan === undefined && this.#open.size >= MAX_OPEN) return Promise.reject(this.#askedTooMuch())
+    const question = orphan ?? this.#newQuestion(request, digest)
     question.isOrphaned = false
     this.#wake()
     return question.answer.promise
