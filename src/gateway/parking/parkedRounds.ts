@@ -49,11 +49,11 @@ export class ParkedRounds {
     const subject = { name: `${backend.name} ${name}`, args: params['arguments'] ?? {} }
     const revived = await rounds.open(call, subject)
     const ticket = revived.own === undefined ? undefined : readTicket(revived.own)
-    const isHere = ticket === undefined || this.#isHere(ticket)
-    const answer = isHere ? undefined : await this.#forward(asking, ticket)
+    const isElsewhere = ticket !== undefined && !this.#isHere(ticket)
+    const answer = isElsewhere ? await this.#forward(asking, ticket) : undefined
     if (answer !== undefined) return answer
     const invoke = (ctx: DetachableContext): Promise<Json | InputRequired> =>
-      this.#round(asking, ctx, this.#parked(asking, ticket, isHere, ctx.inputResponses))
+      this.#round(asking, ctx, this.#parked(asking, ticket, ctx.inputResponses))
     return rounds.play<Json>({ ...call, revived }, { subject, invoke, finish })
   }
 
@@ -61,10 +61,10 @@ export class ParkedRounds {
     return owner.id === this.#parts.replicas.self.id || owner.id === this.#parking.find(parked)?.takenFrom
   }
 
-  /** The call of this round, and its outcome. */
-  #parked(asking: ParkableCall, ticket: ParkTicket | undefined, isHere: boolean, responses: Json): RunningRound {
+  /** The call of this round, and its outcome. Another round may have taken the call over meanwhile. */
+  #parked(asking: ParkableCall, ticket: ParkTicket | undefined, responses: Json): RunningRound {
     const channel = channelOf(asking.call)
-    if (ticket !== undefined && isHere) {
+    if (ticket !== undefined && this.#isHere(ticket)) {
       const parked = this.#resume(asking, ticket)
       return { parked, outcome: parked.round(channel, { ...ticket, responses }) }
     }
@@ -76,6 +76,7 @@ export class ParkedRounds {
     const { backend, name, watched, introduce } = asking
     const { parked } = round
     const outcome = await round.outcome.catch((error: unknown) => {
+      this.#parking.leave(parked)
       throw parked.isLost(error) ? callLost(backend.name, name, SERVER_ENDED) : error
     })
     if (outcome.kind === 'asked') {

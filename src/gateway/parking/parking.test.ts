@@ -9,8 +9,8 @@ const NO_ROOM = /"files" has asked something, and too many calls/
 let made = 0
 
 /** A call that waits for ever, or has this result. */
-function parked(result?: object): ParkedCall {
-  const call = new ParkedCall(`call-${++made}`, { server: 'files', mayRepeat: () => false })
+function parked(result?: object, id = `call-${++made}`): ParkedCall {
+  const call = new ParkedCall(id, { server: 'files', mayRepeat: () => false })
   const { promise, reject } = Promise.withResolvers<never>()
   const begun = call.begin(channel, async ({ ask, onCancel }) => {
     onCancel(() => reject(new Error('cancelled')))
@@ -49,6 +49,51 @@ test('does not end a call while a client is there for it, and waits anew for the
   parking.keep(call, parkedBy('ann', 1))
   await vi.advanceTimersByTimeAsync(200)
   expect(parking.size).toBe(0)
+})
+
+test('waits no longer for its client because of a round that was refused, or came once more', async () => {
+  const parking = new Parking()
+  const call = parked()
+  parking.keep(call, parkedBy('ann', 1))
+  parking.resume(call.id)
+  parking.leave(call)
+  await vi.advanceTimersByTimeAsync(900)
+  parking.resume(call.id)
+  parking.keep(call, parkedBy('ann', 0))
+  await vi.advanceTimersByTimeAsync(101)
+  expect(parking.size).toBe(0)
+  expect(call.hasEnded).toBe(true)
+})
+
+test('does not end a call while one round of it runs, when another one is over', async () => {
+  const parking = new Parking()
+  const call = parked()
+  parking.keep(call, parkedBy('ann'))
+  parking.resume(call.id)
+  parking.resume(call.id)
+  parking.leave(call)
+  await vi.advanceTimersByTimeAsync(1001)
+  expect(parking.find(call.id)).toBe(call)
+})
+
+test('ends a call whose place another one of the same id takes, and counts it no more', async () => {
+  const parking = new Parking({ maxOfCaller: 1 })
+  const [before, after] = [parked(undefined, 'call'), parked(undefined, 'call')]
+  parking.keep(before, parkedBy('ann'))
+  parking.enter(after, parkedBy('ann'))
+  await vi.advanceTimersByTimeAsync(1)
+  expect([before.hasEnded, after.hasEnded, parking.find('call') === after]).toEqual([true, false, true])
+})
+
+test('ends a call that asks for more room in a later round than its caller has', async () => {
+  const parking = new Parking({ maxCharsOfCaller: 25 })
+  const [large, small] = [parked(), parked()]
+  parking.keep(large, parkedBy('ann'))
+  parking.keep(small, parkedBy('ann'))
+  expect(() => parking.keep(large, { ...parkedBy('ann', 1), chars: 16 })).toThrow(NO_ROOM)
+  await vi.advanceTimersByTimeAsync(1)
+  expect([large.hasEnded, small.hasEnded]).toEqual([true, false])
+  parking.keep(small, { ...parkedBy('ann', 1), chars: 25 })
 })
 
 test('keeps the end for a minute, for a client that did not get it', async () => {

@@ -26,11 +26,13 @@ export interface Parked {
 
 interface ParkedEntry {
   readonly call: ParkedCall
+  readonly server: string
   readonly caller: string
+  readonly parkMs: number
   chars: number
   hasEnded: boolean
-  /** Whether it waits for its client. */
-  isWaiting: boolean
+  /** How many rounds of its client are under way. It waits for its client when there is none. */
+  rounds: number
   generation: number
   /** Until when it waits for its client, in milliseconds since 1970. */
   until: number
@@ -74,13 +76,15 @@ export class Parking {
   resume(id: string): ParkedCall | undefined {
     const entry = this.#calls.get(id)
     if (entry === undefined) return undefined
-    entry.isWaiting = false
+    entry.rounds++
     if (!entry.hasEnded) clearTimeout(entry.timer)
     return entry.call
   }
 
-  /** Notes a call before it has asked. */
+  /** Notes a call before it has asked. One of the same id, which another process has taken over since, is ended. */
   enter(call: ParkedCall, parked: Parked): void {
+    const before = this.#calls.get(call.id)
+    if (before !== undefined) this.#end(before)
     this.#enter(call, parked)
   }
 
@@ -90,15 +94,17 @@ export class Parking {
    */
   keep(call: ParkedCall, parked: Parked): number {
     const entry = this.#calls.get(call.id) ?? this.#enter(call, parked)
-    if (entry.generation !== parked.generation) entry.until = Date.now() + parked.parkMs
-    entry.generation = parked.generation
-    if (entry.hasEnded) return entry.until
-    this.#waiting.add(entry.caller, 0, parked.chars - entry.chars)
-    entry.chars = parked.chars
-    entry.isWaiting = true
-    clearTimeout(entry.timer)
-    entry.timer = unref(setTimeout(() => this.#expire(entry, parked), entry.until - Date.now()))
+    if (!entry.hasEnded && entry.generation < parked.generation) this.#grow(entry, parked)
+    this.leave(call)
     return entry.until
+  }
+
+  /** A round of this call is over. */
+  leave({ id }: ParkedCall): void {
+    const entry = this.#calls.get(id)
+    if (entry === undefined || entry.hasEnded || --entry.rounds > 0) return
+    clearTimeout(entry.timer)
+    entry.timer = unref(setTimeout(() => this.#expire(entry), entry.until - Date.now()))
   }
 
   /**
@@ -112,9 +118,7 @@ export class Parking {
     await Promise.race([this.#idle(), late.promise])
     clearTimeout(timer)
     for (const entry of this.#calls.values()) {
-      if (!entry.isWaiting || entry.hasEnded) continue
-      this.#remove(entry)
-      entry.call.cancel()
+      if (entry.rounds === 0 && !entry.hasEnded) this.#end(entry)
     }
   }
 
@@ -123,24 +127,42 @@ export class Parking {
     while (this.#waiting.all.calls > 0) await new Promise<void>((resolve) => void this.#onLeave.push(resolve))
   }
 
-  #enter(call: ParkedCall, { server, caller, chars }: Parked): ParkedEntry {
-    const refusal = this.#isDraining ? STOPPING : this.#hasRoom(caller, chars) ? undefined : NO_ROOM
+  #enter(call: ParkedCall, { server, caller, chars, parkMs }: Parked): ParkedEntry {
+    const refusal = this.#isDraining ? STOPPING : this.#hasRoom(caller, 1, chars) ? undefined : NO_ROOM
     if (refusal !== undefined) {
       const error = new BackendError('BACKEND_BUSY', server, refusal)
       call.cancel(error)
       throw error
     }
-    const fresh = { hasEnded: false, isWaiting: false, generation: -1, until: 0, timer: undefined }
-    const entry: ParkedEntry = { call, caller, chars, ...fresh }
+    const fresh = { hasEnded: false, rounds: 1, generation: -1, until: 0, timer: undefined }
+    const entry: ParkedEntry = { call, server, caller, chars, parkMs, ...fresh }
     this.#calls.set(call.id, entry)
     this.#waiting.add(caller, 1, chars)
     void call.whenEnded().then((result) => this.#keepResult(entry, result))
     return entry
   }
 
-  #expire(entry: ParkedEntry, { server, parkMs }: Parked): void {
+  /** It has asked something else than before. */
+  #grow(entry: ParkedEntry, { chars, generation }: Parked): void {
+    const more = chars - entry.chars
+    if (more > 0 && !this.#hasRoom(entry.caller, 0, more)) {
+      const error = new BackendError('BACKEND_BUSY', entry.server, NO_ROOM)
+      this.#end(entry, error)
+      throw error
+    }
+    this.#waiting.add(entry.caller, 0, more)
+    entry.chars = chars
+    entry.generation = generation
+    entry.until = Date.now() + entry.parkMs
+  }
+
+  #expire(entry: ParkedEntry): void {
+    this.#end(entry, expired(entry.server, entry.parkMs / 1000))
+  }
+
+  #end(entry: ParkedEntry, why?: Error): void {
     this.#remove(entry)
-    entry.call.cancel(expired(server, parkMs / 1000))
+    entry.call.cancel(why)
   }
 
   #keepResult(entry: ParkedEntry, result: unknown): void {
@@ -159,18 +181,19 @@ export class Parking {
   /** False when it was not there any more. */
   #remove(entry: ParkedEntry): boolean {
     clearTimeout(entry.timer)
-    if (!this.#calls.delete(entry.call.id)) return false
+    if (this.#calls.get(entry.call.id) !== entry) return false
+    this.#calls.delete(entry.call.id)
     if (entry.hasEnded) this.#keptChars -= entry.chars
     else this.#waiting.add(entry.caller, -1, -entry.chars)
     for (const wake of this.#onLeave.splice(0)) wake()
     return true
   }
 
-  #hasRoom(caller: string, chars: number): boolean {
+  #hasRoom(caller: string, calls: number, chars: number): boolean {
     const { maxCalls, maxOfCaller, maxChars, maxCharsOfCaller } = this.#limits
     const { all } = this.#waiting
     const own = this.#waiting.of(caller)
-    if (all.calls >= maxCalls || own.calls >= maxOfCaller) return false
+    if (all.calls + calls > maxCalls || own.calls + calls > maxOfCaller) return false
     return all.chars + chars <= maxChars && own.chars + chars <= maxCharsOfCaller
   }
 }
