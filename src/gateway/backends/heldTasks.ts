@@ -1,21 +1,31 @@
 /**
  * Tasks that live in a session or process of a caller: its link stays open while they run, and requests about them go
- * there.
+ * there. Servers may number the tasks of each session, so that here a task has a name of its own: `@UUID/ID`.
  */
+import { randomUUID } from 'node:crypto'
 import { hasEnded, isObject, isTaskStatus, type Json, unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import type { Link } from '../links/link.ts'
-import { callerOf } from './places.ts'
 import type { Relayed } from '../links/relayed.ts'
 
 interface HeldTask {
   readonly link: Link
+  readonly owner: string
+  /** The id that the server has given it. */
+  readonly id: string
   readonly release: () => void
   timer: ReturnType<typeof setTimeout>
 }
 
+/** A request about a task that is held, as its server is sent it. */
+export interface HeldRequest {
+  readonly link: Link
+  readonly relayed: Relayed
+}
+
+const NAME = /^@[\da-f-]{36}\//
+
 export class HeldTasks {
-  /** By caller and id: servers may number their tasks. */
   readonly #held = new Map<string, HeldTask>()
   readonly #server: string
   readonly #unaskedMs: number
@@ -26,34 +36,50 @@ export class HeldTasks {
     this.#unaskedMs = unaskedMs
   }
 
-  /** The link of the task that a request is about. */
-  linkFor(relayed: Relayed): Link | undefined {
-    const key = keyOf(relayed)
-    const held = key === undefined ? undefined : this.#held.get(key)
-    if (held === undefined || key === undefined) return undefined
+  /** Undefined where a request is about no task that lives in a link. */
+  requestFor(relayed: Relayed): HeldRequest | undefined {
+    const name = namedIn(relayed)
+    if (name === undefined || !NAME.test(name)) return undefined
+    const held = this.#held.get(name)
+    if (held === undefined || held.link.isClosed || held.owner !== ownerOf(relayed))
+      throw new BackendError('BACKEND_LOST', this.#server, GONE)
     clearTimeout(held.timer)
-    held.timer = this.#giveUpLater(key)
-    return held.link.isClosed ? undefined : held.link
+    held.timer = this.#giveUpLater(name)
+    return { link: held.link, relayed: { ...relayed, params: { ...relayed.params, taskId: held.id } } }
   }
 
-  /** Keeps the link open where the result of a request is a new task. */
-  keep(relayed: Relayed, result: Json, link: Link, hold: () => () => void): void {
-    const id = createdIn(relayed, result)
-    if (id === undefined) return
-    const key = `${callerOf(relayed)} ${id}`
-    const held = this.#held.get(key)
-    // Callers without a name are different people, and one of them would get the task of another.
-    if (held !== undefined && held.link !== link && !held.link.isClosed)
-      throw new BackendError('BACKEND_INVALID', this.#server, 'gave a task the id of another one.')
-    held?.release()
-    clearTimeout(held?.timer)
-    this.#held.set(key, { link, release: hold(), timer: this.#giveUpLater(key) })
+  /** Keeps the link open where the result of a request is a new task, and gives the result with the task's name. */
+  keep(relayed: Relayed, result: Json, link: Link, hold: () => () => void): Json {
+    const task = createdIn(relayed, result)
+    if (task === undefined) return result
+    const name = `@${randomUUID()}/${task.taskId}`
+    this.#held.set(name, {
+      link,
+      owner: ownerOf(relayed),
+      id: task.taskId,
+      release: hold(),
+      timer: this.#giveUpLater(name),
+    })
+    const named = { ...task, taskId: name }
+    return result['resultType'] === 'task' ? named : { ...result, task: named }
   }
 
   /** A task that has ended needs its link only for those who read its result. */
   heard(relayed: Relayed, { status }: Json): void {
-    const key = isTaskStatus(status) && hasEnded(status) ? keyOf(relayed) : undefined
-    if (key !== undefined) this.#held.get(key)?.release()
+    const name = isTaskStatus(status) && hasEnded(status) ? namedIn(relayed) : undefined
+    if (name !== undefined) this.#held.get(name)?.release()
+  }
+
+  /** The tasks that a server lists for a link, by their names here. Those that nobody made here are left out. */
+  listed({ method }: Relayed, result: Json, link: Link): Json {
+    const { tasks } = result
+    if (method !== 'tasks/list' || !Array.isArray(tasks)) return result
+    const names = new Map([...this.#held].flatMap(([name, held]) => (held.link === link ? [[held.id, name]] : [])))
+    const known = tasks.flatMap((task: unknown) => {
+      const name = isObject(task) ? names.get(String(task['taskId'])) : undefined
+      return isObject(task) && name !== undefined ? [{ ...task, taskId: name }] : []
+    })
+    return { ...result, tasks: known }
   }
 
   close(): void {
@@ -61,24 +87,34 @@ export class HeldTasks {
     this.#held.clear()
   }
 
-  #giveUpLater(key: string): ReturnType<typeof setTimeout> {
+  #giveUpLater(name: string): ReturnType<typeof setTimeout> {
     return unref(
       setTimeout(() => {
-        this.#held.get(key)?.release()
-        this.#held.delete(key)
+        this.#held.get(name)?.release()
+        this.#held.delete(name)
       }, this.#unaskedMs),
     )
   }
 }
 
-function keyOf(relayed: Relayed): string | undefined {
-  const { taskId } = relayed.params
-  const isAboutOne = relayed.method.startsWith('tasks/') && typeof taskId === 'string'
-  return isAboutOne ? `${callerOf(relayed)} ${taskId}` : undefined
+const GONE = 'had this task in a session or process that has ended. What it did may have happened.'
+
+/** A principal may come back in another session. */
+function ownerOf({ principal, peer }: Relayed): string {
+  return JSON.stringify(principal === undefined ? { session: peer.session } : { principal: principal.id })
 }
 
-function createdIn({ method, params }: Relayed, result: Json): string | undefined {
+function namedIn({ method, params }: Relayed): string | undefined {
+  const { taskId } = params
+  return method.startsWith('tasks/') && typeof taskId === 'string' ? taskId : undefined
+}
+
+function createdIn({ method, params }: Relayed, result: Json): (Json & { taskId: string }) | undefined {
   if (method !== 'tools/call') return undefined
   const task = result['resultType'] === 'task' ? result : isObject(params['task']) ? result['task'] : undefined
-  return isObject(task) && typeof task['taskId'] === 'string' ? task['taskId'] : undefined
+  return isTask(task) ? task : undefined
+}
+
+function isTask(value: unknown): value is Json & { taskId: string } {
+  return isObject(value) && typeof value['taskId'] === 'string'
 }

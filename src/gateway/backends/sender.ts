@@ -44,9 +44,9 @@ export class BackendSender {
   }
 
   async send(relayed: Relayed): Promise<Json> {
-    const holding = this.#tasks.linkFor(relayed)
-    if (holding === undefined) return this.#sendAnywhere(relayed)
-    const result = await holding.request(relayed)
+    const held = this.#tasks.requestFor(relayed)
+    if (held === undefined) return this.#sendAnywhere(relayed)
+    const result = await held.link.request(held.relayed)
     this.#tasks.heard(relayed, result)
     return result
   }
@@ -73,9 +73,8 @@ export class BackendSender {
 
   #sendOnPlace(relayed: Relayed, sharing: Sharing): Promise<Json> {
     return this.#places.with(relayed, sharing, async (link, hold) => {
-      const result = await link.request(relayed)
-      this.#tasks.keep(relayed, result, link, hold)
-      return result
+      const result = this.#tasks.listed(relayed, await link.request(relayed), link)
+      return this.#tasks.keep(relayed, result, link, hold)
     })
   }
 

@@ -11,6 +11,8 @@ import type { TaskSource } from './source.ts'
 
 interface FinishedTask {
   readonly caller: string
+  /** For whom it is counted: one who calls may have many sessions. */
+  readonly holder: string
   readonly chars: number
   readonly result: Json
   readonly endedAt: string
@@ -42,28 +44,28 @@ export class FinishedTasks implements TaskSource {
   }
 
   /** Keeps a result as a task, and gives that task in the form of the extension. */
-  keep(result: Json, call: Call): Json {
+  keep(result: Json, call: Call, holder: string): Json {
     const id = randomUUID()
     const caller = callerOf(call)
     const chars = JSON.stringify(result).length + ENTRY_CHARS
-    this.#tasks.set(id, { caller, chars, result, endedAt: new Date().toISOString() })
-    this.#count(caller, chars)
-    while ((this.#charsOf.get(caller) ?? 0) > this.#limits.maxCharsOfCaller) this.#dropOldest(caller)
+    this.#tasks.set(id, { caller, holder, chars, result, endedAt: new Date().toISOString() })
+    this.#count(holder, chars)
+    while ((this.#charsOf.get(holder) ?? 0) > this.#limits.maxCharsOfCaller) this.#dropOldest(holder)
     while (this.#chars > this.#limits.maxChars) this.#dropOldest(this.#largestHolder())
     unref(setTimeout(() => this.#drop(id), this.#limits.ttlMs))
-    return this.#task(id)
+    return this.#task(call, id)
   }
 
-  async status(_: Call, id: string): Promise<Json> {
-    return sessionForm(this.#task(id))
+  async status(call: Call, id: string): Promise<Json> {
+    return sessionForm(this.#task(call, id))
   }
 
-  async whole(_: Call, id: string): Promise<Json> {
-    return this.#task(id)
+  async whole(call: Call, id: string): Promise<Json> {
+    return this.#task(call, id)
   }
 
-  async result(_: Call, id: string, exposed: string): Promise<Json> {
-    const { resultType: _type, _meta: meta, ...rest } = this.#find(id).result
+  async result(call: Call, id: string, exposed: string): Promise<Json> {
+    const { resultType: _type, _meta: meta, ...rest } = this.#find(call, id).result
     return { ...rest, _meta: { ...(isObject(meta) ? meta : {}), ...relatedTask(exposed) } }
   }
 
@@ -71,34 +73,34 @@ export class FinishedTasks implements TaskSource {
 
   async cancel(): Promise<void> {}
 
-  #task(id: string): Json {
-    const { endedAt, result } = this.#find(id)
+  #task(call: Call, id: string): Json {
+    const { endedAt, result } = this.#find(call, id)
     const { ttlMs } = this.#limits
     return { taskId: id, status: 'completed', createdAt: endedAt, lastUpdatedAt: endedAt, ttlMs, result }
   }
 
-  #find(id: string): FinishedTask {
+  #find(call: Call, id: string): FinishedTask {
     const task = this.#tasks.get(id)
-    if (task !== undefined) return task
+    if (task?.caller === callerOf(call)) return task
     throw new ProtocolError('PARAMS_INVALID', 'There is no task with this id, or it has expired.')
   }
 
-  #count(caller: string, chars: number): void {
-    const held = (this.#charsOf.get(caller) ?? 0) + chars
+  #count(holder: string, chars: number): void {
+    const held = (this.#charsOf.get(holder) ?? 0) + chars
     this.#chars += chars
-    if (held > 0) this.#charsOf.set(caller, held)
-    else this.#charsOf.delete(caller)
+    if (held > 0) this.#charsOf.set(holder, held)
+    else this.#charsOf.delete(holder)
   }
 
   #drop(id: string): void {
     const task = this.#tasks.get(id)
     if (task === undefined) return
     this.#tasks.delete(id)
-    this.#count(task.caller, -task.chars)
+    this.#count(task.holder, -task.chars)
   }
 
-  #dropOldest(caller: string): void {
-    for (const [id, task] of this.#tasks) if (task.caller === caller) return this.#drop(id)
+  #dropOldest(holder: string): void {
+    for (const [id, task] of this.#tasks) if (task.holder === holder) return this.#drop(id)
   }
 
   #largestHolder(): string {

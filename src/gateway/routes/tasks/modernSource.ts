@@ -36,15 +36,23 @@ export class ModernTaskSource implements TaskSource {
   async result(call: Call, id: string, exposed: string): Promise<Json> {
     const left = new AbortController()
     call.channel.onCancel(() => left.abort())
+    /** A server may acknowledge an answer before its task shows it. */
+    const answered = new Set<string>()
     for (;;) {
       const task = await this.whole(call, id)
       const { status, result, error, inputRequests } = task
       if (status === 'completed' && isObject(result)) return ended(result, exposed)
       if (status === 'failed' || status === 'cancelled') throw failureOf(error)
-      const questions = isObject(inputRequests) ? Object.entries(inputRequests) : []
-      if (status === 'input_required' && questions.length > 0)
-        await this.#ask(call, id, exposed, new Map(questions as [string, InputRequest][]), left.signal)
-      else await this.#pause(task, left.signal)
+      const open = isObject(inputRequests) ? Object.entries(inputRequests) : []
+      const questions = new Map(open.filter(([key]) => !answered.has(key)) as [string, InputRequest][])
+      if (status === 'input_required' && questions.size > 0) {
+        await this.#ask(call, id, exposed, questions, left.signal)
+        for (const key of questions.keys()) answered.add(key)
+      } else {
+        // A key that is open no more may be asked again: then it is another question.
+        for (const key of answered) if (!open.some(([each]) => each === key)) answered.delete(key)
+        await this.#pause(task, left.signal)
+      }
     }
   }
 

@@ -18,6 +18,10 @@ export class TaskOwners {
     this.#replicas = replicas
   }
 
+  get self(): Instance | undefined {
+    return this.#replicas?.self
+  }
+
   /** The process that a new task of a server lives in; undefined where any can ask for it. */
   ownerAt({ config, asksInPlace, isShared }: Backend): Instance | undefined {
     const isProcess = !('url' in config.address)

@@ -10,6 +10,7 @@ import {
 import type { TaskHost, TaskListening, Tasks, TaskService } from '../../../server/index.ts'
 import type { Call, MethodParts } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
+import { callerOf } from '../../backends/places.ts'
 import { FinishedTasks } from './finished.ts'
 import { isOver, modernForm, sessionForm } from './forms.ts'
 import type { OwnTaskId, TaskIds } from './ids.ts'
@@ -68,7 +69,8 @@ export class RelayedTasks implements Tasks, TaskService {
     const asksForTask = call.peer.era === 'legacy' && isObject(call.params['task'])
     if (resultType === 'task') return this.#created(result, call, backend)
     if (!asksForTask || backend.asksInPlace || resultType === 'input_required') return result
-    return this.#created(this.#finished.keep(result, call), call, backend)
+    const holder = this.#host?.holderOf(call) ?? callerOf(call)
+    return this.#created(this.#finished.keep(result, call, holder), call, backend)
   }
 
   /** The same for a server of the session era, which was asked for a task. */
@@ -84,7 +86,8 @@ export class RelayedTasks implements Tasks, TaskService {
   }
 
   #exposed(id: string, { principal }: Call, backend: Backend): string {
-    return this.#options.ids.exposed({ server: backend.name, id, owner: this.#owners.ownerAt(backend) }, principal)
+    const owner = this.#finished.has(id) ? this.#owners.self : this.#owners.ownerAt(backend)
+    return this.#options.ids.exposed({ server: backend.name, id, owner }, principal)
   }
 
   method({ method, peer }: Call): Answering | undefined {

@@ -27,7 +27,9 @@ export async function requestFor(
   const relayed = relayedOf({ call: { ...call, method }, trace: {} }, sent.params, { state })
   const answer = await backend.request({ ...relayed, ...sent, params: relayed.params })
   const { result } = answer
-  return isObject(result) ? { ...answer, result: state.result(result) } : state.result(answer)
+  // What a server sets is named as its own wherever it stands.
+  const named = state.result(answer)
+  return isObject(result) ? { ...named, result: state.result(result) } : named
 }
 
 /** Whether calls of a server may become tasks, by what it declares. */

@@ -1,8 +1,9 @@
 /** Tells a subscriber of tasks by reading them again and again. */
-import { type Json, sleep } from '../../../protocol/index.ts'
+import { CODES, type Json, ProtocolError, RemoteError, sleep } from '../../../protocol/index.ts'
+import { BackendError } from '../../errors.ts'
 import { isOver } from './forms.ts'
 
-const WATCH_MS = { least: 250, most: 10_000 }
+const WATCH_MS = { least: 250, usual: 1000, most: 10_000 }
 
 /**
  * Sends the present status of each task, and then each change, until all have ended. One is read after the other, so that
@@ -16,20 +17,31 @@ export async function watchTasks<T>(
 ): Promise<void> {
   const sent = new Map<T, string>()
   for (let open = watched; open.length > 0; ) {
-    let waitMs = WATCH_MS.most
+    const waits: number[] = []
     const unended: T[] = []
     for (const each of open) {
       signal.throwIfAborted()
-      const task = await read(each).catch(() => undefined)
-      if (task === undefined) continue // it has expired, or its server is gone: a poll tells which
+      const task = await read(each).catch((error: unknown) => (isUnknown(error) ? 'unknown' : 'away'))
+      if (task === 'unknown') continue
+      if (task === 'away') {
+        unended.push(each)
+        waits.push(WATCH_MS.usual)
+        continue
+      }
       const text = JSON.stringify(task)
       if (sent.get(each) !== text) send(task)
       sent.set(each, text)
       if (!isOver(task)) unended.push(each)
       const { pollIntervalMs } = task
-      if (typeof pollIntervalMs === 'number') waitMs = Math.min(waitMs, Math.max(pollIntervalMs, WATCH_MS.least))
+      waits.push(typeof pollIntervalMs === 'number' ? pollIntervalMs : WATCH_MS.usual)
     }
     open = unended
-    if (open.length > 0) await sleep(waitMs, signal)
+    if (open.length > 0) await sleep(Math.min(Math.max(Math.min(...waits), WATCH_MS.least), WATCH_MS.most), signal)
   }
+}
+
+/** It has expired, or what had it has ended. Of a server that cannot be reached now nobody knows. */
+function isUnknown(error: unknown): boolean {
+  if (error instanceof BackendError) return error.reason === 'BACKEND_LOST' && error.cause === undefined
+  return error instanceof ProtocolError || (error instanceof RemoteError && error.code === CODES.INVALID_PARAMS)
 }
