@@ -35,3 +35,17 @@ test('after a rotation the marks of the old key still count, until it is retired
   expect(createMarks(createKeyring(promote), 'task').of('text')).not.toBe(mark)
   expect(createMarks(createKeyring(retire), 'task').isOf('text', mark)).toBe(false)
 })
+
+test('what is hidden is read with the same keys alone, also after a rotation', () => {
+  const marks = createMarks(createKeyring(keys), 'task')
+  const mark = marks.of('for http://10.0.0.7/mcp')
+  const hidden = marks.hidden('http://10.0.0.7/mcp', mark)
+  expect(hidden).toMatch(/^[\w-]+$/)
+  expect(Buffer.from(hidden, 'base64url').toString()).not.toContain('10.0.0.7')
+  expect(marks.hidden('http://10.0.0.7/mcp', mark)).toBe(hidden)
+  expect(marks.hidden('http://10.0.0.7/mcp', marks.of('another text'))).not.toBe(hidden)
+  expect(marks.revealed(hidden, mark)).toEqual(['http://10.0.0.7/mcp'])
+  const { promote } = rotationSteps(keys)
+  expect(createMarks(createKeyring(promote), 'task').revealed(hidden, mark)).toContain('http://10.0.0.7/mcp')
+  expect(createMarks(createKeyring(newKey()), 'task').revealed(hidden, mark)).not.toContain('http://10.0.0.7/mcp')
+})

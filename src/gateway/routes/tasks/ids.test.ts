@@ -24,6 +24,15 @@ test('the owner of a task is not to be changed', () => {
     expect(ids.resolve(bent, ann), bent).toBeUndefined()
 })
 
+test('an id shows no address, and has one form', () => {
+  const owner = { id: 'one', url: 'http://10.0.0.7/mcp' }
+  const exposed = ids.exposed({ server: 'crm', id: '1', owner }, ann)
+  expect(exposed).toBe(ids.exposed({ server: 'crm', id: '1', owner }, ann))
+  const place = Buffer.from(exposed.split(/[@:]/)[1] ?? '', 'base64url').toString()
+  expect(place).not.toContain('10.0.0.7')
+  expect(ids.resolve(ids.exposed({ server: 'crm', id: '1' }, ann).replace('crm:', 'crm@AAAA:'), ann)).toBeUndefined()
+})
+
 test('an id of another caller, of another server, or a bent one is none', () => {
   const exposed = ids.exposed({ server: 'crm', id: '1' }, ann)
   const mark = exposed.split(':').at(-1) ?? ''

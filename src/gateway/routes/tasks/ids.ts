@@ -23,18 +23,21 @@ export class TaskIds {
   }
 
   exposed(own: OwnTaskId, principal: Principal | undefined): string {
-    const place = own.owner === undefined ? '' : `@${ownerText(own.owner)}`
-    return `${encodeURIComponent(own.server)}${place}:${own.id}:${this.#marks.of(marked(own, principal))}`
+    const mark = this.#marks.of(marked(own, principal))
+    // Addresses of replicas are nobody else's business.
+    const place = own.owner === undefined ? '' : `@${this.#marks.hidden(ownerText(own.owner), mark)}`
+    return `${encodeURIComponent(own.server)}${place}:${own.id}:${mark}`
   }
 
   /** Undefined where it is no id of the gateway, or of a task of another caller. */
   resolve(exposed: string, principal: Principal | undefined): OwnTaskId | undefined {
     const { server: written, place, id, mark } = PARTS.exec(exposed)?.groups ?? {}
     const server = written === undefined ? undefined : decoded(written)
-    const owner = place === undefined ? undefined : readOwner(place)
     if (server === undefined || id === undefined || mark === undefined) return undefined
-    const own = { server, id, ...(owner !== undefined && { owner }) }
-    return this.#marks.isOf(marked(own, principal), mark) ? own : undefined
+    const owners = place === undefined ? [] : this.#marks.revealed(place, mark).flatMap((text) => readOwner(text) ?? [])
+    const possible: OwnTaskId[] =
+      place === undefined ? [{ server, id }] : owners.map((owner) => ({ server, id, owner }))
+    return possible.find((own) => this.#marks.isOf(marked(own, principal), mark))
   }
 }
 
@@ -45,11 +48,11 @@ function marked({ server, id, owner }: OwnTaskId, principal: Principal | undefin
 }
 
 function ownerText(owner: Instance): string {
-  return Buffer.from(JSON.stringify(writeInstance(owner))).toString('base64url')
+  return JSON.stringify(writeInstance(owner))
 }
 
 function readOwner(text: string): Instance | undefined {
-  return readInstance(parseJson(Buffer.from(text, 'base64url').toString()))
+  return readInstance(parseJson(text))
 }
 
 function decoded(server: string): string | undefined {
