@@ -1,9 +1,11 @@
 /** Who shares what: nobody sees what another caller left in a server that keeps something. */
 import { gatewayConfigOf } from 'pannier/gateway'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { amount } from '../amount.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { call, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
 const principal = ({ header }: { header: (name: string) => string | undefined }) => ({
   id: header('x-user') ?? 'nobody',
@@ -109,3 +111,20 @@ proves(
   },
   240_000,
 )
+
+test('sessions without a name count together by their address, so that many of them take half of maxInFlight', async () => {
+  const waiting: Received[] = []
+  const scripted = await new ScriptedServer().start()
+  scripted.answer = (received) => void waiting.push(received)
+  const { url } = await startGateway({ slow: scripted.entry({ maxInFlight: 4 }) })
+  const sessions = await Promise.all(Array.from({ length: 3 }, () => RawSession.begin(url)))
+  const [third = expect.fail(), ...others] = sessions
+  const held = others.map((session) => session.request('tools/call', { name: 'slow_thing', arguments: {} }))
+  await vi.waitFor(() => expect(waiting).toHaveLength(2))
+  scripted.answer = ({ res, body }) => json(res, result(body, { content: [] }))
+  const call = { name: 'slow_thing', arguments: {} }
+  expect(await third.request('tools/call', call)).toMatchObject({ error: { data: { code: 'BACKEND_BUSY' } } })
+  for (const { res, body } of waiting) json(res, result(body, { content: [] }))
+  await Promise.all(held)
+  expect(await third.request('tools/call', call)).toMatchObject({ result: { content: [] } })
+})

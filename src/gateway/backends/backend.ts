@@ -12,7 +12,7 @@ import { Judge } from './judge.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
 import { type AuthorizerHook, OperatorLogin } from './login.ts'
 import type { Offer } from './offer.ts'
-import { callerOf } from './places.ts'
+import { holderOf } from './places.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { isLarger } from './resultSize.ts'
 import { shareOf, Shares } from './shares.ts'
@@ -212,7 +212,7 @@ export class Backend {
     if (this.#options.rejectsStateful()) await this.judged()
     if (this.isRejected) throw new BackendError('BACKEND_REFUSED', this.name, REJECTED)
     if (this.config.settings.definitions === 'pin' && relayed.method === 'tools/call') this.#assertServed(relayed)
-    const leave = this.enter(callerOf(relayed))
+    const leave = this.enter(holderOf(relayed))
     try {
       const credentials = await this.credentials.of(relayed)
       return this.#limited(await this.#sender.send({ ...relayed, credentials }))

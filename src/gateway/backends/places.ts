@@ -46,6 +46,8 @@ export class Places {
   readonly #waiting: (() => void)[] = []
   /** A call that waits for a person keeps its link, and one caller may have many such calls. */
   readonly #inUse = new Shares()
+  /** Links that no other call may use, and that are closed after their last. */
+  readonly #retired = new Set<LinkPlace>()
   /** Links that are being closed: their processes still run. */
   readonly #ending = new Set<Promise<void>>()
 
@@ -92,15 +94,15 @@ export class Places {
     }
   }
 
-  /** Closes the links of such a call, so that the next one opens another. */
+  /** Gives up the links of such a call, so that the next one opens another. Calls that are under way there go on. */
   forget(relayed: Relayed, sharing: Sharing): void {
     const key = keyOf(relayed, sharing)
-    for (const place of this.#places) if (place.key === key) this.#drop(place)
+    for (const place of this.#places) if (place.key === key) this.#retire(place)
   }
 
   async close(): Promise<void> {
     for (const place of this.#places) this.#drop(place)
-    await Promise.all(this.#ending)
+    await Promise.all([...this.#ending, ...[...this.#retired].map(({ link }) => closed(link))])
   }
 
   async #take(relayed: Relayed, sharing: Sharing): Promise<LinkPlace> {
@@ -171,6 +173,7 @@ export class Places {
 
   #release(place: LinkPlace): void {
     place.uses--
+    if (place.uses === 0 && this.#retired.delete(place)) void closed(place.link)
     if (place.uses > 0 || !this.#places.has(place)) return this.#wakeAll()
     // Last used, last in order: what is closed first is what nobody has used for longest.
     this.#places.delete(place)
@@ -205,6 +208,13 @@ export class Places {
     const ending = closed(place.link)
     this.#ending.add(ending)
     void ending.then(() => this.#ending.delete(ending))
+    this.#wakeAll()
+  }
+
+  #retire(place: LinkPlace): void {
+    if (place.uses === 0) return this.#drop(place)
+    if (!this.#places.delete(place)) return
+    this.#retired.add(place)
     this.#wakeAll()
   }
 
@@ -263,7 +273,7 @@ export function callerOf({ principal, peer, caller }: CallerParts): string {
 }
 
 /** Whoever may begin sessions without a name can begin many, so that all of one address count together. */
-function holderOf(relayed: Relayed): string {
+export function holderOf(relayed: Relayed): string {
   const { principal, address } = relayed
   return principal === undefined && address !== undefined ? `address ${address}` : callerOf(relayed)
 }
