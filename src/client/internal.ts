@@ -4,6 +4,7 @@ export { type EntryProblem, errnoOf, type FieldPath, readAddress } from './confi
 export { parseCommentedTree } from './config/jsonc.ts'
 export { type Env, entryPlace, readConfigFile } from './config/mcpJson.ts'
 export { expand, type Variables } from './config/variables.ts'
+export { responseIn } from './failureReason.ts'
 export { authorizedFetch } from './transports/authorization.ts'
 export { boundedFetch, eventBytes, type SizeCounter, totalBytes } from './transports/boundedFetch.ts'
 export { ChildTransport } from './transports/child.ts'

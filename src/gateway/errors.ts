@@ -28,10 +28,14 @@ export class BackendError extends RemoteError {
   }
 }
 
-/** The server does not know its session any more. The call was not begun. */
+/** The server does not know its session any more. The call was not begun, unless there is an answer to it. */
 export class SessionForgotten extends BackendError {
-  constructor(server: string, options?: ErrorOptions) {
-    super('BACKEND_LOST', server, 'has forgotten the session of this caller. Call again.', options)
+  /** The error that the server answered the call with, which is not sent again then. */
+  readonly answer: RemoteError | undefined
+
+  constructor(server: string, cause: Error & { readonly answer?: RemoteError | undefined }) {
+    super('BACKEND_LOST', server, 'has forgotten the session of this caller. Call again.', { cause })
+    this.answer = cause.answer
   }
 }
 

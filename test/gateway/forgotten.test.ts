@@ -4,41 +4,60 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { call, connectClient, startGateway } from './fixtures/gateways.ts'
+import { ask } from './fixtures/statelessRequest.ts'
 
 interface Message {
   readonly id?: number
   readonly method: string
-  readonly params?: { readonly name?: string }
+  readonly params?: { readonly name?: string; readonly uri?: string }
 }
 
 /** How a server refuses a session that it does not know. */
 type Refusal = readonly [status: number, body: string]
 
-/** A server of the session era, word by word. `state.refusal` says what is said to requests without a valid session. */
-async function wordedServer(state: { sessions: boolean; refusal: Refusal; version: string }) {
+interface Wording {
+  sessions: boolean
+  /** What is said to requests without a valid session. */
+  readonly refusal: Refusal
+  version: string
+  /** How the tool "fail" answers, with the id of the request. */
+  readonly failure?: readonly [status: number, sentence: string]
+}
+
+/** A server of the session era, word by word. */
+async function wordedServer(state: Wording) {
   let current = 0
+  const slow: (() => void)[] = []
   const calls: string[] = []
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (req.method !== 'POST') return void res.writeHead(req.method === 'DELETE' ? 200 : 405).end()
     const { id, method, params } = JSON.parse(await text(req)) as Message
-    const reply = (result: object, headers: object = {}): void => {
-      res.writeHead(200, { 'content-type': 'application/json', ...headers })
+    const reply = (result: object, headers: object = {}, status = 200): void => {
+      res.writeHead(status, { 'content-type': 'application/json', ...headers })
       res.end(JSON.stringify({ jsonrpc: '2.0', id, ...result }))
     }
     const session = state.sessions ? { 'mcp-session-id': `s${current}` } : {}
     if (method === 'server/discover') return reply({ error: { code: -32601, message: 'Method not found' } })
     if (method === 'initialize') {
       const serverInfo = { name: 'worded', version: state.version }
-      return reply({ result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo } }, session)
+      return reply(
+        { result: { protocolVersion: '2025-06-18', capabilities: { tools: {}, resources: {} }, serverInfo } },
+        session,
+      )
     }
     if (state.sessions && req.headers['mcp-session-id'] !== `s${current}`) {
       const [status, body] = state.refusal
       return void res.writeHead(status, { 'content-type': 'application/json' }).end(body)
     }
     if (id === undefined) return void res.writeHead(202).end()
-    if (method === 'tools/list') return reply({ result: { tools: ['go', 'fail'].map(tool) } })
+    if (method === 'tools/list') return reply({ result: { tools: ['go', 'fail', 'slow'].map(tool) } })
+    if (method === 'resources/list') return reply({ result: { resources: [{ uri: 'item://gone', name: 'gone' }] } })
+    if (method === 'resources/templates/list') return reply({ result: { resourceTemplates: [] } })
+    if (method === 'resources/read') return reply({ error: { code: -32002, message: 'Resource not found' } }, {}, 404)
     calls.push(params?.name ?? method)
-    if (params?.name === 'fail') return reply({ error: { code: -32000, message: 'Session not found' } })
+    const [status, message] = state.failure ?? [200, 'Session not found']
+    if (params?.name === 'fail') return reply({ error: { code: -32000, message } }, {}, status)
+    if (params?.name === 'slow') await new Promise<void>((resolve) => slow.push(resolve))
     reply({ result: { content: [{ type: 'text', text: 'went' }] } })
   }
   const host = createHost((req, res) => void answer(req, res))
@@ -48,7 +67,7 @@ async function wordedServer(state: { sessions: boolean; refusal: Refusal; versio
     host.closeAllConnections()
   })
   const url = `http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`
-  return { url, calls, forget: () => current++ }
+  return { url, calls, slow, forget: () => current++ }
 }
 
 const tool = (name: string) => ({ name, inputSchema: { type: 'object' } })
@@ -95,6 +114,68 @@ test('an error of a tool that has these words is the answer, and the call is not
   const client = await connectClient('v2', url, {}, {})
   await expect(call(client, 'a_fail')).rejects.toThrow('Session not found')
   expect(server.calls).toEqual(['fail'])
+})
+
+test.each([
+  [400, 'Paid. The receipt was not mailed: SMTP session closed.'],
+  [404, 'Order not found'],
+  [410, 'Order is gone'],
+  [400, 'Bad Request: Session expired'],
+  [404, 'Session not found'],
+] as const)('an error with the id of the call is its answer, though it says %i %s', async (...failure) => {
+  const server = await wordedServer({ sessions: true, refusal: [404, ''], version: '1', failure })
+  const { url } = await startGateway({ a: { url: server.url, pannier: { state: 'stateful' } } })
+  const client = await connectClient('v2', url, {}, {})
+  await expect(call(client, 'a_fail')).rejects.toThrow(failure[1])
+  expect(server.calls).toEqual(['fail'])
+})
+
+test('a session whose end is told with the id of the call is opened anew for the next one', async () => {
+  const server = await wordedServer({
+    sessions: true,
+    refusal: [404, rpc(-32001, 'Session not found', 3)],
+    version: '1',
+  })
+  const { url } = await startGateway({ a: { url: server.url, pannier: { state: 'stateful' } } })
+  const client = await connectClient('v2', url, {}, {})
+  expect(await call(client, 'a_go')).toBe('went') // the third message of its session is the next call
+  server.forget()
+  await expect(call(client, 'a_go')).rejects.toThrow('Session not found')
+  expect(await call(client, 'a_go')).toBe('went')
+})
+
+test.each(['stateless', 'auto'])(
+  'a 404 to one caller ends no call of another where there is no session: %s',
+  async (state) => {
+    const server = await wordedServer({ sessions: false, refusal: [404, ''], version: '1' })
+    const { url, gateway } = await startGateway({ a: { url: server.url, pannier: { state } } })
+    await gateway.judged()
+    const [backend = expect.fail()] = gateway.backends
+    const { link } = backend
+    const slow = connectClient('v2', url, {}, {}).then((client) => call(client, 'a_slow'))
+    await vi.waitFor(() => expect(server.slow).toHaveLength(1))
+    const meta = { 'io.modelcontextprotocol/clientCapabilities': {} }
+    const read = await ask(url, { method: 'resources/read', params: { uri: 'item://gone' }, meta })
+    expect(read.error).toMatchObject({ code: -32002 })
+    expect(backend.link).toBe(link)
+    expect(link?.isClosed).toBe(false)
+    server.slow[0]?.()
+    expect(await slow).toBe('went')
+  },
+)
+
+test('calls under way go on when a link of several callers is given up', async () => {
+  const state = { sessions: false, refusal: [400, 'Missing session ID'] as const, version: '1' }
+  const server = await wordedServer(state)
+  const { url, gateway } = await startGateway({ a: { url: server.url, pannier: { state: 'stateless' } } })
+  await gateway.judged()
+  const client = await connectClient('v2', url, {}, {})
+  const slow = call(client, 'a_slow')
+  await vi.waitFor(() => expect(server.slow).toHaveLength(1))
+  state.sessions = true
+  expect(await call(client, 'a_go')).toBe('went')
+  server.slow[0]?.()
+  expect(await slow).toBe('went')
 })
 
 test('a server thought stateless that wants a session gets one for each caller, and is probed again', async () => {

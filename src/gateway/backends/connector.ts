@@ -54,6 +54,8 @@ export class Connector {
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #rereading = new Rereading(() => this.#read(), this.#stopped.signal)
   #link: Link | undefined
+  /** A link that another one is opened in place of. */
+  #givenUp: Link | undefined
   /** Where lists are read, if not on the link itself. */
   #lister: Link | undefined
   #stale: ReturnType<typeof setTimeout> | undefined
@@ -108,9 +110,16 @@ export class Connector {
     }
   }
 
-  /** Connects anew: what was found of the server when it was reached may not be true any longer. */
+  /**
+   * Connects anew: what was found of the server when it was reached may not be true any longer. Calls that are under way
+   * on the link go on.
+   */
   reconnect(): void {
-    void this.#link?.close()
+    const link = this.#link
+    if (link === undefined || link.isClosed || this.#givenUp === link) return
+    this.#givenUp = link
+    this.#onLost('it has forgotten its session.')
+    void link.retire()
   }
 
   /** Reads the lists again soon. */
@@ -131,7 +140,7 @@ export class Connector {
     this.#stopped.abort()
     clearTimeout(this.#stale)
     this.#firstTry.resolve()
-    await Promise.all([this.#link?.close(), this.#lister?.close()])
+    await Promise.all([this.#link?.close(), this.#lister?.close(), this.#givenUp?.close()])
   }
 
   async #connect(onClosed: (why: string) => void): Promise<void> {

@@ -64,9 +64,11 @@ export class BackendSender {
       return await this.#sendOnPlace(relayed, sharing)
     } catch (error) {
       if (!(error instanceof SessionForgotten)) throw error
-      // The call was not begun. A server that keeps nothing for anybody has nothing to forget.
+      // A server that keeps nothing for anybody has nothing to forget.
       if (sharing !== 'caller') this.#options.onContradicted()
       this.#places.forget(relayed, sharing ?? 'caller')
+      if (error.answer !== undefined) throw error.answer
+      // The call was not begun.
       return this.#sendOnPlace(relayed, sharing ?? 'caller')
     }
   }

@@ -17,6 +17,7 @@ import {
   unref,
 } from '../../protocol/index.ts'
 import { failureReason } from '../../client/index.ts'
+import { responseIn } from '../../client/internal.ts'
 import { BackendError, SessionForgotten } from '../errors.ts'
 import type { LinkOptions } from './link.ts'
 import { SessionLost } from './lostSession.ts'
@@ -49,6 +50,7 @@ export class BackendConnection {
   era: Era = 'modern'
   #lastId = 0
   #closed: string | undefined
+  #onIdle: (() => void) | undefined
 
   constructor(options: BackendConnectionOptions) {
     this.#options = options
@@ -73,6 +75,11 @@ export class BackendConnection {
     return this.#closed !== undefined
   }
 
+  /** Resolves when no request waits for an answer. */
+  async whenIdle(): Promise<void> {
+    if (this.#underWay.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+  }
+
   request(relayed: Relayed): Promise<Json> {
     const { server, transport, timeoutMs } = this.#options
     if (this.#closed !== undefined)
@@ -82,6 +89,7 @@ export class BackendConnection {
     const settle = (outcome: () => Json): void => {
       if (!this.#underWay.delete(id)) return
       clearTimeout(timer)
+      if (this.#underWay.size === 0) this.#onIdle?.()
       try {
         resolve(outcome())
       } catch (error) {
@@ -115,7 +123,7 @@ export class BackendConnection {
     // Some servers send the response on another stream; else it will not come any more.
     const onRequestStreamEnd = (): void =>
       void unref(setTimeout(() => settle(() => lost(server, CUT)), LATE_RESPONSE_MS))
-    transport.send(message, { onRequestStreamEnd }).catch((cause: unknown) => settle(() => unsent(server, cause)))
+    transport.send(message, { onRequestStreamEnd }).catch((cause: unknown) => settle(() => unsent(server, id, cause)))
     return promise
   }
 
@@ -149,12 +157,8 @@ export class BackendConnection {
     }
   }
 
-  #answered(id: RequestId, { result, error }: Json): void {
-    this.#underWay.get(id)?.settle(() => {
-      if (isObject(result)) return result
-      const { code, message, data } = error as { code: number; message: string; data?: unknown }
-      throw new RemoteError(code, message, data)
-    })
+  #answered(id: RequestId, response: Json): void {
+    this.#underWay.get(id)?.settle(() => resultOf(response))
   }
 
   #notified(method: string, params: Json): void {
@@ -232,6 +236,13 @@ function readable(value: unknown): Message | undefined {
   }
 }
 
+/** Of a response whose form was checked. */
+function resultOf({ result, error }: Json): Json {
+  if (isObject(result)) return result
+  const { code, message, data } = error as { code: number; message: string; data?: unknown }
+  throw new RemoteError(code, message, data)
+}
+
 function wireErrorOf(error: unknown): Json {
   if (!(error instanceof RemoteError)) return { code: CODES.INTERNAL_ERROR, message: 'The question was not answered.' }
   const { code, message, data } = error
@@ -246,12 +257,13 @@ function lost(server: string, why: string): never {
   throw new BackendError('BACKEND_LOST', server, sentence)
 }
 
-function unsent(server: string, cause: unknown): never {
-  if (cause instanceof SessionLost) throw new SessionForgotten(server, { cause })
+function unsent(server: string, id: number, cause: unknown): Json {
+  if (cause instanceof SessionLost) throw new SessionForgotten(server, cause)
+  const response = responseIn(cause, id)
+  if (response !== undefined) return resultOf({ ...response })
   const { status, isUnauthorized, why = 'the connection is broken.' } = failureReason(cause)
   if (isUnauthorized)
     throw new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.', { cause })
-  if (status === 404) throw new SessionForgotten(server, { cause })
   const reason = status === undefined ? why : `it answered HTTP ${status}.`
   throw new BackendError('BACKEND_LOST', server, `gave no answer: ${reason}`, { cause })
 }

@@ -20,6 +20,8 @@ export interface Link {
   readonly hasSession: boolean
   request(relayed: Relayed): Promise<Json>
   close(): Promise<void>
+  /** Closes when the requests under way have ended. No other is sent on it. */
+  retire(): Promise<void>
 }
 
 /** What a server says of itself. */

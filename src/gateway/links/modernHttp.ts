@@ -97,6 +97,10 @@ class ModernHttpLink implements Link {
     return Promise.resolve()
   }
 
+  retire(): Promise<void> {
+    return this.close()
+  }
+
   async #timed(relayed: Relayed, send: (message: OwnMessage, signal: AbortSignal) => Promise<Json>): Promise<Json> {
     const { timeoutMs, server } = this.#options
     const cancelled = new AbortController()

@@ -100,7 +100,7 @@ function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Author
   const own = new OwnHeaders(credentials)
   const transport = sseTransport(address, {
     ...(authorizer && { authorizer }),
-    wrapFetch: (inner) => own.fetch(inner),
+    wrapFetch: (inner) => own.fetch(lostSessionFetch(inner, true)),
     startTimeoutMs: startMs,
   })
   const setHeaders = (headers: Readonly<Record<string, string>>): void => own.set(headers)

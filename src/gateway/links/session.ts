@@ -127,4 +127,9 @@ class SessionLink implements Link {
     await this.#opened.endSession().catch(() => {}) // a server that is gone has ended it
     await this.#connection.close()
   }
+
+  async retire(): Promise<void> {
+    await this.#connection.whenIdle()
+    await this.close()
+  }
 }
