@@ -1,6 +1,8 @@
 /** Requests whose bytes pass to a server that is broken, rude, slow or gone: the caller gets one clear error. */
 import { once } from 'node:events'
+import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import { json as readJson } from 'node:stream/consumers'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { connectClient, modernServer, startGateway } from './fixtures/gateways.ts'
 import { ask, statelessRequest } from './fixtures/statelessRequest.ts'
@@ -47,6 +49,11 @@ test.each<[string, string, (received: Received) => unknown]>([
   ['redirects', 'BACKEND_INVALID', ({ res }) => res.writeHead(307, { location: 'http://127.0.0.1:1/' }).end()],
   ['answers with a page', 'BACKEND_INVALID', page],
   ['answers with text', 'BACKEND_INVALID', ({ res }) => res.writeHead(200, { 'content-type': 'text/plain' }).end('hi')],
+  [
+    'accepts with a page',
+    'BACKEND_INVALID',
+    ({ res }) => res.writeHead(202, { 'content-type': 'text/html' }).end('<html>'),
+  ],
   ['answers with too much', 'BACKEND_INVALID', endless],
 ])('of a server that %s the caller hears %s, with the id of the request', async (_, code, answer) => {
   scripted.received.length = 0
@@ -119,6 +126,44 @@ test.each([
   const messages = await messagesOf(await fetch(`${url}/rude`, statelessRequest()))
   expect(messages[0]).toEqual(progress)
   expect(messages.at(-1)).toMatchObject({ id: 7, error: { data: { code: 'BACKEND_LOST', server: 'rude' } } })
+})
+
+/** An answer that ends with its connection. */
+function closed({ res }: Received, text: string): void {
+  res.socket?.end(`HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n${text}`)
+}
+
+test.each([
+  ['between two events', event],
+  ['within an event', `${event}data: {"jsonr`],
+  ['before the first', ''],
+])('a stream that ends with its connection %s ends with the error', async (_, text) => {
+  scripted.answer = (received) => closed(received, text)
+  const messages = await messagesOf(await fetch(`${url}/rude`, statelessRequest()))
+  expect(messages.at(-1)).toMatchObject({ id: 7, error: { data: { code: 'BACKEND_LOST', server: 'rude' } } })
+})
+
+test('a stream that ends with its connection after the answer passes as it is', async () => {
+  let sent = ''
+  scripted.answer = (received) => {
+    sent = `${event}data: ${JSON.stringify(result(received.body, { content: [] }))}\n\n`
+    closed(received, sent)
+  }
+  expect(await (await fetch(`${url}/rude`, statelessRequest())).text()).toBe(sent)
+})
+
+test('who claims to listen and does not is refused, and so is who sends a header of the protocol twice', async () => {
+  scripted.received.length = 0
+  const claimed = await fetch(`${url}/late`, statelessRequest({ headers: { 'mcp-method': 'subscriptions/listen' } }))
+  expect(await claimed.json()).toMatchObject({ id: 7, error: { code: -32_020 } })
+  const { headers, body } = statelessRequest()
+  const twice = Object.entries({ ...headers, 'mcp-param-a': ['1', '2'] }).flatMap(([name, value]) =>
+    [value].flat().flatMap((each) => [name, each]),
+  )
+  const request = httpRequest(`${url}/late`, { method: 'POST', headers: ['host', 'localhost', ...twice] }).end(body)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  expect([response.statusCode, await readJson(response)]).toMatchObject([400, { id: 7, error: { code: -32_020 } }])
+  expect(scripted.received).toEqual([])
 })
 
 test('the official client hears that the server broke off in the middle of a stream', async () => {
@@ -273,6 +318,16 @@ test('a subscription passes, hears of changes, and ends with its result when the
   })
   expect((await reader?.read())?.done).toBe(true)
   await drained
+})
+
+test('a subscription that the server has not answered ends with its result when the gateway stops', async () => {
+  const { url: behind, gateway } = await startGateway({ rude: scripted.entry() })
+  const waiting = Promise.withResolvers<void>()
+  scripted.answer = () => waiting.resolve()
+  const asked = ask(`${behind}/rude`, { id: 'ear', method: 'subscriptions/listen', params: { notifications: {} } })
+  await waiting.promise
+  await gateway.drain()
+  expect(await asked).toMatchObject({ id: 'ear', result: { resultType: 'complete' } })
 })
 
 test('a gateway that stops lets calls finish', async () => {

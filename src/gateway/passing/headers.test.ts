@@ -26,10 +26,10 @@ test.each<[string, string[], Record<string, string> | undefined, string[]]>([
   ['a session of the gateway does not', ['Mcp-Session-Id', 'a'], undefined, ACCEPT],
   ['what the caller accepts passes', ['Accept', 'application/json'], undefined, ['accept', 'application/json']],
   [
-    'a header that was sent twice passes twice',
-    ['mcp-a', '1', 'Mcp-A', '2'],
+    'a value may be the name of another header',
+    ['mcp-a', 'mcp-b', 'Mcp-B', '2'],
     undefined,
-    ['mcp-a', '1', 'mcp-a', '2', ...ACCEPT],
+    ['mcp-a', 'mcp-b', 'mcp-b', '2', ...ACCEPT],
   ],
   ["the entry's own are added", [], { Authorization: 'own' }, [...ACCEPT, 'Authorization', 'own']],
   [
@@ -40,6 +40,12 @@ test.each<[string, string[], Record<string, string> | undefined, string[]]>([
   ],
 ])('toward a server, %s', (_, raw, own, expected) => {
   expect(requestHeadersOf(raw, own)).toEqual(expected)
+})
+
+test('a header of the protocol that comes twice is refused', () => {
+  expect(() => requestHeadersOf(['mcp-a', '1', 'accept', '*/*', 'Mcp-A', '1'])).toThrow(
+    'The mcp-a header comes more than once.',
+  )
 })
 
 test.each<[string, Record<string, string | string[]>, string[]]>([

@@ -1,5 +1,6 @@
 /** Which headers pass between a caller and a server. All others end at the gateway. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { ProtocolError } from '../../protocol/index.ts'
 
 /** Of a caller's, beside those of the protocol. Never who the caller is: Authorization and Cookie are for the gateway. */
 const OF_CALLERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'traceparent', 'tracestate', 'baggage'])
@@ -18,7 +19,10 @@ const OF_SERVERS: ReadonlySet<string> = new Set([
 const SESSION = 'mcp-session-id'
 const ACCEPT = ['accept', 'application/json, text/event-stream'] as const
 
-/** What a server is sent of a caller's headers, names and values in turn. `own` are the server's own, and replace them. */
+/**
+ * What a server is sent of a caller's headers, names and values in turn. `own` are the server's own, and replace them.
+ * Throws where one of the protocol comes twice: each who reads it could take another one.
+ */
 export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<string, string>> = {}): string[] {
   const headers: string[] = []
   const replaced = namesIn(own)
@@ -27,11 +31,17 @@ export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<st
     const name = passedName(raw[at] as string)
     if (name === undefined || replaced.has(name)) continue
     accepts ||= name === 'accept'
+    if (name.startsWith('mcp-') && headers.includes(name)) assertOnce(name, raw)
     headers.push(name, raw[at + 1] as string)
   }
   if (!accepts && !replaced.has('accept')) headers.push(...ACCEPT)
   for (const [name, value] of Object.entries(own)) headers.push(name, value)
   return headers
+}
+
+function assertOnce(name: string, raw: readonly string[]): void {
+  const times = raw.filter((each, at) => at % 2 === 0 && each.toLowerCase() === name).length
+  if (times > 1) throw new ProtocolError('HEADER_MISMATCH', `The ${name} header comes more than once.`)
 }
 
 /** RFC 9110, 5.5. Node and fetch refuse to send anything else. */

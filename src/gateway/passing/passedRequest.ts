@@ -20,6 +20,7 @@ import type { Upstreams } from '../upstreams/upstreams.ts'
 import { BackendError, tooLarge } from '../errors.ts'
 import type { LimitedRequest } from './deadlines.ts'
 import { answerHeadersOf } from './headers.ts'
+import { endsByClosing, LastMessage } from './lastMessage.ts'
 
 export interface PassedOptions {
   readonly server: string
@@ -50,6 +51,8 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
   #request: UpstreamRequest | undefined
   #answer: ByteSink | undefined
   #isStream = false
+  /** Whether its type is one of MCP's. An answer of another type has to be empty. */
+  #isMessage = false
   #hasWritten = false
   #hasEnded = false
   #sizeWith: SizeCounter | undefined
@@ -57,6 +60,7 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
   #left = Number.NaN
   /** The last bytes of a stream that were written. */
   #tail: Buffer | undefined
+  #last: LastMessage | undefined
   #isOver = false
   #outcome: PassedOutcome = {}
 
@@ -78,8 +82,7 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
     if (this.#isOver || id === undefined) return this.#leave()
     const result = JSON.stringify({ resultType: 'complete', _meta: { [META.subscription]: id } })
     this.#request?.cancel()
-    if (!this.#endStream(resultMessage(id, result))) this.#answer?.abort()
-    this.#settle(undefined)
+    this.#endWith(resultMessage(id, result))
   }
 
   late(): void {
@@ -93,6 +96,7 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
     const { sink } = this.#options
     this.#outcome = { status }
     this.#left = Number(headers['content-length'] ?? Number.NaN)
+    if (this.#isStream && endsByClosing(headers)) this.#last = new LastMessage()
     this.#answer = sink.openBytes({ status, headers: answerHeadersOf(headers) }, () => this.#request?.resume())
     if (this.#isStream) this.#answer.flush()
   }
@@ -100,6 +104,7 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
   data(chunk: Buffer): void {
     const answer = this.#answer
     if (answer === undefined) return
+    if (!this.#isMessage) return this.#fail(this.#noMessage())
     this.#left -= chunk.length
     if (this.#left === 0 && !this.#hasWritten) {
       this.#hasEnded = true
@@ -109,10 +114,13 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
     if (this.#sizeWith(chunk) > this.#options.maxResultBytes) return this.#fail(this.#tooLarge())
     this.#hasWritten = true
     if (this.#isStream) this.#tail = chunk
+    this.#last?.add(chunk)
     if (!answer.write(chunk)) this.#request?.pause()
   }
 
   end(): void {
+    if (this.#last?.answers(this.#id) === false)
+      return this.fail(new Error('The stream ended without an answer.'), true)
     if (!this.#hasEnded) this.#answer?.end()
     this.#settle(undefined)
   }
@@ -128,15 +136,20 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
     const type = given === 'application/json' ? given : mediaTypeOf(given)
     this.#isStream = type === 'text/event-stream'
     const isMessage = this.#isStream || type === 'application/json'
+    this.#isMessage = isMessage
     if (status === 401 || (status === 403 && !isMessage))
       return new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.')
     if (status >= 300 && status < 400)
       return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}. Redirects are not followed.`)
     if (status > MAX_STATUS || (!isMessage && status >= 400))
       return new BackendError('BACKEND_INVALID', server, `answered HTTP ${status}.`)
-    if (!isMessage && status !== 202 && status !== 204)
-      return new BackendError('BACKEND_INVALID', server, 'answered with something that is no MCP message.')
+    if (!isMessage && status !== 202 && status !== 204) return this.#noMessage()
     return Number(headers['content-length'] ?? 0) > maxResultBytes ? this.#tooLarge() : undefined
+  }
+
+  #noMessage(): BackendError {
+    const { server } = this.#options
+    return new BackendError('BACKEND_INVALID', server, 'answered with something that is no MCP message.')
   }
 
   #tooLarge(): BackendError {
@@ -149,7 +162,11 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
     if (this.#isOver) return
     this.#request?.cancel()
     this.#outcome = { ...this.#outcome, error }
-    const message = errorMessage(this.#id, toWireError(error))
+    this.#endWith(errorMessage(this.#id, toWireError(error)))
+  }
+
+  /** Sends a last message: as the whole answer where nothing was sent yet, or in the stream. Else the answer breaks off. */
+  #endWith(message: string): void {
     if (this.#answer === undefined || !(this.#hasWritten || this.#isStream))
       return this.#settle({ status: 200, body: message })
     if (!this.#endStream(message)) this.#answer.abort()

@@ -16,7 +16,7 @@ import {
   type RequestHandler,
   toWireError,
 } from '../../server/internal.ts'
-import { idOf, parseJson } from '../../protocol/index.ts'
+import { idOf, isObject, parseJson } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { callerByHeaders } from '../backends/places.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
@@ -97,10 +97,10 @@ export class PassingHandler implements RequestHandler {
    * Who claims to listen is not counted among the calls, so where calls are counted this has to be read. So has what the
    * gateway adds its own span to.
    */
-  #mayPass({ method, hasBytes, header }: EndpointRequest): boolean {
+  #mayPass(request: EndpointRequest): boolean {
     const { limits } = this.#options
-    const isRead = isTraced() || (limits?.countsCalls === true && header('mcp-method') === LISTEN)
-    return method === 'POST' && hasBytes && !isRead
+    const isRead = isTraced() || (limits?.countsCalls === true && claimsToListen(request))
+    return request.method === 'POST' && request.hasBytes && !isRead
   }
 
   /** Never rejects. */
@@ -111,7 +111,8 @@ export class PassingHandler implements RequestHandler {
     let leave: (() => void) | undefined
     try {
       body = await request.whole()
-      if (mayHoldState(body)) return await inner.handle(request, admission, sink)
+      if (mayHoldState(body) || (claimsToListen(request) && !isListen(body)))
+        return await inner.handle(request, admission, sink)
       if (limits !== undefined) leave = await limits.enterUnread(request.header, admission.principal, sink.address)
       const { principal } = admission
       const own = backend.credentials.headersFor({ principal, authorization: request.header('authorization') })
@@ -132,7 +133,7 @@ export class PassingHandler implements RequestHandler {
     const { backend, upstreams, headers, body } = message
     const { timeoutSeconds, maxResultBytes } = backend.config.settings
     const timeoutMs = timeoutSeconds * 1000
-    const isListening = header('mcp-method') === LISTEN
+    const isListening = claimsToListen(request)
     const leave = this.#enter(backend, principal, isListening)
     const startedAt = performance.now()
     const onEnd = (outcome: PassedOutcome): void => {
@@ -169,6 +170,16 @@ export class PassingHandler implements RequestHandler {
       load.leave()
     }
   }
+}
+
+function claimsToListen({ header }: EndpointRequest): boolean {
+  return header('mcp-method') === LISTEN
+}
+
+/** A claim to listen is compared, because a stream that stays open has no time limit and is not counted as load. */
+function isListen(body: Buffer): boolean {
+  const message = parseJson(body.toString())
+  return isObject(message) && message['method'] === LISTEN && idOf(message) !== undefined
 }
 
 function outcomeOf({ status, error }: PassedOutcome): Pick<PassedCall, 'outcome' | 'error'> {
