@@ -51,6 +51,8 @@ export interface Call extends Caller {
   readonly revived?: Journal
   /** Whether another instance forwarded it, which has counted it for its caller's limits. */
   readonly isForwarded?: true
+  /** The Authorization header of a forwarded call, which has no other header. */
+  readonly authorization?: string | undefined
   /** Absent when no telemetry is registered. */
   readonly observer?: CallObserver
 }

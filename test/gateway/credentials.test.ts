@@ -2,8 +2,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { CredentialsHook } from 'pannier/gateway'
 import { createServer } from 'pannier/server'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { startBalancer } from '../survival/balancer.ts'
 import { call, type ClientKind, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
 const principal = ({ header }: { header: (name: string) => string | undefined }) => ({
@@ -105,6 +106,21 @@ test('without a name, callers of different tokens have different sessions', asyn
   await call(bob, 'own_note', { text: 'b' })
   expect(await call(ann, 'own_recall')).toBe('a')
   expect(await call(bob, 'own_recall')).toBe('b')
+})
+
+test('a call that another gateway answers takes the token of its caller along', async () => {
+  const tokens = new Set<string | undefined>()
+  const server = await sessionServer(undefined, undefined, ({ headers }) => void tokens.add(headers.authorization))
+  const servers = { own: { url: server.url, pannier: { state: 'stateful', forwardAuthorization: true } } }
+  const gateways = await Promise.all([1, 2].map(() => startGateway(servers)))
+  const balancer = await startBalancer()
+  onTestFinished(() => balancer.close())
+  balancer.targets = gateways.map(({ url }) => url)
+  const ann = await connectClient('v1', balancer.url, { authorization: 'Bearer ann' })
+  tokens.clear()
+  await call(ann, 'own_note', { text: 'milk' })
+  for (let time = 0; time < 3; time++) expect(await call(ann, 'own_recall')).toBe('milk')
+  expect([...tokens]).toEqual(['Bearer ann'])
 })
 
 test('a program gets the variables of a caller, and no other caller shares it, however stateless it is', async () => {

@@ -56,8 +56,9 @@ export class ModernHttp implements EraHandler {
   }
 
   /** Answers a call that another instance forwards. It has checked the headers, and waits for the head of the stream. */
-  async answerForwarded({ message, principal, session, onCancel }: ArrivedCall, sink: Sink): Promise<undefined> {
-    const request = readMessage(message)
+  async answerForwarded(arrived: ArrivedCall, sink: Sink): Promise<undefined> {
+    const { principal, session, authorization, onCancel } = arrived
+    const request = readMessage(arrived.message)
     if (request.kind !== 'request') throw new ProtocolError('MESSAGE_INVALID', 'Only calls are forwarded.')
     const stream = new ModernChannel(sink, true)
     let hasLeft = false
@@ -72,7 +73,8 @@ export class ModernHttp implements EraHandler {
     }
     const call = modernCall({ message: request, header: undefined, principal, channel })
     stream.open()
-    const { body } = await this.#calls.answer({ ...call, peer: { ...call.peer, session }, isForwarded: true })
+    const peer = { ...call.peer, session }
+    const { body } = await this.#calls.answer({ ...call, peer, authorization, isForwarded: true })
     stream.finish(body)
   }
 }

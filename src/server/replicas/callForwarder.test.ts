@@ -58,7 +58,8 @@ describe('a call that goes to its owner', () => {
     const event = `data: {"method":"notifications/progress","params":{"progress":1}}\n\n: alive\n\ndata: 5\n\n`
     const events = `${event}data: ${JSON.stringify(answer)}\n\n`
     const { forwarder, call, log, sent } = begin(delivered(events.slice(0, 30), events.slice(30)))
-    expect(await forwarder.forward(owner, call)).toEqual({ kind: 'answered', response: answer })
+    const header = (name: string): string => `the ${name} of ann`
+    expect(await forwarder.forward(owner, { ...call, header })).toEqual({ kind: 'answered', response: answer })
     expect(log).toEqual(['met owner', 'notifications/progress {"progress":1}', 'forgotten'])
     const [to, message, options] = sent[0] ?? []
     expect([to, options]).toEqual([owner, { wasLost: false }])
@@ -66,6 +67,7 @@ describe('a call that goes to its owner', () => {
       kind: 'call',
       name: expect.any(String),
       principal: { id: 'ann' },
+      authorization: 'the authorization of ann',
       message: { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'pay' } },
     })
   })

@@ -6,7 +6,7 @@
  * - A caller who leaves is told of to the owner. A stream that breaks off without that is no cancellation: the instance
  *   between them may have died, and its client may come again by another one.
  */
-import { isObject, type Json, parseJson, type RequestId } from '../../protocol/index.ts'
+import { type HeaderReader, isObject, type Json, parseJson, type RequestId } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
@@ -23,6 +23,8 @@ export interface ForwardableCall {
   readonly principal: Principal | undefined
   /** The caller's session, where a client of the session era calls. */
   readonly session?: string
+  /** Of its headers only Authorization goes along, inside the seal: the owner may have to send it on for the caller. */
+  readonly header?: HeaderReader | undefined
   readonly channel: {
     notify(method: string, params: Json): void
     onCancel(listener: () => void): void
@@ -40,6 +42,8 @@ export interface ArrivedCall {
   readonly message: Json
   readonly principal: Principal | undefined
   readonly session: string | undefined
+  /** The Authorization header that the caller sent. */
+  readonly authorization: string | undefined
   /** Calls the listener when the caller has left. */
   onCancel(listener: () => void): void
 }
@@ -66,7 +70,8 @@ export class CallForwarder {
   async forward(owner: Instance, call: ForwardableCall): Promise<ForwardedCall> {
     const { id, method, params, principal, session, channel } = call
     const name = crypto.randomUUID()
-    const message = { kind: 'call', name, principal, session, message: { jsonrpc: '2.0', id, method, params } }
+    const caller = { principal, session, authorization: call.header?.('authorization') }
+    const message = { kind: 'call', name, ...caller, message: { jsonrpc: '2.0', id, method, params } }
     const wasLost = this.#peers.isLost(owner.id)
     const delivery = await this.#messenger.send(owner, message, { wasLost })
     if (delivery.kind === 'gone') return this.#gone(owner, delivery)
@@ -76,7 +81,7 @@ export class CallForwarder {
   }
 
   /** Another instance forwards a call. */
-  async serve({ name, message, principal, session }: Json, sink: Sink): Promise<HttpReply | undefined> {
+  async serve({ name, message, principal, session, authorization }: Json, sink: Sink): Promise<HttpReply | undefined> {
     const listeners: (() => void)[] = []
     const leave = (): void => {
       for (const listener of listeners.splice(0)) listener()
@@ -90,6 +95,7 @@ export class CallForwarder {
           message: message as Json,
           principal: principal as Principal | undefined,
           session: session as string | undefined,
+          authorization: authorization as string | undefined,
           onCancel: (listener) => void listeners.push(listener),
         },
         sink,
