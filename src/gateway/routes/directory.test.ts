@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { Backend } from '../backends/backend.ts'
-import { NOTHING } from '../backends/offer.ts'
+import { NOTHING, type Offer } from '../backends/offer.ts'
 import { createNames } from '../catalog/index.ts'
 import { BACKEND_DEFAULTS, type CatalogueMode } from '../config/index.ts'
 import { RouteDirectory } from './directory.ts'
@@ -9,9 +9,9 @@ import { prefixedNames } from './names.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-function backendWith(tools: () => readonly Json[]): Backend {
+function backendWith(offer: () => Partial<Offer>, name = 'files'): Backend {
   const backend = new Backend({
-    config: { name: 'files', address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
+    config: { name, address: { command: 'never-started', args: [] }, settings: BACKEND_DEFAULTS },
     logger: () => silent,
     credentials: undefined,
     authorizer: undefined,
@@ -21,14 +21,14 @@ function backendWith(tools: () => readonly Json[]): Backend {
     withheldOf: async () => new Set<string>(),
     onUpdated: () => {},
   })
-  vi.spyOn(backend, 'offer', 'get').mockImplementation(() => ({ ...NOTHING, tools: tools() }))
+  vi.spyOn(backend, 'offer', 'get').mockImplementation(() => ({ ...NOTHING, ...offer() }))
   return backend
 }
 
 test('where tools are searched, their changes change what is found and not what is listed', () => {
   let catalogue: CatalogueMode = 'search'
   let tools = [{ name: 'read' }]
-  const backend = backendWith(() => tools)
+  const backend = backendWith(() => ({ tools }))
   const names = prefixedNames(createNames([{ name: 'files' }]))
   const directory = new RouteDirectory({
     backends: () => [backend],
@@ -49,4 +49,55 @@ test('where tools are searched, their changes change what is found and not what 
   expect(changed).toEqual(['tools'])
   expect(entries.tools.map(({ name }) => name)).toEqual(['files_read', 'files_write'])
   expect(directory.search).toBeUndefined()
+})
+
+const listed = (uris: readonly string[]): Json[] => uris.map((uri) => ({ uri, name: uri }))
+const templated = (uris: readonly string[]): Json[] => uris.map((uriTemplate) => ({ uriTemplate, name: uriTemplate }))
+
+function mailDirectory(mine: Partial<Offer>, others: Partial<Offer>): RouteDirectory {
+  const backends = [backendWith(() => mine, 'mail'), backendWith(() => others, 'other')]
+  const names = prefixedNames(createNames(backends))
+  const directory = new RouteDirectory({
+    backends: () => backends,
+    names: () => names,
+    view: () => undefined,
+    catalogue: () => 'all',
+  })
+  directory.refresh()
+  return directory
+}
+
+function readAt(directory: RouteDirectory, uri: string): string | undefined {
+  const found = directory.resource(uri)
+  return found && `${found.backend.name} ${found.name}`
+}
+
+test('a later server cannot take addresses of an earlier one, and its own are told apart', () => {
+  const mail = { resources: listed(['mail://inbox']), resourceTemplates: templated(['mail://{id}']) }
+  const directory = mailDirectory(mail, {
+    resources: listed(['mail://inbox', 'mail://sent', 'other://1']),
+    resourceTemplates: templated(['mail://1{rest}', 'mail://{id}', 'mail://inbox{?page}', 'mai{rest}']),
+  })
+  for (const uri of ['mail://inbox', 'mail://sent', 'mail://123', 'mail://9', 'mail://inbox?page=2'])
+    expect(readAt(directory, uri)).toBe(`mail ${uri}`)
+  expect(readAt(directory, 'pannier://other/mail://sent')).toBe('other mail://sent')
+  expect(readAt(directory, 'pannier://other/mail://123')).toBe('other mail://123')
+  expect(readAt(directory, 'other://1')).toBe('other other://1')
+  expect(readAt(directory, 'maize')).toBe('other maize')
+  const { entries } = directory.refresh()
+  expect(entries.resources.map(({ uri }) => uri)).toEqual([
+    'pannier://mail/mail://inbox',
+    'pannier://other/mail://inbox',
+    'pannier://other/mail://sent',
+    'other://1',
+  ])
+})
+
+test('a resource is read at its server where a later one has a template for its address', () => {
+  const directory = mailDirectory(
+    { resources: listed(['mail://inbox']) },
+    { resources: listed(['mail://inbox']), resourceTemplates: templated(['mail://in{rest}']) },
+  )
+  expect(readAt(directory, 'mail://inbox')).toBe('mail mail://inbox')
+  expect(readAt(directory, 'mail://into')).toBe('other mail://into')
 })

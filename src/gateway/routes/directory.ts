@@ -16,6 +16,7 @@ import {
 import type { CatalogueMode } from '../config/index.ts'
 import { promptEntry, resourceEntry, templateEntry, toolEntry, fixedStart } from './entries.ts'
 import type { BackendTarget, Directory } from './relay.ts'
+import { TemplateStarts } from './templateStarts.ts'
 import { taskListing } from './tasks/source.ts'
 
 /** The names of a route. */
@@ -59,9 +60,18 @@ interface RouteContents {
   readonly prompts: RouteListing
   readonly resources: RouteListing
   readonly templates: RouteListing
+  /** Resources by the addresses that they have at their servers, each of the first server that has it. */
+  readonly originals: RouteListing
 }
 
-const EMPTY: RouteContents = { tools: new Map(), prompts: new Map(), resources: new Map(), templates: new Map() }
+const NO_ENTRIES: RouteListing = new Map()
+const EMPTY: RouteContents = {
+  tools: NO_ENTRIES,
+  prompts: NO_ENTRIES,
+  resources: NO_ENTRIES,
+  templates: NO_ENTRIES,
+  originals: NO_ENTRIES,
+}
 
 export class RouteDirectory implements Directory {
   readonly #scope: RouteScope
@@ -99,7 +109,7 @@ export class RouteDirectory implements Directory {
   }
 
   resource(uri: string): BackendTarget | undefined {
-    return this.#contents.resources.get(uri) ?? this.#byTemplate(uri) ?? this.#unlistedUri(uri)
+    return this.#contents.resources.get(uri) ?? this.#unlistedUri(uri)
   }
 
   template(uriTemplate: string): BackendTarget | undefined {
@@ -143,11 +153,14 @@ export class RouteDirectory implements Directory {
     const prompts = new Map<string, RouteEntry>()
     const resources = new Map<string, RouteEntry>()
     const templates = new Map<string, RouteEntry>()
+    const originals = new Map<string, RouteEntry>()
+    const earlier = new TemplateStarts()
     for (const backend of backends) {
       const add = (listing: Map<string, RouteEntry>, name: string, exposed: string, listed: Json): void => {
         if (!listing.has(exposed)) listing.set(exposed, { backend, name, listed })
       }
-      const exposedUri = (uri: string): string => names.exposedUri(backend.name, uri, owners.get(uri) === 1)
+      const exposedUri = (uri: string): string =>
+        names.exposedUri(backend.name, uri, owners.get(uri) === 1 && !earlier.cover(uri))
       for (const [list, into] of [
         ['tools', tools],
         ['prompts', prompts],
@@ -160,13 +173,15 @@ export class RouteDirectory implements Directory {
       for (const entry of backend.offer.resources) {
         const uri = String(entry['uri'])
         add(resources, uri, exposedUri(uri), { ...entry, uri: exposedUri(uri) })
+        if (!earlier.cover(uri)) add(originals, uri, uri, entry)
       }
       for (const entry of backend.offer.resourceTemplates) {
         const uri = String(entry['uriTemplate'])
         add(templates, uri, exposedUri(uri), { ...entry, uriTemplate: exposedUri(uri) })
       }
+      earlier.add(backend.offer.resourceTemplates)
     }
-    return { tools, prompts, resources, templates }
+    return { tools, prompts, resources, templates, originals }
   }
 
   #hasToolOf(backend: Backend): boolean {
@@ -189,24 +204,24 @@ export class RouteDirectory implements Directory {
     return isListed ? undefined : { backend, name: resolved.name }
   }
 
-  /** Templates of other servers have expressions that only those servers understand, so their fixed beginning decides. */
-  #byTemplate(uri: string): BackendTarget | undefined {
-    let found: BackendTarget | undefined
-    let longest = 0
-    for (const [template, { backend, name }] of this.#contents.templates) {
-      const start = fixedStart(template)
-      if (start.length <= longest || !uri.startsWith(start)) continue
-      longest = start.length
-      const ownStart = fixedStart(name)
-      found = { backend, name: ownStart + uri.slice(start.length) }
-    }
-    return found
-  }
-
+  /** An address that names its server, or one that servers have as it is. */
   #unlistedUri(uri: string): BackendTarget | undefined {
     const resolved = this.#scope.names().resolveUri(uri)
-    const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
-    return backend === undefined || resolved === undefined ? undefined : { backend, name: resolved.uri }
+    if (resolved === undefined) return this.#contents.originals.get(uri) ?? this.#byTemplate(uri)
+    const backend = this.#scope.backends().find(({ name }) => name === resolved.server)
+    return backend && { backend, name: resolved.uri }
+  }
+
+  /**
+   * Templates have expressions that only their servers understand, so their fixed beginning decides: of several, that of
+   * the first server. A later one cannot take what an earlier one serves.
+   */
+  #byTemplate(uri: string): BackendTarget | undefined {
+    for (const { backend, name } of this.#contents.templates.values()) {
+      const start = fixedStart(name)
+      if (start !== '' && uri.startsWith(start)) return { backend, name: uri }
+    }
+    return undefined
   }
 }
 
