@@ -104,6 +104,17 @@ describe.each([
   })
 })
 
+test('who watches a thousand resources takes the news from nobody', async () => {
+  await listen(
+    base,
+    Array.from({ length: 1000 }, (_, index) => `pannier://modern/j:${index}`),
+  )
+  const stream = await listen(base, ['item://two'])
+  const timer = setInterval(() => asked['modern']?.update('item://two'), 100)
+  onTestFinished(() => clearInterval(timer))
+  expect(await stream.next()).toMatchObject({ params: { uri: 'item://two' } })
+})
+
 test('a server of the session era is asked once, and told when nobody watches any more', async () => {
   const heard = asked['legacy']?.asked ?? []
   await vi.waitFor(() => expect(heard.filter((each) => each.endsWith('one'))).toHaveLength(2))
