@@ -83,14 +83,14 @@ test('a gateway that is killed while it works on an answer', async () => {
   expect((await waiting).data).toEqual({ code: 'CALL_LOST', server: 'desk' })
 })
 
-test('a gateway that is frozen counts as gone', async () => {
+async function frozenOwner(): Promise<void> {
   const owner = await startGatewayProcess(servers)
   const second = await at(owner.url, 'desk_look', 'frozen', answered(await at(owner.url, 'desk_look', 'frozen'), 'Ann'))
   process.kill(owner.pid, 'SIGSTOP')
   expect(textOf(await at(other, 'desk_look', 'frozen', answered(second, 'Lee')))).toBe('Ann Lee')
-})
+}
 
-test('a gateway that is stopped lets calls that wait be answered', async () => {
+async function stoppedOwner(): Promise<void> {
   const owner = await startGatewayProcess(servers)
   const first = await at(owner.url, 'desk_book', 'stopped')
   const ended = owner.end('SIGTERM')
@@ -103,6 +103,11 @@ test('a gateway that is stopped lets calls that wait be answered', async () => {
   expect(textOf(await at(other, 'desk_book', 'stopped', answered(second, 'Lee')))).toBe('Ann Lee')
   await ended
   expect(effectsOf('stopped')).toEqual(['began stopped', 'done stopped'])
+}
+
+// Both mostly wait, so they do it together.
+test('a gateway that is frozen counts as gone, and one that is stopped lets calls that wait be answered', async () => {
+  await Promise.all([frozenOwner(), stoppedOwner()])
 })
 
 test('a call that nobody answers in time is cancelled at its server, and a late answer hears so', async () => {

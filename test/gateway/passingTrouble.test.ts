@@ -19,7 +19,7 @@ beforeAll(async () => {
   await scripted.start(until)
   const servers = {
     rude: scripted.entry({ maxResultBytes: 100_000 }),
-    late: scripted.entry({ timeoutSeconds: 2 }),
+    late: scripted.entry({ timeoutSeconds: 1 }),
     full: scripted.entry({ maxInFlight: 2 }),
   }
   ;({ url, gateway } = await startGateway(servers, {}, {}, until))
