@@ -27,7 +27,7 @@ import { LoggerSlot } from './logger.ts'
 import { callHolder } from './calls/callers.ts'
 import { RoundRunner } from './calls/rounds.ts'
 import { architectureOf, assertParts, cachingOf, identityOf, type ServerOptions } from './options.ts'
-import type { CallHandler } from './call.ts'
+import type { Call, CallHandler } from './call.ts'
 import { Pipeline } from './calls/pipeline.ts'
 import type { Relaying } from './calls/relaying.ts'
 import { PushBroker } from './legacy/push/broker.ts'
@@ -90,7 +90,8 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const hooks = new ResultHooks(results)
   const lists = new Lists({ registry, identity, caching, pageSize: options.pageSize ?? 1000, logger: log })
   const watched = new WatchedResources()
-  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched)
+  const holderOf = (call: Call): string | undefined => callHolder(call, limits.readAddress)
+  const subscriptions = new Subscriptions(bus, results, access, () => tasks, watched, holderOf)
   const carrier = new Carrier({
     rules: carrying,
     sealer,
@@ -133,7 +134,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     play: taskPlayer(calling, limits),
     assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,
-    holderOf: (call) => callHolder(call, limits.readAddress),
+    holderOf,
     mayAnswer: (approvers, { principal }, isCaller) =>
       limits.approval?.includes(approvers, principal, isCaller) ?? false,
   })

@@ -23,6 +23,7 @@ interface Watchable {
 
 const asked: Record<string, Watchable> = {}
 let base: string
+let modernUrl: string
 
 /** Of the session era. */
 function legacyServer(): McpServer {
@@ -54,15 +55,15 @@ beforeAll(async () => {
   const server = createServer({ name: 'new', version: '1', keys: KEYS, logger: quiet })
   server.resource('item://two', { name: 'two' }, () => 'x')
   server.resource('item://both', { name: 'both' }, () => 'x')
-  const { url: modern } = await server.listen({ drainOnTerm: false })
+  modernUrl = (await server.listen({ drainOnTerm: false })).url
   until(() => server.drain({ deadlineMs: 0 }))
   asked['modern'] = { asked: [], update: (uri) => server.updated(uri) }
   const legacy = await sessionServer(until, legacyServer)
-  const started = await startGateway({ legacy: { url: legacy.url }, modern: { url: modern } }, {}, {}, until)
+  const started = await startGateway({ legacy: { url: legacy.url }, modern: { url: modernUrl } }, {}, {}, until)
   base = started.url
 })
 
-async function listen(url: string, uris: readonly string[]): Promise<MessageStream> {
+async function listen(url: string, uris: readonly string[], acknowledged = uris): Promise<MessageStream> {
   const abort = new AbortController()
   const _meta = { [`${META}/protocolVersion`]: '2026-07-28', [`${META}/clientCapabilities`]: {} }
   const params = { notifications: { resourceSubscriptions: uris }, _meta }
@@ -70,7 +71,10 @@ async function listen(url: string, uris: readonly string[]): Promise<MessageStre
   const message = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }
   const stream = new MessageStream(await post(url, headers, message, abort.signal), abort)
   onTestFinished(() => abort.abort())
-  expect(await stream.next()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' })
+  expect(await stream.next()).toMatchObject({
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications: { resourceSubscriptions: acknowledged } },
+  })
   return stream
 }
 
@@ -104,15 +108,23 @@ describe.each([
   })
 })
 
+const thousand = Array.from({ length: 1000 }, (_, index) => `pannier://modern/j:${index}`)
+
 test('who watches a thousand resources takes the news from nobody', async () => {
-  await listen(
-    base,
-    Array.from({ length: 1000 }, (_, index) => `pannier://modern/j:${index}`),
-  )
+  await listen(base, thousand)
   const stream = await listen(base, ['item://two'])
   const timer = setInterval(() => asked['modern']?.update('item://two'), 100)
   onTestFinished(() => clearInterval(timer))
   expect(await stream.next()).toMatchObject({ params: { uri: 'item://two' } })
+})
+
+test('what one caller watches beyond half of all is left out, or refused', async () => {
+  const { url } = await startGateway({ modern: { url: modernUrl } })
+  for (let time = 0; time < 5; time++) await listen(url, thousand)
+  await listen(url, ['item://two'], [])
+  const session = await RawSession.begin(url)
+  const refused = await session.request('resources/subscribe', { uri: 'item://two' })
+  expect(refused.error?.message).toContain('limit of watched resources')
 })
 
 test('a server of the session era is asked once, and told when nobody watches any more', async () => {

@@ -22,6 +22,9 @@ import { RelayedTasks } from './tasks/service.ts'
 import { CallWatcher } from '../telemetry/calls.ts'
 import type { GatewayMetrics } from '../telemetry/metrics.ts'
 
+/** All of it is watched at the servers behind, too. */
+const MAX_WATCHED = 10_000
+
 export interface RouteOptions {
   /** Where it is served, such as `/mcp/github`. */
   readonly path: string
@@ -75,6 +78,7 @@ export class Route {
     )
     // Servers that come up later may have any of them, and clients look only once.
     this.assembly.registry.declared = capabilities
+    this.assembly.watched.max = MAX_WATCHED
     this.assembly.watched.onChange = (uri, isWatched) => this.#watch(uri, isWatched)
     this.shutdown = new Shutdown(this.assembly)
     this.#passing = alone && this.#passingTo(alone)

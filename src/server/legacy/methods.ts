@@ -93,6 +93,6 @@ function watchedUri({ method, params }: Call, registry: Registry): string {
 function tooManyWatched(): ProtocolError {
   return new ProtocolError(
     'PARAMS_INVALID',
-    'This session has reached its limit of watched resources; unsubscribe from one first.',
+    'This session, or its caller, has reached the limit of watched resources; unsubscribe from one first.',
   )
 }

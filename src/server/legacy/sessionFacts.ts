@@ -4,10 +4,8 @@
  * harmless.
  */
 import type { LoggingLevel } from '@modelcontextprotocol/client'
-import { digestOf } from '../../state/internal.ts'
-import { groupOf } from '../../state/stores/index.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import { Holdings } from '../lifecycle/holder.ts'
+import { hiddenHolder, Holdings } from '../lifecycle/holder.ts'
 import { WatchedResources } from '../lifecycle/watchedResources.ts'
 import { MAX_WATCHED_CHARS } from '../modern/subscriptions.ts'
 
@@ -74,12 +72,12 @@ export class SessionFacts {
 
   /** `holder` is whose session it is. */
   setLevel(session: string, level: LoggingLevel, holder = session): void {
-    this.#tell({ kind: 'session-noted', session, note: { level }, holder: hidden(holder) })
+    this.#tell({ kind: 'session-noted', session, note: { level }, holder: hiddenHolder(holder) })
   }
 
   /** False when the session has reached its limit. `holder` is whose session it is. */
   watch(session: string, uri: string, holder = session): boolean {
-    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri }, holder: hidden(holder) })
+    this.#tell({ kind: 'session-noted', session, note: { subscribe: uri }, holder: hiddenHolder(holder) })
     return this.watchedBy(session).has(uri)
   }
 
@@ -102,16 +100,15 @@ export class SessionFacts {
     else if ('subscribe' in note) this.#add(facts, note.subscribe)
     else if ('unsubscribe' in note && facts.watched.delete(note.unsubscribe)) {
       this.#count(facts, -note.unsubscribe.length)
-      this.#watched.remove([note.unsubscribe])
+      this.#watched.remove([note.unsubscribe], facts.holder)
     }
   }
 
   #add(facts: Facts, uri: string): void {
     const isFull = facts.watched.size >= MAX_WATCHED || facts.watchedChars + uri.length > MAX_WATCHED_CHARS
-    if (isFull || facts.watched.has(uri)) return
+    if (isFull || facts.watched.has(uri) || this.#watched.add([uri], facts.holder).length === 0) return
     facts.watched.add(uri)
     this.#count(facts, uri.length)
-    this.#watched.add([uri])
     while (this.#watchedChars > MAX_ALL_WATCHED_CHARS) this.#dropOldest((sessions) => this.#charsOf(sessions))
   }
 
@@ -134,7 +131,7 @@ export class SessionFacts {
     const facts = this.#facts.get(session)
     if (facts === undefined) return
     this.#watchedChars -= facts.watchedChars
-    this.#watched.remove(facts.watched)
+    this.#watched.remove(facts.watched, facts.holder)
     this.#holdings.delete(facts.holder, session)
     this.#facts.delete(session)
   }
@@ -159,10 +156,4 @@ export class SessionFacts {
     this.#holdings.add(holder, session)
     return fresh
   }
-}
-
-/** What goes to other instances names nobody; who is of one group stays so. */
-function hidden(holder: string): string {
-  const group = groupOf(holder)
-  return group === holder ? digestOf(holder) : `${digestOf(group)}\n${digestOf(holder)}`
 }

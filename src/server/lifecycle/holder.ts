@@ -5,6 +5,7 @@
  * Sessions cost nothing, so those of the anonymous form a group by the network that they come from, which has a limit of
  * its own. It is a larger one, because everybody behind one proxy, and many behind one router, have the same address.
  */
+import { digestOf } from '../../state/internal.ts'
 import { groupOf } from '../../state/stores/index.ts'
 import type { Caller } from '../call.ts'
 
@@ -14,6 +15,12 @@ export function holderOf({ principal, peer, address }: Caller): string {
   const session = `session ${peer.session ?? ''}`
   if (address === undefined) return session
   return `network ${networkOf(address)}\n${peer.session === undefined ? '' : session}`
+}
+
+/** What goes to other instances names nobody; who is of one group stays so. */
+export function hiddenHolder(holder: string): string {
+  const group = groupOf(holder)
+  return group === holder ? digestOf(holder) : `${digestOf(group)}\n${digestOf(holder)}`
 }
 
 /** Whoever has one address of IPv6 usually has its whole /64, so that is counted as one. */

@@ -4,6 +4,7 @@ import type { Principal } from '../auth/authenticator.ts'
 import type { Call } from '../call.ts'
 import type { ListName } from '../catalog/registry.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
+import { hiddenHolder } from '../lifecycle/holder.ts'
 import { WatchedResources } from '../lifecycle/watchedResources.ts'
 import type { Results } from '../results.ts'
 import type { TaskService, TaskListening } from '../taskPort.ts'
@@ -42,6 +43,8 @@ export class Subscriptions {
   readonly #guard: WatchGuard
   readonly #tasks: () => TaskService | undefined
   readonly #watched: WatchedResources
+  /** For whom what a call watches is counted. */
+  readonly #holderOf: (call: Call) => string | undefined
   readonly #closers = new Set<() => void>()
   #isClosed = false
 
@@ -51,7 +54,9 @@ export class Subscriptions {
     guard: WatchGuard,
     tasks: () => TaskService | undefined = () => undefined,
     watched = new WatchedResources(),
+    holderOf: (call: Call) => string | undefined = () => undefined,
   ) {
+    this.#holderOf = holderOf
     this.#bus = bus
     this.#results = results
     this.#guard = guard
@@ -75,11 +80,15 @@ export class Subscriptions {
       tasks?.stop()
       return ended()
     }
-    const filter: Filter = { ...asked, ...(asked.taskIds !== undefined && { taskIds: tasks?.taskIds ?? [] }) }
+    const holder = hiddenHolder(this.#holderOf(call) ?? '')
+    const uris = this.#watched.add(new Set(asked.resourceSubscriptions), holder)
+    const filter: Filter = {
+      ...asked,
+      ...(asked.resourceSubscriptions !== undefined && { resourceSubscriptions: uris }),
+      ...(asked.taskIds !== undefined && { taskIds: tasks?.taskIds ?? [] }),
+    }
     call.channel.notify('notifications/subscriptions/acknowledged', { ...mark, notifications: filter })
     tasks?.begin()
-    const uris = new Set(filter.resourceSubscriptions)
-    this.#watched.add(uris)
     return new Promise((resolve) => {
       const stop = this.#bus.subscribe((event) => {
         const news = notificationFor(event, filter, call.principal, this.#guard)
@@ -88,7 +97,7 @@ export class Subscriptions {
       const close = (): void => {
         if (!this.#closers.delete(close)) return
         stop()
-        this.#watched.remove(uris)
+        this.#watched.remove(uris, holder)
         tasks?.stop()
         resolve(ended())
       }

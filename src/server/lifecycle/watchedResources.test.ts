@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { WatchedResources } from './watchedResources.ts'
+
+const many = (count: number, name = 'item') => Array.from({ length: count }, (_, index) => `${name}://${index}`)
+
+function limited(max: number): WatchedResources {
+  const watched = new WatchedResources()
+  watched.max = max
+  return watched
+}
+
+test('without a limit everybody watches what they like, and only the first and the last watcher are told of', () => {
+  const told: string[] = []
+  const watched = new WatchedResources()
+  watched.onChange = (uri, isWatched) => void told.push(`${isWatched ? '+' : '-'}${uri}`)
+  for (const holder of ['ann', 'bob']) expect(watched.add(['a', 'b'], holder)).toEqual(['a', 'b'])
+  for (const holder of ['ann', 'bob']) watched.remove(['a'], holder)
+  expect(told).toEqual(['+a', '+b', '-a'])
+})
+
+test('one caller has half of the limit, and has room again after giving some back', () => {
+  const watched = limited(10)
+  expect(watched.add(many(8), 'ann')).toEqual(many(5))
+  expect(watched.add(['x'], 'ann')).toEqual([])
+  expect(watched.add(many(5), 'bob')).toEqual(many(5))
+  watched.remove(['item://0'], 'ann')
+  expect(watched.add(['x', 'y'], 'ann')).toEqual(['x'])
+})
+
+test('where all of it is taken, those with the most are refused, and others have room', () => {
+  const watched = limited(12)
+  for (const holder of ['ann', 'bob']) watched.add(many(6, holder), holder)
+  expect(watched.add(['x'], 'ann')).toEqual([])
+  expect(watched.add(many(9, 'cem'), 'cem')).toEqual(many(4, 'cem'))
+  expect(watched.add(many(9, 'dee'), 'dee')).toEqual(many(3, 'dee'))
+})
+
+test('sessions of one network are one caller', () => {
+  const watched = limited(4)
+  const sessions = many(10, 'session').map((session) => `network 192.0.2.1\n${session}`)
+  expect(sessions.flatMap((holder) => watched.add(['item://x'], holder))).toHaveLength(2)
+  expect(watched.add(['item://x'], 'network 192.0.2.2\n')).toEqual(['item://x'])
+})
