@@ -65,6 +65,15 @@ test('an instance whose every turn of the event loop is slow takes nothing over 
   expect(adopt).not.toHaveBeenCalled()
 })
 
+test('an instance that has left keeps no timer, so that its process can end', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const replicas = new Replicas({ ...options, advertise: 'http://b/mcp' })
+  await replicas.sayStopping()
+  await replicas.leave()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
 async function listening(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

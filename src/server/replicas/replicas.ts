@@ -219,7 +219,7 @@ export class Replicas implements InstanceMessages {
   async sayStopping(): Promise<void> {
     this.peers.isStopping = true
     const told = Promise.all(this.peers.known().map((peer) => this.#tell(peer, { kind: 'stopping' })))
-    await Promise.race([told, new Promise((resolve) => setTimeout(resolve, TOLD_WITHIN_MS))])
+    await settledWithin(told, TOLD_WITHIN_MS)
   }
 
   async #tell(peer: Instance, message: Json): Promise<void> {
@@ -231,8 +231,7 @@ export class Replicas implements InstanceMessages {
   async leave(): Promise<void> {
     this.#heartbeat.stop()
     this.#seeker.stop()
-    const left = this.#sayBye()
-    await Promise.race([left, new Promise((resolve) => setTimeout(resolve, LEFT_WITHIN_MS))])
+    await settledWithin(this.#sayBye(), LEFT_WITHIN_MS)
   }
 
   async #sayBye(): Promise<void> {
@@ -285,4 +284,15 @@ function jsonReply(value: Json): HttpReply {
 /** An empty variable is none. */
 function env(name: string): string | undefined {
   return process.env[name] || undefined
+}
+
+/** Waits for something for so long at most. No timer is left that would keep the process. */
+async function settledWithin(work: Promise<unknown>, limitMs: number): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, limitMs)
+  try {
+    await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
 }
