@@ -60,7 +60,7 @@ export async function runMatrix(options: MatrixOptions): Promise<Report> {
         for (const violation of report.violations.slice(before)) onProgress(violation)
         await replicas.mended()
       }
-      report.orphans += replicas.orphans()
+      report.orphans += await replicas.orphans()
     } finally {
       await replicas.stop()
     }

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { newKey } from 'pannier/state'
 import { quickStart } from '../bundle/environment.ts'
@@ -20,6 +21,8 @@ export interface GatewayCommand {
   readonly command: string
   readonly args: readonly string[]
 }
+
+const ORPHANS_END_WITHIN_MS = 20_000
 
 interface Member {
   readonly child: ChildProcess
@@ -65,6 +68,7 @@ export class Replicas {
   static async start(count: number, command = PANNIER): Promise<Replicas> {
     const replicas = new Replicas(command)
     replicas.#front = await startTap('client', (passing) => replicas.onPassing(passing))
+    replicas.#tellFront()
     await Promise.all([replicas.#serve('ours', 'ourServer'), replicas.#serve('http', 'sdkServer')])
     replicas.#writeFile()
     await Promise.all(Array.from({ length: count }, () => replicas.#add()))
@@ -111,8 +115,8 @@ export class Replicas {
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     noted(child)
-    const url = await this.#started(child)
-    tap.targets = [url]
+    // It looks at once whether the address leads to it that it tells the others.
+    const url = await this.#started(child, (serving) => (tap.targets = [serving]))
     this.#members.push({ child, url, tap })
     this.#tellFront()
   }
@@ -145,8 +149,14 @@ export class Replicas {
     await this.#starting
   }
 
-  /** The processes of servers on standard input and output whose gateway is gone. */
-  orphans(): number {
+  /** The processes of servers on standard input and output whose gateway is gone, and that do not end with it soon. */
+  async orphans(): Promise<number> {
+    for (const began = performance.now(); performance.now() - began < ORPHANS_END_WITHIN_MS; await sleep(50))
+      if (this.#orphans() === 0) return 0
+    return this.#orphans()
+  }
+
+  #orphans(): number {
     const parents = new Set(this.#members.map(({ child }) => child.pid ?? 0))
     return readdirSync('/proc')
       .filter((entry) => /^\d+$/.test(entry))
@@ -171,12 +181,13 @@ export class Replicas {
     if (this.#front) this.#front.targets = this.#members.map(({ url }) => url)
   }
 
-  async #started(child: ChildProcess): Promise<string> {
+  async #started(child: ChildProcess, onServing: (url: string) => void): Promise<string> {
     let said = ''
     if (child.stderr)
       for await (const line of createInterface(child.stderr)) {
         said += `${line}\n`
         const url = /Serving (http:\/\/[^/]+)/.exec(said)?.[1]
+        if (url !== undefined) onServing(url)
         if (url !== undefined && /^\/mcp: \d+ tools/m.test(said)) return url
       }
     throw new Error(`A gateway did not start:\n${said}`)

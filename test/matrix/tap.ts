@@ -18,22 +18,26 @@ export type OnPassing = (passing: Passing) => Promise<void> | undefined
 
 export interface Tap {
   readonly port: number
+  /** Requests wait until they are set for the first time. */
   targets: readonly string[]
   close(): void
 }
 
 export async function startTap(way: string, onPassing: OnPassing): Promise<Tap> {
   let turn = 0
+  let targets: readonly string[] = []
+  const led = Promise.withResolvers<void>()
   const server = createServer((req, res) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
-    req.on('end', () => {
-      const { targets } = tap
-      const at = targets.length === 0 ? 0 : turn++ % targets.length
-      const order = [...targets.slice(at), ...targets.slice(0, at)]
-      void pass(req, res, Buffer.concat(chunks), order)
-    })
+    req.on('end', () => void led.promise.then(() => begin(req, res, Buffer.concat(chunks))))
   })
+
+  const begin = (req: IncomingMessage, res: ServerResponse, body: Buffer): void => {
+    if (res.destroyed) return
+    const at = targets.length === 0 ? 0 : turn++ % targets.length
+    void pass(req, res, body, [...targets.slice(at), ...targets.slice(0, at)])
+  }
 
   const pass = async (req: IncomingMessage, res: ServerResponse, body: Buffer, order: string[]): Promise<void> => {
     const [target, ...others] = order
@@ -58,7 +62,13 @@ export async function startTap(way: string, onPassing: OnPassing): Promise<Tap> 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const tap: Tap = {
     port: (server.address() as AddressInfo).port,
-    targets: [],
+    get targets() {
+      return targets
+    },
+    set targets(to) {
+      targets = to
+      led.resolve()
+    },
     close: () => {
       server.close()
       server.closeAllConnections()

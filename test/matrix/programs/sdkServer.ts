@@ -93,4 +93,8 @@ if (process.argv.includes('--http')) {
   })
   const port = Number(process.env['PORT'] ?? 0)
   host.listen(port, '127.0.0.1', () => console.log((host.address() as AddressInfo).port))
-} else await tools().connect(new StdioServerTransport())
+} else {
+  // As the specification has it. The SDK by itself goes on until a question that is open has waited for a minute.
+  process.stdin.once('end', () => process.exit())
+  await tools().connect(new StdioServerTransport())
+}
