@@ -23,7 +23,13 @@ function fileWith(content: string): string {
   return path
 }
 
-const keys = [newKey(), newKey()]
+/** A key that no command line takes for an option: one of 64 begins with a dash. */
+function plainKey(): string {
+  const key = newKey()
+  return key.startsWith('-') ? plainKey() : key
+}
+
+const keys = [plainKey(), plainKey()]
 const value = keys.join(',')
 const { ids } = createKeyring(value)
 
