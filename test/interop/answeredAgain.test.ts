@@ -63,7 +63,7 @@ async function callAll(kind: 'v1' | 'v2', count: number): Promise<Map<string, st
   const ends = new Map<string, string>()
   for (let index = 0; index < count; index++) {
     const call = `${kind}-${clients.indexOf(client)}-${index}`
-    const ended = await client.call('order', { call }, { timeout: 20_000 }).then(JSON.stringify, String)
+    const ended = await client.call('order', { call }, { timeout: 60_000 }).then(JSON.stringify, String)
     ends.set(call, ended)
   }
   return ends
