@@ -19,6 +19,7 @@ import {
 import { failureReason } from '../../client/index.ts'
 import { responseIn } from '../../client/internal.ts'
 import { BackendError, SessionForgotten } from '../errors.ts'
+import { resultOf } from '../response.ts'
 import type { LinkOptions } from './link.ts'
 import { SessionLost } from './lostSession.ts'
 import { paramsFor, type QuestionKind, type Relayed } from './relayed.ts'
@@ -234,13 +235,6 @@ function readable(value: unknown): Message | undefined {
     if (error instanceof ProtocolError) return undefined
     throw error
   }
-}
-
-/** Of a response whose form was checked. */
-function resultOf({ result, error }: Json): Json {
-  if (isObject(result)) return result
-  const { code, message, data } = error as { code: number; message: string; data?: unknown }
-  throw new RemoteError(code, message, data)
 }
 
 function wireErrorOf(error: unknown): Json {

@@ -1,12 +1,13 @@
 /** Rounds of stateless callers with servers of the session era: the server waits in the middle of its call. */
 import { randomUUID } from 'node:crypto'
-import { isObject, type Json, RemoteError } from '../../protocol/index.ts'
+import { isObject, type Json } from '../../protocol/index.ts'
 import { type Call, type DetachableContext, InputRequired, type MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { callerOf } from '../backends/places.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { BackendError, callLost, isBackendGone } from '../errors.ts'
+import { resultOf } from '../response.ts'
 import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type TakenOver } from './parkedCall.ts'
 import { expired, type Parked, type Parking } from './parking.ts'
 import { readTicket, type ParkTicket, writeTicket } from './ticket.ts'
@@ -125,13 +126,9 @@ export class ParkedRounds {
   async #forward({ call, watched }: ParkableCall, { owner }: ParkTicket): Promise<string | undefined> {
     const forwarded = await this.#parts.replicas.calls.forward(owner, call)
     if (forwarded.kind === 'gone') return undefined
-    const { result, error } = forwarded.response
-    if (isObject(result)) {
-      watched.saw(result)
-      return JSON.stringify(result)
-    }
-    const { code, message, data } = error as { code: number; message: string; data?: unknown }
-    throw new RemoteError(code, message, data)
+    const result = resultOf(forwarded.response)
+    watched.saw(result)
+    return JSON.stringify(result)
   }
 }
 

@@ -5,11 +5,12 @@
  * - A session of a client belongs to the gateway that began it; its id says which.
  * - A principal belongs to one of the gateways that know each other, which all choose alike (rendezvous hashing).
  */
-import { isObject, type Json, RemoteError } from '../../protocol/index.ts'
+import type { Json } from '../../protocol/index.ts'
 import type { Call, Instance, MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { callLost } from '../errors.ts'
+import { resultOf } from '../response.ts'
 import { paramsFor } from '../links/relayed.ts'
 import { inputRequired } from './relayedCall.ts'
 
@@ -63,10 +64,7 @@ export class Placement {
       if (forwarded.wasReached) throw callLost(backend.name, name, ENDED)
       return undefined
     }
-    const { result, error } = forwarded.response
-    if (isObject(result)) return result
-    const { code, message, data } = error as { code: number; message: string; data?: unknown }
-    throw new RemoteError(code, message, data)
+    return resultOf(forwarded.response)
   }
 }
 

@@ -2,10 +2,11 @@
  * Tasks that live in one process of the gateway, because their server keeps them in a session or process that it has.
  * Requests of stateless callers about them may reach any replica, and go to that one.
  */
-import { isObject, type Json, RemoteError } from '../../../protocol/index.ts'
+import type { Json } from '../../../protocol/index.ts'
 import type { Call, Instance, MethodParts } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { BackendError } from '../../errors.ts'
+import { resultOf } from '../../response.ts'
 import type { OwnTaskId } from './ids.ts'
 
 type TaskReplicas = MethodParts['replicas']
@@ -34,10 +35,7 @@ export class TaskOwners {
     if (call.peer.era !== 'modern') throw new BackendError('BACKEND_LOST', server, ELSEWHERE)
     const forwarded = await this.#replicas.calls.forward(owner, call)
     if (forwarded.kind === 'gone') throw new BackendError('BACKEND_LOST', server, GONE)
-    const { result, error } = forwarded.response
-    if (isObject(result)) return result
-    const { code, message, data } = error as { code: number; message: string; data?: unknown }
-    throw new RemoteError(code, message, data)
+    return resultOf(forwarded.response)
   }
 }
 
