@@ -4,10 +4,10 @@
  */
 import { digestOf } from '../../state/internal.ts'
 import { unref } from '../../protocol/index.ts'
-import type { Principal } from '../../server/internal.ts'
 import { BackendError } from '../errors.ts'
 import type { Link } from '../links/link.ts'
 import { declaredOf, questionsOf, type Relayed } from '../links/relayed.ts'
+import { callerOf, holderOf, isNameless } from './callers.ts'
 import { shareOf, Shares } from './shares.ts'
 
 export interface PlacesOptions {
@@ -249,31 +249,6 @@ function keyOf(relayed: Relayed, sharing: Sharing): string {
  * calls that may be asked about are never on one link.
  */
 function mayBeAskedForAnother(relayed: Relayed): boolean {
-  const isPlain = callerOf(relayed) !== ANONYMOUS && !relayed.peer.takesInputRequired
+  const isPlain = !isNameless(relayed) && !relayed.peer.takesInputRequired
   return !isPlain && Object.keys(questionsOf(relayed)).length > 0
-}
-
-const ANONYMOUS = 'anonymous'
-
-export type CallerParts = Pick<Relayed, 'principal' | 'peer' | 'caller'>
-
-/** Who a caller is of whom nothing else is known than the headers of a request. */
-export function callerByHeaders(principal: Principal | undefined): string {
-  return principal === undefined ? ANONYMOUS : `principal ${principal.id}`
-}
-
-/**
- * Who a caller is: the principal, else the session of a session-era client, else what a client keeps for the gateway, else
- * everyone without a name together.
- */
-export function callerOf({ principal, peer, caller }: CallerParts): string {
-  if (principal !== undefined) return callerByHeaders(principal)
-  if (peer.session !== undefined) return `session ${peer.session}`
-  return caller === undefined ? ANONYMOUS : `client ${caller}`
-}
-
-/** Whoever may begin sessions without a name can begin many, so that all of one address count together. */
-export function holderOf(relayed: Relayed): string {
-  const { principal, address } = relayed
-  return principal === undefined && address !== undefined ? `address ${address}` : callerOf(relayed)
 }

@@ -12,13 +12,12 @@ import {
   type HostSink,
   type HttpReply,
   type LoggerSlot,
-  type Principal,
   type RequestHandler,
   toWireError,
 } from '../../server/internal.ts'
 import { idOf, isObject, parseJson } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
-import { callerByHeaders } from '../backends/places.ts'
+import { holderByHeaders } from '../backends/callers.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { passageTo } from './passage.ts'
 import { BackendError, isBackendGone } from '../errors.ts'
@@ -134,7 +133,7 @@ export class PassingHandler implements RequestHandler {
     const { timeoutSeconds, maxResultBytes } = backend.config.settings
     const timeoutMs = timeoutSeconds * 1000
     const isListening = claimsToListen(request)
-    const leave = this.#enter(backend, principal, isListening)
+    const leave = this.#enter(backend, holderByHeaders(principal, sink.address), isListening)
     const startedAt = performance.now()
     const onEnd = (outcome: PassedOutcome): void => {
       leave()
@@ -160,9 +159,9 @@ export class PassingHandler implements RequestHandler {
   }
 
   /** Streams that stay open do not count as load. */
-  #enter(backend: Backend, principal: Principal | undefined, isListening: boolean): () => void {
+  #enter(backend: Backend, holder: string, isListening: boolean): () => void {
     const { load } = this.#options
-    const leave = backend.enter(callerByHeaders(principal), isListening)
+    const leave = backend.enter(holder, isListening)
     if (isListening) return leave
     load.enter()
     return () => {

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { isObject, type Json, ProtocolError, relatedTask, unref } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
-import { callerOf } from '../../backends/places.ts'
+import { callerOf } from '../../backends/callers.ts'
 import { sessionForm } from './forms.ts'
 import type { TaskSource } from './source.ts'
 

@@ -1,0 +1,34 @@
+/** Who a caller is, and for whom what a caller uses is counted. */
+import type { Principal } from '../../server/internal.ts'
+import type { Relayed } from '../links/relayed.ts'
+
+const ANONYMOUS = 'anonymous'
+
+type CallerParts = Pick<Relayed, 'principal' | 'peer' | 'caller'>
+
+/**
+ * Who a caller is: the principal, else the session of a session-era client, else what a client keeps for the gateway, else
+ * everyone without a name together.
+ */
+export function callerOf({ principal, peer, caller }: CallerParts): string {
+  if (principal !== undefined) return `principal ${principal.id}`
+  if (peer.session !== undefined) return `session ${peer.session}`
+  return caller === undefined ? ANONYMOUS : `client ${caller}`
+}
+
+/** Whether nothing tells this caller from others. */
+export function isNameless(caller: CallerParts): boolean {
+  return callerOf(caller) === ANONYMOUS
+}
+
+/** Whoever may begin sessions without a name can begin many, so that all of one address count together. */
+export function holderOf(relayed: Relayed): string {
+  const { principal, address } = relayed
+  return principal === undefined && address === undefined ? callerOf(relayed) : holderByHeaders(principal, address)
+}
+
+/** The same where nothing of a request has been read but its headers. */
+export function holderByHeaders(principal: Principal | undefined, address: string | undefined): string {
+  if (principal !== undefined) return `principal ${principal.id}`
+  return address === undefined ? ANONYMOUS : `address ${address}`
+}
