@@ -1,6 +1,7 @@
 /** Two gateways behind a plain balancer, before servers that keep something for each caller. */
 import type { ServerOptions } from 'pannier/server'
 import { beforeAll, expect, test } from 'vitest'
+import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
 
@@ -51,4 +52,30 @@ test.each(CLIENTS)('a caller who is known keeps what they noted with the client 
       for (const [turn, client] of clients.entries()) expect(await call(client, `${server}_recall`)).toBe(names[turn])
     for (const client of clients) expect(await call(client, `${server}_confirm`)).toBe('accept true, accept true')
   }
+})
+
+test.each(['http', 'stdio'])('callers without a name are one caller of the server %s, at either', async (server) => {
+  const at = async (name: string, args: Record<string, unknown> = {}): Promise<Wire> =>
+    (await callByHand(url, `${server}_${name}`, args, { headers: { connection: 'close' } })).message.result
+  for (const text of ['milk', 'bread', 'salt']) await at('note', { text })
+  for (let time = 0; time < 4; time++) expect((await at('recall')).content[0].text).toBe('milk bread salt')
+})
+
+const SESSION = 'modelcontextprotocol.io/state/session'
+
+test.each(['http', 'stdio'])('a client that keeps state is one caller of the server %s, at either', async (server) => {
+  const clients = Array.from({ length: 5 }, (_, turn) => ({ text: `note ${turn}`, kept: {} as Wire }))
+  const at = async (
+    client: (typeof clients)[number],
+    name: string,
+    args: Record<string, unknown> = {},
+  ): Promise<Wire> => {
+    const sent = { capabilities: { extensions: { 'dev.pannier/client-state': {} } }, meta: { [SESSION]: client.kept } }
+    const { message } = await callByHand(url, `${server}_${name}`, args, sent)
+    client.kept = { ...client.kept, ...message.result._meta?.[SESSION] }
+    return message.result
+  }
+  for (const client of clients) await at(client, 'note', { text: client.text })
+  for (let time = 0; time < 3; time++)
+    for (const client of clients) expect((await at(client, 'recall')).content[0].text).toBe(client.text)
 })

@@ -13,7 +13,12 @@ type CallerParts = Pick<Relayed, 'principal' | 'peer' | 'caller'>
 export function callerOf({ principal, peer, caller }: CallerParts): string {
   if (principal !== undefined) return `principal ${principal.id}`
   if (peer.session !== undefined) return `session ${peer.session}`
-  return caller === undefined ? ANONYMOUS : `client ${caller}`
+  return caller === undefined ? ANONYMOUS : clientCaller(caller)
+}
+
+/** A client that keeps the name which the gateway gave it. */
+export function clientCaller(name: string): string {
+  return `client ${name}`
 }
 
 /** Whether nothing tells this caller from others. */

@@ -23,13 +23,18 @@ export class CallState {
   /** What the results have changed so far, as the client names it. */
   #changes: Json = {}
 
-  constructor({ name, isShared }: Pick<Backend, 'name' | 'isShared'>, { principal, peer, meta }: Call) {
+  /** `newCaller` makes a name for a client that has none yet. */
+  constructor(
+    { name, isShared }: Pick<Backend, 'name' | 'isShared'>,
+    { principal, peer, meta }: Call,
+    newCaller: () => string = randomUUID,
+  ) {
     this.#start = `${encodeURIComponent(name)}/`
     const isNamed = principal !== undefined || peer.session !== undefined
     if (isNamed || isShared || !keepsState(peer.capabilities)) return
     const kept = readState(meta, 'session')[CALLER]
     const isKnown = typeof kept === 'string' && CALLER_ID.test(kept)
-    this.caller = isKnown ? kept : randomUUID()
+    this.caller = isKnown ? kept : newCaller()
     if (!isKnown) this.#changes = { _meta: { [stateKey('session')]: { [CALLER]: this.caller } } }
   }
 

@@ -3,17 +3,24 @@
  * session or process, and that is in one gateway.
  *
  * - A session of a client belongs to the gateway that began it; its id says which.
- * - A principal belongs to one of the gateways that know each other, which all choose alike (rendezvous hashing).
+ * - A principal belongs to one of the gateways that know each other, which all choose alike (rendezvous hashing); so do all
+ *   callers without a name together.
+ * - A client that keeps state for the gateway has its name from the gateway that it first came to, and belongs there: the
+ *   name is one that is chosen so.
  */
+import { randomUUID } from 'node:crypto'
 import type { Json } from '../../protocol/index.ts'
 import type { Call, Instance, MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
+import { callerOf, clientCaller } from '../backends/callers.ts'
 import { callLost } from '../errors.ts'
 import { resultOf } from '../response.ts'
 import { paramsFor } from '../links/relayed.ts'
 import { inputRequired } from './relayedCall.ts'
 
+/** Each of them belongs here with the chance of one in all gateways. */
+const MAX_TRIES = 1000
 const ENDED = 'the gateway that serves this caller ended'
 
 export class Placement {
@@ -23,15 +30,30 @@ export class Placement {
     this.#parts = parts
   }
 
-  /** Undefined where the call is served here. */
-  ownerOf({ isForwarded, peer, principal }: Call, backend: Backend): Instance | undefined {
+  /** Undefined where the call is served here. `kept`: who calls, where only the client's state tells that. */
+  ownerOf({ isForwarded, peer, principal }: Call, backend: Backend, kept: string | undefined): Instance | undefined {
     if (isForwarded || backend.isShared) return undefined
     const { self, peers } = this.#parts.replicas
-    const { begunBy, session } = peer
+    const { begunBy } = peer
     const hasBegun = principal === undefined && begunBy !== undefined && !peers.isLost(begunBy.id)
-    const caller = principal?.id ?? session
-    const owner = hasBegun ? begunBy : caller === undefined ? undefined : chosen([self, ...peers.known()], caller)
+    const owner = hasBegun ? begunBy : this.#chosen(callerOf({ principal, peer, caller: kept }))
     return owner?.id === self.id || owner?.url === undefined ? undefined : owner
+  }
+
+  /** A name for a client that keeps it: one that belongs here. */
+  readonly newCaller = (): string => {
+    const { self } = this.#parts.replicas
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const caller = randomUUID()
+      const owner = this.#chosen(clientCaller(caller))
+      if (owner === undefined || owner.id === self.id) return caller
+    }
+    return randomUUID() // then its calls are forwarded
+  }
+
+  #chosen(caller: string): Instance | undefined {
+    const { self, peers } = this.#parts.replicas
+    return chosen([self, ...peers.known()], caller)
   }
 
   /** Has a caller's gateway answer; gives the text of the result, or undefined where that gateway is gone. */

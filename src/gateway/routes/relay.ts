@@ -72,10 +72,10 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
     await backend.tried
     // The ticket of a call that waits says itself where.
     const isTicket = call.peer.takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
-    const owner = isTicket ? undefined : placement.ownerOf(call, backend)
+    const state = new CallState(backend, call, placement.newCaller)
+    const owner = isTicket ? undefined : placement.ownerOf(call, backend, state.caller)
     const answer = owner && (await placement.play(call, target, owner))
     if (answer !== undefined) return answer
-    const state = new CallState(backend, call)
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
       const result = await backend.request(relayedOf(watched, sent, { headers, ask, state }))
       watched.saw(result)
@@ -113,7 +113,7 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
   const relayAsTask = (call: Call, found: BackendTarget, params: Json, headers: Relayed['headers']) =>
     watcher.watch(call, watchedTarget(call, found), async (watched) => {
       const { backend } = found
-      const state = new CallState(backend, call)
+      const state = new CallState(backend, call, placement.newCaller)
       const asked = isObject(params['task']) ? params : { ...params, task: {} }
       const way = { headers, ask: askerOf(call) ?? askedLater, state }
       const result = state.result(await backend.request(relayedOf(watched, asked, way)))

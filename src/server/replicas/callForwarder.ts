@@ -23,9 +23,12 @@ export interface ForwardableCall {
   readonly principal: Principal | undefined
   /** The caller's session, where a client of the session era calls. */
   readonly session?: string
+  /** Where an anonymous caller is: the owner counts what it uses by it. */
+  readonly address?: string | undefined
   /** Of its headers only Authorization goes along, inside the seal: the owner may have to send it on for the caller. */
   readonly header?: HeaderReader | undefined
   readonly channel: {
+    readonly address?: string | undefined
     notify(method: string, params: Json): void
     onCancel(listener: () => void): void
   }
@@ -42,6 +45,7 @@ export interface ArrivedCall {
   readonly message: Json
   readonly principal: Principal | undefined
   readonly session: string | undefined
+  readonly address: string | undefined
   /** The Authorization header that the caller sent. */
   readonly authorization: string | undefined
   /** Calls the listener when the caller has left. */
@@ -70,7 +74,8 @@ export class CallForwarder {
   async forward(owner: Instance, call: ForwardableCall): Promise<ForwardedCall> {
     const { id, method, params, principal, session, channel } = call
     const name = crypto.randomUUID()
-    const caller = { principal, session, authorization: call.header?.('authorization') }
+    const address = call.address ?? channel.address
+    const caller = { principal, session, address, authorization: call.header?.('authorization') }
     const message = { kind: 'call', name, ...caller, message: { jsonrpc: '2.0', id, method, params } }
     const wasLost = this.#peers.isLost(owner.id)
     const delivery = await this.#messenger.send(owner, message, { wasLost })
@@ -81,7 +86,8 @@ export class CallForwarder {
   }
 
   /** Another instance forwards a call. */
-  async serve({ name, message, principal, session, authorization }: Json, sink: Sink): Promise<HttpReply | undefined> {
+  async serve(forwarded: Json, sink: Sink): Promise<HttpReply | undefined> {
+    const { name, message, principal, session, address, authorization } = forwarded
     const listeners: (() => void)[] = []
     const leave = (): void => {
       for (const listener of listeners.splice(0)) listener()
@@ -95,6 +101,7 @@ export class CallForwarder {
           message: message as Json,
           principal: principal as Principal | undefined,
           session: session as string | undefined,
+          address: address as string | undefined,
           authorization: authorization as string | undefined,
           onCancel: (listener) => void listeners.push(listener),
         },
