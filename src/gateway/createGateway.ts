@@ -16,7 +16,9 @@ import {
   serveStdio,
 } from '../server/internal.ts'
 import { unref } from '../protocol/index.ts'
+import type { Cell } from '../probe/index.ts'
 import { memoryRates } from '../state/stores/index.ts'
+import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
 import { measuresOf } from './admin/measures.ts'
 import { Backend } from './backends/backend.ts'
@@ -103,6 +105,15 @@ export class Gateway {
     return this.#config.unusable
   }
 
+  /** What clients of the stateless era, and of the session era, can do with a server; undefined until it was reached. */
+  cellsOf(backend: Backend): readonly [Cell, Cell] | undefined {
+    return backendCells(backend, this.#facts())
+  }
+
+  #facts(): GatewayFacts {
+    return { knowsCallers: this.#principal !== undefined, gateways: this.#routes.hasOthers ? 'several' : 'one' }
+  }
+
   /** What is listed at `/mcp` and in each view, and what a search of tools saves there. */
   get catalogues(): readonly RouteCatalogue[] {
     return this.#routes.catalogues
@@ -163,7 +174,12 @@ export class Gateway {
     const { admin } = this.#config.settings
     if (admin === false) return undefined
     this.#metrics.refresh()
-    this.#admin = await listenAdmin(admin, { backends: () => this.#backends, leftOut: () => this.leftOut, metrics })
+    this.#admin = await listenAdmin(admin, {
+      backends: () => this.#backends,
+      leftOut: () => this.leftOut,
+      facts: () => this.#facts(),
+      metrics,
+    })
     return this.#admin
   }
 

@@ -12,6 +12,7 @@ export { KNOWN_SERVERS, type KnownServer, readKnownServers } from './knownServer
 export type { ProbeOptions } from './options.ts'
 export type { Lookup } from './wire/httpRequest.ts'
 export { probe } from './probe.ts'
+export type { Cell, CellKind, CellLimit } from './report/cells.ts'
 export type { Verdict } from './report/report.ts'
 export { type Level, levelOf, type Method, type MethodResult, METHODS, type State } from './methods/result.ts'
 export type { Order } from './decision/verdict.ts'

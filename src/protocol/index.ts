@@ -46,6 +46,7 @@ export {
   declaresTasks,
   hasEnded,
   isTaskStatus,
+  offersTasks,
   readRelatedTask,
   progressMeta,
   readProgressMeta,

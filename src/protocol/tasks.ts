@@ -1,6 +1,7 @@
 /** What both dialects of tasks (SEP-2663 and 2025-11-25) have in common, for servers and clients. */
 import type { ClientCapabilities } from '@modelcontextprotocol/client'
 import { isObject, type Json } from './jsonRpc.ts'
+import type { Era } from './versions.ts'
 
 /** SEP-2663: declared by a server in `server/discover`, and by a client with each request. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
@@ -41,6 +42,15 @@ export function hasEnded(status: TaskStatus): boolean {
 export function declaresTasks(declared: ClientCapabilities): boolean {
   const { extensions } = declared as { extensions?: unknown }
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION])
+}
+
+/** Whether calls of tools may become tasks at a server, by what it declares in its era. */
+export function offersTasks(era: Era, declared: Json): boolean {
+  if (era === 'modern') return declaresTasks(declared)
+  const { tasks } = declared
+  const requests = isObject(tasks) ? tasks['requests'] : undefined
+  const tools = isObject(requests) ? requests['tools'] : undefined
+  return isObject(tools) && isObject(tools['call'])
 }
 
 /** The `_meta` that ties a message to a task. */

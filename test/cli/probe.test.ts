@@ -145,3 +145,27 @@ test('order, known servers, replicas and checks reach the probe', async () => {
   const asked = checked?.evidence.map(({ check }) => check)
   expect(asked).toEqual(['era', 'session-issued', 'session-required', 'replica', 'invented-session'])
 })
+
+test('what clients of both eras can do through a gateway is a line, and whole with --explain, --json and --markdown', async () => {
+  const host = await startSessionHost()
+  const [text, explained, json, markdown] = await Promise.all(
+    [[], ['--explain'], ['--json'], ['--markdown']].map(
+      async (args) => (await hosted(['probe', ...args, host.url])).stdout,
+    ),
+  )
+  const sentence = 'Clients of the session era: everything, but lists and updates'
+  expect(text).toMatch(/^clients +through a gateway: limits in lists, memory \(stateless\)$/m)
+  expect(text).not.toContain(sentence)
+  expect(explained).toContain(`\nThrough a gateway:\n`)
+  expect(explained).toContain(sentence)
+  expect((JSON.parse(json ?? '') as Verdict).cells?.[1]).toMatchObject({
+    client: 'legacy',
+    server: 'legacy',
+    works: 'limited',
+    limits: [{ kind: 'lists' }],
+    sentence: expect.stringContaining(sentence),
+  })
+  expect(markdown).toContain(`through a gateway: ${sentence}`)
+  const shared = await stateless()
+  expect((await hosted(['probe', shared.url])).stdout).toMatch(/^clients +through a gateway: both eras$/m)
+})

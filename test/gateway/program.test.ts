@@ -46,8 +46,10 @@ proves(
     expect(await call(client, 'tools_add', { a: 1, b: 2 })).toBe('3')
     expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3')
     await vi.waitFor(() => expect(shown()).toMatch(/^SERVER +TRANSPORT/m), PATIENCE)
-    expect(shown()).toMatch(/^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +a process for each caller$/m)
-    expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +2 +a request each$/m)
+    expect(shown()).toMatch(
+      /^tools +stdio +2025-11-25 +stateful \(declared\) +\d+ +limits in lists, memory \(stateless\) +a process for each caller$/m,
+    )
+    expect(shown()).toMatch(/^ours +http +2026-07-28 +stateless \(\d+ %\) +2 +both eras +a request each$/m)
     expect(shown()).toMatch(/^gone +http +not there: it cannot be reached/m)
     expect(shown()).toMatch(/^lost +left out: .*ABSENT_TOKEN/m)
     await vi.waitFor(() => expect(shown()).toMatch(/^\/mcp: \d+ tools\.$/m), PATIENCE)

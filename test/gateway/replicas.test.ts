@@ -10,6 +10,7 @@ import { ask, type RequestParts } from './fixtures/statelessRequest.ts'
 import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
 const PATIENCE = { timeout: 30_000 }
+const FACTS = { knowsCallers: false, gateways: 'one' } as const
 
 /** Where one server is reached, and read: at its own address bytes pass, at that of all servers they do not. */
 const WAYS: [string, RequestParts][] = [
@@ -55,7 +56,7 @@ test.each(WAYS)(
     const { url, gateway } = await startGateway(entryOf([dead, here.url]))
     here.answer = ({ res, body }) => json(res, result(body, { content: [] }))
     for (let time = 0; time < 4; time++) expect((await ask(url + path, parts)).result).toBeDefined()
-    const shown = (): unknown => serversOf(gateway.backends)[0]?.['replicas']
+    const shown = (): unknown => serversOf(gateway.backends, FACTS)[0]?.['replicas']
     expect(shown()).toMatchObject([{ isOut: true }, { isOut: false }])
     expect(healthOf(gateway.backends, [])['warnings']).toEqual([
       `The server "one" is not used at ${dead}, because connecting fails there. That is tried again.`,

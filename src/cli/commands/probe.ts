@@ -119,8 +119,8 @@ function probed(
 
 function showOne(verdict: Verdict, flags: ProbeFlags, { display }: CommandContext): ExitCode {
   if (flags.json) display.print(printableJson(verdict))
-  else
-    display.print(flags.markdown ? probeMarkdown([{ name: verdict.target, verdict }]) : probeText(verdict, lineWidth()))
+  else if (flags.markdown) display.print(probeMarkdown([{ name: verdict.target, verdict }]))
+  else display.print(probeText(verdict, lineWidth(), flags.explain))
   return verdictExitCode(verdict)
 }
 

@@ -12,6 +12,7 @@ import {
   type UsualPlace,
 } from '../../gateway/config/index.ts'
 import type { Gateway } from '../../gateway/index.ts'
+import { cellsText } from '../../probe/internal.ts'
 import { isObject } from '../../protocol/index.ts'
 import { alignColumns } from './layout.ts'
 
@@ -90,16 +91,18 @@ export function usualPlacesText(places: readonly UsualPlace[]): string {
 
 type ServedBackend = Gateway['backends'][number]
 
-const SERVED_HEAD = ['SERVER', 'TRANSPORT', 'REVISION', 'STATE', 'TOOLS', 'SERVED BY']
+const SERVED_HEAD = ['SERVER', 'TRANSPORT', 'REVISION', 'STATE', 'TOOLS', 'CLIENTS', 'SERVED BY']
 
-/** A line for each server behind a gateway that runs: what it is, and how it is served. */
-export function servedText({ backends, leftOut }: Pick<Gateway, 'backends' | 'leftOut'>, width = Infinity): string {
-  return alignColumns([SERVED_HEAD, ...backends.map(rowOf), ...leftOut.map(leftOutRow)], '  ', width)
+/** A line for each server behind a gateway that runs: what it is, for whom, and how it is served. */
+export function servedText(gateway: Pick<Gateway, 'backends' | 'leftOut' | 'cellsOf'>, width = Infinity): string {
+  const { backends, leftOut } = gateway
+  const rows = backends.map((backend) => rowOf(backend, gateway.cellsOf(backend)))
+  return alignColumns([SERVED_HEAD, ...rows, ...leftOut.map(leftOutRow)], '  ', width)
 }
 
 function leftOutRow({ name, problems }: Gateway['leftOut'][number]): readonly string[] {
   const why = problems.map(problemText).join(' ')
-  return [plainLine(name, 40), '', '', '', '', `left out: ${plainLine(why, 200)}`]
+  return [plainLine(name, 40), '', '', '', '', '', `left out: ${plainLine(why, 200)}`]
 }
 
 /** `/mcp: 214 tools, found through 3. A model reads 2,311 bytes instead of 98,412.` */
@@ -114,17 +117,25 @@ function counted(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-function rowOf(backend: ServedBackend): readonly string[] {
+function rowOf(backend: ServedBackend, cells: ReturnType<Gateway['cellsOf']>): readonly string[] {
   const { name, config, about, condition, servedTools } = backend
   const first = [plainLine(name, 40), kindOf(config.address)]
   if (condition.kind === 'down')
-    return [...first, '', '', '', `not there: ${plainLine([condition.why, condition.advice].join(' ').trim(), 300)}`]
-  if (condition.kind === 'starting') return [...first, '', '', '', 'starting; it is there as soon as it is up']
+    return [
+      ...first,
+      '',
+      '',
+      '',
+      '',
+      `not there: ${plainLine([condition.why, condition.advice].join(' ').trim(), 300)}`,
+    ]
+  if (condition.kind === 'starting') return [...first, '', '', '', '', 'starting; it is there as soon as it is up']
   return [
     ...first,
     about?.version ?? '',
     stateOf(backend),
     String(servedTools.length),
+    cells === undefined ? '' : cellsText(cells),
     servingOf(backend) + withheldText(backend),
   ]
 }

@@ -54,9 +54,11 @@ test('several verdicts are told in one table, with those that could not be made'
     { name: 'a', verdict },
     { name: 'b\u001b[31m', failure: { exitCode: 2, text: 'No.' } },
   ] as const
-  expect(probeTable(all)).toBe(`SERVER  VERDICT     SURE  PROTOCOL                 PROCESS    ERA        DECIDED BY  WHY
-a       STATELESS   99 %  needs no session (99 %)  not known  stateless  its era     It answers | [tools](x) <b>alone</b>.
-b\ufffd[31m  not probed                                                                   No.`)
+  expect(
+    probeTable(all),
+  ).toBe(`SERVER  VERDICT     SURE  PROTOCOL                 PROCESS    ERA        CLIENTS  DECIDED BY  WHY
+a       STATELESS   99 %  needs no session (99 %)  not known  stateless           its era     It answers | [tools](x) <b>alone</b>.
+b\ufffd[31m  not probed                                                                            No.`)
 })
 
 test('on a narrow screen, sentences go on below themselves, and reasons below their servers', () => {

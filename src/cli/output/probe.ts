@@ -1,12 +1,14 @@
 /** Verdicts of the probe as text for a terminal. */
 import { plainLine } from '../../client/index.ts'
 import { type Exchanged, type ProbeFinding, type MethodResult, METHODS, type Verdict } from '../../probe/index.ts'
+import { cellsText } from '../../probe/internal.ts'
 import type { Failure } from '../exit.ts'
 import { alignColumns, wrapText } from './layout.ts'
 
 /** The full report on one server. The first word is the verdict, so that scripts can read it. */
-export function probeText(verdict: Verdict, width = Infinity): string {
+export function probeText(verdict: Verdict, width = Infinity, isExplained = false): string {
   const { state, target, message, evidence, notAsked } = verdict
+  const clients = isExplained ? (verdict.cells ?? []).map(({ sentence }) => ['  ', sentence]) : []
   const kept = verdict.process.because.map((sentence) => ['  process', '', sentence])
   const checks = evidence.map(({ check, points, sentence }) => [
     `  ${check}`,
@@ -22,6 +24,7 @@ export function probeText(verdict: Verdict, width = Infinity): string {
     'Methods:',
     alignColumns(methodRows(verdict)),
     ...(checks.length + kept.length === 0 ? [] : ['', 'Evidence:', alignColumns([...checks, ...kept], '  ', width)]),
+    ...(clients.length === 0 ? [] : ['', 'Through a gateway:', alignColumns(clients, '', width)]),
     ...(notAsked.length === 0 ? [] : ['', ...wrapText(notAskedText(notAsked), width)]),
   ].join('\n')
 }
@@ -39,7 +42,7 @@ export function probeTable(all: readonly Probed[], width = Infinity): string {
 function lineForEach(all: readonly Probed[]): string {
   const rows = all.map((one) => {
     const name = plainLine(one.name, 40)
-    if (!('verdict' in one)) return [name, 'not probed', '', '', '', '', '', plainLine(one.failure.text, 200)]
+    if (!('verdict' in one)) return [name, 'not probed', '', '', '', '', '', '', plainLine(one.failure.text, 200)]
     const { state, message } = one.verdict
     return [
       name,
@@ -48,11 +51,13 @@ function lineForEach(all: readonly Probed[]): string {
       protocolText(one.verdict),
       processText(one.verdict),
       eraText(one.verdict),
+      clientsText(one.verdict),
       decidedText(one.verdict),
       plainLine(message, 200),
     ]
   })
-  return alignColumns([['SERVER', 'VERDICT', 'SURE', 'PROTOCOL', 'PROCESS', 'ERA', 'DECIDED BY', 'WHY'], ...rows])
+  const head = ['SERVER', 'VERDICT', 'SURE', 'PROTOCOL', 'PROCESS', 'ERA', 'CLIENTS', 'DECIDED BY', 'WHY']
+  return alignColumns([head, ...rows])
 }
 
 function reasonsBelow(all: readonly Probed[], width: number): string {
@@ -68,7 +73,7 @@ function reasonsBelow(all: readonly Probed[], width: number): string {
 }
 
 function factRows(verdict: Verdict): readonly (readonly string[])[] {
-  const { confidence, level, versions, server, transport, requests, durationMs } = verdict
+  const { confidence, level, versions, server, transport, requests, durationMs, cells } = verdict
   const asked = transport === 'http' ? `${requests} request${requests === 1 ? '' : 's'}` : 'a process for each question'
   return [
     ['so', meaningOf(verdict)],
@@ -76,6 +81,7 @@ function factRows(verdict: Verdict): readonly (readonly string[])[] {
     ['process', processText(verdict)],
     ['decided by', `${decidedText(verdict)}; ${percent(confidence)} sure (${level})`],
     ['era', versions.length === 0 ? eraText(verdict) : `${eraText(verdict)}: ${versions.join(', ')}`],
+    ...(cells === undefined ? [] : [['clients', `through a gateway: ${clientsText(verdict)}`]]),
     ...(server === undefined ? [] : [['server', `${server.name} ${server.version}`.trim()]]),
     ['asked', `${asked}, ${durationMs} ms`],
   ]
@@ -140,6 +146,11 @@ const RULE_NAMES = {
 
 export function eraText({ era }: Verdict): string {
   return era === 'modern' ? 'stateless' : era === 'legacy' ? 'sessions' : 'unknown'
+}
+
+/** For which clients a gateway can serve it. */
+function clientsText({ cells }: Verdict): string {
+  return cells === undefined ? '' : cellsText(cells)
 }
 
 export function percent(share: number): string {

@@ -35,7 +35,8 @@ function section(one: Probed): string {
     return `- ${check}${to}: ${serverMarkdown(sentence)}`
   })
   const kept = one.verdict.process.because.map((sentence) => `- process: ${serverMarkdown(sentence)}`)
-  return [`### ${escapeMarkdown(one.name)}`, [...lines, ...kept].join('\n')].join('\n\n')
+  const clients = (one.verdict.cells ?? []).map(({ sentence }) => `- through a gateway: ${serverMarkdown(sentence)}`)
+  return [`### ${escapeMarkdown(one.name)}`, [...lines, ...kept, ...clients].join('\n')].join('\n\n')
 }
 
 /** Escapes text of a server, and breaks autolinks and mentions with an invisible word joiner. */

@@ -3,6 +3,7 @@ import { nameOf } from '../../client/index.ts'
 import type { Json } from '../../protocol/index.ts'
 import type { Backend } from '../backends/backend.ts'
 import { problemText, type UnusableBackend } from '../config/index.ts'
+import { backendCells, type GatewayFacts } from './cells.ts'
 
 /** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
 export function healthOf(backends: readonly Backend[], leftOut: readonly UnusableBackend[]): Json {
@@ -58,7 +59,7 @@ function warningsOf(backend: Backend): readonly string[] {
   ]
 }
 
-export function serversOf(backends: readonly Backend[]): readonly Json[] {
+export function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {
   return backends.map((backend) => {
     const { name, config, about, condition, verdict, offer, keepsState, isShared, links } = backend
     return {
@@ -82,9 +83,16 @@ export function serversOf(backends: readonly Backend[]): readonly Json[] {
       keepsState,
       isShared,
       links,
+      ...clientsOf(backend, facts),
       offers: Object.fromEntries(Object.entries(offer).map(([list, entries]) => [list, entries.length])),
     }
   })
+}
+
+/** What clients of both eras can do with it, whole. */
+function clientsOf(backend: Backend, facts: GatewayFacts): Json {
+  const cells = backendCells(backend, facts)
+  return cells === undefined ? {} : { clients: cells }
 }
 
 function replicasOf({ upstreams }: Backend): Json {

@@ -5,6 +5,7 @@ import { createHostGuard, isLocalHost, openListener, pathOf } from '../../server
 import type { Backend } from '../backends/backend.ts'
 import type { AdminSettings, UnusableBackend } from '../config/index.ts'
 import type { MetricsText } from '../telemetry/prometheus.ts'
+import type { GatewayFacts } from './cells.ts'
 import { healthOf, leftOutOf, serversOf } from './health.ts'
 
 export interface AdminListening {
@@ -20,11 +21,12 @@ export interface AdminListenOptions {
 interface AdminPages extends AdminListenOptions {
   readonly backends: () => readonly Backend[]
   readonly leftOut: () => readonly UnusableBackend[]
+  readonly facts: () => GatewayFacts
 }
 
 export async function listenAdmin(
   { host, port, token }: AdminSettings,
-  { backends, leftOut, metrics }: AdminPages,
+  { backends, leftOut, facts, metrics }: AdminPages,
 ): Promise<AdminListening> {
   const guard = createHostGuard({})
   const isLocal = isLocalHost(host)
@@ -41,7 +43,7 @@ export async function listenAdmin(
         return reply(res, health['ready'] === true ? 200 : 503, health)
       }
       case '/servers':
-        return reply(res, 200, { servers: [...serversOf(backends()), ...leftOutOf(leftOut())] })
+        return reply(res, 200, { servers: [...serversOf(backends(), facts()), ...leftOutOf(leftOut())] })
       case '/metrics':
         if (metrics === undefined) return reply(res, 501, { error: NO_METRICS })
         return void replyText(res, metrics)

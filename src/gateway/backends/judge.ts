@@ -2,6 +2,7 @@
 import type { Implementation } from '@modelcontextprotocol/client'
 import type { Address } from '../../client/index.ts'
 import { probe, type Verdict } from '../../probe/index.ts'
+import { isKnownStateless } from '../../probe/internal.ts'
 import { sleep } from '../../protocol/index.ts'
 import type { Logger } from '../../server/internal.ts'
 
@@ -19,8 +20,6 @@ const SOON_MS = 30_000
 /** However often a verdict is doubted. */
 const PAUSE_MS = 1000
 
-/** What says more of a process than how its tools sound. */
-const KNOWLEDGE: ReadonlySet<string> = new Set(['metadata', 'witness', 'declaration'])
 const STATEFUL =
   'A server keeps something between calls, so each caller has a process or a session of their own there, which is lost when the gateway or the server ends.'
 
@@ -47,8 +46,7 @@ export class Judge {
 
   /** Whether the process is known to keep nothing, and this is no guess from what its tools say. */
   get knowsStateless(): boolean {
-    const { state, decidedBy } = this.verdict?.process ?? {}
-    return state === 'STATELESS' && decidedBy !== undefined && KNOWLEDGE.has(decidedBy)
+    return this.verdict !== undefined && isKnownStateless(this.verdict.process)
   }
 
   /** How old the verdict is, in seconds; undefined where there is none. */

@@ -18,6 +18,8 @@ export interface Link {
   readonly hasOwnHeaders: boolean
   /** Whether the server gave out a session, which may hold something of whoever uses it. */
   readonly hasSession: boolean
+  /** Whether its connection is the session, as with HTTP+SSE. */
+  readonly isStreamSession: boolean
   request(relayed: Relayed): Promise<Json>
   close(): Promise<void>
   /** Closes when the requests under way have ended. No other is sent on it. */

@@ -52,6 +52,7 @@ class ModernHttpLink implements Link {
   readonly era = 'modern'
   readonly isClosed = false
   readonly hasSession = false
+  readonly isStreamSession = false
   readonly hasOwnHeaders = true
   readonly isDirect: boolean
   about: About = { version: MODERN_VERSION, info: undefined, capabilities: {}, instructions: undefined }

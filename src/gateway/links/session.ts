@@ -114,7 +114,11 @@ class SessionLink implements Link {
   }
 
   get hasSession(): boolean {
-    return this.#opened.isSession === true || this.#opened.transport.sessionId !== undefined
+    return this.isStreamSession || this.#opened.transport.sessionId !== undefined
+  }
+
+  get isStreamSession(): boolean {
+    return this.#opened.isSession === true
   }
 
   request(relayed: Relayed): Promise<Json> {

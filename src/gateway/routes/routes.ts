@@ -128,6 +128,12 @@ export class Routes {
     return this.#parking.size
   }
 
+  /** Whether other gateways serve the same, as far as this one knows. */
+  get hasOthers(): boolean {
+    const { PANNIER_PEERS: configured = '' } = process.env
+    return configured !== '' || this.union.assembly.replicas.peers.known().length > 0
+  }
+
   updated(backend: Backend, uri: string): void {
     for (const route of this.#byPath.values()) route.updated(backend, uri)
   }

@@ -9,6 +9,8 @@ import { sseEndpointIn } from '../wire/sse.ts'
 import { type Method, type MethodResult, METHODS, STATES } from '../methods/result.ts'
 import type { Decision, ProbeFinding } from '../decision/result.ts'
 import type { TwoFindings } from '../decision/twoFindings.ts'
+import type { Cell } from './cells.ts'
+import { gatewayCells } from './gatewayCells.ts'
 
 /** What was decided, and why. Plain JSON, so it can be stored. */
 export interface Verdict extends Decision {
@@ -26,6 +28,8 @@ export interface Verdict extends Decision {
   readonly server?: { readonly name: string; readonly version: string }
   readonly methods: Partial<Record<Method, MethodResult>>
   readonly declared?: Declared
+  /** What clients of the stateless era, and of the session era, can do with it behind a gateway, where it was reached. */
+  readonly cells?: readonly [Cell, Cell]
   readonly evidence: readonly Evidence[]
   /** Checks that were left out, because they would have taken more requests or time than is allowed. */
   readonly notAsked: readonly CheckName[]
@@ -52,6 +56,7 @@ export type ServerReport = Omit<Verdict, 'target' | 'requests' | 'durationMs' | 
 
 export function report(findings: Findings, two: TwoFindings, decided: Decision, results: CheckResults): ServerReport {
   const declared = declaredBy(findings)
+  const cells = gatewayCells(findings, two, decided)
   return {
     ...decided,
     ...two,
@@ -61,6 +66,7 @@ export function report(findings: Findings, two: TwoFindings, decided: Decision, 
     ...serverOf(findings),
     methods: methodsOf(findings),
     ...(declared !== undefined && { declared }),
+    ...(cells !== undefined && { cells }),
     evidence: [...results.evidence, ...declaration(findings, decided, results.evidence)],
     notAsked: results.notAsked,
   }

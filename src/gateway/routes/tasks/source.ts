@@ -1,5 +1,5 @@
 /** The tasks of one server behind the gateway, whichever of the two dialects it speaks. Ids are the server's own. */
-import { declaresTasks, isObject, type Json, TASKS_EXTENSION } from '../../../protocol/index.ts'
+import { isObject, type Json, offersTasks, TASKS_EXTENSION } from '../../../protocol/index.ts'
 import type { Call, Peer } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import type { Relayed } from '../../links/relayed.ts'
@@ -34,10 +34,7 @@ export async function requestFor(
 
 /** Whether calls of a server may become tasks, by what it declares. */
 export function takesTasks({ about, asksInPlace }: Pick<Backend, 'about' | 'asksInPlace'>): boolean {
-  const declared = about?.capabilities ?? {}
-  if (!asksInPlace) return declaresTasks(declared)
-  const { requests } = memberOf(declared, 'tasks')
-  return isObject(requests) && isObject(memberOf(requests, 'tools')['call'])
+  return offersTasks(asksInPlace ? 'legacy' : 'modern', about?.capabilities ?? {})
 }
 
 /** Whether a session-era server lists the tasks of a session. */
