@@ -30,6 +30,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     count: { type: 'string', default: '60' },
     folder: { type: 'string', multiple: true, default: FOLDERS },
+    operator: { type: 'string', multiple: true, default: [] },
     seconds: { type: 'string', default: '60' },
     measured: { type: 'boolean', default: false },
     jobs: { type: 'string', default: String(Math.max(1, Math.floor(availableParallelism() / 2))) },
@@ -55,11 +56,13 @@ async function tryChange(change: Change, source: Source, reach: Reach, copy: Cop
   set(true)
   try {
     const { runs, leftOut } = batches(testsFor(change, source, reach), reach, Number(values.seconds))
-    for (const files of runs) {
+    for (const [n, files] of runs.entries()) {
+      // The nearest tests are quicker than the compiler, and the compiler is quicker than all the others.
+      if (n === 1 && !copy.compiles(change.path)) return { change, outcome: 'does not compile' }
       const by = await noticedBy(files, reach, copy, set)
       if (by !== undefined) return { change, outcome: 'noticed', by }
     }
-    if (!(await copy.compiles())) return { change, outcome: 'does not compile' }
+    if (runs.length < 2 && !copy.compiles(change.path)) return { change, outcome: 'does not compile' }
     return { change, outcome: 'survived', tests: runs.flat().length, leftOut }
   } finally {
     set(false)
@@ -91,8 +94,7 @@ async function main(): Promise<void> {
   const sources = readSources()
   const stale = staleEquivalents(equivalents satisfies Equivalent[], (path) => sources.get(path))
   if (stale.length > 0) throw new Error(`scripts/mutants/equivalents.json:\n${stale.join('\n')}`)
-  const changes = [...sources.values()].flatMap((source) => source.changes)
-  const wanted = changes.filter(({ path }) => values.folder.some((folder) => path.startsWith(`${folder}/`)))
+  const wanted = [...sources.values()].flatMap((source) => source.changes).filter(isWanted)
   console.log(
     `Seed ${values.seed}: ${values.count} of ${wanted.length} changes in ${[...new Set(wanted.map(({ path }) => folderOf(path)))].join(', ')}.`,
   )
@@ -105,15 +107,24 @@ async function main(): Promise<void> {
       const { value: change } = queue.next()
       const source = change && sources.get(change.path)
       if (!change || !source) break
+      const begun = performance.now()
       const result = await tryChange(change, source, reach, copy)
       results.push(result)
-      if (counts(result)) console.log(describe(result))
+      const seconds = ((performance.now() - begun) / 1000).toFixed(0).padStart(3)
+      if (counts(result)) console.log(`${seconds} s  ${describe(result)}`)
     }
     copy.remove()
   }
   await Promise.all(Array.from({ length: Number(values.jobs) }, work))
   console.log(`\n${summary(results)}`)
   process.exitCode = results.some(({ outcome }) => outcome === 'survived') ? 1 : 0
+}
+
+function isWanted({ path, operator }: Change): boolean {
+  const { folder: folders, operator: operators } = values
+  return (
+    folders.some((folder) => path.startsWith(`${folder}/`)) && (operators.length === 0 || operators.includes(operator))
+  )
 }
 
 function counts({ outcome }: Result): boolean {

@@ -1,33 +1,23 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, fork } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { listFiles, root } from '../repository.ts'
 import { isUnitTest } from './choose.ts'
+import type { TestRequest, TestRun } from './testProcess.ts'
+import { TypeCheck } from './typeCheck.ts'
 
-/** The part of vitest's JSON report that is read here. */
-export interface Report {
-  testResults: {
-    name: string
-    status: string
-    assertionResults: { fullName: string; status: string; duration?: number | null }[]
-  }[]
-}
-
-/** What a run of some test files came to. */
-export interface Verdict {
-  failed: boolean
-  /** The name of the first test that failed, or why no test could be counted. */
-  by: string
-  report: Report | undefined
-}
+const START_MS = 120_000
 
 const open = new Set<Copy>()
 
 /** A copy of the repository in which files may be changed. The repository itself never is. */
 export class Copy {
   readonly folder = realpathSync(mkdtempSync(join(tmpdir(), 'pannier-mutants-')))
-  #running: ChildProcess | undefined
+  readonly #types = new TypeCheck(this.folder)
+  readonly #changed = new Set<string>()
+  #process: ChildProcess | undefined
 
   constructor() {
     open.add(this)
@@ -40,52 +30,46 @@ export class Copy {
 
   write(path: string, text: string): void {
     writeFileSync(join(this.folder, path), text)
+    this.#changed.add(path)
   }
 
   /** Runs test files until one test fails (or all, without `bail`). What takes longer than `limitMs` has failed. */
   async test(
     files: readonly string[],
     { limitMs, bail = true }: { limitMs: number; bail?: boolean },
-  ): Promise<Verdict> {
-    const file = join(this.folder, 'report.json')
-    rmSync(file, { force: true })
-    const args = ['run', ...files, '--reporter=json', `--outputFile.json=${file}`, ...(bail ? ['--bail=1'] : [])]
-    const env = files.every(isUnitTest) ? { PANNIER_BUNDLES: 'none' } : {}
-    const exitCode = await this.#run('vitest', args, limitMs, env)
-    if (exitCode === undefined) return { failed: true, by: 'the time limit', report: undefined }
-    return verdictOf(exitCode, readReport(file))
+  ): Promise<TestRun> {
+    this.#process ??= await this.#start()
+    const run = await answerOf(this.#process, { files, changed: [...this.#changed], bail }, limitMs)
+    this.#changed.clear()
+    if (typeof run === 'string') {
+      this.#stop()
+      return { failed: true, by: run, files: {} }
+    }
+    // Tests that start processes may leave some behind when they fail.
+    if (run.failed && !files.every(isUnitTest)) this.#stop()
+    return run
   }
 
-  /** Whether the copy has no type errors. */
-  async compiles(): Promise<boolean> {
-    const args = ['--noEmit', '--incremental', '--tsBuildInfoFile', join(this.folder, 'types.tsbuildinfo')]
-    return (await this.#run('tsc', args, 300_000)) === 0
+  /** Whether a file has no type errors. */
+  compiles(path: string): boolean {
+    return this.#types.passes(path)
   }
 
-  /** The exit code, or undefined when the time was over. */
-  #run(program: string, args: readonly string[], limitMs: number, more = {}): Promise<number | undefined> {
+  async #start(): Promise<ChildProcess> {
     const path = [join(root, 'node_modules/.bin'), process.env['PATH']].join(delimiter)
-    const env = { ...process.env, PATH: path, NO_COLOR: '1', ...more }
+    // To bundle programs anew for each change takes longer than to run them from their sources.
+    const env = { ...process.env, PATH: path, NO_COLOR: '1', PANNIER_BUNDLES: 'none' }
+    const program = join(this.folder, 'scripts/mutants/testProcess.ts')
     // Its own process group, so that what it started ends with it.
-    const child = spawn(program, args, { cwd: this.folder, env, stdio: 'ignore', detached: true })
-    this.#running = child
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#stop()
-        resolve(undefined)
-      }, limitMs)
-      child.once('error', reject)
-      child.once('close', (code) => {
-        clearTimeout(timer)
-        this.#stop()
-        resolve(code ?? 1)
-      })
-    })
+    const child = fork(program, { cwd: this.folder, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], detached: true })
+    this.#process = child
+    await once(child, 'message', { signal: AbortSignal.timeout(START_MS) })
+    return child
   }
 
   #stop(): void {
-    const pid = this.#running?.pid
-    this.#running = undefined
+    const pid = this.#process?.pid
+    this.#process = undefined
     try {
       if (pid !== undefined) process.kill(-pid, 'SIGKILL')
     } catch {
@@ -96,6 +80,7 @@ export class Copy {
   remove(): void {
     open.delete(this)
     this.#stop()
+    this.#types.close()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
@@ -105,19 +90,17 @@ export function removeCopies(): void {
   for (const copy of open) copy.remove()
 }
 
-function readReport(file: string): Report | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Report
-  } catch {
-    return undefined
-  }
-}
-
-/** Vitest can fail without a failed test: a file that cannot be loaded, an unhandled rejection. */
-function verdictOf(exitCode: number, report: Report | undefined): Verdict {
-  if (exitCode === 0) return { failed: false, by: '', report }
-  const files = report?.testResults ?? []
-  const test = files.flatMap(({ assertionResults }) => assertionResults).find(({ status }) => status === 'failed')
-  const file = files.find(({ status }) => status === 'failed')
-  return { failed: true, by: test?.fullName ?? file?.name ?? 'an error outside of the tests', report }
+/** What the process answers, or why it does not. */
+function answerOf(child: ChildProcess, request: TestRequest, limitMs: number): Promise<TestRun | string> {
+  return new Promise((resolve) => {
+    const settle = (answer: unknown): void => {
+      clearTimeout(timer)
+      child.off('message', settle).off('exit', lost)
+      resolve(answer as TestRun | string)
+    }
+    const lost = (): void => settle('the end of the test process')
+    const timer = setTimeout(() => settle('the time limit'), limitMs)
+    child.once('message', settle).once('exit', lost)
+    child.send(request)
+  })
 }

@@ -8,7 +8,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { isTest, listFiles, readText, root } from '../repository.ts'
 import { withProbes } from './blocks.ts'
-import { Copy, type Report } from './copy.ts'
+import { Copy } from './copy.ts'
+import type { TestRun } from './testProcess.ts'
 
 /** What one test file reached, when it was measured. */
 export interface TestReach {
@@ -71,8 +72,8 @@ export async function readReach(log: (line: string) => void): Promise<Reach> {
   for (let from = 0; from < stale.length; from += SLICE) {
     writeFileSync(file, '')
     const slice = stale.slice(from, from + SLICE)
-    const { report } = await copy.test(slice, { limitMs: LIMIT_MS, bail: false })
-    Object.assign(reach, readSlice(slice, readFileSync(file, 'utf8'), report, { hashes, folder: copy.folder }))
+    const { files } = await copy.test(slice, { limitMs: LIMIT_MS, bail: false })
+    Object.assign(reach, readSlice(slice, readFileSync(file, 'utf8'), files, { hashes, folder: copy.folder }))
     writeFileSync(cache, JSON.stringify(reach))
   }
   copy.remove()
@@ -91,12 +92,11 @@ interface Measured {
 }
 
 /** What each test file of a run reached: `lines` have the test file, the source file and the block. */
-function readSlice(tests: readonly string[], lines: string, report: Report | undefined, from: Measured): Reach {
+function readSlice(tests: readonly string[], lines: string, runs: TestRun['files'], from: Measured): Reach {
   const reach: Reach = {}
   for (const path of tests) {
-    const result = report?.testResults.find(({ name }) => relative(from.folder, name) === path)
-    const ms = result?.assertionResults.reduce((sum, { duration }) => sum + (duration ?? 0), 0) ?? 0
-    reach[path] = { hash: hashOf(readText(path)), ms: Math.round(ms), passed: result?.status === 'passed', files: {} }
+    const { ms, passed } = runs[path] ?? { ms: 0, passed: false }
+    reach[path] = { hash: hashOf(readText(path)), ms, passed, files: {} }
   }
   for (const line of lines.split('\n')) {
     const [by = '', path = '', start = ''] = line.split('\t')
