@@ -95,6 +95,13 @@ describe('a promise that a handler was given', () => {
     await expect(last).rejects.toBe(declined)
   })
 
+  test('and what follows from it must be waited for while it is under way', async () => {
+    const { given } = begin()
+    void given.give('the step "a"', Promise.resolve(1)).then(() => new Promise(() => {}))
+    await turn()
+    expect([given.isUndecided, given.returned()]).toEqual([true, ['the step "a"']])
+  })
+
   test('and what follows from it and was fulfilled need not be', async () => {
     const { given } = begin()
     void given.give('the step "a"', Promise.resolve(1)).then(() => 2)

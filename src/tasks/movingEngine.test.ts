@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { newJournal } from '../journal/index.ts'
 import type { Lease, NewTask, TaskEngine } from './engine.ts'
 import { movingEngine } from './movingEngine.ts'
@@ -49,7 +50,15 @@ test('if one store cannot be opened, neither is, and a retry can open both', asy
   const path = join(mkdtempSync(join(tmpdir(), 'pannier-moving-')), 'later', 'tasks.db')
   const old = sqliteEngine({ path: ':memory:' })
   const both = movingEngine({ from: old, to: sqliteEngine({ path }) })
+  let hasClosed = false
+  const close = vi.spyOn(old, 'close').mockImplementationOnce(async () => {
+    await nextTurn()
+    close.mockRestore()
+    await old.close()
+    hasClosed = true
+  })
   await expect(both.open(host)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+  expect(hasClosed).toBe(true)
   await expect(old.create(newTask())).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   mkdirSync(dirname(path))
   onTestFinished(() => rmSync(dirname(dirname(path)), { recursive: true }))

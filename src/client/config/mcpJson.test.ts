@@ -17,10 +17,14 @@ function fileWith(content: unknown, name = 'mcp.json'): string {
 
 describe('the files of', () => {
   test('Claude: mcpServers, with defaults for variables', async () => {
-    const files = { command: '${NODE:-node}', args: ['${FILE}', 'x${EMPTY:-y}${SET:-no}'], env: { TOKEN: '${TOKEN}' } }
+    const files = {
+      command: '${NODE:-node}',
+      args: ['${FILE}', 'x${EMPTY:-y}${SET:-no}', '${:-z}'],
+      env: { TOKEN: '${TOKEN}' },
+    }
     const file = fileWith({ mcpServers: { files } }, '.mcp.json')
     const env = { FILE: 'server.js', TOKEN: 't', EMPTY: '', SET: 'z' }
-    const expected = { command: 'node', args: ['server.js', 'xyz'], env: { TOKEN: 't' }, cwd: folder }
+    const expected = { command: 'node', args: ['server.js', 'xyz', 'z'], env: { TOKEN: 't' }, cwd: folder }
     expect(await readEntry(file, 'files', env)).toEqual(expected)
   })
 

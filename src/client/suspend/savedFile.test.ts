@@ -79,21 +79,24 @@ async function fileHandles(): Promise<FileHandle> {
   return Object.getPrototypeOf(handle) as FileHandle
 }
 
-test('a call is written, and then on the disk, when it is saved', async () => {
+test('a call is written, then on the disk, and its file closed, when it is saved', async () => {
   const prototype = await fileHandles()
   const log: string[] = []
-  for (const name of ['writeFile', 'sync'] as const) {
-    const original = prototype[name] as (...args: unknown[]) => Promise<void>
-    const slow = async function (this: FileHandle, ...args: unknown[]): Promise<void> {
+  const slow = (name: string, original: (...args: unknown[]) => Promise<void>) =>
+    async function (this: FileHandle, ...args: unknown[]): Promise<void> {
       await new Promise((resolve) => setImmediate(resolve))
       await original.apply(this, args)
       log.push(name)
+      // A property of each file, not of their class.
+      if (name === 'sync') this.close = slow('close', this.close)
     }
-    const spy = vi.spyOn(prototype, name).mockImplementation(slow)
+  for (const name of ['writeFile', 'sync'] as const) {
+    const slower = slow(name, prototype[name] as never)
+    const spy = vi.spyOn(prototype, name).mockImplementation(slower)
     onTestFinished(() => spy.mockRestore())
   }
   await savedFile(join(folder, 'steps.json')).save(saved)
-  expect(log).toEqual(['writeFile', 'sync'])
+  expect(log).toEqual(['writeFile', 'sync', 'close'])
 })
 
 test.each(['writeFile', 'sync'] as const)('where the %s of a call fails, the one before stays', async (name) => {
