@@ -71,9 +71,6 @@ ${this.#killTable().join('\n')}
 
 Violations: ${this.violations.length}. Processes of servers left behind: ${this.orphans}. Lists, pagination, log messages, URL
 mode and tasks are not in the matrix yet.
-
-Known: a gateway that is killed within the first second or so of its life, before the others have met it, can take the
-answer of a session-era client with it, and nobody asks again. That client waits until its own time is over.
 `
   }
 

@@ -77,28 +77,53 @@ export async function startTap(way: string, onPassing: OnPassing): Promise<Tap> 
   return tap
 }
 
+/**
+ * Sends the answer on. It is read as it comes: what a process had sent before it was killed arrives, as it does at any
+ * balancer.
+ */
 async function back(
   answer: IncomingMessage,
   res: ServerResponse,
   see: (what: Passing['what']) => Promise<void> | undefined,
 ): Promise<void> {
-  answer.on('error', () => res.destroy())
-  answer.on('close', () => {
-    if (!answer.complete) res.destroy()
-  })
+  const parts = partsOf(answer)
   await see('response')
   if (res.destroyed) return
   res.writeHead(answer.statusCode ?? 502, answer.headers)
   res.flushHeaders()
-  try {
-    for await (const part of answer) {
-      if (isStream(answer)) await see('part')
-      res.write(part)
-    }
-    res.end()
-  } catch {
-    res.destroy()
+  for await (const part of parts) {
+    if (isStream(answer)) await see('part')
+    res.write(part)
   }
+  if (answer.complete) res.end()
+  else res.socket?.destroySoon() // after what was written
+}
+
+/** The parts of an answer until it ends or breaks off. They are read from now on, whenever they are wanted. */
+function partsOf(answer: IncomingMessage): AsyncIterable<Buffer> {
+  const parts: Buffer[] = []
+  let isOver = false
+  let news = Promise.withResolvers<void>()
+  answer.on('data', (part: Buffer) => {
+    parts.push(part)
+    news.resolve()
+  })
+  answer.on('error', () => {}) // it has broken off, and closes
+  answer.on('close', () => {
+    isOver = true
+    news.resolve()
+  })
+  return (async function* () {
+    for (;;) {
+      const part = parts.shift()
+      if (part !== undefined) yield part
+      else if (isOver) return
+      else {
+        await news.promise
+        news = Promise.withResolvers<void>()
+      }
+    }
+  })()
 }
 
 function isStream({ headers }: IncomingMessage): boolean {
