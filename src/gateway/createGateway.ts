@@ -136,8 +136,8 @@ export class Gateway {
     await this.#logger.defaultToPino(2)
     const listener = await openListener({ ...options, path: UNION_PATH }, this.nodeHandler())
     const { connections, address, port, url, close } = listener
-    this.#routes.listen(connections, advertise ?? `http://${reachableHost(address)}:${port}`)
     if (drains) drainOnTerm(() => this.drain())
+    await this.#routes.listen(connections, advertise ?? `http://${reachableHost(address)}:${port}`)
     this.#logger.current.info({ url, servers: this.#backends.length }, 'Listening.')
     return { port, url, close }
   }

@@ -147,7 +147,8 @@ export class Server {
     self.url ??= `http://${reachableHost(address)}:${listening.port}${new URL(listening.url).pathname}`
     this.#shutdown.addListener(connections)
     this.#watchSignals(options.drainOnTerm)
-    replicas.seek()
+    // Others look for what an instance had under way when it died, if they knew of it.
+    await replicas.seek()
     logger.current.info({ url: listening.url, advertise: self.url, keys: keyring.ids }, 'Listening.')
     return listening
   }

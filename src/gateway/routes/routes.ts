@@ -99,17 +99,17 @@ export class Routes {
       if (this.#byPath.has(path)) continue
       const route = this.#create(path, partsOf())
       this.#byPath.set(path, route)
-      this.#reach(route)
+      this.#reach(route).catch(this.#options.onUnopened)
       if (this.#isOpen) route.open().catch(this.#options.onUnopened)
     }
     this.refresh()
   }
 
-  /** From now on all routes are reached by this listener. */
-  listen(connections: Pick<Connections, 'announceClose' | 'close'>, base: string): void {
+  /** From now on all routes are reached by this listener. Resolves when they have looked for other gateways. */
+  async listen(connections: Pick<Connections, 'announceClose' | 'close'>, base: string): Promise<void> {
     this.#barrier = new Barrier(connections, () => this.#parked)
     this.#base = base
-    for (const route of this.#byPath.values()) this.#reach(route)
+    await Promise.all(Array.from(this.#byPath.values(), (route) => this.#reach(route)))
   }
 
   /** Lists what the servers offer now. */
@@ -149,13 +149,13 @@ export class Routes {
     await Promise.all(Array.from(this.#byPath.values(), (route) => route.drain(options)))
   }
 
-  #reach(route: Route): void {
+  async #reach(route: Route): Promise<void> {
     if (this.#barrier === undefined || this.#base === undefined) return
     const { self, replicas } = route.assembly
     if (self.url !== undefined) void replicas.checkAddress()
     self.url ??= new URL(route.path, this.#base).href
-    replicas.seek()
     route.shutdown.addListener(this.#barrier.join())
+    await replicas.seek()
   }
 
   #create(path: string, parts: RouteParts): Route {

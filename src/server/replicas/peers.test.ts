@@ -301,12 +301,12 @@ describe('the address of an instance that is gone', () => {
     const { self, peers, messenger } = network.start('here')
     const seeker = new Seeker({ self, peers, messenger })
     onTestFinished(() => seeker.stop())
-    seeker.seek('http://b/mcp')
+    void seeker.seek('http://b/mcp')
     await expect.poll(() => network.sent).toBeGreaterThan(1)
     const b = network.start('b')
     await expect.poll(() => peers.known().map(({ id }) => id)).toEqual([b.self.id])
     const { sent } = network
-    seeker.seek('http://b/mcp') // it is known
+    void seeker.seek('http://b/mcp') // it is known
     await new Promise((resolve) => setImmediate(resolve))
     expect(network.sent).toBe(sent)
   })
@@ -319,7 +319,7 @@ describe('the address of an instance that is gone', () => {
     peers.left(b.self)
     const seeker = new Seeker({ self, peers, messenger })
     onTestFinished(() => seeker.stop())
-    seeker.seek('http://b/mcp')
+    void seeker.seek('http://b/mcp')
     await expect.poll(() => network.sent).toBeGreaterThan(1)
     expect(peers.known()).toEqual([])
   })
@@ -329,7 +329,7 @@ describe('the address of an instance that is gone', () => {
     const [a, b] = [network.start('a'), network.start('b')]
     const seeker = new Seeker(a)
     onTestFinished(() => seeker.stop())
-    a.peers.onVacated = (url) => seeker.seek(url)
+    a.peers.onVacated = (url) => void seeker.seek(url)
     a.peers.note(b.self)
     a.peers.lose(b.self) // it was frozen, and did not answer in time
     a.peers.meet(b.self) // an old session id names it

@@ -143,3 +143,30 @@ test('an instance that never knew another has nobody to hand anything to, and do
   onTestFinished(() => void vi.useRealTimers())
   expect(await new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' }).handOver({})).toBeUndefined()
 })
+
+/** An instance at an address of its own. */
+async function served(addresses: readonly string[] = []): Promise<Replicas> {
+  const replicas = new Replicas({ ...options, advertise: undefined, addresses })
+  replicas.self.url = await listening((req, res) => {
+    const pass = req.headers[INSTANCE_HEADER] as string
+    const refused = replicas.refusalOf(() => pass)
+    const reply = async () => refused ?? replicas.receive(await text(req), new NodeSink(res))
+    void reply().then((answer) => res.writeHead(answer?.status ?? 500, answer?.headers).end(answer?.body))
+  })
+  onTestFinished(() => replicas.leave())
+  return replicas
+}
+
+test('an instance that has sought others is known to them before it serves anybody', async () => {
+  const first = await served()
+  const second = await served([first.self.url ?? ''])
+  await second.seek()
+  expect(first.peers.known().map(({ id }) => id)).toEqual([second.self.id])
+})
+
+test('an address at which nobody answers does not keep an instance from serving', async () => {
+  const silent = await listening(() => {})
+  const began = performance.now()
+  await (await served([silent])).seek()
+  expect(performance.now() - began).toBeLessThan(2400) // a message is waited for longer
+})

@@ -43,6 +43,7 @@ const LOOK_TWICE_MS = 20
 // So many turns of the event loop, however long each takes, until a connection counts as closed that its client has closed.
 const TURNS_TO_CLOSE = 5
 const FETCH_EVERY_MS = 500
+const SOUGHT_WITHIN_MS = 1000
 // Until then an instance that has started may not have met all others.
 const SETTLED_MS = 3000
 
@@ -98,7 +99,7 @@ export class Replicas implements InstanceMessages {
     this.#heartbeat = new PeerHeartbeat({ self, peers })
     this.#addressCheck = new AddressCheck({ self, messenger, logger })
     peers.onMet = () => this.#heartbeat.start()
-    peers.onVacated = (url) => this.#seeker.seek(url)
+    peers.onVacated = (url) => void this.#seeker.seek(url)
     this.#peerBus.subscribe((event) => this.#heartbeat.hear(event))
     this.#peerLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
     this.bus = bus ?? this.#peerBus
@@ -110,9 +111,18 @@ export class Replicas implements InstanceMessages {
     return headers && { ...REFUSAL, headers }
   }
 
-  /** Meets whoever is at the configured addresses, each of which may be one of an instance or of a balancer before some. */
-  seek(): void {
-    for (const address of this.#addresses) this.#seeker.seek(readAdvertised(address.trim()))
+  /**
+   * Meets whoever is at the configured addresses, each of which may be one of an instance or of a balancer before some.
+   * Resolves when each was looked at once, and whoever is there knows of this instance; or after a moment.
+   */
+  async seek(): Promise<void> {
+    const urls = this.#addresses.map((address) => readAdvertised(address.trim()))
+    if (urls.length > 0) await settledWithin(this.#meetAt(urls), SOUGHT_WITHIN_MS)
+  }
+
+  async #meetAt(urls: readonly string[]): Promise<void> {
+    await Promise.all(urls.map((url) => this.#seeker.seek(url)))
+    await this.peers.all()
   }
 
   /** Calls this when an instance is gone without having said so: what it was doing is lost. */

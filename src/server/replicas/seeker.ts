@@ -25,11 +25,11 @@ export class Seeker {
     this.#options = options
   }
 
-  /** The address may be one of an instance, or of a balancer before some. */
-  seek(url: string): void {
+  /** The address may be one of an instance, or of a balancer before some. Resolves after the first look. */
+  async seek(url: string): Promise<void> {
     if (this.#sought.has(url) || this.#sought.size >= MAX_ADDRESSES) return
     this.#sought.add(url)
-    void this.#look(url, 1)
+    await this.#look(url, 1)
   }
 
   stop(): void {
