@@ -73,10 +73,11 @@ export class Gateway {
       servers: this.#backends.map(measuresOf),
       parked: this.#routes.parked,
     }))
-    const { allowedHosts, allowedOrigins } = options.settings
+    const { allowedHosts, allowedOrigins, listDeadlineMs } = options.settings
     this.#routes = new Routes({
       backends: () => this.#backends,
       ready: () => (this.#isReady ? undefined : this.#deadline),
+      listDeadlineMs,
       server: this.#serverOptions(),
       metrics: this.#metrics,
       onUnopened: this.#unopened,

@@ -158,7 +158,8 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     logger: log,
     telemetry,
     tasks,
-    handlers: relaying?.handlers({ registry, access, rounds, results, replicas }) ?? {
+    ownLists: relaying?.ownLists,
+    handlers: relaying?.handlers({ registry, access, rounds, results, replicas, lists }) ?? {
       callTool: callTool(calling),
       getPrompt: getPrompt(registry, rounds, access),
       readResource: readResource(registry, rounds, access),

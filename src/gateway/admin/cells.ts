@@ -8,7 +8,7 @@ export type GatewayFacts = Pick<CellFacts, 'knowsCallers' | 'gateways'>
 
 /** Undefined until the server has been reached. */
 export function backendCells(backend: Backend, facts: GatewayFacts): readonly [Cell, Cell] | undefined {
-  const { about, asksInPlace, isShared, isRejected, config, link } = backend
+  const { about, asksInPlace, isShared, listsDiffer, isRejected, config, link } = backend
   if (about === undefined) return undefined
   const era = asksInPlace ? 'legacy' : 'modern'
   return cellsOf({
@@ -16,6 +16,7 @@ export function backendCells(backend: Backend, facts: GatewayFacts): readonly [C
     era,
     transport: link?.isStreamSession === true ? 'sse' : transportOf(config.address),
     isShared,
+    listsDiffer,
     isRefused: isRejected,
     has: declaredAbilities(era, about.capabilities),
   })

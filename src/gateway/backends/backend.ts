@@ -12,11 +12,12 @@ import { Judge } from './judge.ts'
 import type { About, Link, LinkOptions } from '../links/link.ts'
 import { type AuthorizerHook, OperatorLogin } from './login.ts'
 import type { Offer } from './offer.ts'
+import { OwnOffers } from './ownOffers.ts'
 import { holderOf } from './callers.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { isLarger } from './resultSize.ts'
 import { shareOf, Shares } from './shares.ts'
-import { Watches } from './watches.ts'
+import { Watches } from './watching/watches.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 
 export interface BackendOptions {
@@ -52,6 +53,8 @@ export class Backend {
   readonly credentials: CallerCredentials
   readonly #login: OperatorLogin
   readonly #listening = new Shares()
+  /** What it lists to callers with credentials of their own. */
+  readonly ownOffers: OwnOffers
   /** Where it is reached over HTTP. */
   readonly upstreams: Upstreams | undefined
 
@@ -63,6 +66,7 @@ export class Backend {
     this.name = name
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#login = new OperatorLogin(options)
+    this.ownOffers = new OwnOffers(config.settings.listSeconds * 1000)
     this.upstreams = 'url' in address ? new Upstreams([address.url, ...config.settings.urls]) : undefined
     this.#connector = new Connector({
       config,
@@ -162,11 +166,21 @@ export class Backend {
     return readAt === undefined ? undefined : (performance.now() - readAt) / 1000
   }
 
-  /** The tools that callers may have: not those that the entry of the server denies, nor those that are withheld. */
+  /** The tools that callers may have. */
   get servedTools(): readonly Json[] {
+    return this.served(this.offer).tools
+  }
+
+  /** What of an offer callers may have: not the tools that the entry of the server denies, nor those that are withheld. */
+  served(offer: Offer): Offer {
     const { tools } = this.config.settings
     const isServed = (name: string): boolean => passes(name, tools) && !this.withheld.has(name)
-    return this.offer.tools.filter(({ name }) => isServed(String(name)))
+    return { ...offer, tools: offer.tools.filter(({ name }) => isServed(String(name))) }
+  }
+
+  /** Whether callers are listed what the server lists to them. Where definitions are pinned, all see what was compared. */
+  get listsDiffer(): boolean {
+    return this.credentials.mayDiffer && this.config.settings.definitions !== 'pin'
   }
 
   /** The number of requests under way. */
@@ -278,7 +292,10 @@ export class Backend {
   }
 
   #heard(method: string, params: Json): void {
-    if (LISTS_MAY_DIFFER.test(method)) return this.#connector.reread()
+    if (LISTS_MAY_DIFFER.test(method)) {
+      this.ownOffers.expire()
+      return this.#connector.reread()
+    }
     const { uri } = params
     if (method === 'notifications/resources/updated' && typeof uri === 'string') this.#options.onUpdated(this, uri)
   }

@@ -27,7 +27,7 @@ export function isNameless(caller: CallerParts): boolean {
 }
 
 /** Whoever may begin sessions without a name can begin many, so that all of one address count together. */
-export function holderOf(relayed: Relayed): string {
+export function holderOf(relayed: CallerParts & Pick<Relayed, 'address'>): string {
   const { principal, address } = relayed
   return principal === undefined && address === undefined ? callerOf(relayed) : holderByHeaders(principal, address)
 }

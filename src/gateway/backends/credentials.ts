@@ -58,6 +58,11 @@ export class CallerCredentials {
     return settings.forwardAuthorization || ('url' in address && dependOnPrincipal(address.headers))
   }
 
+  /** Whether what a server is sent may differ by caller. */
+  get mayDiffer(): boolean {
+    return this.#options.hook !== undefined || this.#arePersonal
+  }
+
   /** What this caller has of their own; undefined where all callers have the same. */
   async of(caller: CallerIdentity): Promise<Credentials | undefined> {
     const { hook } = this.#options

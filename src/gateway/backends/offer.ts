@@ -43,25 +43,30 @@ export interface ReadOffer {
   readonly ttlMs: number | undefined
   /** Whether a limit cut something off. */
   readonly isCut: boolean
+  /** How large the lists are together. */
+  readonly bytes: number
 }
 
+/** Where lists are read. */
+export type OfferingLink = Pick<Link, 'about' | 'request'>
+
 /** `signal` ends it. */
-export async function readOffer(link: Link, signal: AbortSignal, limits = LIMITS): Promise<ReadOffer> {
+export async function readOffer(link: OfferingLink, signal: AbortSignal, limits = LIMITS): Promise<ReadOffer> {
   const reading = new OfferReading(link, signal, limits)
   const lists = await Promise.all(LISTS.map(async (list) => [list, await reading.list(list)] as const))
-  const { ttlMs, isCut } = reading
-  return { offer: { ...NOTHING, ...Object.fromEntries(lists) }, ttlMs, isCut }
+  const { ttlMs, isCut, bytes } = reading
+  return { offer: { ...NOTHING, ...Object.fromEntries(lists) }, ttlMs, isCut, bytes }
 }
 
 class OfferReading {
   ttlMs: number | undefined
   isCut = false
-  readonly #link: Link
+  bytes = 0
+  readonly #link: OfferingLink
   readonly #signal: AbortSignal
   readonly #limits: OfferLimits
-  #bytes = 0
 
-  constructor(link: Link, signal: AbortSignal, limits: OfferLimits) {
+  constructor(link: OfferingLink, signal: AbortSignal, limits: OfferLimits) {
     this.#link = link
     this.#signal = signal
     this.#limits = limits
@@ -92,8 +97,8 @@ class OfferReading {
   }
 
   #hasRoom(entries: number, item: Json): boolean {
-    this.#bytes += JSON.stringify(item).length
-    const hasRoom = entries < this.#limits.entries && this.#bytes <= this.#limits.bytes
+    this.bytes += JSON.stringify(item).length
+    const hasRoom = entries < this.#limits.entries && this.bytes <= this.#limits.bytes
     if (!hasRoom) this.isCut = true
     return hasRoom
   }

@@ -12,14 +12,14 @@ export class Shares {
     return this.#ofCaller.get(caller) ?? 0
   }
 
-  add(caller: string): void {
-    this.#all++
-    this.#ofCaller.set(caller, this.of(caller) + 1)
+  add(caller: string, amount = 1): void {
+    this.#all += amount
+    this.#ofCaller.set(caller, this.of(caller) + amount)
   }
 
-  remove(caller: string): void {
-    this.#all--
-    const left = this.of(caller) - 1
+  remove(caller: string, amount = 1): void {
+    this.#all -= amount
+    const left = this.of(caller) - amount
     if (left > 0) this.#ofCaller.set(caller, left)
     else this.#ofCaller.delete(caller)
   }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../protocol/index.ts'
 import type { Entries, ListName } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
+import type { Offer } from '../backends/offer.ts'
 import {
   applyView,
   createToolSearch,
@@ -73,14 +74,21 @@ const EMPTY: RouteContents = {
   originals: NO_ENTRIES,
 }
 
+/** What callers may have of a server, and are listed. */
+type ServedOffer = (backend: Backend) => Offer
+
+const toEveryone: ServedOffer = (backend) => backend.served(backend.offer)
+
 export class RouteDirectory implements Directory {
   readonly #scope: RouteScope
+  readonly #offerOf: ServedOffer
   #contents = EMPTY
   #listed: readonly Json[] = []
   #search: ToolSearch | undefined
 
-  constructor(scope: RouteScope) {
+  constructor(scope: RouteScope, offerOf = toEveryone) {
     this.#scope = scope
+    this.#offerOf = offerOf
   }
 
   /** Whether a server behind this route keeps something between calls. */
@@ -146,16 +154,17 @@ export class RouteDirectory implements Directory {
   }
 
   #collectAll(): RouteContents {
-    const backends = this.#scope.backends().filter(({ isRejected }) => !isRejected)
+    const served = this.#scope.backends().filter(({ isRejected }) => !isRejected)
+    const backends = served.map((backend) => ({ backend, offer: this.#offerOf(backend) }))
     const names = this.#scope.names()
-    const owners = countOwners(backends)
+    const owners = countOwners(backends.map(({ offer }) => offer))
     const tools = new Map<string, RouteEntry>()
     const prompts = new Map<string, RouteEntry>()
     const resources = new Map<string, RouteEntry>()
     const templates = new Map<string, RouteEntry>()
     const originals = new Map<string, RouteEntry>()
     const earlier = new TemplateStarts()
-    for (const backend of backends) {
+    for (const { backend, offer } of backends) {
       const add = (listing: Map<string, RouteEntry>, name: string, exposed: string, listed: Json): void => {
         if (!listing.has(exposed)) listing.set(exposed, { backend, name, listed })
       }
@@ -165,21 +174,21 @@ export class RouteDirectory implements Directory {
         ['tools', tools],
         ['prompts', prompts],
       ] as const)
-        for (const entry of list === 'tools' ? backend.servedTools : backend.offer.prompts) {
+        for (const entry of offer[list]) {
           const name = String(entry['name'])
           const exposed = names.exposed(backend.name, name)
           add(into, name, exposed, { ...entry, ...(list === 'tools' && taskListing(backend, entry)), name: exposed })
         }
-      for (const entry of backend.offer.resources) {
+      for (const entry of offer.resources) {
         const uri = String(entry['uri'])
         add(resources, uri, exposedUri(uri), { ...entry, uri: exposedUri(uri) })
         if (!earlier.cover(uri)) add(originals, uri, uri, entry)
       }
-      for (const entry of backend.offer.resourceTemplates) {
+      for (const entry of offer.resourceTemplates) {
         const uri = String(entry['uriTemplate'])
         add(templates, uri, exposedUri(uri), { ...entry, uriTemplate: exposedUri(uri) })
       }
-      earlier.add(backend.offer.resourceTemplates)
+      earlier.add(offer.resourceTemplates)
     }
     return { tools, prompts, resources, templates, originals }
   }
@@ -199,8 +208,8 @@ export class RouteDirectory implements Directory {
     const resolved = this.#scope.names().resolve(exposed)
     const backend = this.#scope.backends().find(({ name }) => name === resolved?.server)
     if (backend === undefined || resolved === undefined) return undefined
-    // A server says itself that it withholds a tool.
-    const isListed = backend.about !== undefined && !backend.withheld.has(resolved.name)
+    // A server says itself that it withholds a tool, or that this caller has none of the name.
+    const isListed = backend.about !== undefined && !backend.withheld.has(resolved.name) && !backend.listsDiffer
     return isListed ? undefined : { backend, name: resolved.name }
   }
 
@@ -226,9 +235,9 @@ export class RouteDirectory implements Directory {
 }
 
 /** How many servers have a resource or template of this address. */
-function countOwners(backends: readonly Backend[]): ReadonlyMap<string, number> {
+function countOwners(offers: readonly Offer[]): ReadonlyMap<string, number> {
   const owners = new Map<string, number>()
-  for (const { offer } of backends) {
+  for (const offer of offers) {
     const uris = [
       ...offer.resources.map(({ uri }) => uri),
       ...offer.resourceTemplates.map((each) => each['uriTemplate']),

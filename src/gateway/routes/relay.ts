@@ -43,17 +43,25 @@ export interface Directory {
   readonly search: ToolSearch | undefined
 }
 
+/** What a caller is listed, where that differs from what everyone is; undefined where it does not. */
+export interface OwnDirectories {
+  directory(call: Call): Directory | undefined
+}
+
 /** Says which server a result came from, where that server keeps something between calls. */
 const BACKEND_META = 'dev.pannier/backend'
 
 export interface RelayOptions {
+  /** What everyone is listed. */
   readonly directory: Directory
+  readonly own: OwnDirectories
   readonly parking: Parking
   readonly watcher: CallWatcher
   readonly tasks: RelayedTasks
 }
 
-export function relayMethods({ directory, parking, watcher, tasks }: RelayOptions, parts: MethodParts): HandlerMethods {
+export function relayMethods(options: RelayOptions, parts: MethodParts): HandlerMethods {
+  const { parking, watcher, tasks } = options
   const { rounds, results } = parts
   const parked = new ParkedRounds(parking, parts)
   const placement = new Placement(parts)
@@ -136,7 +144,7 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
   }
 
   /** Undefined for a call of a tool by its own name. */
-  const useSearch = ({ find, describe }: ToolSearch, name: string, call: Call) => {
+  const useSearch = (directory: Directory, { find, describe }: ToolSearch, name: string, call: Call) => {
     const { arguments: args } = call.params
     if (name === FIND_TOOL) return results.complete(find(args), call.peer)
     if (name === DESCRIBE_TOOL) return results.complete(describe(args), call.peer)
@@ -151,7 +159,8 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
   return {
     callTool: async (call) => {
       const name = textOf(call.params, 'name')
-      const used = directory.search && useSearch(directory.search, name, call)
+      const directory = directoryFor(options, call)
+      const used = directory.search && useSearch(directory, directory.search, name, call)
       if (used !== undefined) return used
       const found = directory.tool(name)
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no tool "${name.slice(0, 100)}".`)
@@ -163,25 +172,29 @@ export function relayMethods({ directory, parking, watcher, tasks }: RelayOption
     },
     getPrompt: async (call) => {
       const name = textOf(call.params, 'name')
-      const found = directory.prompt(name)
+      const found = directoryFor(options, call).prompt(name)
       if (found === undefined) throw new ProtocolError('PARAMS_INVALID', `There is no prompt "${name.slice(0, 100)}".`)
       return relay(call, found, { ...call.params, name: found.name })
     },
     readResource: async (call) => {
       const uri = textOf(call.params, 'uri')
-      const found = directory.resource(uri)
+      const found = directoryFor(options, call).resource(uri)
       if (found === undefined) throw new ProtocolError('RESOURCE_UNKNOWN', 'There is no such resource.', { uri })
       return relay(call, found, { ...call.params, uri: found.name })
     },
     complete: async (call) => {
       const { ref } = call.params
-      const found = isObject(ref) ? referred(directory, ref) : undefined
+      const found = isObject(ref) ? referred(directoryFor(options, call), ref) : undefined
       if (found === undefined || !isObject(ref))
         throw new ProtocolError('PARAMS_INVALID', '"params.ref" names no prompt and no resource template.')
       const known = ref['type'] === 'ref/prompt' ? { ...ref, name: found.name } : { ...ref, uri: found.name }
       return relay(call, found, { ...call.params, ref: known })
     },
   }
+}
+
+function directoryFor({ own, directory }: RelayOptions, call: Call): Directory {
+  return own.directory(call) ?? directory
 }
 
 function referred(directory: Directory, { type, name, uri }: Json): BackendTarget | undefined {

@@ -16,6 +16,7 @@ import type { Backend } from '../backends/backend.ts'
 import { PassingHandler } from '../passing/passing.ts'
 import { type ListedTools, RouteDirectory, type RouteScope } from './directory.ts'
 import type { Parking } from '../parking/parking.ts'
+import { OwnLists } from './ownLists.ts'
 import { type BackendTarget, relayMethods } from './relay.ts'
 import { TaskIds } from './tasks/ids.ts'
 import { RelayedTasks } from './tasks/service.ts'
@@ -36,6 +37,8 @@ export interface RouteOptions {
   readonly alone?: () => Backend | undefined
   /** Resolves when all servers were tried, or have had their time. */
   readonly ready: () => Promise<void> | undefined
+  /** How long a list waits for a server that lists something else to each caller. */
+  readonly listDeadlineMs: number
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
   readonly parking: Parking
@@ -49,6 +52,7 @@ export class Route {
   readonly node: NodeHandler
   readonly fetch: FetchHandler
   readonly #directory: RouteDirectory
+  readonly #own: OwnLists
   /** The resources that clients watch, by their address here. */
   readonly #watched = new Map<string, BackendTarget>()
   readonly #passing: PassingHandler | undefined
@@ -59,7 +63,9 @@ export class Route {
     this.#options = options
     this.path = path
     const directory = new RouteDirectory(scope)
+    const own = new OwnLists({ scope, waitMs: options.listDeadlineMs })
     this.#directory = directory
+    this.#own = own
     const watcher = new CallWatcher({ route: path, logger: server.logger, metrics })
     const keyring = keyringOf(server)
     const ids = new TaskIds(createMarks(keyring, `task ${path}`))
@@ -69,8 +75,10 @@ export class Route {
       {
         handlers: (parts) => {
           tasks.join(parts.replicas)
-          return relayMethods({ directory, parking, watcher, tasks }, parts)
+          own.lists = parts.lists
+          return relayMethods({ directory, own, parking, watcher, tasks }, parts)
         },
+        ownLists: own.of,
         instructions,
         ready,
         keepsState: () => directory.keepsState,
@@ -121,6 +129,7 @@ export class Route {
   /** Lists what the servers offer now. */
   refresh(): void {
     const { entries, changed } = this.#directory.refresh()
+    this.#own.refresh()
     if (changed.length > 0) this.assembly.registry.replace(entries, changed)
   }
 

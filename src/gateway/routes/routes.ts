@@ -24,6 +24,7 @@ export interface RoutesOptions {
   readonly backends: () => readonly Backend[]
   /** Resolves when all servers were tried, or have had their time. */
   readonly ready: () => Promise<void> | undefined
+  readonly listDeadlineMs: number
   readonly server: ServerOptions
   readonly metrics: GatewayMetrics
   /** A route that was added later could not be opened. */
@@ -159,9 +160,9 @@ export class Routes {
   }
 
   #create(path: string, parts: RouteParts): Route {
-    const { ready, guards, metrics } = this.#options
+    const { ready, guards, metrics, listDeadlineMs } = this.#options
     const server = { ...this.#options.server, ...addressesOf(path) }
-    return new Route({ path, ...parts, ready, server, guards, metrics, parking: this.#parking })
+    return new Route({ path, ...parts, ready, listDeadlineMs, server, guards, metrics, parking: this.#parking })
   }
 
   #serverParts(name: string): RouteParts {

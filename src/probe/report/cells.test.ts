@@ -19,8 +19,6 @@ const LISTS = (own: string): string =>
 const WAITING = (own: string): string =>
   `while a call waits for an answer, others of its caller have another ${own} without what is kept in the first`
 const NAMELESS = 'callers without a name share what it keeps, because nothing tells them apart'
-const NAMELESS_EACH =
-  'callers without a name share what it keeps, at each gateway something else, because nothing tells them apart'
 const LOST = 'what it keeps for a caller is in one gateway, and lost when that ends'
 const LOGS_ASKED = (what: string): string =>
   `log messages reach only clients that can be asked, because the others share a ${what} and a message does not say whose call it is of`
@@ -91,6 +89,13 @@ test.each<[string, CellFacts, string, readonly string[], readonly string[]]>([
     [LISTS('session')],
   ],
   [
+    'with a session for each caller, to whom it may list something else',
+    { ...APART, listsDiffer: true },
+    'limits in lists, memory (stateless)',
+    [LISTS('session').replace('lists and ', ''), WAITING('session')],
+    [LISTS('session').replace('lists and ', '')],
+  ],
+  [
     'with a session for each caller, and tasks that it lists',
     { ...APART, has: new Set(['logs', 'tasks', 'task lists']) },
     `limits in lists, memory (stateless), tasks (stateless)`,
@@ -115,7 +120,7 @@ test.each<[string, CellFacts, string, readonly string[], readonly string[]]>([
     'with a session for each caller, none of whom is known, behind several gateways',
     { ...APART, knowsCallers: false, gateways: 'several' },
     `limits in lists, memory`,
-    [LISTS('session'), WAITING('session'), NAMELESS_EACH, LOST],
+    [LISTS('session'), WAITING('session'), NAMELESS, LOST],
     [LISTS('session'), LOST],
   ],
   [

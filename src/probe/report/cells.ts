@@ -10,6 +10,8 @@ export interface CellFacts {
   readonly transport: 'http' | 'sse' | 'stdio'
   /** Whether callers share its processes or connections. Else each of them has a process or a session there. */
   readonly isShared: boolean
+  /** Whether each caller is listed what the server lists to them. */
+  readonly listsDiffer?: boolean
   /** Whether the gateway refuses servers that keep something, and so this one. */
   readonly isRefused?: boolean
   /** What of this it declares. */
@@ -91,7 +93,8 @@ function logs({ has, isShared, era, transport }: CellFacts): readonly CellLimit[
 function lists(facts: CellFacts): readonly CellLimit[] {
   const own = ownPlace(facts)
   if (own === undefined) return []
-  const because = `lists and updates of resources are those of the gateway's own ${own}, so that what changes in a caller's alone is not seen`
+  const what = facts.listsDiffer ? 'updates' : 'lists and updates'
+  const because = `${what} of resources are those of the gateway's own ${own}, so that what changes in a caller's alone is not seen`
   return [{ kind: 'lists', because }]
 }
 
@@ -105,11 +108,7 @@ function memory(facts: CellFacts, client: Era): readonly CellLimit[] {
     ...(client === 'modern' && era === 'legacy'
       ? [`while a call waits for an answer, others of its caller have another ${own} without what is kept in the first`]
       : []),
-    ...(isNameless
-      ? [
-          `callers without a name share what it keeps${isSeveral ? ', at each gateway something else' : ''}, because nothing tells them apart`,
-        ]
-      : []),
+    ...(isNameless ? ['callers without a name share what it keeps, because nothing tells them apart'] : []),
     ...(isSeveral ? [`what it keeps for a caller is in one gateway, and lost when that ends`] : []),
   ]
   return reasons.map((because) => ({ kind: 'memory', because }))

@@ -37,9 +37,14 @@ export interface PipelineOptions {
   readonly handlers: HandlerMethods
   /** Resolves when it is known what is offered. Absent where that is known from the start. */
   readonly ready?: (() => Promise<void> | undefined) | undefined
+  /** The lists of a caller, where those of everyone are not theirs. */
+  readonly ownLists?: ((call: Call) => Promise<CallerLists | undefined> | undefined) | undefined
   /** The methods that only sessions have. */
   readonly sessionMethods: ReadonlyMap<string, CallMethod>
 }
+
+/** Gives pages of lists. */
+export type CallerLists = Pick<Lists, 'page'>
 
 /** The methods that run handlers. */
 export interface HandlerMethods {
@@ -148,7 +153,10 @@ export class Pipeline implements CallHandler {
   }
 
   #list(listing: Listing): CallMethod {
-    return ({ params, peer, principal }) => this.#options.lists.page(listing, params['cursor'], peer.era, principal)
+    const { lists, ownLists } = this.#options
+    const page = ({ params, peer, principal }: Call, from: CallerLists): string =>
+      from.page(listing, params['cursor'], peer.era, principal)
+    return (call) => ownLists?.(call)?.then((own = lists) => page(call, own)) ?? page(call, lists)
   }
 
   #discovered(): Json {

@@ -1,9 +1,11 @@
 /** What takes the place of a server's own handlers where other servers answer the calls: in a gateway. */
 import type { AccessControl } from '../catalog/accessControl.ts'
+import type { Lists } from '../catalog/lists.ts'
 import type { Registry } from '../catalog/registry.ts'
+import type { Call } from '../call.ts'
 import type { Results } from '../results.ts'
 import type { Replicas } from '../replicas/replicas.ts'
-import type { HandlerMethods } from './pipeline.ts'
+import type { CallerLists, HandlerMethods } from './pipeline.ts'
 import type { RoundRunner } from './rounds.ts'
 
 /** What the methods of a gateway need of the server that they are part of. */
@@ -13,11 +15,14 @@ export interface MethodParts {
   readonly rounds: RoundRunner
   readonly results: Results
   readonly replicas: Pick<Replicas, 'self' | 'peers' | 'calls'>
+  readonly lists: Pick<Lists, 'ofCaller'>
 }
 
 export interface Relaying {
   readonly handlers: (parts: MethodParts) => HandlerMethods
   readonly instructions: () => string | undefined
+  /** The lists of this caller; undefined where they are those of everyone. */
+  readonly ownLists?: (call: Call) => Promise<CallerLists | undefined> | undefined
   /** Whether a server behind this one keeps something between calls. */
   readonly keepsState: () => boolean
   /** Resolves when it is known what is offered; undefined where it is. */

@@ -9,7 +9,7 @@ import type { TaskOptions } from './definitions.ts'
 import type { Guarded } from './entries.ts'
 import { errorDetails, type Logger } from '../logger.ts'
 import type { Caching, ServerIdentity } from '../options.ts'
-import type { ListName, Registry } from './registry.ts'
+import { type Entries, type ListName, Registry } from './registry.ts'
 
 export type Listing = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 
@@ -54,6 +54,14 @@ export class Lists {
   forget(list: ListName): void {
     this.#known.delete(list)
     if (list === 'resources') this.#known.delete('resourceTemplates')
+  }
+
+  /** Lists of other entries, which are one caller's own. */
+  ofCaller(entries: Entries): Lists {
+    const registry = new Registry()
+    registry.replace(entries, [])
+    const caching = { ...this.#options.caching, cacheScope: 'private' as const }
+    return new Lists({ ...this.#options, registry, caching })
   }
 
   /** One page of what the principal may see, as the text of its result. */

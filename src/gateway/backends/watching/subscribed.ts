@@ -1,6 +1,6 @@
 /** The resources that a link of the session era is subscribed to: brought in line with those that callers watch. */
-import { isObject } from '../../protocol/index.ts'
-import { type Link, ownRequest } from '../links/link.ts'
+import { isObject } from '../../../protocol/index.ts'
+import { type Link, ownRequest } from '../../links/link.ts'
 
 /** How many requests are under way; one caller may watch a thousand resources at once. */
 const AT_ONCE = 8

@@ -2,8 +2,8 @@
  * The resources of a server that callers watch. Each is watched there once, in the era of the server, for as long as
  * somebody does here, and again on a new link.
  */
-import type { Json } from '../../protocol/index.ts'
-import type { Link } from '../links/link.ts'
+import type { Json } from '../../../protocol/index.ts'
+import type { Link } from '../../links/link.ts'
 import { Subscribed } from './subscribed.ts'
 import { WatchStream } from './watchStream.ts'
 

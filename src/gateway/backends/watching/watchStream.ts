@@ -1,6 +1,6 @@
 /** A stream on which a server of the stateless era tells of some of the resources that callers watch. */
-import { type Json, unref } from '../../protocol/index.ts'
-import { type Link, ownRequest } from '../links/link.ts'
+import { type Json, unref } from '../../../protocol/index.ts'
+import { type Link, ownRequest } from '../../links/link.ts'
 
 /** Servers take only so many in one stream; ours takes 1000, and 65,536 characters. */
 const MAX_URIS = 500

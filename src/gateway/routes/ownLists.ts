@@ -1,0 +1,126 @@
+/** What a route lists to a caller, where servers may list something else to each: those that get credentials of callers. */
+import { type Json, unref } from '../../protocol/index.ts'
+import type { Call, CallerLists, Entries, MethodParts } from '../../server/internal.ts'
+import { digestOf } from '../../state/internal.ts'
+import type { Backend } from '../backends/backend.ts'
+import { callerOf, holderOf } from '../backends/callers.ts'
+import { type Offer, type OfferingLink, type ReadOffer, readOffer } from '../backends/offer.ts'
+import { type OfferedCaller, ONE_CALLER } from '../backends/ownOffers.ts'
+import { RouteDirectory, type RouteScope } from './directory.ts'
+import { requestFor } from './tasks/source.ts'
+
+export interface OwnListsOptions {
+  readonly scope: RouteScope
+  /** How long a list waits for a server. */
+  readonly waitMs: number
+}
+
+interface OwnDirectory {
+  readonly offers: readonly (Offer | undefined)[]
+  readonly revision: number
+  readonly directory: RouteDirectory
+  readonly entries: Entries
+}
+
+/** Of so many callers what they were listed is kept ready for their calls. */
+const MAX_READY = 64
+/** Where the gateway itself was not let in, nothing is known of what the server has. */
+const ALL_LISTS = { tools: {}, prompts: {}, resources: {} }
+
+export class OwnLists {
+  readonly #options: OwnListsOptions
+  readonly #ready = new Map<string, OwnDirectory>()
+  /** Counts the changes of what everyone is listed. */
+  #revision = 0
+  lists: MethodParts['lists'] | undefined
+
+  constructor(options: OwnListsOptions) {
+    this.#options = options
+  }
+
+  /** What everyone is listed has changed. */
+  refresh(): void {
+    this.#revision++
+  }
+
+  /** The lists of this caller, read where they may have changed; undefined where all callers have the same. */
+  readonly of = (call: Call): Promise<CallerLists | undefined> | undefined => {
+    return this.#mayDiffer ? this.#read(call) : undefined
+  }
+
+  async #read(call: Call): Promise<CallerLists | undefined> {
+    await Promise.all(this.#differing().map((backend) => this.#latest(backend, call)))
+    const { entries } = this.#directoryOf(call)
+    return this.lists?.ofCaller(entries)
+  }
+
+  /** What this caller was listed last; undefined where all callers have the same. */
+  directory(call: Call): RouteDirectory | undefined {
+    return this.#mayDiffer ? this.#directoryOf(call).directory : undefined
+  }
+
+  get #mayDiffer(): boolean {
+    return this.#options.scope.backends().some(({ listsDiffer }) => listsDiffer)
+  }
+
+  #differing(): readonly Backend[] {
+    return this.#options.scope.backends().filter(({ listsDiffer, isRejected }) => listsDiffer && !isRejected)
+  }
+
+  async #latest(backend: Backend, call: Call): Promise<void> {
+    const identity = { principal: call.principal, authorization: authorizationOf(call) }
+    // What cannot be got is told when the server is called.
+    const credentials = await backend.credentials.of(identity).catch(() => undefined)
+    if (credentials === undefined) return
+    const { waitMs } = this.#options
+    await backend.ownOffers.latest(offeredTo(call), () => readFor(backend, call), waitMs)
+  }
+
+  #directoryOf(call: Call): OwnDirectory {
+    const { scope } = this.#options
+    const of = offeredTo(call)
+    const own = new Map(this.#differing().map((backend) => [backend, backend.ownOffers.known(of)]))
+    const offers = [...own.values()]
+    const ready = this.#ready.get(of.caller)
+    const isCurrent = ready?.revision === this.#revision && ready.offers.length === offers.length
+    if (isCurrent && ready.offers.every((offer, index) => offer === offers[index])) return ready
+    const directory = new RouteDirectory(scope, (backend) => backend.served(own.get(backend) ?? backend.offer))
+    const made = { offers, revision: this.#revision, directory, entries: directory.refresh().entries }
+    this.#ready.delete(of.caller)
+    this.#ready.set(of.caller, made)
+    for (const oldest of this.#ready.keys()) {
+      if (this.#ready.size <= MAX_READY) break
+      this.#ready.delete(oldest)
+    }
+    return made
+  }
+}
+
+/** A principal is the same one with another token; callers without a name are told apart by theirs. */
+function offeredTo(call: Call): OfferedCaller {
+  const { principal, peer, address, channel } = call
+  const parts = { principal, peer, address: address ?? channel.address }
+  const token = principal === undefined ? authorizationOf(call) : undefined
+  return { caller: digestOf([callerOf(parts), token ?? null]), holder: holderOf(parts) }
+}
+
+function authorizationOf({ authorization, header }: Call): string | undefined {
+  return authorization ?? header?.('authorization')
+}
+
+/** It is read for all requests of this caller that wait for it, so that it goes on when one of them is left. */
+function readFor(backend: Backend, call: Call): Promise<ReadOffer> {
+  const { about, config } = backend
+  const late = new AbortController()
+  const timer = unref(setTimeout(() => late.abort(), config.settings.startSeconds * 1000))
+  const onCancel = (listener: () => void): void => late.signal.addEventListener('abort', listener, { once: true })
+  const { _meta: meta } = call.params
+  const link: OfferingLink = {
+    about: about ?? { version: undefined, info: undefined, capabilities: ALL_LISTS, instructions: undefined },
+    request: ({ method, params, ask }) => {
+      const sent: Json = { ...params, ...(meta !== undefined && { _meta: meta }) }
+      return requestFor(backend, call, { method, params: sent, ask, onCancel, notify: () => {} })
+    },
+  }
+  return readOffer(link, late.signal, ONE_CALLER).finally(() => clearTimeout(timer))
+}
