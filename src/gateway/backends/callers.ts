@@ -35,5 +35,17 @@ export function holderOf(relayed: CallerParts & Pick<Relayed, 'address'>): strin
 /** The same where nothing of a request has been read but its headers. */
 export function holderByHeaders(principal: Principal | undefined, address: string | undefined): string {
   if (principal !== undefined) return `principal ${principal.id}`
-  return address === undefined ? ANONYMOUS : `address ${address}`
+  return address === undefined ? ANONYMOUS : ofAddress(address)
+}
+
+/** A new text would be hashed for each request, and is the same for all of an address. */
+const holders = new Map<string, string>()
+const MAX_HOLDERS = 1000
+
+function ofAddress(address: string): string {
+  const known = holders.get(address)
+  if (known !== undefined) return known
+  const holder = `address ${address}`
+  if (holders.size < MAX_HOLDERS) holders.set(address, holder)
+  return holder
 }

@@ -23,19 +23,19 @@ const ACCEPT = ['accept', 'application/json, text/event-stream'] as const
  * What a server is sent of a caller's headers, names and values in turn. `own` are the server's own, and replace them.
  * Throws where one of the protocol comes twice: each who reads it could take another one.
  */
-export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<string, string>> = {}): string[] {
+export function requestHeadersOf(raw: readonly string[], own: Readonly<Record<string, string>> = NO_HEADERS): string[] {
   const headers: string[] = []
   const replaced = namesIn(own)
   let accepts = false
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = passedName(raw[at] as string)
-    if (name === undefined || replaced.has(name)) continue
+    if (name === NOT_PASSED || replaced.has(name)) continue
     accepts ||= name === 'accept'
     if (name.startsWith('mcp-') && headers.includes(name)) assertOnce(name, raw)
     headers.push(name, raw[at + 1] as string)
   }
   if (!accepts && !replaced.has('accept')) headers.push(...ACCEPT)
-  for (const [name, value] of Object.entries(own)) headers.push(name, value)
+  if (replaced !== NONE) for (const [name, value] of Object.entries(own)) headers.push(name, value)
   return headers
 }
 
@@ -59,14 +59,16 @@ export function answerHeadersOf(given: IncomingHttpHeaders): string[] {
 }
 
 /** By the spelling of the caller. Callers use few, so most are found here. */
-const spellings = new Map<string, string | undefined>()
+const spellings = new Map<string, string>()
 const MAX_SPELLINGS = 500
+const NOT_PASSED = ''
 
-/** The name as it is sent on; undefined for a header that is not. */
-function passedName(spelling: string): string | undefined {
-  if (spellings.has(spelling)) return spellings.get(spelling)
+/** The name as it is sent on; empty for a header that is not. */
+function passedName(spelling: string): string {
+  const known = spellings.get(spelling)
+  if (known !== undefined) return known
   const lower = spelling.toLowerCase()
-  const name = isPassed(lower, OF_CALLERS) ? lower : undefined
+  const name = isPassed(lower, OF_CALLERS) ? lower : NOT_PASSED
   if (spellings.size < MAX_SPELLINGS) spellings.set(spelling, name)
   return name
 }
@@ -76,6 +78,7 @@ function isPassed(name: string, listed: ReadonlySet<string>): boolean {
 }
 
 const NONE: ReadonlySet<string> = new Set()
+const NO_HEADERS: Readonly<Record<string, string>> = {}
 const known = new WeakMap<object, ReadonlySet<string>>()
 
 function namesIn(headers: Readonly<Record<string, string>>): ReadonlySet<string> {

@@ -31,8 +31,12 @@ export interface PassedOptions {
   /** How long it may take, which somebody else looks at. */
   readonly timeoutMs: number
   readonly maxResultBytes: number
-  /** Told once, when it is over. */
-  readonly onEnd: (outcome: PassedOutcome) => void
+  readonly owner: PassedOwner
+}
+
+export interface PassedOwner {
+  /** Told once, when it is over. `reply` is the answer, where it did not go by the sink. */
+  ended(outcome: PassedOutcome, reply: HttpReply | undefined): void
 }
 
 /** How it ended. Without an error or a status the caller has left. */
@@ -47,7 +51,6 @@ const EVENT_END = /(?:\n\n|\r\r|\r\n\r\n)$/
 
 export class PassedRequest implements AnswerReceiver, LimitedRequest {
   readonly #options: PassedOptions
-  readonly #settled = Promise.withResolvers<HttpReply | undefined>()
   #request: UpstreamRequest | undefined
   #answer: ByteSink | undefined
   #isStream = false
@@ -68,12 +71,10 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
     this.#options = options
   }
 
-  /** Gives the reply, or undefined when the answer went by the sink. Never rejects. */
-  run(): Promise<HttpReply | undefined> {
+  run(): void {
     const { upstreams, headers, body, sink } = this.#options
     this.#request = upstreams.send({ headers, body }, this)
     sink.onDisconnect(() => this.#leave())
-    return this.#settled.promise
   }
 
   /** Ends a stream of the caller, with the result that it ends with. */
@@ -191,8 +192,7 @@ export class PassedRequest implements AnswerReceiver, LimitedRequest {
   #settle(reply: HttpReply | undefined): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#settled.resolve(reply)
-    this.#options.onEnd(this.#outcome)
+    this.#options.owner.ended(this.#outcome, reply)
   }
 
   get #id(): RequestId | undefined {

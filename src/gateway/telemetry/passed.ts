@@ -33,11 +33,11 @@ export function tellPassed({ route, logger, metrics }: CallWatcherOptions, passe
   const elapsed = performance.now() - startedAt
   const target = targetOf(backend, method, header)
   metrics.ended({ method, target, outcome, seconds: elapsed / 1000 })
-  const { server, name } = target
-  const kind = method === 'prompts/get' ? 'prompt' : 'tool'
   if (logger === undefined) return
+  const { server, name } = target
   const details: Record<string, unknown> = { route, server, method }
-  if (name !== undefined) details[kind] = shortened(name)
+  if (name !== undefined && method === 'prompts/get') details['prompt'] = shortened(name)
+  else if (name !== undefined) details['tool'] = shortened(name)
   details['outcome'] = outcome
   if (error !== undefined) details['error'] = error
   details['ms'] = Math.round(elapsed * 10) / 10

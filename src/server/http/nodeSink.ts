@@ -19,7 +19,7 @@ export function giveUpUnread(res: ServerResponse): void {
 export class NodeSink implements HostSink {
   readonly #res: ServerResponse
   /** Node warns of more than ten listeners of one response, and the calls of a batch may be more. */
-  readonly #onDisconnect: (() => void)[] = []
+  #onDisconnect: (() => void)[] | undefined
   #hasUnread = false
 
   constructor(res: ServerResponse) {
@@ -71,9 +71,11 @@ export class NodeSink implements HostSink {
 
   onDisconnect(listener: () => void): void {
     if (this.disconnected) return listener()
-    if (this.#onDisconnect.push(listener) > 1) return
+    if (this.#onDisconnect !== undefined) return void this.#onDisconnect.push(listener)
+    const listeners = [listener]
+    this.#onDisconnect = listeners
     this.#res.once('close', () => {
-      if (!this.#res.writableFinished) for (const each of this.#onDisconnect) each()
+      if (!this.#res.writableFinished) for (const each of listeners) each()
     })
   }
 }
