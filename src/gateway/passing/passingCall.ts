@@ -51,7 +51,6 @@ interface RequestWarden {
   remove(passed: PassedRequest): void
 }
 
-type OwnHeaders = Readonly<Record<string, string>> | undefined
 type Resolve = (reply: HttpReply | undefined | Promise<HttpReply | undefined>) => void
 
 const LISTEN = 'subscriptions/listen'
@@ -111,7 +110,7 @@ export class PassingCall implements PassedOwner {
     )
   }
 
-  #send(own: OwnHeaders): void {
+  #send(own: Readonly<Record<string, string>> | undefined): void {
     try {
       this.#passed = this.#passTo(requestHeadersOf(this.#admitted.request.rawHeaders, own))
       this.#admitted.under.add(this.#passed)
