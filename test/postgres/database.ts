@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
+import './statements.ts'
 
 /** The address of a new, empty database on the PostgreSQL of this test run. */
 export async function newDatabase(): Promise<string> {
