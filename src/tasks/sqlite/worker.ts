@@ -173,8 +173,8 @@ export class SqliteWorker {
 }
 
 /** Tries to end a lease. After a failed write the caller may try again, unless the lease is lost. */
-async function tryEnd(lease: SqliteLease, end: () => Promise<void>): Promise<void> {
-  await end().catch((error: unknown) => {
+function tryEnd(lease: SqliteLease, end: () => Promise<void>): Promise<void> {
+  return end().catch((error: unknown) => {
     if (isLeaseLost(error)) lease.lose('taken')
   })
 }
