@@ -1,5 +1,6 @@
 /** Leases over a database that is away for a while, by a clock that the test moves. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { leaseLost, type LossReason, type NewQuestion } from '../../tasks/internal.ts'
 import type { LeasedTask } from './claim.ts'
 import { PostgresLease } from './lease.ts'
 import { leaseTimes } from './leaseTimes.ts'
@@ -105,4 +106,72 @@ test('after a freeze a lease is over at once, although no timer has fired, and a
   expect([lease.isOver(), lease.signal.aborted]).toEqual([true, true])
   await vi.advanceTimersByTimeAsync(times.renewMs)
   expect(lease.isOver()).toBe(true)
+})
+
+test.each<[string, (lease: PostgresLease) => Promise<unknown>, string[]]>([
+  ['unclaim', (lease) => lease.unclaim('a'), []],
+  ['note', (lease) => lease.note('half done'), ['change']],
+  ['ask', (lease) => lease.ask([{} as NewQuestion], undefined), ['change']],
+  ['ask', (lease) => lease.ask([], undefined), ['ready']],
+  ['end', (lease) => lease.end({ status: 'completed', result: {} }), ['change']],
+  ['giveBack', (lease) => lease.giveBack(), ['ready']],
+  ['giveBack', (lease) => lease.release(), ['ready']],
+  ['setOnTrial', (lease) => lease.setOnTrial(true), []],
+])('what a lease does by %s is written before it is done, and before anybody hears of it', async (name, act, heard) => {
+  const written = Promise.withResolvers<boolean>()
+  const events: string[] = []
+  const lease = new PostgresLease(row, {
+    writes: { [name]: () => written.promise } as unknown as LeaseWrites,
+    times,
+    requestedAt: performance.now(),
+    onChange: () => void events.push('change'),
+    onReady: () => void events.push('ready'),
+    onProgress() {},
+  })
+  const done = act(lease).then(() => events.push('done'))
+  await vi.advanceTimersByTimeAsync(1)
+  expect(events).toEqual([])
+  written.resolve(true)
+  await done
+  expect(events).toEqual([...heard, 'done'])
+  lease.abandon()
+})
+
+test('a step that ends the suspicion of a task is told, and one that does not is not', async () => {
+  const writes = { hasLosses: true, step: async () => true }
+  const onProgress = vi.fn<() => void>()
+  const host = { writes: writes as unknown as LeaseWrites, times, requestedAt: performance.now() }
+  const lease = new PostgresLease(row, { ...host, onChange() {}, onReady() {}, onProgress })
+  await lease.step('a', {})
+  expect(onProgress).not.toHaveBeenCalled()
+  writes.step = async () => !(writes.hasLosses = false)
+  await lease.step('b', {})
+  expect(onProgress).toHaveBeenCalledTimes(1)
+  await lease.step('c', {})
+  expect(onProgress).toHaveBeenCalledTimes(1)
+  lease.abandon()
+})
+
+test.each([
+  ['what the database says', async () => 'cancelled', 'cancelled'],
+  ['taken where that is unknown', async () => undefined, 'taken'],
+  ['taken where the database is away', () => Promise.reject(new Error('away')), 'taken'],
+])('a write that finds the lease gone has lost it, and why is %s', async (_, lossReason, reason) => {
+  const writes = { unclaim: async () => false, lossReason } as unknown as LeaseWrites
+  const host = { writes, times, requestedAt: performance.now(), onChange() {}, onReady() {}, onProgress() {} }
+  const lease = new PostgresLease(row, host)
+  await expect(lease.unclaim('a')).rejects.toEqual(leaseLost(reason as LossReason))
+  expect([lease.isOver(), lease.signal.aborted]).toEqual([true, true])
+})
+
+test('a task that expires is lost when its time is over, unless that is too far away for a timer', async () => {
+  const writes = new FakeDatabase() as unknown as LeaseWrites
+  const host = { writes, times, requestedAt: performance.now(), onChange() {}, onReady() {}, onProgress() {} }
+  const [soon, late] = [1000, 2 ** 31 - 1].map((left) => new PostgresLease({ ...row, left_ms: left }, host))
+  await vi.advanceTimersByTimeAsync(999)
+  expect([soon!.isOver(), late!.isOver()]).toEqual([false, false])
+  await vi.advanceTimersByTimeAsync(1)
+  expect([soon!.isOver(), late!.isOver()]).toEqual([true, false])
+  expect(soon!.signal.reason).toEqual(leaseLost('expired'))
+  late!.abandon()
 })
