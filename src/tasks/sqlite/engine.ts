@@ -186,8 +186,7 @@ class SqliteEngine implements TimerHandlers {
     this.#timers.stop()
     this.#worker.close()
     const left = this.#log.tryAsync('remove the worker', () => this.#heartbeat.unregister())
-    await this.#store.writes.close()
-    await left
+    await Promise.all([this.#store.writes.close(), left])
     this.#log.close()
     this.#store.database.close()
   }
