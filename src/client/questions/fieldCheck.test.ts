@@ -22,6 +22,8 @@ describe('whether a value fits', () => {
     [{ type: 'string', format: 'email' }, 'ada@', false],
     [{ type: 'string', format: 'email' }, `${'a-'.repeat(5000)}@`, false],
     [{ type: 'string', format: 'uri' }, 'https://example.com/a?b#c', true],
+    [{ type: 'string', format: 'uri' }, `https://a/${'b'.repeat(2038)}`, true],
+    [{ type: 'string', format: 'uri' }, `https://a/${'b'.repeat(2039)}`, false],
     [{ type: 'string', format: 'uri' }, 'urn:isbn:0451450523', true],
     [{ type: 'string', format: 'uri' }, 'example.com', false],
     [{ type: 'string', format: 'uri' }, 'https://a b', false],
