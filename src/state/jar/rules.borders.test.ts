@@ -1,5 +1,6 @@
 /** The limits of a jar, to the one. */
 import { expect, test } from 'vitest'
+import { isKnown } from './backend.ts'
 import { type JarOwner, memoryJar } from './index.ts'
 
 const owner: JarOwner = { server: 'example.com', principal: 'ann', context: 'tab' }
@@ -81,4 +82,15 @@ test.each([
 ])('%j is a limit, and %j is none', (least, less) => {
   expect(() => memoryJar(least)).not.toThrow()
   expect(() => memoryJar(less)).toThrow(expect.objectContaining({ code: 'STATE_OPTION' }))
+})
+
+test.each([
+  ['at the border of what is recent', 100, false],
+  ['just after it', 101, true],
+  ['now', 200, true],
+  ['in the future, by a clock that was set back', 201, false],
+])('an equal value that was written %s is known: %s', (_, updatedAt, expected) => {
+  const time = { now: 200, knownSince: 100 }
+  expect(isKnown({ text: '1', updatedAt }, '1', time)).toBe(expected)
+  expect(isKnown({ text: '2', updatedAt }, '1', time)).toBe(false)
 })

@@ -38,3 +38,9 @@ test('a token outlives the store that put it in SQLite', async () => {
   expect(await second.get('a')).toBe('token')
   second.close()
 })
+
+test('a store in SQLite that was closed has let go of its file', async () => {
+  const store = sqliteCarryStore({ path: join(folder, 'closed.db'), clock })
+  store.close()
+  await expect(store.get('a')).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_/) })
+})
