@@ -75,6 +75,30 @@ describe('claims between instances', () => {
     expect(lost).toEqual([])
   })
 
+  test.each([
+    ['here', []],
+    ['elsewhere', ['!']],
+  ])('that are kept %s are settled and released when that is done', async (_, ids) => {
+    const keeper = begin([], gone)
+    const { ledger, local } = begin(
+      ids,
+      servedBy(() => keeper.ledger),
+    )
+    const kept = ids.length === 0 ? local : keeper.local
+    for (const op of ['settle', 'release'] as const) {
+      const original = kept[op].bind(kept) as (...args: unknown[]) => Promise<void>
+      let isDone = false
+      kept[op] = async (...args: unknown[]) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        await original(...args)
+        isDone = true
+      }
+      await ledger.claim(op, 60)
+      await ledger[op](op, 'value')
+      expect(isDone).toBe(true)
+    }
+  })
+
   test('name their holder, where there is one', async () => {
     const messages: Json[] = []
     const { ledger } = begin(['!'], async (_, message) => {

@@ -170,3 +170,47 @@ test('an address at which nobody answers does not keep an instance from serving'
   await (await served([silent])).seek()
   expect(performance.now() - began).toBeLessThan(2400) // a message is waited for longer
 })
+
+test('an instance that knew others looks for one every so often, and gives up in the end', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const replicas = new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' })
+  vi.spyOn(replicas.peers, 'everMet', 'get').mockReturnValue(true)
+  const looked = vi.spyOn(replicas.peers, 'staying').mockResolvedValue([])
+  let outcome: unknown = 'waits'
+  void replicas.handOver({}).then((taker) => (outcome = taker))
+  await vi.advanceTimersByTimeAsync(0)
+  expect(looked).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(200)
+  expect(looked.mock.calls.length).toBeLessThan(10)
+  expect(outcome).toBe('waits')
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(outcome).toBeUndefined()
+})
+
+test('an instance that stops waits until the others have been told, though not for long', async () => {
+  const replicas = new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' })
+  const told: string[] = []
+  const other = await instance((res, proof) => {
+    setTimeout(() => {
+      told.push('told')
+      res.writeHead(200, { ...proof, connection: 'close' }).end('{}')
+    }, 50)
+  })
+  replicas.peers.note(other)
+  await replicas.sayStopping()
+  expect(told).toEqual(['told'])
+  await replicas.leave()
+  expect(told).toEqual(['told', 'told'])
+})
+
+test('a cancelled call is taken note of, and the message accepted', async () => {
+  const replicas = new Replicas({ ...options, advertise: 'http://b/mcp' })
+  const sink = { disconnected: false, setHeaders() {}, open() {}, write() {}, end() {}, onDisconnect() {} }
+  const cancelled = vi.spyOn(replicas.calls, 'cancelled')
+  const reply = await replicas.receive(await posted(replicas, { kind: 'call-cancelled', name: 'c' }), sink)
+  expect(reply).toMatchObject({ status: 202 })
+  expect(cancelled).toHaveBeenCalledWith('c')
+  const unknown = await replicas.receive(await posted(replicas, { kind: 'something new' }), sink)
+  expect(unknown).toMatchObject({ status: 400 })
+})
