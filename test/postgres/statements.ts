@@ -13,17 +13,17 @@ function strict(query: Query): Query {
     const callback = args.at(-1)
     if (underWay.has(this)) throw new Error('The statement before was not waited for.')
     underWay.add(this)
-    const done = (): boolean => underWay.delete(this)
+    const end = (): boolean => underWay.delete(this)
     if (typeof callback === 'function') {
       const call = (...results: unknown[]): unknown => {
-        done()
+        end()
         return callback(...results)
       }
       return query.call(this, ...args.slice(0, -1), call)
     }
     const result = query.apply(this, args)
-    if (result instanceof Promise) result.then(done, done)
-    else done()
+    if (result instanceof Promise) result.then(end, end)
+    else end()
     return result
   }
 }
