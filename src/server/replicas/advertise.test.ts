@@ -19,7 +19,7 @@ const KEYS = newKey()
 test('an instance that advertises the address of another, or one where nobody is, says so in its log', async () => {
   const one = await start()
   const two = await start(one.url)
-  await expect.poll(() => two.warned).toEqual([{ advertise: one.url, why: expect.stringContaining('421') }])
+  await expect.poll(() => two.warned).toEqual([{ advertise: one.url, why: expect.stringContaining('409') }])
   const nobody = await start('http://127.0.0.1:1/mcp')
   await expect.poll(() => nobody.warned).toEqual([{ advertise: 'http://127.0.0.1:1/mcp', why: 'bad port' }])
   expect(one.warned).toEqual([])

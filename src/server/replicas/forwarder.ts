@@ -8,7 +8,7 @@ import type { HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
 import { SSE_HEADERS } from '../http/sse.ts'
 import { type Instance, readInstance, writeInstance } from './instance.ts'
-import { discard, type Messenger } from './messenger.ts'
+import { discard, type Messenger, REFUSED_STATUS } from './messenger.ts'
 import type { Peers } from './peers.ts'
 
 /** What an instance needs of a request to serve it for another. */
@@ -34,7 +34,7 @@ const MOVED_HEADER = 'pannier-moved'
 
 /** To another instance: what it asks for is not here any more, but there. */
 export function movedReply(to: Instance): HttpReply {
-  return { status: 421, headers: { [MOVED_HEADER]: JSON.stringify(writeInstance(to)) } }
+  return { status: REFUSED_STATUS, headers: { [MOVED_HEADER]: JSON.stringify(writeInstance(to)) } }
 }
 
 const LEFT_HEADER = 'pannier-left'

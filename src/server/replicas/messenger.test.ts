@@ -46,7 +46,7 @@ function endpointOf(self: Self, keys = keyring): typeof fetch {
     const refusal = messenger.refusalOf(pass)
     return refusal === undefined
       ? replyWith(200, { [INSTANCE_HEADER]: messenger.open(body).id })
-      : replyWith(421, refusal)
+      : replyWith(409, refusal)
   }
 }
 
@@ -113,7 +113,7 @@ describe('a refusal', () => {
 
   test('counts for one message only', async () => {
     const before = messengerOf(next).refusalOf((await postedTo(new Self(url))).pass)!
-    const delivery = await send(async () => replyWith(421, before))
+    const delivery = await send(async () => replyWith(409, before))
     expect(delivery).toEqual({ kind: 'gone', why: expect.any(String) })
   })
 })
@@ -163,7 +163,7 @@ describe('an instance counts as gone', () => {
     ['when its address refuses', () => Promise.reject(refused), 1],
     ['when its connections break twice', () => Promise.reject(reset), 2],
     ['when it does not answer in time, twice', never, 2],
-    ['when another process has its address', async () => new Response(null, { status: 421 }), 1],
+    ['when another process has its address', async () => new Response(null, { status: 409 }), 1],
     ['when nothing stands behind a proxy, twice', async () => new Response(null, { status: 502 }), 2],
   ])('%s', async (_, post, attempts) => {
     let made = 0

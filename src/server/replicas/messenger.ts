@@ -22,6 +22,8 @@ export const MESSAGE_TYPE = 'application/vnd.pannier.instance'
  * that was opened, or a seal that says who is here instead.
  */
 export const INSTANCE_HEADER = 'pannier-instance'
+/** To a message that is not for this instance. Not 421: after that `fetch` sends the same message once more. */
+export const REFUSED_STATUS = 409
 
 // Clocks of two instances may differ by half a minute, and a message must still open.
 const TTL_SECONDS = 40

@@ -38,7 +38,7 @@ class Network {
     bus.subscribe((event) => heard.push(event))
     this.handlers.set(self.url!, (pass, body) => {
       const refusal = messenger.refusalOf(pass)
-      if (refusal !== undefined) return new Response(null, { status: 421, headers: refusal })
+      if (refusal !== undefined) return new Response(null, { status: 409, headers: refusal })
       const { id, from, message } = messenger.open(body)
       const reply = message['kind'] === 'hello' ? peers.greeted(from) : {}
       if (message['kind'] === 'events') for (const event of message['events'] as ServerEvent[]) bus.hear(event)

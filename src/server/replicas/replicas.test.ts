@@ -6,6 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
 import { createKeyring, createSealer, newKey } from '../../state/index.ts'
 import { NodeSink } from '../http/nodeSink.ts'
+import { movedReply } from './forwarder.ts'
 import { Self } from './instance.ts'
 import { INSTANCE_HEADER, Messenger } from './messenger.ts'
 import { Replicas } from './replicas.ts'
@@ -213,4 +214,25 @@ test('a cancelled call is taken note of, and the message accepted', async () => 
   expect(cancelled).toHaveBeenCalledWith('c')
   const unknown = await replicas.receive(await posted(replicas, { kind: 'something new' }), sink)
   expect(unknown).toMatchObject({ status: 400 })
+})
+
+test('an instance says where a call went, once, and is still there for whoever asked', async () => {
+  const [asking, asked] = [await served(), await served()]
+  const serve = vi.fn(() => Promise.resolve(movedReply({ id: 'new', url: 'http://c/mcp' })))
+  asked.serve = serve
+  const sink = { disconnected: false, setHeaders() {}, open() {}, write() {}, end() {}, onDisconnect() {} }
+  const request = { method: 'POST', header: () => undefined, principal: undefined, gone: new Set<string>() } as const
+  expect(await asking.forwarder.forward(asked.self, request, sink)).toEqual({
+    kind: 'moved',
+    to: { id: 'new', url: 'http://c/mcp' },
+  })
+  expect(serve).toHaveBeenCalledOnce()
+  expect(asking.peers.isLost(asked.self.id)).toBe(false)
+})
+
+test('an address is asked once who is there', async () => {
+  const first = await served()
+  const refusalOf = vi.spyOn(first, 'refusalOf')
+  await (await served([first.self.url ?? ''])).seek()
+  expect(refusalOf).toHaveBeenCalledTimes(2) // who is there, and the greeting
 })

@@ -12,7 +12,15 @@ import { CallForwarder } from './callForwarder.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
 import { PeerHeartbeat } from './heartbeat.ts'
 import { type Instance, readAdvertised, Self } from './instance.ts'
-import { discard, INSTANCE_HEADER, MAX_MESSAGE_BYTES, MESSAGE_TYPE, Messenger, type Received } from './messenger.ts'
+import {
+  discard,
+  INSTANCE_HEADER,
+  MAX_MESSAGE_BYTES,
+  MESSAGE_TYPE,
+  Messenger,
+  type Received,
+  REFUSED_STATUS,
+} from './messenger.ts'
 import { type PeerBus, peerBus } from './peerBus.ts'
 import { type PeerLedger, peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
@@ -47,7 +55,7 @@ const SOUGHT_WITHIN_MS = 1000
 // Until then an instance that has started may not have met all others.
 const SETTLED_MS = 3000
 
-const REFUSAL = refusal(421, 'This message was here before, or is not for this instance.')
+const REFUSAL = refusal(REFUSED_STATUS, 'This message was here before, or is not for this instance.')
 
 export class Replicas implements InstanceMessages {
   readonly mediaType = MESSAGE_TYPE
