@@ -2,7 +2,9 @@
 import { createServer as createHost, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { createServer } from 'pannier/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, connectClient, startGateway } from './fixtures/gateways.ts'
 import { ask } from './fixtures/statelessRequest.ts'
 
@@ -25,7 +27,7 @@ interface Wording {
 }
 
 /** A server of the session era, word by word. */
-async function wordedServer(state: Wording) {
+async function wordedServer(state: Wording, port = 0) {
   let current = 0
   const slow: (() => void)[] = []
   const calls: string[] = []
@@ -61,7 +63,7 @@ async function wordedServer(state: Wording) {
     reply({ result: { content: [{ type: 'text', text: 'went' }] } })
   }
   const host = createHost((req, res) => void answer(req, res))
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => host.listen(port, '127.0.0.1', resolve))
   onTestFinished(() => {
     host.close()
     host.closeAllConnections()
@@ -208,3 +210,57 @@ test('another version of a server is probed again', async () => {
   await vi.waitFor(() => expect(backend.about?.info?.version).toBe('2'))
   await vi.waitFor(() => expect(backend.verdict?.checkedAt).toBeGreaterThan(checkedAt))
 })
+
+test('a caller who is served by another version than the gateway shows that it was upgraded', async () => {
+  const state = { sessions: true, refusal: [404, ''] as const, version: '1' }
+  const server = await wordedServer(state)
+  const { url, gateway } = await startGateway({ a: { url: server.url } })
+  await gateway.judged()
+  const [backend = expect.fail()] = gateway.backends
+  const checkedAt = backend.verdict?.checkedAt ?? 0
+  state.version = '2'
+  // The gateway's own session is not used: only that of a new caller tells.
+  expect(await call(await connectClient('v1', url), 'a_go')).toBe('went')
+  await vi.waitFor(() => expect(backend.about?.info?.version).toBe('2'))
+  await vi.waitFor(() => expect(backend.verdict?.checkedAt).toBeGreaterThan(checkedAt))
+})
+
+test('a server thought to keep something that gives out no sessions any more is shared', async () => {
+  const state = { sessions: true, refusal: [400, 'Missing session ID'] as const, version: '1' }
+  const server = await wordedServer(state)
+  const { url, gateway } = await startGateway({ a: { url: server.url } })
+  await gateway.judged()
+  const [backend = expect.fail()] = gateway.backends
+  expect(backend).toMatchObject({ isShared: false, keepsState: true })
+  state.sessions = false
+  expect(await call(await connectClient('v1', url), 'a_go')).toBe('went')
+  await vi.waitFor(() => expect(backend).toMatchObject({ isShared: true, keepsState: false }))
+  expect(await call(await connectClient('v2', url), 'a_go')).toBe('went')
+})
+
+test.each(['/mcp', '/mcp/a'])(
+  'a server that has become one of the session era is found out at %s, and serves the call',
+  async (path) => {
+    const modern = createServer({ name: 'ours', version: '1', keys: KEYS, logger: quiet })
+    modern.tool('go', { description: 'Goes.' }, () => 'went')
+    const { port, url: address } = await modern.listen({ drainOnTerm: false })
+    const { url, gateway } = await startGateway({ a: { url: address } })
+    await gateway.judged()
+    const [backend = expect.fail()] = gateway.backends
+    expect(backend.about?.version).toBe('2026-07-28')
+    await modern.drain({ deadlineMs: 0 })
+    const old = await wordedServer(
+      { sessions: true, refusal: [400, rpc(-32_000, 'Bad Request: Server not initialized')], version: '1' },
+      port,
+    )
+    expect(old.url).toBe(address)
+    await vi.waitFor(async () => {
+      const { result } = await ask(new URL(path, url).href, {
+        params: { name: path === '/mcp' ? 'a_go' : 'go', arguments: {} },
+      })
+      expect(result).toMatchObject({ content: [{ text: 'went' }] })
+    })
+    await vi.waitFor(() => expect(backend.about?.version).toBe('2025-06-18'))
+    await vi.waitFor(() => expect(backend.verdict?.state).toBe('STATEFUL'))
+  },
+)

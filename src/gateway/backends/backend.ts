@@ -6,6 +6,7 @@ import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { BackendError, REJECTED, tooLarge, tooMany, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
+import { contradict } from './contradiction.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
 import { BackendSender } from './sender.ts'
 import { Judge } from './judge.ts'
@@ -94,6 +95,10 @@ export class Backend {
       onContradicted: () => {
         this.#judge.doubt()
         this.#connector.reconnect()
+      },
+      onOpened: (link) => {
+        const { link: own } = this.#connector
+        if (own !== undefined && contradict(own, link) && this.#judge.doubt()) this.#connector.reconnect()
       },
     })
   }

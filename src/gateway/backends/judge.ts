@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000
 /** After the first probe that could not say anything. */
 const SOON_MS = 30_000
 /** However often a verdict is doubted. */
-const PAUSE_MS = 1000
+const DOUBTED_MS = 1000
 
 const STATEFUL =
   'A server keeps something between calls, so each caller has a process or a session of their own there, which is lost when the gateway or the server ends.'
@@ -28,11 +28,18 @@ export function pauseAfter(failures: number): number {
   return failures === 0 ? HOUR_MS : Math.min(HOUR_MS, SOON_MS * 2 ** Math.min(failures - 1, 10))
 }
 
+/** How long a verdict is not doubted again. A server that contradicts itself whatever is found is probed ever less often. */
+export function pauseAfterDoubts(needless: number): number {
+  return Math.min(HOUR_MS, DOUBTED_MS * 2 ** Math.min(needless, 20))
+}
+
 export class Judge {
   verdict: Verdict | undefined
   readonly #options: JudgeOptions
   readonly #first = Promise.withResolvers<void>()
   #onDoubt: () => void = () => {}
+  #isRunning = false
+  #isDoubted = false
   #version: string | undefined
 
   constructor(options: JudgeOptions) {
@@ -56,12 +63,18 @@ export class Judge {
 
   /** Probes until the signal aborts: every hour, and soon after the verdict was doubted. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#isRunning = true
+    let needless = 0
     for (let failures = 0; !signal.aborted; ) {
       const doubted = Promise.withResolvers<void>()
       this.#onDoubt = doubted.resolve
+      const before = this.verdict?.state
+      const wasDoubted = this.#isDoubted
+      this.#isDoubted = false
       const found = await this.#probe(signal).catch(() => undefined)
       const isKnown = found !== undefined && found.state !== 'UNKNOWN'
       if (isKnown) this.#take(found)
+      needless = wasDoubted && this.verdict?.state === before ? needless + 1 : 0
       failures = isKnown ? 0 : failures + 1
       this.#first.resolve()
       this.#options.onVerdict()
@@ -69,13 +82,16 @@ export class Judge {
       const pause = sleep(pauseAfter(failures), AbortSignal.any([signal, over.signal])).catch(() => {})
       await Promise.race([pause, doubted.promise])
       over.abort()
-      await sleep(PAUSE_MS, signal).catch(() => {})
+      await sleep(pauseAfterDoubts(needless), signal).catch(() => {})
     }
   }
 
-  /** Something contradicts the verdict, so that the server is probed again. */
-  doubt(): void {
+  /** Something contradicts the verdict, so that the server is probed again. False where that is about to be done already. */
+  doubt(): boolean {
+    if (this.#isDoubted) return false
+    this.#isDoubted = this.#isRunning
     this.#onDoubt()
+    return true
   }
 
   /** Another version of a server may keep what the one before did not. */

@@ -18,6 +18,8 @@ export interface BackendSenderOptions {
   readonly isShared: () => boolean
   /** A server that was thought to keep nothing wants a session. */
   readonly onContradicted: () => void
+  /** The server was reached on a link beside the gateway's own. */
+  readonly onOpened: (link: Link) => void
 }
 
 export class BackendSender {
@@ -103,13 +105,15 @@ export class BackendSender {
     return connector.servesCalls && (link?.inFlight ?? 0) < CALLS_AT_ONCE ? undefined : 'all'
   }
 
-  #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
-    const { config, link } = this.#options
+  async #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
+    const { config, link, onOpened } = this.#options
     const { credentials } = relayed
     const address = ownAddress(config.address)
     const { env } = credentials ?? {}
     const started =
       'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
-    return openLink(started, { ...link, declared: declaredOf(relayed), credentials, isOneCaller })
+    const opened = await openLink(started, { ...link, declared: declaredOf(relayed), credentials, isOneCaller })
+    onOpened(opened)
+    return opened
   }
 }

@@ -23,6 +23,8 @@ const STATUSES: ReadonlySet<number> = new Set([404, 410])
 const WORDED: ReadonlySet<number> = new Set([400, 401])
 const WORDS =
   /session.{0,40}(?:not found|unknown|invalid|expired|missing|required|does not exist|terminated|closed)|(?:invalid|unknown|missing|expired|no(?: valid)?|without)(?: or \w+)?(?: mcp)?[ -]session|server not initialized/i
+/** What a server of the session era says to a request of the stateless era. */
+const OTHER_ERA = /unsupported protocol version/i
 /** Such as `Bad Request: `. */
 const PREFIX = /^[a-z ]{1,20}: /i
 const MAX_CHARS = 4096
@@ -42,6 +44,14 @@ export function lostSessionFetch(inner: FetchLike, isSession = false): FetchLike
     await response.body?.cancel()
     throw lost
   }
+}
+
+/**
+ * Whether a server that was of the stateless era refuses a request as one of the session era does, which that server is now.
+ * It has not answered the request itself.
+ */
+export function isOfSessionEra(status: number, text: string): boolean {
+  return (STATUSES.has(status) || WORDED.has(status)) && (WORDS.test(text) || OTHER_ERA.test(text))
 }
 
 function begins(body: unknown): boolean {

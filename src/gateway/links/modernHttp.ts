@@ -12,8 +12,9 @@ import {
 } from '../../protocol/index.ts'
 import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
 import { authorizedFetch, boundedFetch, MAX_MESSAGE_BYTES, sameOrigin } from '../../client/internal.ts'
-import { BackendError } from '../errors.ts'
+import { BackendError, SessionForgotten } from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
+import { isOfSessionEra, SessionLost } from './lostSession.ts'
 import { askUpstream } from '../upstreams/answer.ts'
 import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
@@ -166,6 +167,8 @@ class ModernHttpLink implements Link {
     const { server } = this.#options
     const { id: answered, result, error } = isObject(message) ? message : {}
     if (answered === id && isObject(result)) return result
+    const sentence = isObject(error) && answered !== id ? String(error['message']) : ''
+    if (isOfSessionEra(status, sentence)) throw new SessionForgotten(server, new SessionLost())
     if (status === 401) throw this.#refused()
     if (isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string')
       throw new RemoteError(error['code'], error['message'], error['data'])
