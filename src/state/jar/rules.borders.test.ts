@@ -1,6 +1,8 @@
 /** The limits of a jar, to the one. */
 import { expect, test } from 'vitest'
-import { isKnown } from './backend.ts'
+import { isKnown, type JarBackend } from './backend.ts'
+import { createJar } from './jar.ts'
+import { jarSettings } from './options.ts'
 import { type JarOwner, memoryJar } from './index.ts'
 
 const owner: JarOwner = { server: 'example.com', principal: 'ann', context: 'tab' }
@@ -93,4 +95,31 @@ test.each([
   const time = { now: 200, knownSince: 100 }
   expect(isKnown({ text: '1', updatedAt }, '1', time)).toBe(expected)
   expect(isKnown({ text: '2', updatedAt }, '1', time)).toBe(false)
+})
+
+test('the time of last use is written when a minute has passed since the last one, and not before', async () => {
+  let nowMs = 1_000_000
+  const jar = memoryJar({ clock: () => nowMs })
+  await jar.write(owner, { session: { a: 1 } })
+  const usedAt = async () => (await jar.list()).map((entry) => entry.usedAt)
+  nowMs += 59_999
+  await jar.read(owner)
+  expect(await usedAt()).toEqual([1_000_000])
+  nowMs += 1
+  await jar.read(owner)
+  expect(await usedAt()).toEqual([1_060_000])
+})
+
+test('what is removed is erased when that is told', async () => {
+  let isErased = false
+  const backend: Partial<JarBackend> = {
+    atomically: async (run) => run(),
+    entries: () => [],
+    erase: async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      isErased = true
+    },
+  }
+  await createJar(backend as JarBackend, jarSettings({})).remove({})
+  expect(isErased).toBe(true)
 })

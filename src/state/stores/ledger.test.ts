@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, describe, expect, test } from 'vitest'
+import { groupOf } from './ledger.ts'
 import { proves } from '../../../test/proves.ts'
 import { type Ledger, memoryLedger, sqliteLedger } from '../index.ts'
 import { ledgerContract } from '../../../test/state/ledgerContract.ts'
@@ -127,4 +128,13 @@ describe('a ledger in SQLite, used by several processes', () => {
     expect(await ledger.claim('killed', 60)).toEqual({ state: 'running' })
     ledger.close()
   })
+})
+
+test.each([
+  ['ann', 'ann'],
+  ['network\nann', 'network'],
+  ['network\n', 'network'],
+  ['\nann', ''],
+])('the group of the holder %j is %j', (holder, group) => {
+  expect(groupOf(holder)).toBe(group)
 })
