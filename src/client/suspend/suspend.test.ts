@@ -367,3 +367,15 @@ describe('a saved call in a file', () => {
     expect(readdirSync(folder)).toEqual(['taken'])
   })
 })
+
+test('a call is suspended when it is saved, and not before', async () => {
+  let isSaved = false
+  const store = {
+    save: async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      isSaved = true
+    },
+  }
+  await suspendCall({ ...round, open: { confirm: { request: agree, later: new Suspend({ store }) } } }, 0)
+  expect(isSaved).toBe(true)
+})

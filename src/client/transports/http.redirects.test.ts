@@ -35,3 +35,21 @@ test('a circle of redirects has an end', async () => {
   expect((await post('https://a.example/1')).status).toBe(307)
   expect(asked).toHaveLength(4)
 })
+
+test('a redirect is let go of before the next request is sent', async () => {
+  const log: string[] = []
+  const body = new ReadableStream({
+    cancel: async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      log.push('let go')
+    },
+  })
+  const fetch = sameOrigin(async (input) => {
+    log.push(String(input))
+    return String(input).endsWith('/')
+      ? new Response('here')
+      : new Response(body, { status: 307, headers: { location: '/mcp/' } })
+  })
+  await fetch('https://a.example/mcp')
+  expect(log).toEqual(['https://a.example/mcp', 'let go', 'https://a.example/mcp/'])
+})
