@@ -43,9 +43,11 @@ test('a suspect waits for other runs, but not for longer than its trial lasts', 
   const slot = new TrialSlot(onFree)
   const { lease, run, end } = suspect()
   const began = performance.now()
-  const tried = slot.try({ ...alone, isAlone: () => false, lease, run })
+  const isAlone = vi.fn<() => boolean>(() => false)
+  const tried = slot.try({ ...alone, isAlone, lease, run })
   await vi.waitFor(() => expect(run).toHaveBeenCalledTimes(1), 3000)
   expect(performance.now() - began).toBeGreaterThan(trialMs(1) - 10)
+  expect(isAlone.mock.calls.length).toBeLessThan(60) // it looks every 20 ms
   end()
   await tried
 })

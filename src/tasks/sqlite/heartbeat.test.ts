@@ -146,3 +146,13 @@ test('a worker that unregisters has no row and sends no heartbeat', async () => 
   expect(known()).toEqual([])
   expect(heartbeat.workerId).toBeUndefined()
 })
+
+test('a worker that was silent for three quarters of its lease looks at the file before it says that it is alive', async () => {
+  const { heartbeat, events } = newWorker()
+  await heartbeat.register()
+  sql('DELETE FROM workers')
+  clockMs += (LEASE_MS * 3) / 4 - 1
+  expect(heartbeat.isAlive()).toBe(true)
+  clockMs += 1
+  expect([heartbeat.isAlive(), events.onLost.mock.calls.length]).toEqual([false, 1])
+})
