@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { send } from './node.ts'
+import { MAX_UNREAD_BYTES } from './exchange.ts'
 import { NodeSink } from './nodeSink.ts'
 
 test.each([
@@ -115,4 +116,15 @@ test('an answer that is read in time leaves no timer behind, and its connection 
   expect([vi.getTimerCount(), client.destroyed]).toEqual([0, false])
   client.destroy()
   server.close()
+})
+
+test('a client that reads nothing is cut off when more than the limit waits for it, to the byte', () => {
+  const destroy = vi.fn<() => void>()
+  const res = Object.assign(new EventEmitter(), { destroyed: false, writableEnded: false, write: () => true, destroy })
+  const sink = new NodeSink(Object.assign(res, { writableLength: MAX_UNREAD_BYTES }) as unknown as ServerResponse)
+  sink.write('x')
+  expect(destroy).not.toHaveBeenCalled()
+  Object.assign(res, { writableLength: MAX_UNREAD_BYTES + 1 })
+  sink.write('x')
+  expect(destroy).toHaveBeenCalledTimes(1)
 })
