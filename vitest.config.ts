@@ -10,7 +10,7 @@ const conditions = ['pannier-source', 'module', 'node', 'development|production'
 
 /** Files that take longest begin first, so that nothing is left to wait for at the end. Smaller numbers are earlier. */
 function rankOf({ moduleId }: TestSpecification): number {
-  if (/\/engine\.test\.ts$|\/test\/cli\//.test(moduleId)) return 0
+  if (/\/engine\.\w+\.test\.ts$|\/test\/cli\//.test(moduleId)) return 0
   return moduleId.includes('/test/matrix/') ? 1 : 2
 }
 
