@@ -1,11 +1,10 @@
 /** The gateway: one endpoint for clients of both eras in front of many MCP servers. */
-import type { DrainOptions, Listening, ListenOptions, Principal, ServerOptions } from '../server/index.ts'
-import { bearer } from '../server/index.ts'
+import type { DrainOptions, Listening, ListenOptions, Principal } from '../server/index.ts'
 import {
+  type Connections,
   drainOnTerm,
   errorDetails,
   isLocalHost,
-  type Logger,
   LoggerSlot,
   type NodeHandler,
   openListener,
@@ -17,35 +16,23 @@ import {
 } from '../server/internal.ts'
 import { unref } from '../protocol/index.ts'
 import type { Cell } from '../probe/index.ts'
-import { memoryRates } from '../state/stores/index.ts'
 import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
+import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
 import { measuresOf } from './admin/measures.ts'
 import { Backend } from './backends/backend.ts'
-import type { CredentialsHook } from './backends/credentials.ts'
-import type { AuthorizerHook } from './backends/login.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
 import { Definitions } from './definitions.ts'
+import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
+import { type GatewayOptions, type GatewayReport, principalOf, serverOptions } from './options.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
-import { GATEWAY_INFO } from './version.ts'
-
-export interface GatewayOptions
-  extends GatewayConfig,
-    Pick<ServerOptions, 'logger' | 'principal' | 'keys' | 'bus' | 'ledger' | 'store'> {
-  /** Gives the credentials of a caller for a server, beside those in its entry. @default none */
-  readonly credentials?: CredentialsHook
-  /** Gives the login of whoever runs the gateway at a server, which all callers share. @default none */
-  readonly authorizer?: AuthorizerHook
-}
 
 export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
   /** Whether callers may come from other machines without authentication. @default false */
   insecure?: boolean
 }
-
-const HOUR_SECONDS = 3600
 
 const NOT_FOUND = refusal(
   404,
@@ -64,6 +51,8 @@ export class Gateway {
   #isReady = false
   #drained: Promise<void> | undefined
   #admin: AdminListening | undefined
+  /** What other gateways are connected to, where that is not what clients are. */
+  #replicas: Connections | undefined
 
   constructor(options: GatewayOptions) {
     this.#options = options
@@ -78,7 +67,7 @@ export class Gateway {
       backends: () => this.#backends,
       ready: () => (this.#isReady ? undefined : this.#deadline),
       listDeadlineMs,
-      server: this.#serverOptions(),
+      server: serverOptions(options, this.#logger),
       metrics: this.#metrics,
       onUnopened: this.#unopened,
       guards: {
@@ -112,7 +101,10 @@ export class Gateway {
   }
 
   #facts(): GatewayFacts {
-    return { knowsCallers: this.#principal !== undefined, gateways: this.#routes.hasOthers ? 'several' : 'one' }
+    return {
+      knowsCallers: principalOf(this.#options) !== undefined,
+      gateways: this.#routes.hasOthers ? 'several' : 'one',
+    }
   }
 
   /** What is listed at `/mcp` and in each view, and what a search of tools saves there. */
@@ -133,14 +125,32 @@ export class Gateway {
   /** Connects to all servers, and serves them over HTTP. Waits for none of them. */
   async listen({ insecure = false, ...options }: GatewayListenOptions = {}): Promise<Listening> {
     const { host = '127.0.0.1', advertise, drainOnTerm: drains = true } = options
-    if (!insecure && !isLocalHost(host) && this.#principal === undefined) throw new TypeError(NO_AUTHENTICATION)
+    if (!insecure && !isLocalHost(host) && principalOf(this.#options) === undefined)
+      throw new TypeError(NO_AUTHENTICATION)
     await this.#logger.defaultToPino(2)
     const listener = await openListener({ ...options, path: UNION_PATH }, this.nodeHandler())
     const { connections, address, port, url, close } = listener
+    this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
-    await this.#routes.listen(connections, advertise ?? `http://${reachableHost(address)}:${port}`)
+    if (this.#replicas === undefined) await this.#routes.reach(advertise ?? `http://${reachableHost(address)}:${port}`)
     this.#logger.current.info({ url, servers: this.#backends.length }, 'Listening.')
     return { port, url, close }
+  }
+
+  /**
+   * Opens an address at which other gateways reach this one, where they cannot by that of clients because it leads to any of
+   * them. Only messages of gateways are served there. Gives the address; clients are served with `listen` after this.
+   */
+  async listenForReplicas(options: ReplicaListenOptions): Promise<string> {
+    const { base, connections } = await openReplicaListener(options, this.nodeHandler())
+    this.#replicas = connections
+    await this.#routes.reach(base)
+    return base
+  }
+
+  /** Resolves when this gateway and those at these addresses know each other. */
+  meet(addresses: readonly string[]): Promise<void> {
+    return this.#routes.meet(addresses)
   }
 
   /** A handler for `node:http`, Express or Fastify, for all addresses of the gateway. */
@@ -176,12 +186,19 @@ export class Gateway {
     if (admin === false) return undefined
     this.#metrics.refresh()
     this.#admin = await listenAdmin(admin, {
-      backends: () => this.#backends,
-      leftOut: () => this.leftOut,
-      facts: () => this.#facts(),
+      health: () => this.report().health,
+      servers: () => this.report().servers,
       metrics,
     })
     return this.#admin
+  }
+
+  /** What the admin address answers: how the gateway is, and its servers. */
+  report(): GatewayReport {
+    return {
+      health: healthOf(this.#backends, this.leftOut),
+      servers: [...serversOf(this.#backends, this.#facts()), ...leftOutOf(this.leftOut)],
+    }
   }
 
   /** Serves what another configuration says. What did not change keeps its processes, connections and calls. */
@@ -236,30 +253,6 @@ export class Gateway {
     })
   }
 
-  #serverOptions(): ServerOptions {
-    const { keys = this.#options.settings.keys, bus, ledger, store, settings } = this.#options
-    const principal = this.#principal
-    const hasLimits = Object.keys(settings.limits).length > 0
-    return {
-      ...GATEWAY_INFO,
-      // Whoever answers too late can still be told so.
-      ttlSeconds: Math.max(...this.#options.servers.map(({ settings }) => settings.parkSeconds), 0) + HOUR_SECONDS,
-      logger: passing(this.#logger),
-      ...(principal && { principal }),
-      // One count for all addresses.
-      ...(hasLimits && { limits: { ...settings.limits, store: memoryRates() } }),
-      ...(keys !== undefined && { keys }),
-      ...(bus && { bus }),
-      ...(ledger && { ledger }),
-      ...(store && { store }),
-    }
-  }
-
-  get #principal(): ServerOptions['principal'] {
-    const { principal, settings } = this.#options
-    return principal ?? (settings.principal && bearer(settings.principal))
-  }
-
   #start(): void {
     if (this.#deadline !== undefined) return
     for (const backend of this.#backends) backend.start()
@@ -287,16 +280,6 @@ const NO_AUTHENTICATION =
 
 function servedBy({ servers }: GatewayConfig): readonly BackendConfig[] {
   return servers.filter(({ settings }) => !settings.disabled)
-}
-
-/** The log of the gateway, also once it has its default. */
-function passing(slot: LoggerSlot): Logger {
-  return {
-    debug: (details, message) => slot.current.debug(details, message),
-    info: (details, message) => slot.current.info(details, message),
-    warn: (details, message) => slot.current.warn(details, message),
-    error: (details, message) => slot.current.error(details, message),
-  }
 }
 
 export function createGateway(options: GatewayOptions): Gateway {

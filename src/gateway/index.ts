@@ -1,7 +1,8 @@
 export type { CredentialsHook } from './backends/credentials.ts'
 export type { Credentials } from './links/relayed.ts'
 export type { AuthorizerHook } from './backends/login.ts'
-export { createGateway, type Gateway, type GatewayOptions } from './createGateway.ts'
+export { createGateway, type Gateway } from './createGateway.ts'
+export type { GatewayOptions } from './options.ts'
 export {
   type BackendConfig,
   type BackendSettings,

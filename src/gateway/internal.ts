@@ -2,3 +2,7 @@
 export { createGateway } from './createGateway.ts'
 export { problemText, readGatewayConfig } from './config/index.ts'
 export { prometheusMetrics } from './telemetry/prometheus.ts'
+export { listenWorkersAdmin } from './workers/admin.ts'
+export { overdrawn } from './workers/shares.ts'
+export { runGatewayWorker } from './workers/worker.ts'
+export { Workers } from './workers/workers.ts'

@@ -73,6 +73,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
     passing: ['backends', 'config', 'links', 'telemetry', 'upstreams'],
     routes: ['backends', 'links', 'catalog', 'config', 'parking', 'passing', 'telemetry'],
     admin: ['backends', 'config', 'telemetry'],
+    workers: ['admin', 'config', 'telemetry'],
   },
-  cli: { options: [], output: [], login: [], commands: ['options', 'output'] },
+  cli: { options: [], output: [], login: [], serving: ['output'], commands: ['options', 'output', 'serving'] },
 }

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import { type CommandContext, runCommand } from '../run.ts'
+import { isWorkerProcess } from '../serving/workerProcess.ts'
 import { reread, type ServeOptions, serveGateway } from './gatewayServe.ts'
 import { gatewayAcceptCommand } from './gatewayAccept.ts'
 
@@ -15,9 +16,11 @@ export function gatewayCommand(): Command {
     .option('--host <address>', 'the address to listen at', '127.0.0.1')
     .option('--insecure', 'serve callers from other machines without authentication')
     .option('--stdio', 'serve one client on standard input and output instead')
+    .option('--workers <number>', 'serve with so many processes at one port', workersOf)
     .option('--watch', 'read the file again when it changes (SIGHUP always does that)')
     .action((file: string | undefined, options: ServeOptions) => {
       if (file === undefined) return runCommand(showPlaces)
+      if (isWorkerProcess()) return serveAsWorker()
       return runCommand((context) => serveGateway(file, options, context), {
         interrupted: 'Stopped.',
         onHangup: reread,
@@ -50,7 +53,17 @@ function portOf(text: string): number {
   throw new InputError('--port must be a whole number from 0 to 65535.')
 }
 
+function workersOf(text: string): number {
+  const workers = Number(text)
+  if (Number.isInteger(workers) && workers >= 1) return workers
+  throw new InputError('--workers must be a whole number, at least 1.')
+}
+
 // The gateway is loaded where it is used: it brings the whole server, which other commands do not need.
+
+async function serveAsWorker(): Promise<void> {
+  await (await import('../serving/workers.ts')).serveAsWorker()
+}
 
 async function showPlaces({ display }: CommandContext): Promise<ExitCode> {
   const { usualPlaces } = await import('../../gateway/config/index.ts')

@@ -1,17 +1,18 @@
 /** Serving the servers of a file, until the program is stopped. */
 import { watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import type { Gateway, GatewayConfig } from '../../gateway/index.ts'
-import { storedLoginFor } from '../connection.ts'
+import type { GatewayConfig } from '../../gateway/index.ts'
 import { EXIT, type ExitCode, InputError } from '../exit.ts'
 import { lineWidth } from '../output/layout.ts'
 import type { CommandContext } from '../run.ts'
+import type { ServedGateway } from '../serving/served.ts'
 
 export interface ServeOptions {
   readonly port: number
   readonly host: string
   readonly insecure?: boolean
   readonly stdio?: boolean
+  readonly workers?: number
   readonly watch?: boolean
 }
 
@@ -28,20 +29,21 @@ const TABLE_MS = 10_000
 const SETTLED_MS = 200
 
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
-  const { createGateway, problemText, readGatewayConfig } = await import('../../gateway/internal.ts')
+  const { problemText, readGatewayConfig } = await import('../../gateway/internal.ts')
   const { display, signal } = context
+  if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
   const config = await readGatewayConfig(file)
-  const gateway = createGateway({ ...config, authorizer: ({ url }) => storedLoginFor(url) })
   const showUnusable = ({ unusable }: GatewayConfig): void => {
     for (const problem of unusable.flatMap(({ problems }) => problems))
       display.note(`Left out: ${problemText(problem)}`)
   }
   showUnusable(config)
+  const served = await servedBy(config, options, context)
 
   const reload = async (): Promise<void> => {
     try {
       const changed = await readGatewayConfig(file)
-      await gateway.reload(changed)
+      await served.reload(changed)
       display.note(`${file} was read again.`)
       showUnusable(changed)
     } catch (error) {
@@ -51,19 +53,31 @@ export async function serveGateway(file: string, options: ServeOptions, context:
   onHangup = () => void reload()
   const stopWatching = options.watch ? watchFile(file, reload) : () => {}
   try {
-    if (options.stdio) await Promise.race([gateway.stdio(), aborted(signal)])
+    if (options.stdio) await Promise.race([served.stdio?.(), aborted(signal)])
     else {
       const { port, host, insecure = false } = options
-      const { url } = await listenOrExplain(() => gateway.listen({ port, host, insecure, drainOnTerm: false }))
-      if (config.settings.admin !== false) await startAdmin(gateway, context)
-      await showTable(gateway, url, context)
+      const url = await listenOrExplain(() => served.listen({ port, host, insecure }))
+      if (config.settings.admin !== false) await startAdmin(served, context)
+      await showTable(served, url, context)
       await aborted(signal)
     }
     return EXIT.ok
   } finally {
     stopWatching()
-    await gateway.drain()
+    await served.drain()
   }
+}
+
+const ONE_CLIENT = 'With --stdio there is one client, which one process serves. Leave out --stdio or --workers.'
+
+async function servedBy(
+  config: GatewayConfig,
+  { stdio = false, workers = config.settings.workers }: ServeOptions,
+  { display }: CommandContext,
+): Promise<ServedGateway> {
+  const onNews = (sentence: string): void => display.note(sentence)
+  if (!stdio && workers > 1) return (await import('../serving/workers.ts')).inWorkers(config, { workers, onNews })
+  return (await import('../serving/oneProcess.ts')).oneProcess(config)
 }
 
 /** A port that is in use, or an address that everyone could reach, is a mistake of the user. */
@@ -77,28 +91,19 @@ async function listenOrExplain<T>(listen: () => Promise<T>): Promise<T> {
 }
 
 /** Without its admin address the gateway serves all the same: another one may have the port. */
-async function startAdmin(gateway: Gateway, { display }: CommandContext): Promise<void> {
+async function startAdmin(served: ServedGateway, { display }: CommandContext): Promise<void> {
   try {
-    const { prometheusMetrics } = await import('../../gateway/internal.ts')
-    const metrics = await prometheusMetrics()
-    const admin = await gateway.listenAdmin({ metrics })
-    const pages = metrics === undefined ? ['health', 'servers'] : ['health', 'servers', 'metrics']
-    if (admin !== undefined)
-      display.note(`Health and servers: ${pages.map((page) => `${admin.url}${page}`).join(', ')}`)
+    const pages = await served.listenAdmin()
+    if (pages.length > 0) display.note(`Health and servers: ${pages.join(', ')}`)
   } catch (error) {
     display.note(`There is no admin address: ${error instanceof Error ? error.message : ''}`)
   }
 }
 
-async function showTable(gateway: Gateway, url: string, { display, signal }: CommandContext): Promise<void> {
-  const { catalogueText, servedText } = await import('../output/gateway.ts')
+async function showTable(served: ServedGateway, url: string, { display, signal }: CommandContext): Promise<void> {
   display.note(`Serving ${url}`)
-  const late = new Promise((resolve) => setTimeout(resolve, TABLE_MS).unref())
-  await Promise.race([gateway.judged(), late, aborted(signal)])
-  if (!signal.aborted) {
-    display.note(servedText(gateway, lineWidth()))
-    for (const catalogue of gateway.catalogues) display.note(catalogueText(catalogue))
-  }
+  const table = await Promise.race([served.table({ width: lineWidth(), withinMs: TABLE_MS }), aborted(signal)])
+  if (typeof table === 'string') display.note(table)
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -2,11 +2,9 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createHostGuard, isLocalHost, openListener, pathOf } from '../../server/internal.ts'
-import type { Backend } from '../backends/backend.ts'
-import type { AdminSettings, UnusableBackend } from '../config/index.ts'
+import type { Json } from '../../protocol/index.ts'
+import type { AdminSettings } from '../config/index.ts'
 import type { MetricsText } from '../telemetry/prometheus.ts'
-import type { GatewayFacts } from './cells.ts'
-import { healthOf, leftOutOf, serversOf } from './health.ts'
 
 export interface AdminListening {
   readonly url: string
@@ -18,16 +16,13 @@ export interface AdminListenOptions {
   readonly metrics?: MetricsText | undefined
 }
 
-interface AdminPages extends AdminListenOptions {
-  readonly backends: () => readonly Backend[]
-  readonly leftOut: () => readonly UnusableBackend[]
-  readonly facts: () => GatewayFacts
+/** What is answered, as `healthOf` and `serversOf` give it. */
+export interface AdminPages extends AdminListenOptions {
+  readonly health: () => Json | Promise<Json>
+  readonly servers: () => readonly Json[] | Promise<readonly Json[]>
 }
 
-export async function listenAdmin(
-  { host, port, token }: AdminSettings,
-  { backends, leftOut, facts, metrics }: AdminPages,
-): Promise<AdminListening> {
+export async function listenAdmin({ host, port, token }: AdminSettings, pages: AdminPages): Promise<AdminListening> {
   const guard = createHostGuard({})
   const isLocal = isLocalHost(host)
   const { url, close } = await openListener({ host, port, path: '/health' }, (req, res) => {
@@ -37,21 +32,25 @@ export async function listenAdmin(
     if (token !== undefined && !isSame(header('authorization') ?? '', `Bearer ${token}`))
       return reply(res, 401, { error: 'Send the token of the admin address as a bearer token.' })
     if (req.method !== 'GET') return reply(res, 405, { error: 'Nothing can be changed here.' })
-    switch (pathOf(req)) {
-      case '/health': {
-        const health = healthOf(backends(), leftOut())
-        return reply(res, health['ready'] === true ? 200 : 503, health)
-      }
-      case '/servers':
-        return reply(res, 200, { servers: [...serversOf(backends(), facts()), ...leftOutOf(leftOut())] })
-      case '/metrics':
-        if (metrics === undefined) return reply(res, 501, { error: NO_METRICS })
-        return void replyText(res, metrics)
-      default:
-        return reply(res, 404, { error: 'There are /health, /servers and /metrics.' })
-    }
+    void answer(res, pathOf(req), pages).catch(() => reply(res, 500, { error: 'This could not be read.' }))
   })
   return { url: new URL('/', url).href, close }
+}
+
+async function answer(res: ServerResponse, path: string, { health, servers, metrics }: AdminPages): Promise<void> {
+  switch (path) {
+    case '/health': {
+      const found = await health()
+      return reply(res, found['ready'] === true ? 200 : 503, found)
+    }
+    case '/servers':
+      return reply(res, 200, { servers: await servers() })
+    case '/metrics':
+      if (metrics === undefined) return reply(res, 501, { error: NO_METRICS })
+      return replyText(res, metrics)
+    default:
+      return reply(res, 404, { error: 'There are /health, /servers and /metrics.' })
+  }
 }
 
 function headerOf({ headers }: IncomingMessage, name: string): string | undefined {

@@ -64,6 +64,8 @@ export interface GatewaySettings {
   readonly definitions: DefinitionPolicy
   /** @default no limits */
   readonly limits: PrincipalLimits
+  /** How many processes serve, where the program does over HTTP. @default 1 */
+  readonly workers: number
   /** How long a list waits for a server before its last known list is served. @default 2000 */
   readonly listDeadlineMs: number
   /** False for none. @default 127.0.0.1:8932 */
@@ -84,6 +86,7 @@ export const GATEWAY_DEFAULTS: GatewaySettings = {
   catalogue: 'all',
   definitions: 'warn',
   limits: {},
+  workers: 1,
   listDeadlineMs: 2000,
   admin: { host: '127.0.0.1', port: 8932 },
 }
@@ -198,6 +201,7 @@ const members = shape<Omit<GatewaySettings, 'views'> & { readonly views: GivenVi
   catalogue,
   definitions: definitionPolicy,
   limits: shape<PrincipalLimits>({ requestsPerMinute: whole(1), callsAtOnce: whole(1) }),
+  workers: whole(1),
   listDeadlineMs: whole(1, 600_000),
   admin,
   principal,

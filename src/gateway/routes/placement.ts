@@ -18,6 +18,7 @@ import { callLost } from '../errors.ts'
 import { resultOf } from '../response.ts'
 import { paramsFor } from '../links/relayed.ts'
 import { inputRequired } from './relayedCall.ts'
+import type { WatchedCall } from '../telemetry/calls.ts'
 
 /** Each of them belongs here with the chance of one in all gateways. */
 const MAX_TRIES = 1000
@@ -57,9 +58,11 @@ export class Placement {
   }
 
   /** Has a caller's gateway answer; gives the text of the result, or undefined where that gateway is gone. */
-  async play(call: Call, { backend, name }: { backend: Backend; name: string }, owner: Instance) {
+  async play(watched: WatchedCall, { backend, name }: { backend: Backend; name: string }, owner: Instance) {
+    const { call } = watched
     if (call.peer.era === 'modern') {
       const result = await this.#forward(call, owner, backend, name)
+      if (result !== undefined) watched.saw(result)
       return result && JSON.stringify(result)
     }
     // A client of the session era is asked here, on the stream of its call.
@@ -72,6 +75,7 @@ export class Placement {
         const result = await this.#forward({ ...call, params }, owner, backend, name)
         isGone = result === undefined && requestState === undefined
         if (result === undefined && !isGone) throw callLost(backend.name, name, ENDED)
+        if (result !== undefined) watched.saw(result)
         return result?.['resultType'] === 'input_required' ? inputRequired(result) : (result ?? {})
       },
       finish: (result) => result,

@@ -82,7 +82,7 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
     const isTicket = call.peer.takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
     const state = new CallState(backend, call, placement.newCaller)
     const owner = isTicket ? undefined : placement.ownerOf(call, backend, state.caller)
-    const answer = owner && (await placement.play(call, target, owner))
+    const answer = owner && (await placement.play(watched, target, owner))
     if (answer !== undefined) return answer
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
       const result = await backend.request(relayedOf(watched, sent, { headers, ask, state }))

@@ -1,6 +1,6 @@
 /** The addresses of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for some of their tools. */
 import type { DrainOptions, ServerOptions } from '../../server/index.ts'
-import type { Capability, Connections } from '../../server/internal.ts'
+import type { CallCounter, Capability, Connections } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
 import type { GatewaySettings, ViewSettings } from '../config/index.ts'
@@ -58,6 +58,8 @@ export class Routes {
   /** Resolves when no parked call waits for its client any more. */
   #parked: Promise<void> | undefined
   #base: string | undefined
+  /** The addresses of gateways that are known from the start. */
+  #others: readonly string[] = []
   #isOpen = false
 
   constructor(options: RoutesOptions) {
@@ -100,17 +102,29 @@ export class Routes {
       if (this.#byPath.has(path)) continue
       const route = this.#create(path, partsOf())
       this.#byPath.set(path, route)
+      if (this.#barrier !== undefined) route.shutdown.addListener(this.#barrier.join())
       this.#reach(route).catch(this.#options.onUnopened)
       if (this.#isOpen) route.open().catch(this.#options.onUnopened)
     }
     this.refresh()
   }
 
-  /** From now on all routes are reached by this listener. Resolves when they have looked for other gateways. */
-  async listen(connections: Pick<Connections, 'announceClose' | 'close'>, base: string): Promise<void> {
+  /** From now on all routes are served by this listener, which is closed when none of them needs it any longer. */
+  listen(connections: Pick<Connections, 'announceClose' | 'close'>): void {
     this.#barrier = new Barrier(connections, () => this.#parked)
+    for (const route of this.#byPath.values()) route.shutdown.addListener(this.#barrier.join())
+  }
+
+  /** From now on other gateways reach all routes at this address. Resolves when routes have looked for other gateways. */
+  async reach(base: string): Promise<void> {
     this.#base = base
     await Promise.all(Array.from(this.#byPath.values(), (route) => this.#reach(route)))
+  }
+
+  /** Resolves when all routes know those of the gateways at these addresses, and are known there. */
+  async meet(bases: readonly string[]): Promise<void> {
+    this.#others = bases
+    await Promise.all(Array.from(this.#byPath.values(), (route) => this.#meet(route)))
   }
 
   /** Lists what the servers offer now. */
@@ -151,18 +165,25 @@ export class Routes {
   }
 
   async #reach(route: Route): Promise<void> {
-    if (this.#barrier === undefined || this.#base === undefined) return
+    if (this.#base === undefined) return
     const { self, replicas } = route.assembly
     if (self.url !== undefined) void replicas.checkAddress()
     self.url ??= new URL(route.path, this.#base).href
-    route.shutdown.addListener(this.#barrier.join())
-    await replicas.seek()
+    await Promise.all([replicas.seek(), this.#meet(route)])
+  }
+
+  #meet({ path, assembly }: Route): Promise<void> {
+    return assembly.replicas.meet(this.#others.map((base) => new URL(path, base).href))
   }
 
   #create(path: string, parts: RouteParts): Route {
     const { ready, guards, metrics, listDeadlineMs } = this.#options
     const server = { ...this.#options.server, ...addressesOf(path) }
-    return new Route({ path, ...parts, ready, listDeadlineMs, server, guards, metrics, parking: this.#parking })
+    const { limits } = server
+    const calls = limits?.calls && countedAt(path, limits.calls)
+    const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }
+    const shared = { ready, listDeadlineMs, server: counted, guards, metrics, parking: this.#parking }
+    return new Route({ path, ...parts, ...shared })
   }
 
   #serverParts(name: string): RouteParts {
@@ -204,6 +225,14 @@ export class Routes {
 
 function pathOf(base: string, name: string): string {
   return `${base}/${encodeURIComponent(name)}`
+}
+
+/** Calls are counted by the address at which they are made. */
+function countedAt(path: string, { begin, end }: CallCounter): CallCounter {
+  return {
+    begin: (caller, limit) => begin(`${path} ${caller}`, limit),
+    end: (caller) => end(`${path} ${caller}`),
+  }
 }
 
 /** Each route is reached at its own path of the gateways' addresses. */

@@ -47,6 +47,7 @@ export class CallWatcher {
     span.end(isFailed ? (error ?? 'failed') : undefined)
     const { route, logger, metrics } = this.#options
     const elapsed = performance.now() - startedAt
+    if (call.isForwarded) return // the gateway that the caller came to tells of it
     metrics.ended({ method: call.method, target, outcome, seconds: elapsed / 1000 })
     if (logger === undefined) return
     const ms = Math.round(elapsed * 10) / 10

@@ -69,7 +69,8 @@ export class Pipeline implements CallHandler {
     const counts = call.method !== 'subscriptions/listen' // subscriptions do not count as load
     if (counts) load.enter()
     const method = this.#method(call)
-    const span = telemetry.start(call, method !== undefined)
+    // The instance that forwards a call measures it.
+    const span = call.isForwarded ? undefined : telemetry.start(call, method !== undefined)
     let leave: (() => void) | undefined
     try {
       if (limits !== undefined && !call.isForwarded) leave = await limits.enter(call)

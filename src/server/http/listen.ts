@@ -31,6 +31,11 @@ export interface ListenOptions extends GuardOptions {
   drainOnTerm?: boolean
 }
 
+interface ListenerOptions extends ListenOptions {
+  /** Whether the port is of this process alone, also in a worker of `node:cluster`. @default false */
+  readonly exclusive?: boolean
+}
+
 export const LISTEN_OPTIONS: OptionNames<ListenOptions> = {
   ...GUARD_OPTIONS,
   port: true,
@@ -70,8 +75,8 @@ export async function listen(parts: EndpointParts, options: ListenOptions): Prom
 }
 
 /** Opens the port. What comes there is served by `serve`, whatever its path. */
-export async function openListener(options: ListenOptions, serve: NodeHandler): Promise<HttpListener> {
-  const { port = 0, host = DEFAULT_HOST, path = '/mcp', requestTimeoutMs = 30_000 } = options
+export async function openListener(options: ListenerOptions, serve: NodeHandler): Promise<HttpListener> {
+  const { port = 0, host = DEFAULT_HOST, path = '/mcp', requestTimeoutMs = 30_000, exclusive = false } = options
   if (!path.startsWith('/')) throw new TypeError(`The path "${path}" must begin with a slash: "/${path}".`)
   const server = createHttpServer(httpOptions(requestTimeoutMs), (req, res) => {
     if (connections.closing) res.setHeader('connection', 'close')
@@ -83,7 +88,7 @@ export async function openListener(options: ListenOptions, serve: NodeHandler): 
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(error.code === 'EADDRINUSE' ? portTaken(port, host, error) : error),
     )
-    server.listen(port, host, resolve)
+    server.listen({ port, host, exclusive }, resolve)
   })
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address

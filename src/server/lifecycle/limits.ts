@@ -11,6 +11,8 @@ export interface LimitOptions {
   requestsPerMinute?: number
   /** How many calls of one caller may be under way at once, at each instance. @default no limit */
   callsAtOnce?: number
+  /** Where calls under way are counted. @default the memory of this process */
+  calls?: CallCounter
   /** Where requests are counted; `postgresRates` counts for all instances. @default the memory of this process */
   store?: RateStore
   /**
@@ -20,9 +22,17 @@ export interface LimitOptions {
   clientAddress?: (request: { readonly header: HeaderReader }) => string | undefined
 }
 
+/** Counts the calls of each caller that are under way. */
+export interface CallCounter {
+  /** Counts one more of a caller, unless there are so many already. Gives whether it was counted. */
+  begin(caller: string, limit: number): boolean | Promise<boolean>
+  end(caller: string): void
+}
+
 const LIMIT_OPTIONS: OptionNames<LimitOptions> = {
   requestsPerMinute: true,
   callsAtOnce: true,
+  calls: true,
   store: true,
   clientAddress: true,
 }
@@ -58,14 +68,14 @@ export class RequestLimits {
   readonly #options: LimitOptions
   readonly #store: RateStore
   readonly #addressOf: ReadAddress
-  /** How many calls each caller has under way. */
-  readonly #underWay = new Map<string, number>()
+  readonly #calls: CallCounter
   /** Until when callers have to wait who were refused, in milliseconds since 1970. */
   readonly #waiting = new Map<string, number>()
 
   constructor(options: LimitOptions) {
     this.#options = options
     this.#store = options.store ?? memoryRates()
+    this.#calls = options.calls ?? new MemoryCalls()
     this.#addressOf = addressReader(options)
   }
 
@@ -131,21 +141,12 @@ export class RequestLimits {
     return new LimitError('LIMIT_REQUESTS', sentence, seconds)
   }
 
-  #begin(caller: string): () => void {
-    const { callsAtOnce = Number.POSITIVE_INFINITY } = this.#options
-    const calls = this.#underWay.get(caller) ?? 0
-    if (calls >= callsAtOnce) {
-      const sentence = `Too many calls at once: at most ${callsAtOnce}. Try again when one of them has ended.`
-      throw new LimitError('LIMIT_CALLS', sentence, 1)
-    }
-    this.#underWay.set(caller, calls + 1)
-    return () => this.#end(caller)
-  }
-
-  #end(caller: string): void {
-    const left = (this.#underWay.get(caller) ?? 1) - 1
-    if (left > 0) this.#underWay.set(caller, left)
-    else this.#underWay.delete(caller)
+  async #begin(caller: string): Promise<() => void> {
+    const { callsAtOnce } = this.#options
+    if (callsAtOnce === undefined) return done
+    if (await this.#calls.begin(caller, callsAtOnce)) return () => this.#calls.end(caller)
+    const sentence = `Too many calls at once: at most ${callsAtOnce}. Try again when one of them has ended.`
+    throw new LimitError('LIMIT_CALLS', sentence, 1)
   }
 
   /** By principal. Who is anonymous is known by address, else by session, which anyone can begin, else with all others. */
@@ -159,6 +160,24 @@ export class RequestLimits {
     const from = this.#addressOf(header, address)
     if (from !== undefined) return `network ${networkOf(from)}`
     return session === undefined ? 'anonymous' : `session ${session}`
+  }
+}
+
+/** Counts in the memory of this process. */
+export class MemoryCalls implements CallCounter {
+  readonly #underWay = new Map<string, number>()
+
+  begin(caller: string, limit: number): boolean {
+    const calls = this.#underWay.get(caller) ?? 0
+    if (calls >= limit) return false
+    this.#underWay.set(caller, calls + 1)
+    return true
+  }
+
+  end(caller: string): void {
+    const left = (this.#underWay.get(caller) ?? 1) - 1
+    if (left > 0) this.#underWay.set(caller, left)
+    else this.#underWay.delete(caller)
   }
 }
 

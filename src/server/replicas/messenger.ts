@@ -9,6 +9,7 @@
  * - who has no key of this server learns nothing of the instance that refuses a message;
  * - its receiver does what it says and never sends it on, so a message makes one hop at most.
  */
+import type { IncomingMessage } from 'node:http'
 import { isObject, type Json } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Binding, Sealed, Sealer } from '../../state/seal/index.ts'
@@ -35,6 +36,11 @@ const LOST_REPLY_WITHIN_MS = 500
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 // The address is free, or leads nowhere: the process that had it is gone.
 const NOBODY_THERE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENOTFOUND', 'EADDRNOTAVAIL'])
+
+/** Whether a request is a message of an instance, by its headers. */
+export function isInstanceMessage({ method, headers }: IncomingMessage): boolean {
+  return method === 'POST' && headers['content-type'] === MESSAGE_TYPE
+}
 
 export interface MessengerOptions {
   readonly self: Self

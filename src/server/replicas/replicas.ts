@@ -133,6 +133,11 @@ export class Replicas implements InstanceMessages {
     await this.peers.all()
   }
 
+  /** Resolves when those that are at these addresses now know this one, and this one knows them. */
+  meet(addresses: readonly string[]): Promise<void> {
+    return this.#meetAt(addresses.map(readAdvertised))
+  }
+
   /** Calls this when an instance is gone without having said so: what it was doing is lost. */
   onCrashed(listener: () => void): void {
     this.peers.onCrashed = listener

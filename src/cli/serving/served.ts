@@ -1,0 +1,48 @@
+/** A gateway that the program serves, in one process or in several. */
+import type { Gateway, GatewayConfig, GatewayOptions } from '../../gateway/index.ts'
+import { createGateway } from '../../gateway/internal.ts'
+import { unref } from '../../protocol/index.ts'
+import { storedLoginFor } from '../connection.ts'
+import { catalogueText, servedText } from '../output/gateway.ts'
+
+export interface ServeAddressOptions {
+  readonly port: number
+  readonly host: string
+  readonly insecure: boolean
+}
+
+export interface TableOptions {
+  readonly width: number
+  /** How long servers are waited for that are still being looked at. */
+  readonly withinMs: number
+}
+
+export interface ServedGateway {
+  /** Serves clients over HTTP. Gives the address. */
+  listen(at: ServeAddressOptions): Promise<string>
+  /** Serves one client on standard input and output, where one process does. */
+  stdio?(): Promise<void>
+  /** Serves health, servers and metrics; gives the addresses of the pages. */
+  listenAdmin(): Promise<readonly string[]>
+  /** What is served, as text; undefined where nobody can tell. */
+  table(options: TableOptions): Promise<string | undefined>
+  reload(config: GatewayConfig): Promise<void>
+  drain(): Promise<void>
+}
+
+/** A gateway of this process, with the logins of whoever runs it. */
+export function gatewayOf(options: GatewayOptions): Gateway {
+  return createGateway({ ...options, authorizer: ({ url }) => storedLoginFor(url) })
+}
+
+/** A line for each server, and one for each address that lists tools of many. */
+export async function tableOf(gateway: Gateway, { width, withinMs }: TableOptions): Promise<string> {
+  const late = new Promise((resolve) => unref(setTimeout(resolve, withinMs)))
+  await Promise.race([gateway.judged(), late])
+  return [servedText(gateway, width), ...gateway.catalogues.map(catalogueText)].join('\n')
+}
+
+/** The addresses of the admin pages; `/metrics` only where something is measured. */
+export function adminPages(url: string, hasMetrics: boolean): readonly string[] {
+  return ['health', 'servers', ...(hasMetrics ? ['metrics'] : [])].map((page) => `${url}${page}`)
+}

@@ -1,0 +1,63 @@
+/** What a gateway is given, and the options that all its routes have as servers. */
+import type { Json } from '../protocol/index.ts'
+import { bearer, type LimitOptions, type ServerOptions } from '../server/index.ts'
+import type { Logger, LoggerSlot } from '../server/internal.ts'
+import { memoryRates } from '../state/stores/index.ts'
+import type { CredentialsHook } from './backends/credentials.ts'
+import type { AuthorizerHook } from './backends/login.ts'
+import type { GatewayConfig } from './config/index.ts'
+import { GATEWAY_INFO } from './version.ts'
+
+export interface GatewayOptions
+  extends GatewayConfig,
+    Pick<ServerOptions, 'logger' | 'principal' | 'keys' | 'bus' | 'ledger' | 'store'> {
+  /** Gives the credentials of a caller for a server, beside those in its entry. @default none */
+  readonly credentials?: CredentialsHook
+  /** Gives the login of whoever runs the gateway at a server, which all callers share. @default none */
+  readonly authorizer?: AuthorizerHook
+  /** Where requests and calls are counted, where the settings limit them. @default the memory of this process */
+  readonly counters?: LimitCounters
+}
+
+export interface GatewayReport {
+  readonly health: Json
+  readonly servers: readonly Json[]
+}
+
+export type LimitCounters = Pick<LimitOptions, 'store' | 'calls'>
+
+const HOUR_SECONDS = 3600
+
+export function serverOptions(options: GatewayOptions, logger: LoggerSlot): ServerOptions {
+  const { keys = options.settings.keys, bus, ledger, store, settings, counters } = options
+  const principal = principalOf(options)
+  const hasLimits = Object.keys(settings.limits).length > 0
+  return {
+    ...GATEWAY_INFO,
+    // Whoever answers too late can still be told so.
+    ttlSeconds: Math.max(...options.servers.map(({ settings: { parkSeconds } }) => parkSeconds), 0) + HOUR_SECONDS,
+    logger: passing(logger),
+    ...(principal && { principal }),
+    // One count for all addresses.
+    ...(hasLimits && { limits: { ...settings.limits, store: memoryRates(), ...counters } }),
+    ...(keys !== undefined && { keys }),
+    ...(bus && { bus }),
+    ...(ledger && { ledger }),
+    ...(store && { store }),
+  }
+}
+
+/** Undefined where all callers are anonymous. */
+export function principalOf({ principal, settings }: GatewayOptions): ServerOptions['principal'] {
+  return principal ?? (settings.principal && bearer(settings.principal))
+}
+
+/** The log of the gateway, also once it has its default. */
+function passing(slot: LoggerSlot): Logger {
+  return {
+    debug: (details, message) => slot.current.debug(details, message),
+    info: (details, message) => slot.current.info(details, message),
+    warn: (details, message) => slot.current.warn(details, message),
+    error: (details, message) => slot.current.error(details, message),
+  }
+}

@@ -1,0 +1,20 @@
+/** The admin address of a gateway with several workers: one gateway, whichever of them knows what. */
+import type { AdminSettings } from '../config/index.ts'
+import { type AdminListening, listenAdmin } from '../admin/listen.ts'
+import { mergedHealth, mergedMetrics, mergedServers } from './merged.ts'
+import type { Workers } from './workers.ts'
+
+export interface WorkersAdmin extends AdminListening {
+  readonly hasMetrics: boolean
+}
+
+export async function listenWorkersAdmin(settings: AdminSettings, workers: Workers): Promise<WorkersAdmin> {
+  const hasMetrics = (await workers.states()).some(({ report }) => report?.metrics !== undefined)
+  const metrics = async (): Promise<string> => mergedMetrics(await workers.states())
+  const admin = await listenAdmin(settings, {
+    health: async () => mergedHealth(await workers.states()),
+    servers: async () => mergedServers(await workers.states()),
+    ...(hasMetrics && { metrics }),
+  })
+  return { ...admin, hasMetrics }
+}

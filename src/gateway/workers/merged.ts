@@ -1,0 +1,100 @@
+/** What several workers report, as one gateway: plain functions over plain data. */
+import type { Json } from '../../protocol/index.ts'
+import type { WorkerState } from './workers.ts'
+
+type ReportedWorker = WorkerState & { readonly report: NonNullable<WorkerState['report']> }
+
+/** A server counts as up where all workers reach it, because a call may come to any of them. */
+export function mergedHealth(states: readonly WorkerState[]): Json {
+  const there = states.filter(isReported)
+  const [first = NO_HEALTH] = there.map(({ report }) => report.health)
+  return {
+    ...first,
+    live: true,
+    ready: there.some(({ report }) => report.health['ready'] === true),
+    up: mergedServers(states).filter(({ condition }) => condition === 'up').length,
+    warnings: [...sharedWarnings(there), ...states.flatMap(missing)],
+    workers: states.map(({ worker, pid, report }) => ({ worker, pid, isServing: report !== undefined })),
+  }
+}
+
+const NO_HEALTH: Json = { servers: 0, leftOut: 0 }
+
+function isReported(state: WorkerState): state is ReportedWorker {
+  return state.report !== undefined
+}
+
+/** What all say is said once; what only some say, with who says it. */
+function sharedWarnings(there: readonly ReportedWorker[]): readonly string[] {
+  const said = new Map<string, number[]>()
+  for (const { worker, report } of there)
+    for (const warning of textsIn(report.health['warnings'])) said.set(warning, [...(said.get(warning) ?? []), worker])
+  return Array.from(said, ([warning, workers]) =>
+    workers.length === there.length ? warning : `Worker ${workers.join(' and ')}: ${warning}`,
+  )
+}
+
+function missing({ worker, report }: WorkerState): readonly string[] {
+  return report === undefined ? [`Worker ${worker} is not there, and is started again. The others serve.`] : []
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+}
+
+/** One entry for each server: as the worker sees it that has the most trouble with it, and the links of all workers. */
+export function mergedServers(states: readonly WorkerState[]): readonly Json[] {
+  const there = states.filter(isReported)
+  const names = new Set(there.flatMap(({ report }) => report.servers.map(({ name }) => String(name))))
+  return Array.from(names, (name) => {
+    const seen = there.flatMap(({ worker, report }) => {
+      const server = report.servers.find((each) => each['name'] === name)
+      return server === undefined ? [] : [{ worker, server }]
+    })
+    const worst = seen.find(({ server }) => server['condition'] !== 'up') ?? seen[0]
+    const workers = seen.map(({ worker, server: { condition, links } }) => ({ worker, condition, links }))
+    const links = seen.reduce((sum, { server }) => sum + Number(server['links'] ?? 0), 0)
+    return { ...worst?.server, ...(seen.some(({ server }) => 'links' in server) && { links }), workers }
+  })
+}
+
+/** The measurements of each worker with its number, so that counters stay right when a worker is started again. */
+export function mergedMetrics(states: readonly WorkerState[]): string {
+  const families = new Map<string, MetricFamily>()
+  for (const { worker, report } of states)
+    if (report?.metrics !== undefined) addFamilies(families, report.metrics, worker)
+  return Array.from(families.values(), ({ head, samples }) => [...head, ...samples].join('\n'))
+    .join('\n')
+    .concat('\n')
+}
+
+/** All that is said of one measurement. */
+interface MetricFamily {
+  readonly head: Set<string>
+  readonly samples: string[]
+}
+
+/** Samples follow the head of their family: `# HELP name …`, `# TYPE name …`. */
+function addFamilies(families: Map<string, MetricFamily>, text: string, worker: number): void {
+  let family: MetricFamily = { head: new Set(), samples: [] }
+  for (const line of text.split('\n')) {
+    const name = HEAD.exec(line)?.groups?.['name']
+    if (name !== undefined) {
+      family = families.get(name) ?? { head: new Set(), samples: [] }
+      families.set(name, family)
+      family.head.add(line)
+    } else if (line !== '' && !line.startsWith('#')) family.samples.push(labelled(line, worker))
+  }
+}
+
+const HEAD = /^# (?:HELP|TYPE|UNIT) (?<name>\S+)/
+
+/** `name{a="b"} 1` or `name 1`, with one label more. */
+function labelled(sample: string, worker: number): string {
+  const name = /^[\w:]+/.exec(sample)?.[0] ?? ''
+  const rest = sample.slice(name.length)
+  const label = `worker="${worker}"`
+  return rest.startsWith('{') && !rest.startsWith('{}')
+    ? `${name}{${label},${rest.slice(1)}`
+    : `${name}{${label}}${rest.replace(/^\{\}/, '')}`
+}

@@ -1,0 +1,18 @@
+/** Where the other workers, and gateways of other machines, reach one worker: the address of clients leads to any of them. */
+import type { WorkerStart } from './methods.ts'
+
+/**
+ * On this machine alone, at any free port; or, where PANNIER_ADVERTISE says how other machines reach this one, at its host. The
+ * workers have the ports from its port on, one after the other, unless that is the port of clients: then any free ones.
+ */
+export function ownAddress(worker: number, clientPort: number, advertise: string | undefined): WorkerStart['own'] {
+  if (advertise === undefined || advertise === '') return { host: '127.0.0.1', port: 0, advertise: undefined }
+  const { hostname, port } = new URL(advertise)
+  const first = Number(port)
+  const isOwn = first !== 0 && first !== clientPort
+  return {
+    host: hostname.startsWith('[') ? '::' : '0.0.0.0',
+    port: isOwn ? first + worker - 1 : 0,
+    advertise: hostname,
+  }
+}

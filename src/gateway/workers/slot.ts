@@ -1,0 +1,82 @@
+/** One of the workers of a gateway: a process, and the next one in its place when that has ended. */
+import cluster, { type Worker } from 'node:cluster'
+import { IpcChannel } from './channel.ts'
+import type { SharedCounters } from './counters.ts'
+import type { PrimaryMethods, WorkerMethods, WorkerStart } from './methods.ts'
+
+type WorkerChannel = IpcChannel<PrimaryMethods, WorkerMethods>
+
+export interface SlotOptions {
+  readonly worker: number
+  readonly env: Readonly<Record<string, string>>
+  readonly counters: SharedCounters
+  /** Its process has ended; `how` is its signal or its exit code. */
+  readonly onEnd: (slot: WorkerSlot, how: string) => void
+}
+
+export class WorkerSlot {
+  readonly worker: number
+  readonly #options: SlotOptions
+  #process: Worker | undefined
+  #channel: WorkerChannel | undefined
+  #ended: Promise<void> = Promise.resolve()
+  /** Where it was reached last. The next process is reached there as well, so that callers stay where they were. */
+  #port: number | undefined
+  /** Where other workers reach it; undefined while it starts. */
+  url: string | undefined
+  isServing = false
+  /** When its process was started, in milliseconds of `performance`. */
+  startedAt = 0
+
+  constructor(options: SlotOptions) {
+    this.worker = options.worker
+    this.#options = options
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.process.pid
+  }
+
+  /** Starts a process, which connects to the servers and serves nobody yet. */
+  async start(start: WorkerStart): Promise<void> {
+    const own = { ...start.own, port: this.#port ?? start.own.port }
+    this.#port = undefined // of no use where the process cannot listen there
+    this.url = await this.#fork().ask('start', { ...start, own })
+    this.#port = Number(new URL(this.url).port)
+  }
+
+  /** Asks its process; rejects where there is none. */
+  ask: WorkerChannel['ask'] = (name, params) =>
+    this.#channel?.ask(name, params) ?? Promise.reject(new Error('This worker is not there.'))
+
+  /** Resolves when its process has ended. */
+  get ended(): Promise<void> {
+    return this.#ended
+  }
+
+  kill(): void {
+    this.#process?.process.kill('SIGKILL')
+  }
+
+  #fork(): WorkerChannel {
+    const { env, counters, onEnd } = this.#options
+    const counted = counters.forProcess()
+    const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // its own address is another
+    const channel: WorkerChannel = new IpcChannel(child, counted.methods)
+    const ended = Promise.withResolvers<void>()
+    this.#process = child
+    this.#channel = channel
+    this.#ended = ended.promise
+    this.startedAt = performance.now()
+    child.once('exit', (code, signal) => {
+      channel.close()
+      counted.endAll()
+      this.#channel = undefined
+      this.url = undefined
+      this.isServing = false
+      ended.resolve()
+      onEnd(this, signal ?? `exit code ${code}`)
+    })
+    return channel
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * A worker of a gateway: one of several processes that serve clients at one address. It is a gateway like any other, which
+ * the others reach at an address of its own; what it is to do, the primary process tells it.
+ *
+ * - It ends with the primary, however that ends.
+ * - Signals of a terminal reach all processes of a group. The primary decides, so a worker takes none of them but SIGTERM:
+ *   who sends it to a single worker wants that one to be replaced.
+ */
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import type { RateStore } from '../../state/stores/index.ts'
+import type { Gateway } from '../createGateway.ts'
+import type { GatewayOptions, LimitCounters } from '../options.ts'
+import { type MetricsText, prometheusMetrics } from '../telemetry/prometheus.ts'
+import { IpcChannel } from './channel.ts'
+import type { PrimaryMethods, WorkerMethods, WorkerStart, WorkerTableOptions } from './methods.ts'
+import { shareOut, type WorkerPlace } from './shares.ts'
+
+export interface GatewayWorkerOptions {
+  readonly create: (options: GatewayOptions) => Gateway
+  /** What is served, as text. */
+  readonly tableOf: (gateway: Gateway, options: WorkerTableOptions) => Promise<string>
+}
+
+/** How long servers have to end when the primary is gone. */
+const ORPHAN_MS = 5000
+
+/** Runs until the primary process ends it, or ends itself. */
+export async function runGatewayWorker(options: GatewayWorkerOptions): Promise<void> {
+  const worker = new GatewayWorker(options)
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+  process.on('SIGTERM', () => void worker.drain().then(() => process.exit(0)))
+  cluster.worker?.once('disconnect', () => {
+    // Node would end this process at once, and leave processes of servers behind that ignore the end of their input.
+    if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
+    setTimeout(() => process.exit(1), ORPHAN_MS)
+    void worker.drain(0).finally(() => process.exit(1))
+  })
+  await once(process, 'disconnect')
+}
+
+class GatewayWorker {
+  readonly #options: GatewayWorkerOptions
+  readonly #primary: IpcChannel<WorkerMethods, PrimaryMethods>
+  #gateway: Gateway | undefined
+  #place: WorkerPlace = { worker: 1, workers: 1 }
+  #metrics: MetricsText | undefined
+
+  constructor(options: GatewayWorkerOptions) {
+    this.#options = options
+    this.#primary = new IpcChannel<WorkerMethods, PrimaryMethods>(ownEnd(), {
+      start: (start) => this.#start(start),
+      serve: async ({ others, at }) => {
+        await this.#served.meet(others)
+        return (await this.#served.listen({ ...at, drainOnTerm: false })).url
+      },
+      meet: ({ others }) => this.#served.meet(others),
+      reload: (config) => this.#served.reload(shareOut(config, this.#place)),
+      report: async () => ({ ...this.#served.report(), metrics: await this.#metrics?.() }),
+      table: (params) => options.tableOf(this.#served, params),
+      drain: () => this.drain(),
+    })
+  }
+
+  async drain(deadlineMs?: number): Promise<void> {
+    await this.#gateway?.drain(deadlineMs === undefined ? {} : { deadlineMs })
+  }
+
+  async #start({ config, own, keys, ...place }: WorkerStart): Promise<string> {
+    this.#place = place
+    this.#metrics = config.settings.admin === false ? undefined : await prometheusMetrics()
+    const shared = shareOut(config, place)
+    this.#gateway = this.#options.create({ ...shared, ...(keys && { keys }), counters: this.#counters() })
+    return this.#gateway.listenForReplicas(own)
+  }
+
+  get #served(): Gateway {
+    if (this.#gateway === undefined) throw new Error('This worker was not started.')
+    return this.#gateway
+  }
+
+  /** One count for all workers. */
+  #counters(): LimitCounters {
+    const store: RateStore = { count: (key, limit) => this.#primary.ask('count', { key, limit }) }
+    const calls = {
+      begin: (caller: string, limit: number) => this.#primary.ask('begin', { caller, limit }),
+      end: (caller: string) => void this.#primary.ask('end', { caller }).catch(() => {}), // all ends with the primary
+    }
+    return { store, calls }
+  }
+}
+
+function ownEnd() {
+  return {
+    send: (message: object, sent: (error: Error | null) => void) => process.send?.(message, sent) ?? false,
+    on: (_: 'message', listener: (message: unknown) => void) => process.on('message', listener),
+    once: (_: 'disconnect', listener: () => void) => process.once('disconnect', listener),
+  }
+}

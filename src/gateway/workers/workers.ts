@@ -1,0 +1,167 @@
+/**
+ * The primary process of a gateway with several workers. It serves no client: it starts the workers, starts one that has
+ * ended again, tells them what to serve, and counts and reports for all of them.
+ *
+ * Invariant: a worker serves clients only when it and all others know each other, so that none of them ever takes another
+ * for gone, or a caller for its own, because it is new.
+ */
+import cluster from 'node:cluster'
+import { sleep } from '../../protocol/index.ts'
+import { newKey } from '../../state/seal/index.ts'
+import type { GatewayConfig } from '../config/index.ts'
+import { SharedCounters } from './counters.ts'
+import type { ServeAddress, WorkerReport, WorkerStart, WorkerTableOptions } from './methods.ts'
+import { ownAddress } from './ownAddress.ts'
+import { restartPauseMs } from './restarts.ts'
+import { WorkerSlot } from './slot.ts'
+
+export interface WorkersOptions {
+  readonly workers: number
+  /** What tells a process that it is a worker. */
+  readonly env: Readonly<Record<string, string>>
+  readonly config: GatewayConfig
+  /** Told when a worker has ended, and when one is there in its place. */
+  readonly onNews: (sentence: string) => void
+}
+
+/** A worker, as an operator sees it. */
+export interface WorkerState {
+  readonly worker: number
+  readonly pid: number | undefined
+  /** Undefined while it starts. */
+  readonly report: WorkerReport | undefined
+}
+
+/** A worker that is busy for longer is reported as one that starts. */
+const REPORT_MS = 5000
+
+export class Workers {
+  readonly #options: WorkersOptions
+  readonly #slots: readonly WorkerSlot[]
+  readonly #keys: string | undefined
+  readonly #stopped = new AbortController()
+  readonly #pauses = new Map<WorkerSlot, number>()
+  #config: GatewayConfig
+  #at: ServeAddress | undefined
+  /** Where clients are served; undefined until all workers do. */
+  #url: string | undefined
+
+  constructor(options: WorkersOptions) {
+    const counters = new SharedCounters()
+    this.#options = options
+    this.#config = options.config
+    this.#keys = hasKeys(options.config) ? undefined : newKey()
+    this.#slots = Array.from({ length: options.workers }, (_, index) => {
+      return new WorkerSlot({
+        worker: index + 1,
+        env: options.env,
+        counters,
+        onEnd: (slot, how) => this.#ended(slot, how),
+      })
+    })
+    // Configurations have values that JSON has not.
+    cluster.setupPrimary({ serialization: 'advanced' })
+  }
+
+  /** Resolves with the address when all workers serve. */
+  async start(at: ServeAddress): Promise<string> {
+    this.#at = at
+    await Promise.all(this.#slots.map((slot) => slot.start(this.#start(slot))))
+    const [first] = await Promise.all(this.#slots.map((slot) => this.#serve(slot)))
+    if (first === undefined) throw new TypeError('A gateway has at least one worker.')
+    this.#url = first
+    return first
+  }
+
+  /** Serves what another configuration says, in all workers. */
+  async reload(config: GatewayConfig): Promise<void> {
+    this.#config = config
+    const there = this.#slots.filter(({ url }) => url !== undefined)
+    await Promise.all(there.map((slot) => slot.ask('reload', config)))
+    // New addresses of the gateway have to be known to each other as well.
+    await Promise.all(there.map((slot) => slot.ask('meet', { others: this.#othersOf(slot) })))
+  }
+
+  /** What is served, as text; undefined where no worker can tell. */
+  async table(options: WorkerTableOptions): Promise<string | undefined> {
+    return this.#slots.find(({ isServing }) => isServing)?.ask('table', options)
+  }
+
+  states(): Promise<readonly WorkerState[]> {
+    return Promise.all(
+      this.#slots.map(async (slot) => {
+        const report = await inTime(slot.ask('report', {})).catch(() => undefined)
+        return { worker: slot.worker, pid: slot.pid, report }
+      }),
+    )
+  }
+
+  /** Lets the calls of all workers finish, and ends them. */
+  async drain(): Promise<void> {
+    this.#stopped.abort()
+    await Promise.all(
+      this.#slots.map(async (slot) => {
+        await slot.ask('drain', {}).catch(() => {}) // it has ended
+        slot.kill()
+        await slot.ended
+      }),
+    )
+  }
+
+  async #serve(slot: WorkerSlot): Promise<string> {
+    if (this.#at === undefined) throw new TypeError('No address was said.')
+    const url = await slot.ask('serve', { others: this.#othersOf(slot), at: this.#at })
+    slot.isServing = true
+    return url
+  }
+
+  #othersOf(slot: WorkerSlot): readonly string[] {
+    return this.#slots.flatMap((other) => (other === slot || other.url === undefined ? [] : [other.url]))
+  }
+
+  #ended(slot: WorkerSlot, how: string): void {
+    if (this.#url === undefined || this.#stopped.signal.aborted) return
+    const pauseMs = restartPauseMs(this.#pauses.get(slot) ?? 0, performance.now() - slot.startedAt)
+    this.#pauses.set(slot, pauseMs)
+    this.#options.onNews(`Worker ${slot.worker} ended (${how}). Another one is started in its place.`)
+    void this.#restart(slot, pauseMs)
+  }
+
+  async #restart(slot: WorkerSlot, pauseMs: number): Promise<void> {
+    const { signal } = this.#stopped
+    await sleep(pauseMs, signal).catch(() => {})
+    if (signal.aborted) return
+    try {
+      await slot.start(this.#start(slot))
+      const url = await this.#serve(slot)
+      this.#options.onNews(`Worker ${slot.worker} serves again.`)
+      // Where any port will do, there is another one when all workers were gone.
+      if (url !== this.#url) this.#options.onNews(`Serving ${url}`)
+      this.#url = url
+    } catch (error) {
+      if (signal.aborted) return
+      this.#options.onNews(`Worker ${slot.worker} did not start: ${error instanceof Error ? error.message : ''}`)
+      slot.kill() // and the next one is started when it has ended
+    }
+  }
+
+  #start({ worker }: WorkerSlot): WorkerStart {
+    return {
+      config: this.#config,
+      worker,
+      workers: this.#slots.length,
+      keys: this.#keys,
+      own: ownAddress(worker, this.#at?.port ?? 0, process.env['PANNIER_ADVERTISE']),
+    }
+  }
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('The worker is busy.')), REPORT_MS)
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+}
+
+function hasKeys({ settings }: GatewayConfig): boolean {
+  return settings.keys !== undefined || process.env['PANNIER_KEYS'] !== undefined
+}

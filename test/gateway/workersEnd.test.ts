@@ -1,0 +1,164 @@
+/** Workers of a gateway that end, are told to end, or get another file. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { expect, test, vi } from 'vitest'
+import { accept, call as callByHand, type Wire } from '../fixtures/modernClient.ts'
+import { pannier } from '../cli/fixtures/program.ts'
+import { effectTools } from './fixtures/effectTools.ts'
+import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
+import { call, connectClient, modernServer, sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { descendantsOf, isAlive } from './fixtures/processTree.ts'
+
+const PATIENCE = { timeout: 30_000 }
+const FRESH = { connection: 'close' }
+const WORKERS = { args: ['--workers', '2'], settings: { admin: { port: 0 } } }
+
+async function byHand(
+  url: string,
+  tool: string,
+  args: Record<string, unknown> = {},
+  brought: Wire = {},
+): Promise<Wire> {
+  const params = { requestState: brought.requestState, inputResponses: brought.inputResponses }
+  const { message } = await callByHand(url, tool, args, { headers: FRESH, params })
+  return message.result ?? message.error
+}
+
+function answered(asked: Wire, name: string): Wire {
+  const keys = Object.keys(asked.inputRequests)
+  return {
+    requestState: asked.requestState,
+    inputResponses: Object.fromEntries(keys.map((key) => [key, accept({ name })])),
+  }
+}
+
+async function workersOf({ admin }: GatewayProcess): Promise<{ worker: number; pid: number; isServing: boolean }[]> {
+  return (await (await fetch(`${admin}health`)).json()).workers
+}
+
+async function allServe(gateway: GatewayProcess): Promise<void> {
+  await vi.waitFor(
+    async () => expect((await workersOf(gateway)).map(({ isServing }) => isServing)).toEqual([true, true]),
+    PATIENCE,
+  )
+}
+
+/** Which of the workers holds what a caller without a name uses: the one whose death ends it. */
+const textOf = (result: Wire): string => result.content?.[0]?.text
+
+test('a worker that is killed: calls that wait there are told or go on, and another one serves in its place', async () => {
+  const effects: string[] = []
+  const { url: desk } = await sessionServer(undefined, () => effectTools(effects))
+  const gateway = await startGatewayProcess({ desk: { url: desk, pannier: { state: 'stateful' } } }, WORKERS)
+  const tools = ['desk_look', 'desk_book']
+  const first = await Promise.all(tools.map((tool) => byHand(gateway.url, tool, { key: tool })))
+  const second = await Promise.all(
+    tools.map((tool, turn) => byHand(gateway.url, tool, { key: tool }, answered(first[turn], 'Ann'))),
+  )
+  const before = await workersOf(gateway)
+  const servers = await (await fetch(`${gateway.admin}servers`)).json()
+  const holder = servers.servers[0].workers.find(({ links }: Wire) => links > 0).worker as number
+  process.kill(before[holder - 1]!.pid, 'SIGKILL')
+  await vi.waitFor(() => expect(gateway.shown()).toContain(`Worker ${holder} ended (SIGKILL)`), PATIENCE)
+  expect(textOf(await byHand(gateway.url, 'desk_look', { key: 'desk_look' }, answered(second[0], 'Lee')))).toBe(
+    'Ann Lee',
+  )
+  const { data } = await byHand(gateway.url, 'desk_book', { key: 'desk_book' }, answered(second[1], 'Lee'))
+  expect(data).toEqual({ code: 'CALL_LOST', server: 'desk' })
+  await vi.waitFor(() => expect(gateway.shown()).toContain(`Worker ${holder} serves again.`), PATIENCE)
+  const after = await workersOf(gateway)
+  expect(after[holder - 1]!.pid).not.toBe(before[holder - 1]!.pid)
+  expect(after[2 - holder]!.pid).toBe(before[2 - holder]!.pid)
+  // What waits is answered whichever of the two the rounds come to.
+  for (let time = 0; time < 4; time++) {
+    const asked = await byHand(gateway.url, 'desk_book', { key: `again ${time}` })
+    const again = await byHand(gateway.url, 'desk_book', { key: `again ${time}` }, answered(asked, 'Ann'))
+    expect(textOf(await byHand(gateway.url, 'desk_book', { key: `again ${time}` }, answered(again, 'Lee')))).toBe(
+      'Ann Lee',
+    )
+  }
+})
+
+test('a session-era client goes on when a worker is killed that it has nothing at', async () => {
+  const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)
+  const clients = await Promise.all([1, 2, 3, 4].map(() => connectClient('v1', gateway.url, FRESH)))
+  for (const client of clients) expect(await call(client, 'ours_confirm')).toBe('accept true, accept true')
+  const [worker] = await workersOf(gateway)
+  process.kill(worker!.pid, 'SIGKILL')
+  await vi.waitFor(() => expect(gateway.shown()).toContain('Worker 1 serves again.'), PATIENCE)
+  for (const client of clients)
+    for (let time = 0; time < 2; time++) expect(await call(client, 'ours_confirm')).toBe('accept true, accept true')
+})
+
+test('a worker that gets SIGTERM lets its calls finish, and another one serves in its place', async () => {
+  const ours = await modernServer()
+  const gateway = await startGatewayProcess({ ours: { url: ours.url } }, WORKERS)
+  const [worker] = await workersOf(gateway)
+  process.kill(worker!.pid, 'SIGTERM')
+  for (let time = 0; time < 10; time++)
+    expect(textOf(await byHand(gateway.url, 'ours_add', { a: 1, b: time }))).toBe(`${1 + time}`)
+  await vi.waitFor(() => expect(gateway.shown()).toContain('Worker 1 serves again.'), PATIENCE)
+  expect(gateway.shown()).toContain('Worker 1 ended (exit code 0)')
+  await allServe(gateway)
+})
+
+test('all workers serve another file, and none of them one that cannot be read', async () => {
+  const stdio = stdioEntry()
+  const gateway = await startGatewayProcess({ stdio }, WORKERS)
+  const client = await connectClient('v1', gateway.url, FRESH)
+  await call(client, 'stdio_note', { text: 'milk' })
+  gateway.reload('{ "mcpServers": ')
+  await vi.waitFor(() => expect(gateway.shown()).toContain('was not used, and nothing changes'), PATIENCE)
+  gateway.reload({ stdio, ours: { url: (await modernServer()).url } })
+  await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
+  for (let time = 0; time < 4; time++) {
+    expect(textOf(await byHand(gateway.url, 'ours_add', { a: 1, b: 2 }))).toBe('3')
+    expect(await call(client, 'stdio_recall')).toBe('milk')
+  }
+  // One that is started later serves the file as it is now.
+  process.kill((await workersOf(gateway))[1]!.pid, 'SIGKILL')
+  await vi.waitFor(() => expect(gateway.shown()).toContain('Worker 2 serves again.'), PATIENCE)
+  for (let time = 0; time < 4; time++) expect(textOf(await byHand(gateway.url, 'ours_add', { a: 1, b: 2 }))).toBe('3')
+})
+
+test('SIGTERM lets the calls of all workers finish, and leaves no process behind', async () => {
+  const gateway = await startGatewayProcess({ stdio: stdioEntry(), ours: { url: (await modernServer()).url } }, WORKERS)
+  for (const text of ['a', 'b']) await byHand(gateway.url, 'stdio_note', { text })
+  const asked = await Promise.all([1, 2, 3].map(() => byHand(gateway.url, 'stdio_confirm')))
+  const processes = descendantsOf(gateway.pid)
+  expect(processes.length).toBeGreaterThan(4)
+  const ended = gateway.end('SIGTERM')
+  const sure = ({ inputRequests, requestState }: Wire): Wire => ({
+    requestState,
+    inputResponses: Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accept({ sure: true })])),
+  })
+  for (const each of asked) {
+    const again = await byHand(gateway.url, 'stdio_confirm', {}, sure(each))
+    expect(textOf(await byHand(gateway.url, 'stdio_confirm', {}, sure(again)))).toBe('accept true, accept true')
+  }
+  expect(await ended).toBe(0)
+  await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), PATIENCE)
+})
+
+test('when the primary process is killed, no worker and no process of a server stays', async () => {
+  const gateway = await startGatewayProcess({ stdio: stdioEntry() }, WORKERS)
+  for (const text of ['a', 'b']) await byHand(gateway.url, 'stdio_note', { text })
+  const processes = descendantsOf(gateway.pid)
+  expect(processes.length).toBeGreaterThan(4)
+  void gateway.end('SIGKILL')
+  await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), PATIENCE)
+})
+
+test.each([
+  [['--workers', '0'], '--workers must be a whole number, at least 1.'],
+  [['--workers', 'x'], '--workers must be a whole number, at least 1.'],
+  [['--workers=-1'], '--workers must be a whole number, at least 1.'],
+  [['--workers', '2', '--stdio'], 'Leave out --stdio or --workers.'],
+])('%s is refused', async (args, sentence) => {
+  const file = join(tmpdir(), `pannier-workers-${process.pid}.json`)
+  writeFileSync(file, '{ "mcpServers": {} }')
+  const { status, stderr } = await pannier(['gateway', file, '--port', '0', ...args])
+  expect(stderr).toContain(sentence)
+  expect(status).toBe(2)
+})
