@@ -88,3 +88,19 @@ test('an answer during the close is the last one on its connection, and one befo
   await closed
   await expect(reply(url)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 })
+
+test.each([
+  [undefined, { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, maxHeadersCount: 0 }],
+  [4000, { requestTimeout: 4000, headersTimeout: 4000, keepAliveTimeout: 65_000, maxHeadersCount: 0 }],
+])(
+  'a client has so much time for a request where %s is given, and may send any number of headers',
+  async (ms, limits) => {
+    let server: object = {}
+    const { url } = await opened(ms === undefined ? {} : { requestTimeoutMs: ms }, (req, res) => {
+      server = (req.socket as unknown as { server: object }).server
+      res.end()
+    })
+    await reply(url)
+    expect(server).toMatchObject(limits)
+  },
+)
