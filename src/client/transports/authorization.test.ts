@@ -131,3 +131,21 @@ describe('a request that is refused', () => {
     expect((await authorizedFetch(authorizer, SERVER, fetch)(SERVER)).status).toBe(403)
   })
 })
+
+test('a refusal is let go of before somebody is asked to log in', async () => {
+  const { fetch } = world(() => undefined)
+  const { authorizer, visits } = person()
+  let visitsThen: number | undefined
+  const body = new ReadableStream({
+    cancel: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      visitsThen = visits.length
+    },
+  })
+  const refusing = async (input: string | URL, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(input, init)
+    return response.status === 401 ? new Response(body, response) : response
+  }
+  expect((await authorizedFetch(authorizer, SERVER, refusing)(SERVER)).status).toBe(200)
+  expect([visitsThen, visits.length]).toEqual([0, 1])
+})
