@@ -3,7 +3,9 @@ import type { InputRequest } from '@modelcontextprotocol/client'
 import type { Json } from '../../protocol/index.ts'
 import type { Call } from '../../server/index.ts'
 import type { TaskEngine, TaskRecord } from '../engine.ts'
-import { type PushOptions, pushQuestions } from './pushedQuestions.ts'
+import type { DialectOptions } from './dialect.ts'
+import { answerCarried, type PushOptions, pushQuestions } from './pushedQuestions.ts'
+import type { FoundTask } from './view.ts'
 
 const roots: InputRequest = { method: 'roots/list' }
 const form: InputRequest = {
@@ -87,4 +89,19 @@ describe('questions of a task', () => {
     const gone = new Error('gone')
     await expect(begin({ a: roots }, () => Promise.reject(gone)).pushed).rejects.toBe(gone)
   })
+})
+
+test.each<[string, Partial<Call>, number]>([
+  ['of a request that was revived elsewhere are taken', { revived: {} as never, params: { inputResponses: {} } }, 1],
+  ['of a request that was not are none', { params: { inputResponses: {} } }, 0],
+  ['that are no object are none', { revived: {} as never, params: { inputResponses: 'x' } }, 0],
+])('answers %s', async (_, call, times) => {
+  const answer = vi.fn<TaskEngine['answer']>(async () => undefined)
+  const options = { engine: async () => ({ answer }), host: { assertMayCall() {} } } as unknown as DialectOptions
+  const found = {
+    task: { id: 'one', questions: new Map(), approvers: new Map() },
+    isOwner: true,
+  } as unknown as FoundTask
+  await answerCarried(options, call as Call, found)
+  expect(answer).toHaveBeenCalledTimes(times)
 })
