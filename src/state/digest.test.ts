@@ -106,3 +106,9 @@ test('a cycle and a bigint are refused', () => {
   expect(() => digestOf(cycle)).toThrow(expect.objectContaining({ code: 'STATE_TOO_DEEP' }))
   expect(() => digestOf({ n: 1n })).toThrow(expect.objectContaining({ code: 'STATE_NOT_JSON' }))
 })
+
+test('a value that says how it is written has the digest of what it says, in whatever order', () => {
+  const writes = (value: unknown) => ({ toJSON: () => value })
+  expect(digestOf(writes({ b: 1, a: 2 }))).toBe(digestOf({ a: 2, b: 1 }))
+  expect(digestOf({ at: [writes({ b: 1, a: 2 })] })).toBe(digestOf({ at: [{ a: 2, b: 1 }] }))
+})
