@@ -13,6 +13,7 @@ export const CASE_NAMES = [
   'jar',
   'tasks',
   'gateway',
+  'bridge',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 

@@ -12,6 +12,8 @@ export interface Plan {
   jar: { rounds: Rounds; warmUpMs: number }
   /** For each load on each task store; `answers` is how many answers are timed. */
   tasks: { rounds: Rounds; warmUpMs: number; answers: number }
+  /** Rounds of flows; answers that are timed in each of so many batches; calls that wait at once. */
+  bridge: { rounds: Rounds; warmUpMs: number; batches: number; answers: number; parked: number }
   /** The time for each size of a seal and for each pass over a long journal. */
   microMs: number
   /** Time for repetitions while other processes use the machine. */
@@ -27,6 +29,13 @@ export const FULL: Plan = {
   clients: { rounds: { count: 45, turns: 5, turnMs: 20 }, warmUpMs: 1_000 },
   jar: { rounds: { count: 7, turns: 5, turnMs: 50 }, warmUpMs: 300 },
   tasks: { rounds: { count: 7, turns: 4, turnMs: 75 }, warmUpMs: 800, answers: 60 },
+  bridge: {
+    rounds: { count: 7, turns: 4, turnMs: 400 },
+    warmUpMs: 4_000,
+    batches: 15,
+    answers: 40,
+    parked: 10_000,
+  },
   microMs: 1_500,
   patienceMs: 60_000,
 }
@@ -38,6 +47,7 @@ export const QUICK: Plan = {
   clients: { rounds: { count: 3, turns: 3, turnMs: 25 }, warmUpMs: 200 },
   jar: { rounds: { count: 3, turns: 2, turnMs: 30 }, warmUpMs: 50 },
   tasks: { rounds: { count: 3, turns: 2, turnMs: 50 }, warmUpMs: 60, answers: 10 },
+  bridge: { rounds: { count: 3, turns: 2, turnMs: 300 }, warmUpMs: 1_000, batches: 3, answers: 10, parked: 500 },
   microMs: 200,
   patienceMs: 3_000,
 }

@@ -6,6 +6,7 @@ import { fetch } from './cases/server/fetch.ts'
 import { jar } from './cases/client/jar.ts'
 import { journal } from './cases/server/journal.ts'
 import { layers } from './cases/client/layers.ts'
+import { bridge } from './cases/bridge/bridge.ts'
 import { gateway } from './cases/gateway/gateway.ts'
 import { figureLine } from './cases/report.ts'
 import { memory } from './cases/server/memory.ts'
@@ -37,6 +38,7 @@ const CASES: Record<CaseName, Case> = {
   jar,
   tasks,
   gateway,
+  bridge,
 }
 
 const REPEATED = 'measurements were repeated because other processes used the machine.'

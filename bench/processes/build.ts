@@ -21,6 +21,7 @@ const PROGRAMS = {
   dispatchProxy: 'gateway/dispatchProxy.ts',
   sdkGateway: 'gateway/sdkGateway.ts',
   mcpProxy: 'gateway/mcpProxy.ts',
+  sessionServer: 'bridge/sessionServer.ts',
 } as const
 export type Program = keyof typeof PROGRAMS
 

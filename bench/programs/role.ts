@@ -36,6 +36,10 @@ export interface GatewayRole {
   program?: string
   /** Whether calls are logged. */
   log?: boolean
+  /** The keys of gateways that know each other's tickets. @default one of its own */
+  keys?: string
+  /** Whether a header says who calls. */
+  namesUsers?: boolean
 }
 
 export function readRole<Role extends ServerRole | ClientRole | TaskRole | GatewayRole>(): Role {

@@ -1,0 +1,88 @@
+import { answer, ask, type StatelessClient } from '../../load/flows.ts'
+import type { Retry } from '../../load/messages.ts'
+import { spreadOf } from '../../measure/statistics.ts'
+import type { Child } from '../../processes/child.ts'
+import { LOAD_CORE } from '../../processes/affinity.ts'
+import { writeRole } from '../../programs/role.ts'
+import { type Bench, type CaseResult, withChild } from '../case.ts'
+import { whole } from '../report.ts'
+
+/** As many calls as one caller may have waiting; and as many as may wait in one process. */
+const OF_CALLER = 100
+const CAP = 10_000
+const AT_ONCE = 32
+const KILOBYTE = 1000
+/** A server has far fewer sessions and requests at once, unless its entry says otherwise. */
+const ROOM = { maxSessions: 2 * CAP, maxInFlight: 2 * CAP, timeoutSeconds: 3600, startSeconds: 120 }
+
+/** How much memory the calls take that wait for their clients, each with a session of its own at the server. */
+export async function measureParked(bench: Bench): Promise<CaseResult> {
+  return withChild(bench.startProgram('sessionServer', [], LOAD_CORE), (server) => {
+    const url = `http://127.0.0.1:${server.port}/mcp`
+    const servers = { bench: { url, pannier: { state: 'stateful', ...ROOM } } }
+    const role = writeRole({ servers, namesUsers: true })
+    return withChild(bench.startProgram('gateway', role), (gateway) => measure(bench, gateway))
+  })
+}
+
+async function measure(bench: Bench, gateway: Child): Promise<CaseResult> {
+  const count = bench.plan.bridge.parked
+  await answerAll(gateway, await park(gateway, AT_ONCE)) // so that what is loaded once does not count
+  const before = await gateway.ask<NodeJS.MemoryUsage>('memory')
+  const started = performance.now()
+  const parked = await park(gateway, count)
+  const seconds = (performance.now() - started) / 1000
+  const after = await gateway.ask<NodeJS.MemoryUsage>('memory')
+  const beyond = count < CAP ? 'The cap was not tried.' : await refusalBeyond(gateway, count)
+  await answerAll(gateway, parked)
+  const rss = (after.rss - before.rss) / count / KILOBYTE
+  const heap = (after.heapUsed - before.heapUsed) / count / KILOBYTE
+  const outside = (after.external - before.external) / count / KILOBYTE
+  const kilobytes = `${rss.toFixed(1)} KB each (heap ${heap.toFixed(1)}, outside of it ${outside.toFixed(1)})`
+  return {
+    lines: [
+      `${whole(count)} calls waited at once in one gateway: ${kilobytes}, parked in ${seconds.toFixed(0)} s, all answered. ${beyond}`,
+    ],
+    figures: [{ label: 'bridge: KB for a parked call', value: spreadOf([rss]), required: 40, wanted: 'atMost' }],
+    wrong: { count: 0 },
+    raw: { count, before, after, seconds },
+  }
+}
+
+/** The questions of so many calls, by their number. Fails with the first that is refused. */
+async function park(gateway: Child, count: number): Promise<Retry[]> {
+  const asked: Retry[] = []
+  await each(count, async (id) => {
+    asked[id] = await ask(callerOf(gateway, id), id)
+  })
+  return asked
+}
+
+function answerAll(gateway: Child, asked: readonly Retry[]): Promise<void> {
+  return each(asked.length, async (id) => {
+    const question = asked[id]
+    if (question !== undefined) await answer(callerOf(gateway, id), id, question)
+  })
+}
+
+/** Another caller, who has none yet, finds no room. */
+async function refusalBeyond(gateway: Child, count: number): Promise<string> {
+  const refused = await ask(callerOf(gateway, count), count).then(
+    () => undefined,
+    (error: unknown) => String(error),
+  )
+  if (refused?.includes('too many calls wait') !== true) throw new Error(`Beyond the cap: ${refused ?? 'parked'}.`)
+  return 'The next one was refused.'
+}
+
+async function each(count: number, work: (id: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < count) await work(next++)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+}
+
+function callerOf({ port }: Child, id: number): StatelessClient {
+  return { port, path: '/mcp/bench', user: `user ${Math.floor(id / OF_CALLER)}` }
+}
