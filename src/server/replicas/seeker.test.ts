@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type Instance, Self } from './instance.ts'
+import type { Delivery } from './messenger.ts'
+import { Seeker } from './seeker.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+const self = new Self('http://me/mcp')
+const nobody: Delivery = { kind: 'gone', why: 'refused' }
+const found = (successor: Instance) => ({ kind: 'gone', why: 'another', successor }) as unknown as Delivery
+
+function begin(reply: () => Delivery, known: Instance[] = []) {
+  const send = vi.fn(async () => reply())
+  const meetAgain = vi.fn(() => true)
+  const seeker = new Seeker({ self, peers: { meetAgain, known: () => known }, messenger: { send } })
+  return { seeker, send, meetAgain }
+}
+
+test('an address is looked at five times a second, later each second, and given up after a hundred looks', async () => {
+  const { seeker, send } = begin(() => nobody)
+  await seeker.seek('http://a/mcp')
+  expect(send).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(199)
+  expect(send).toHaveBeenCalledTimes(1)
+  await vi.advanceTimersByTimeAsync(1 + 48 * 200)
+  expect(send).toHaveBeenCalledTimes(50)
+  await vi.advanceTimersByTimeAsync(999)
+  expect(send).toHaveBeenCalledTimes(50)
+  await vi.advanceTimersByTimeAsync(1 + 49_000)
+  expect(send).toHaveBeenCalledTimes(100)
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect([send.mock.calls.length, vi.getTimerCount()]).toEqual([100, 0])
+})
+
+test('who is found there is met, once, and then sought no more', async () => {
+  const other = { id: 'other', url: 'http://a/mcp' }
+  const { seeker, send, meetAgain } = begin(() => found(other))
+  await seeker.seek('http://a/mcp')
+  expect([meetAgain.mock.calls, vi.getTimerCount()]).toEqual([[[other]], 0])
+  await seeker.seek('http://a/mcp')
+  expect(send).toHaveBeenCalledTimes(2)
+})
+
+test('an instance that finds itself, or that nobody can meet, goes on looking', async () => {
+  const { seeker, meetAgain } = begin(() => found(self))
+  await seeker.seek('http://a/mcp')
+  expect([meetAgain.mock.calls.length, vi.getTimerCount()]).toEqual([0, 1])
+  const unmet = begin(() => found({ id: 'other', url: 'http://a/mcp' }))
+  unmet.meetAgain.mockReturnValue(false)
+  await unmet.seeker.seek('http://b/mcp')
+  expect(vi.getTimerCount()).toBe(2)
+})
+
+test('an address of an instance that is known is not looked at', async () => {
+  const { seeker, send } = begin(() => nobody, [{ id: 'other', url: 'http://a/mcp' }])
+  await seeker.seek('http://a/mcp')
+  expect([send.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0])
+})
+
+test('at most 64 addresses are sought at a time, each once, and none after a stop', async () => {
+  const { seeker, send } = begin(() => nobody)
+  for (let n = 0; n < 65; n++) await seeker.seek(`http://${n}/mcp`)
+  await seeker.seek('http://0/mcp')
+  expect(send).toHaveBeenCalledTimes(64)
+  seeker.stop()
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(send).toHaveBeenCalledTimes(64)
+})
