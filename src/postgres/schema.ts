@@ -197,6 +197,27 @@ const MIGRATIONS: readonly Migration[] = [
     CREATE INDEX tasks_unfinished_of_member ON ${tables}.tasks (member)
       WHERE status IN ('working', 'input_required') AND member IS NOT NULL
   `,
+  // Which gateway serves which caller: see src/postgres/placements.ts. A caller without a gateway is free.
+  (tables) => `
+    CREATE SEQUENCE ${tables}.placement_epochs;
+    CREATE TABLE ${tables}.gateways (
+      id uuid PRIMARY KEY,
+      address text,
+      leased_until timestamptz(3) NOT NULL,
+      stopping boolean NOT NULL DEFAULT false
+    );
+    CREATE TABLE ${tables}.placements (
+      id bytea PRIMARY KEY,
+      server bytea NOT NULL,
+      gateway uuid,
+      epoch bigint NOT NULL,
+      session text,
+      idle_ms double precision NOT NULL,
+      freed_at timestamptz(3)
+    );
+    CREATE INDEX placements_by_gateway ON ${tables}.placements (gateway) WHERE gateway IS NOT NULL;
+    CREATE INDEX placements_free ON ${tables}.placements (freed_at) WHERE gateway IS NULL
+  `,
 ]
 
 /** The names of our schemas, quoted for use in statements, and of the notification channel. */
