@@ -23,6 +23,7 @@ import { measuresOf } from './admin/measures.ts'
 import { Backend } from './backends/backend.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
+import { type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
@@ -45,10 +46,13 @@ export class Gateway {
   readonly #routes: Routes
   readonly #metrics: GatewayMetrics
   readonly #definitions: Definitions
+  readonly #database: GatewayDatabase | undefined
   #config: GatewayConfig
   #backends: readonly Backend[] = []
   #deadline: Promise<void> | undefined
   #isReady = false
+  /** Resolves when it is known where other gateways reach this one. */
+  #reached = Promise.resolve()
   #drained: Promise<void> | undefined
   #admin: AdminListening | undefined
   /** What other gateways are connected to, where that is not what clients are. */
@@ -62,12 +66,18 @@ export class Gateway {
       servers: this.#backends.map(measuresOf),
       parked: this.#routes.parked,
     }))
+    this.#database = openDatabase(options, {
+      address: () => this.#routes.address,
+      reached: () => this.#reached,
+      logger: () => this.#logger.current,
+    })
     const { allowedHosts, allowedOrigins, listDeadlineMs } = options.settings
     this.#routes = new Routes({
       backends: () => this.#backends,
       ready: () => (this.#isReady ? undefined : this.#deadline),
       listDeadlineMs,
-      server: serverOptions(options, this.#logger),
+      server: serverOptions(options, this.#logger, this.#database),
+      busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       onUnopened: this.#unopened,
       guards: {
@@ -132,7 +142,10 @@ export class Gateway {
     const { connections, address, port, url, close } = listener
     this.#routes.listen(this.#replicas === undefined ? connections : closedInTurn(connections, this.#replicas))
     if (drains) drainOnTerm(() => this.drain())
-    if (this.#replicas === undefined) await this.#routes.reach(advertise ?? `http://${reachableHost(address)}:${port}`)
+    if (this.#replicas === undefined)
+      this.#reached = this.#routes.reach(advertise ?? `http://${reachableHost(address)}:${port}`)
+    this.#database?.leases.start()
+    await this.#reached
     this.#logger.current.info({ url, servers: this.#backends.length }, 'Listening.')
     return { port, url, close }
   }
@@ -226,8 +239,11 @@ export class Gateway {
   async #drain(options: DrainOptions): Promise<void> {
     this.#definitions.close()
     this.#metrics.close()
+    await this.#database?.leases.stopping()
+    for (const backend of this.#backends) backend.handOn()
     await this.#routes.drain(options)
     await Promise.all([...this.#backends.map((backend) => backend.close()), this.#admin?.close()])
+    await this.#database?.close()
   }
 
   #setRoutes(): void {
@@ -250,6 +266,7 @@ export class Gateway {
       onOffer: () => this.#routes.refresh(),
       withheldOf: (_, tools) => this.#definitions.withheldOf(config, tools),
       onUpdated: (backend, uri) => this.#routes.updated(backend, uri),
+      leases: this.#database?.leases,
     })
   }
 

@@ -10,6 +10,8 @@ export const BACKEND_CODES = [
   'BACKEND_REFUSED',
   'CALL_LOST',
   'CALL_EXPIRED',
+  'CALLER_UNPLACED',
+  'CALLER_MOVED',
 ] as const
 
 export type BackendCode = (typeof BACKEND_CODES)[number]

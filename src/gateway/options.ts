@@ -2,10 +2,12 @@
 import type { Json } from '../protocol/index.ts'
 import { bearer, type LimitOptions, type ServerOptions } from '../server/index.ts'
 import type { Logger, LoggerSlot } from '../server/internal.ts'
+import type { PostgresConnection } from '../postgres/internal.ts'
 import { memoryRates } from '../state/stores/index.ts'
 import type { CredentialsHook } from './backends/credentials.ts'
 import type { AuthorizerHook } from './backends/login.ts'
 import type { GatewayConfig } from './config/index.ts'
+import type { GatewayDatabase } from './database.ts'
 import { GATEWAY_INFO } from './version.ts'
 
 export interface GatewayOptions
@@ -13,6 +15,11 @@ export interface GatewayOptions
     Pick<ServerOptions, 'logger' | 'principal' | 'keys' | 'bus' | 'ledger' | 'store'> {
   /** Gives the credentials of a caller for a server, beside those in its entry. @default none */
   readonly credentials?: CredentialsHook
+  /**
+   * The database in which gateways look up who of them serves which caller, hear each other's news and count requests. @default
+   * that of the settings
+   */
+  readonly postgres?: PostgresConnection
   /** Gives the login of whoever runs the gateway at a server, which all callers share. @default none */
   readonly authorizer?: AuthorizerHook
   /** Where requests and calls are counted, where the settings limit them. @default the memory of this process */
@@ -28,8 +35,8 @@ export type LimitCounters = Pick<LimitOptions, 'store' | 'calls'>
 
 const HOUR_SECONDS = 3600
 
-export function serverOptions(options: GatewayOptions, logger: LoggerSlot): ServerOptions {
-  const { keys = options.settings.keys, bus, ledger, store, settings, counters } = options
+export function serverOptions(options: GatewayOptions, logger: LoggerSlot, database?: GatewayDatabase): ServerOptions {
+  const { keys = options.settings.keys, bus, ledger = database?.ledger, store, settings, counters } = options
   const principal = principalOf(options)
   const hasLimits = Object.keys(settings.limits).length > 0
   return {
@@ -38,8 +45,10 @@ export function serverOptions(options: GatewayOptions, logger: LoggerSlot): Serv
     ttlSeconds: Math.max(...options.servers.map(({ settings: { parkSeconds } }) => parkSeconds), 0) + HOUR_SECONDS,
     logger: passing(logger),
     ...(principal && { principal }),
-    // One count for all addresses.
-    ...(hasLimits && { limits: { ...settings.limits, store: memoryRates(), ...counters } }),
+    // One count for all addresses, and with a database for all gateways.
+    ...(hasLimits && {
+      limits: { ...settings.limits, store: memoryRates(), ...counters, ...(database && { store: database.rates }) },
+    }),
     ...(keys !== undefined && { keys }),
     ...(bus && { bus }),
     ...(ledger && { ledger }),

@@ -14,6 +14,7 @@ export interface ServeOptions {
   readonly stdio?: boolean
   readonly workers?: number
   readonly watch?: boolean
+  readonly postgres?: string
 }
 
 /** What SIGHUP does while a file is served. */
@@ -29,10 +30,17 @@ const TABLE_MS = 10_000
 const SETTLED_MS = 200
 
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
-  const { problemText, readGatewayConfig } = await import('../../gateway/internal.ts')
+  const { databaseFault, problemText, readGatewayConfig } = await import('../../gateway/internal.ts')
   const { display, signal } = context
   if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
-  const config = await readGatewayConfig(file)
+  const { postgres } = options
+  const fault = postgres === undefined ? undefined : databaseFault(postgres)
+  if (fault !== undefined) throw new InputError(`--postgres ${fault}`)
+  const read = async (): Promise<GatewayConfig> => {
+    const found = await readGatewayConfig(file)
+    return postgres === undefined ? found : { ...found, settings: { ...found.settings, postgres } }
+  }
+  const config = await read()
   const showUnusable = ({ unusable }: GatewayConfig): void => {
     for (const problem of unusable.flatMap(({ problems }) => problems))
       display.note(`Left out: ${problemText(problem)}`)
@@ -42,7 +50,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
 
   const reload = async (): Promise<void> => {
     try {
-      const changed = await readGatewayConfig(file)
+      const changed = await read()
       await served.reload(changed)
       display.note(`${file} was read again.`)
       showUnusable(changed)

@@ -9,6 +9,8 @@ export interface HttpOptions {
   headers?: Readonly<Record<string, string>>
   bearer?: BearerToken
   authorizer?: Authorizer
+  /** A session to go on with, and the revision that was negotiated in it. @default none */
+  session?: { readonly id: string; readonly version: string | undefined }
   /** @default the global fetch */
   fetch?: FetchLike
   /** Puts more around the `fetch` that the transport gets. It sees requests before they have credentials. */
@@ -16,9 +18,12 @@ export interface HttpOptions {
 }
 
 export function httpTransport({ url, headers }: HttpAddress, options: HttpOptions): StreamableHTTPClientTransport {
+  const { id: sessionId, version: protocolVersion } = options.session ?? {}
   return new StreamableHTTPClientTransport(new URL(url), {
     fetch: fetchFor(url, options),
     requestInit: { headers: headersOf(headers, options.headers) },
+    ...(sessionId !== undefined && { sessionId }),
+    ...(protocolVersion !== undefined && { protocolVersion }),
   })
 }
 

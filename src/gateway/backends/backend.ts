@@ -16,6 +16,8 @@ import type { Offer } from './offer.ts'
 import { OwnOffers } from './ownOffers.ts'
 import { holderOf } from './callers.ts'
 import type { Relayed } from '../links/relayed.ts'
+import type { Leases } from '../leases/leases.ts'
+import type { ServerLeases } from '../leases/serverLeases.ts'
 import { isLarger } from './resultSize.ts'
 import { shareOf, Shares } from './shares.ts'
 import { Watches } from './watching/watches.ts'
@@ -36,6 +38,8 @@ export interface BackendOptions {
   /** Compares the definitions of its tools with those of before; gives the names of the tools that are withheld. */
   readonly withheldOf: (backend: Backend, tools: readonly Json[]) => Promise<ReadonlySet<string>>
   readonly onUpdated: (backend: Backend, uri: string) => void
+  /** Where gateways look up who of them serves a caller; undefined where they do not. */
+  readonly leases?: Leases | undefined
 }
 
 /** What came before the subscription was acknowledged was not told. */
@@ -89,6 +93,7 @@ export class Backend {
     })
     this.#sender = new BackendSender({
       config,
+      leases: options.leases,
       connector: this.#connector,
       link: this.#linkOptions(),
       isShared: () => this.isShared,
@@ -193,6 +198,11 @@ export class Backend {
     return this.#inFlight.all
   }
 
+  /** Which gateway serves which of its callers, where gateways look that up. */
+  get leases(): ServerLeases | undefined {
+    return this.#sender.leases
+  }
+
   /** The number of links beside the shared one. */
   get links(): number {
     return this.#sender.links
@@ -270,6 +280,11 @@ export class Backend {
   /** Compares the definitions again, because others may have been accepted. */
   recheck(): Promise<void> {
     return this.#connector.recheck()
+  }
+
+  /** From now on, other gateways may go on with the sessions that nobody uses here. */
+  handOn(): void {
+    this.#sender.handOn()
   }
 
   async close(): Promise<void> {

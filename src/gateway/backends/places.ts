@@ -5,6 +5,7 @@
 import { digestOf } from '../../state/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
+import type { CallerLease, ServerLeases } from '../leases/serverLeases.ts'
 import type { Link } from '../links/link.ts'
 import { declaredOf, questionsOf, type Relayed } from '../links/relayed.ts'
 import { callerOf, holderOf, isNameless } from './callers.ts'
@@ -18,7 +19,9 @@ export interface PlacesOptions {
   /** How long a call waits for a place. */
   readonly waitMs: number
   /** Opens a link for these calls; `isOneCaller` where no other caller will use it. */
-  readonly open: (relayed: Relayed, isOneCaller: boolean) => Promise<Link>
+  readonly open: (relayed: Relayed, isOneCaller: boolean, lease?: CallerLease) => Promise<Link>
+  /** Where gateways look up who of them serves a caller. */
+  readonly leases?: ServerLeases | undefined
 }
 
 /** A link of its own, and who uses it. */
@@ -27,6 +30,8 @@ interface LinkPlace {
   /** Whose places it counts for. */
   readonly holder: string
   readonly link: Promise<Link>
+  /** What lets this gateway serve the caller. */
+  readonly lease: CallerLease | undefined
   uses: number
   idle: ReturnType<typeof setTimeout> | undefined
 }
@@ -36,6 +41,12 @@ interface LinkPlace {
  * more links under load.
  */
 export type Sharing = 'caller' | 'call' | 'all'
+
+/**
+ * What becomes of a link's session: it is ended; another gateway may go on with it; or another gateway has it already, or
+ * may have it.
+ */
+type Leaving = 'ended' | 'handed on' | 'lost'
 
 /** With so many calls on each link, another one is opened. */
 export const CALLS_AT_ONCE = 8
@@ -50,6 +61,7 @@ export class Places {
   readonly #retired = new Set<LinkPlace>()
   /** Links that are being closed: their processes still run. */
   readonly #ending = new Set<Promise<void>>()
+  #isHandingOn = false
 
   constructor(options: PlacesOptions) {
     this.#options = options
@@ -59,17 +71,22 @@ export class Places {
     return this.#places.size
   }
 
-  /** Runs with a link; opens one where none is free. `hold` keeps it in use until what it gives is called. */
+  /**
+   * Runs with a link; opens one where none is free. `hold` keeps it in use until what it gives is called. `lease`: what lets
+   * this gateway serve the caller, where gateways look that up.
+   */
   async with<T>(
     relayed: Relayed,
     sharing: Sharing,
     use: (link: Link, hold: () => () => void) => Promise<T>,
+    lease?: CallerLease,
   ): Promise<T> {
     const holder = holderOf(relayed)
-    const place = await this.#take(relayed, sharing)
+    const place = await this.#take(relayed, sharing, lease)
     this.#inUse.add(holder)
     try {
       const link = await place.link
+      if (lease !== undefined) this.#options.leases?.assertOwn(lease)
       return await use(link, () => this.#hold(place))
     } catch (error) {
       // What the server still does for this call must not reach the next one.
@@ -100,15 +117,22 @@ export class Places {
     for (const place of this.#places) if (place.key === key) this.#retire(place)
   }
 
-  async close(): Promise<void> {
-    for (const place of this.#places) this.#drop(place)
-    await Promise.all([...this.#ending, ...[...this.#retired].map(({ link }) => closed(link))])
+  /** From now on, other gateways may go on with what nobody uses here. */
+  handOn(): void {
+    this.#isHandingOn = true
+    for (const place of this.#places) if (place.uses === 0 && place.lease !== undefined) this.#drop(place)
   }
 
-  async #take(relayed: Relayed, sharing: Sharing): Promise<LinkPlace> {
+  async close(): Promise<void> {
+    for (const place of this.#places) this.#drop(place)
+    for (const place of this.#retired) this.#drop(place)
+    await Promise.all(this.#ending)
+  }
+
+  async #take(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<LinkPlace> {
     const until = performance.now() + this.#options.waitMs
     for (;;) {
-      const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing)
+      const found = sharing === 'all' ? this.#takeShared(relayed) : this.#takeOwn(relayed, sharing, lease)
       if (found !== undefined) {
         found.uses++
         clearTimeout(found.idle)
@@ -119,12 +143,12 @@ export class Places {
     }
   }
 
-  #takeOwn(relayed: Relayed, sharing: Sharing): LinkPlace | undefined {
+  #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): LinkPlace | undefined {
     const isAlone = sharing === 'call' || mayBeAskedForAnother(relayed)
     const hasShare = this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
     const key = keyOf(relayed, sharing)
-    const found = hasShare || !isAlone ? this.#find(key, isAlone) : undefined
-    return found ?? (hasShare ? this.#openAnother(key, relayed, true) : undefined)
+    const found = hasShare || !isAlone ? this.#find(key, isAlone, lease) : undefined
+    return found ?? (hasShare ? this.#openAnother(key, relayed, true, lease) : undefined)
   }
 
   /** The link with the fewest calls, unless all have many and there is room for another. */
@@ -136,23 +160,41 @@ export class Places {
   }
 
   /** `alone`: no other call may use it. */
-  #find(key: string, alone: boolean): LinkPlace | undefined {
-    for (const place of this.#places) if (place.key === key && (!alone || place.uses === 0)) return place
+  #find(key: string, alone: boolean, lease: CallerLease | undefined): LinkPlace | undefined {
+    for (const place of this.#places)
+      if (place.key === key && place.lease === lease && (!alone || place.uses === 0)) return place
     return undefined
   }
 
   /** Makes room by closing a link that nobody uses; undefined where all are in use. */
-  #openAnother(key: string, relayed: Relayed, isOneCaller: boolean): LinkPlace | undefined {
+  #openAnother(key: string, relayed: Relayed, isOneCaller: boolean, lease?: CallerLease): LinkPlace | undefined {
     if (this.#places.size >= this.#options.maxLinks) {
       const unused = this.#mostDispensable()
       if (unused === undefined) return undefined
       this.#drop(unused)
     }
-    const link = this.#whenEnded().then(() => this.#options.open(relayed, isOneCaller))
-    const place: LinkPlace = { key, holder: holderOf(relayed), link, uses: 0, idle: undefined }
+    // Only the first link of a caller has the session that gateways hand on.
+    const resumed = lease !== undefined && !this.#has(lease) ? lease : undefined
+    if (lease !== undefined) this.#follow(lease)
+    const link = this.#whenEnded().then(() => this.#options.open(relayed, isOneCaller, resumed))
+    const place: LinkPlace = { key, holder: holderOf(relayed), link, lease, uses: 0, idle: undefined }
     this.#places.add(place)
-    link.catch(() => this.#places.delete(place))
+    link.catch(() => this.#drop(place))
     return place
+  }
+
+  #has(lease: CallerLease): boolean {
+    return [...this.#places, ...this.#retired].some((place) => place.lease === lease)
+  }
+
+  /** What another gateway has taken, or may take while it is used here, is closed here. */
+  #follow(lease: CallerLease): void {
+    const drop = (isOver: (place: LinkPlace) => boolean): void => {
+      for (const place of [...this.#places, ...this.#retired])
+        if (place.lease === lease && isOver(place)) this.#drop(place, 'lost')
+    }
+    lease.onLost = () => drop(() => true)
+    lease.onLapsed = () => drop(({ uses }) => uses > 0)
   }
 
   /** Of those that hold the most places, the link that nobody has used for longest. */
@@ -173,8 +215,9 @@ export class Places {
 
   #release(place: LinkPlace): void {
     place.uses--
-    if (place.uses === 0 && this.#retired.delete(place)) void closed(place.link)
+    if (place.uses === 0 && this.#retired.has(place)) this.#drop(place)
     if (place.uses > 0 || !this.#places.has(place)) return this.#wakeAll()
+    if (this.#isHandingOn && place.lease !== undefined) return this.#drop(place)
     // Last used, last in order: what is closed first is what nobody has used for longest.
     this.#places.delete(place)
     this.#places.add(place)
@@ -202,13 +245,20 @@ export class Places {
     if (link === undefined || link.isClosed) this.#drop(place)
   }
 
-  #drop(place: LinkPlace): void {
+  #drop(place: LinkPlace, leaving: Leaving = this.#isHandingOn && place.lease ? 'handed on' : 'ended'): void {
     clearTimeout(place.idle)
-    if (!this.#places.delete(place)) return
-    const ending = closed(place.link)
+    const wasThere = this.#places.delete(place)
+    if (!this.#retired.delete(place) && !wasThere) return
+    const ending = this.#end(place, leaving)
     this.#ending.add(ending)
     void ending.then(() => this.#ending.delete(ending))
     this.#wakeAll()
+  }
+
+  async #end({ link, lease }: LinkPlace, leaving: Leaving): Promise<void> {
+    await (leaving === 'ended' ? closed(link) : detached(link))
+    if (lease === undefined || leaving === 'lost' || this.#has(lease)) return
+    await this.#options.leases?.release(lease, leaving === 'handed on' && lease.session !== undefined)
   }
 
   #retire(place: LinkPlace): void {
@@ -228,6 +278,11 @@ export class Places {
 async function closed(opened: Promise<Link>): Promise<void> {
   const link = await opened.catch(() => undefined)
   await link?.close().catch(() => {}) // it is gone already
+}
+
+async function detached(opened: Promise<Link>): Promise<void> {
+  const link = await opened.catch(() => undefined)
+  await link?.detach().catch(() => {}) // it is gone already
 }
 
 /**

@@ -2,11 +2,14 @@
 import type { Json } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { isBackendGone, SessionForgotten } from '../errors.ts'
-import type { Link, LinkOptions } from '../links/link.ts'
-import { openLink } from '../links/open.ts'
+import type { CallerLease, ServerLeases } from '../leases/serverLeases.ts'
+import type { Leases } from '../leases/leases.ts'
+import type { Link, LinkOptions, UpstreamSession } from '../links/link.ts'
+import { endSession, openLink } from '../links/open.ts'
 import { declaredOf, type Relayed } from '../links/relayed.ts'
 import type { Connector } from './connector.ts'
 import { ownAddress } from './credentials.ts'
+import { callerOf } from './callers.ts'
 import { HeldTasks } from './heldTasks.ts'
 import { CALLS_AT_ONCE, Places, type Sharing } from './places.ts'
 
@@ -20,9 +23,13 @@ export interface BackendSenderOptions {
   readonly onContradicted: () => void
   /** The server was reached on a link beside the gateway's own. */
   readonly onOpened: (link: Link) => void
+  /** Where gateways look up who of them serves a caller. */
+  readonly leases: Leases | undefined
 }
 
 export class BackendSender {
+  /** Which gateway serves which caller, where gateways look that up. */
+  readonly leases: ServerLeases | undefined
   readonly #options: BackendSenderOptions
   readonly #places: Places
   readonly #tasks: HeldTasks
@@ -30,13 +37,20 @@ export class BackendSender {
   constructor(options: BackendSenderOptions) {
     const { name, address, settings } = options.config
     this.#options = options
+    this.leases = options.leases?.of({
+      name,
+      url: 'url' in address ? address.url : undefined,
+      idleMs: settings.idleSeconds * 1000,
+      endSession: (session) => this.#endSession(session),
+    })
     this.#tasks = new HeldTasks(name, settings.parkSeconds * 1000)
     this.#places = new Places({
       server: name,
       maxLinks: 'url' in address ? settings.maxSessions : settings.maxProcesses,
       idleMs: settings.idleSeconds * 1000,
       waitMs: settings.startSeconds * 1000,
-      open: (relayed, isOneCaller) => this.#open(relayed, isOneCaller),
+      open: (relayed, isOneCaller, lease) => this.#open(relayed, isOneCaller, lease),
+      leases: this.leases,
     })
   }
 
@@ -53,9 +67,20 @@ export class BackendSender {
     return result
   }
 
+  /** From now on, other gateways may go on with what nobody uses here. */
+  handOn(): void {
+    this.#places.handOn()
+  }
+
   async close(): Promise<void> {
     this.#tasks.close()
     await this.#places.close()
+    if (this.leases !== undefined) this.#options.leases?.remove(this.leases)
+  }
+
+  async #endSession(session: UpstreamSession): Promise<void> {
+    const address = ownAddress(this.#options.config.address)
+    if ('url' in address) await endSession(address, this.#options.link, session)
   }
 
   async #sendAnywhere(relayed: Relayed): Promise<Json> {
@@ -75,11 +100,14 @@ export class BackendSender {
     }
   }
 
-  #sendOnPlace(relayed: Relayed, sharing: Sharing): Promise<Json> {
-    return this.#places.with(relayed, sharing, async (link, hold) => {
+  async #sendOnPlace(relayed: Relayed, sharing: Sharing): Promise<Json> {
+    const isLeased = sharing === 'caller' && !this.#options.isShared()
+    const lease = isLeased ? await this.leases?.own(callerOf(relayed)) : undefined
+    const use = async (link: Link, hold: () => () => void): Promise<Json> => {
       const result = this.#tasks.listed(relayed, await link.request(relayed), link)
       return this.#tasks.keep(relayed, result, link, hold)
-    })
+    }
+    return this.#places.with(relayed, sharing, use, lease)
   }
 
   async #sendOnOwnLink(relayed: Relayed): Promise<Json> {
@@ -105,15 +133,29 @@ export class BackendSender {
     return connector.servesCalls && (link?.inFlight ?? 0) < CALLS_AT_ONCE ? undefined : 'all'
   }
 
-  async #open(relayed: Relayed, isOneCaller: boolean): Promise<Link> {
+  /** With a lease: goes on with the caller's session, or stores the new one for the next gateway. */
+  async #open(relayed: Relayed, isOneCaller: boolean, lease: CallerLease | undefined): Promise<Link> {
     const { config, link, onOpened } = this.#options
     const { credentials } = relayed
     const address = ownAddress(config.address)
     const { env } = credentials ?? {}
     const started =
       'command' in address && env !== undefined ? { ...address, env: { ...address.env, ...env } } : address
-    const opened = await openLink(started, { ...link, declared: declaredOf(relayed), credentials, isOneCaller })
-    onOpened(opened)
+    const isStored = lease !== undefined && (relayed.principal !== undefined || credentials?.headers === undefined)
+    const session = isStored ? lease.session : undefined
+    const opened = await openLink(started, {
+      ...link,
+      declared: declaredOf(relayed),
+      credentials,
+      isOneCaller,
+      session,
+    })
+    if (session === undefined) onOpened(opened)
+    if (!isStored || session !== undefined || opened.session === undefined) return opened
+    await this.leases?.keepSession(lease, opened.session).catch(async (error: unknown) => {
+      await opened.close()
+      throw error
+    })
     return opened
   }
 }

@@ -2,6 +2,8 @@
 import { isObject } from '../../protocol/index.ts'
 import { bearer, type BearerOptions } from '../../server/index.ts'
 import { createHostGuard, isLocalHost } from '../../server/internal.ts'
+import { postgres } from '../../postgres/internal.ts'
+import { StateError } from '../../state/internal.ts'
 import { createKeyring } from '../../state/seal/index.ts'
 import { nameFault } from '../catalog/prefixes.ts'
 import type { View } from '../catalog/views.ts'
@@ -14,6 +16,7 @@ import {
   type SettingPlace,
   recordOf,
   refuse,
+  seconds,
   shape,
   text,
   whole,
@@ -78,6 +81,10 @@ export interface GatewaySettings {
   readonly allowedOrigins?: readonly string[]
   /** The keys that seal session ids and states. @default the variable PANNIER_KEYS, else random keys */
   readonly keys?: string
+  /** The database in which gateways look up who of them serves which caller. @default none */
+  readonly postgres?: string
+  /** How long a gateway that is silent keeps its callers, where there is a database. @default 20 */
+  readonly leaseSeconds: number
 }
 
 export const GATEWAY_DEFAULTS: GatewaySettings = {
@@ -89,6 +96,7 @@ export const GATEWAY_DEFAULTS: GatewaySettings = {
   workers: 1,
   listDeadlineMs: 2000,
   admin: { host: '127.0.0.1', port: 8932 },
+  leaseSeconds: 20,
 }
 
 const ADMIN_DEFAULTS: AdminSettings = { host: '127.0.0.1', port: 8932 }
@@ -169,13 +177,13 @@ const principal: Check<PrincipalSettings> = (value, place) => {
   return fault === undefined ? settings : refuse(place, `cannot be used. ${fault}`)
 }
 
-/** The sentence of the TypeError that `run` throws. */
-function faultOf(run: () => unknown): string | undefined {
+/** The sentence of the error of this kind that `run` throws. */
+function faultOf(run: () => unknown, kind: new (...args: never[]) => Error = TypeError): string | undefined {
   try {
     run()
     return undefined
   } catch (error) {
-    if (error instanceof TypeError) return error.message
+    if (error instanceof kind) return error.message
     throw error
   }
 }
@@ -188,6 +196,20 @@ const keys: Check<string> = text((value) => {
     return 'must be keys as in PANNIER_KEYS; make one with: pannier keys new'
   }
 })
+
+/** What is wrong with the address of a database. It has a password in it, so it is never quoted. */
+export function databaseFault(url: string): string | undefined {
+  const isOne = faultOf(() => postgres({ url }), StateError) === undefined
+  return isOne ? undefined : 'must be an address such as postgres://USER:PASSWORD@HOST:5432/DATABASE.'
+}
+
+/** Less would also hit a gateway or a database that is only busy. */
+const LEAST_LEASE_SECONDS = 2
+
+const leaseSeconds: Check<number> = (value, place) =>
+  typeof value === 'number' && value < LEAST_LEASE_SECONDS
+    ? refuse(place, `must be at least ${LEAST_LEASE_SECONDS}.`)
+    : seconds(value, place)
 
 function guarded(option: 'allowedHosts' | 'allowedOrigins', what: string): Check<readonly string[]> {
   const fault = (value: string): string | undefined =>
@@ -208,6 +230,8 @@ const members = shape<Omit<GatewaySettings, 'views'> & { readonly views: GivenVi
   allowedHosts: guarded('allowedHosts', 'a host name'),
   allowedOrigins: guarded('allowedOrigins', 'an origin such as https://app.example.com'),
   keys,
+  postgres: text(databaseFault),
+  leaseSeconds,
 })
 
 export function gatewaySettings(value: unknown, place: SettingPlace): GatewaySettings {

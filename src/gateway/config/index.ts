@@ -3,6 +3,7 @@ export { difference } from './difference.ts'
 export {
   type AdminSettings,
   type CatalogueMode,
+  databaseFault,
   GATEWAY_DEFAULTS,
   type GatewaySettings,
   type ViewSettings,

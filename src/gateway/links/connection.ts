@@ -27,6 +27,8 @@ import { paramsFor, type QuestionKind, type Relayed } from './relayed.ts'
 export interface BackendConnectionOptions
   extends Pick<LinkOptions, 'server' | 'timeoutMs' | 'isOneCaller' | 'onNews' | 'onClosed'> {
   readonly transport: Transport
+  /** Ids of requests are larger. @default 0 */
+  readonly firstId?: number
 }
 
 interface UnderWay {
@@ -49,13 +51,14 @@ export class BackendConnection {
   readonly #underWay = new Map<RequestId, UnderWay>()
   /** What the server speaks, as far as is known. */
   era: Era = 'modern'
-  #lastId = 0
+  #lastId: number
   #closed: string | undefined
   #onIdle: (() => void) | undefined
 
   constructor(options: BackendConnectionOptions) {
     this.#options = options
-    const { transport } = options
+    const { transport, firstId = 0 } = options
+    this.#lastId = firstId
     transport.onmessage = (message: JSONRPCMessage) => {
       try {
         this.#receive(message)

@@ -20,10 +20,22 @@ export interface Link {
   readonly hasSession: boolean
   /** Whether its connection is the session, as with HTTP+SSE. */
   readonly isStreamSession: boolean
+  /** The session over HTTP with which another link could go on. */
+  readonly session: UpstreamSession | undefined
   request(relayed: Relayed): Promise<Json>
+  /** Closes, and ends the session. */
   close(): Promise<void>
+  /** Closes; the session stays, for whoever goes on with it. */
+  detach(): Promise<void>
   /** Closes when the requests under way have ended. No other is sent on it. */
   retire(): Promise<void>
+}
+
+/** What is needed to go on with a session over HTTP. */
+export interface UpstreamSession {
+  readonly id: string
+  /** The revision that was negotiated. */
+  readonly version: string | undefined
 }
 
 /** What a server says of itself. */
@@ -44,6 +56,8 @@ export interface LinkOptions {
   readonly declared: ClientCapabilities
   /** What the caller has of their own whom it is opened for. */
   readonly credentials: Credentials | undefined
+  /** The session of the caller to go on with, where another gateway began one. @default a new one */
+  readonly session?: UpstreamSession | undefined
   /** The login of the gateway's operator at the server, where there is one. */
   readonly authorizer: () => Authorizer | undefined | Promise<Authorizer | undefined>
   /** Whether all its requests are of one caller, so that any of them may carry what the server asks. */

@@ -54,6 +54,7 @@ class ModernHttpLink implements Link {
   readonly isClosed = false
   readonly hasSession = false
   readonly isStreamSession = false
+  readonly session = undefined
   readonly hasOwnHeaders = true
   readonly isDirect: boolean
   about: About = { version: MODERN_VERSION, info: undefined, capabilities: {}, instructions: undefined }
@@ -97,6 +98,10 @@ class ModernHttpLink implements Link {
 
   close(): Promise<void> {
     return Promise.resolve()
+  }
+
+  detach(): Promise<void> {
+    return this.close()
   }
 
   retire(): Promise<void> {

@@ -11,10 +11,11 @@ import {
 import { ChildTransport, httpTransport, sseTransport } from '../../client/internal.ts'
 import { BackendError } from '../errors.ts'
 import type { Credentials } from './relayed.ts'
-import type { Link, LinkOptions } from './link.ts'
+import { unref } from '../../protocol/index.ts'
+import type { Link, LinkOptions, UpstreamSession } from './link.ts'
 import { lostSessionFetch } from './lostSession.ts'
 import { openModernHttp } from './modernHttp.ts'
-import { type OpenedTransport, openSession } from './session.ts'
+import { type OpenedTransport, openSession, resumeSession } from './session.ts'
 
 export function openLink(address: Address, options: LinkOptions): Promise<Link> {
   return 'url' in address ? openHttp(address, options) : openProcess(address, options)
@@ -23,6 +24,8 @@ export function openLink(address: Address, options: LinkOptions): Promise<Link> 
 async function openHttp(address: HttpAddress, options: LinkOptions): Promise<Link> {
   const authorizer = options.credentials === undefined ? await options.authorizer() : undefined
   if (address.transport === 'sse') return openSession(overSse(address, options, authorizer), options, false)
+  if (options.session !== undefined)
+    return resumeSession(overHttp(address, options, authorizer), options, options.session)
   const modern = await openModernHttp(address, options, authorizer)
   if (modern !== undefined) return modern
   let isOpen = false
@@ -73,7 +76,22 @@ function startFailure(error: unknown, server: string): Error {
   return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
 }
 
-function overHttp(address: HttpAddress, { credentials }: LinkOptions, authorizer?: Authorizer): OpenedTransport {
+/** The stream of the gateway before may be open for a while, and servers take only one. */
+const LISTEN = { everyMs: 500, tries: 60 }
+
+/** Ends a session that no link has. */
+export async function endSession(address: HttpAddress, options: LinkOptions, session: UpstreamSession): Promise<void> {
+  const { transport, endSession: end } = overHttp(address, { ...options, session }, await options.authorizer())
+  await transport.start()
+  try {
+    await end()
+  } finally {
+    await transport.close()
+  }
+}
+
+function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {
+  const { credentials, session } = options
   const listening = Promise.withResolvers<void>()
   const own = new OwnHeaders(credentials)
   const watched =
@@ -89,10 +107,26 @@ function overHttp(address: HttpAddress, { credentials }: LinkOptions, authorizer
     }
   const transport = httpTransport(address, {
     ...(authorizer && { authorizer }),
+    ...(session && { session }),
     wrapFetch: (inner) => own.fetch(lostSessionFetch(watched(inner))),
   })
-  const endSession = (): Promise<void> => transport.terminateSession()
-  return { transport, endSession, setHeaders: (headers) => own.set(headers), listening: listening.promise }
+  const listenAgain = async (): Promise<void> => {
+    for (let tries = 0; tries < LISTEN.tries; tries++) {
+      const isRefused = await transport.resumeStream('').then(
+        () => false,
+        (error: unknown) => failureReason(error).status === 409,
+      )
+      if (!isRefused) return
+      await new Promise((resolve) => unref(setTimeout(resolve, LISTEN.everyMs)))
+    }
+  }
+  return {
+    transport,
+    endSession: () => transport.terminateSession(),
+    setHeaders: (headers) => own.set(headers),
+    listening: listening.promise,
+    listenAgain,
+  }
 }
 
 function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {

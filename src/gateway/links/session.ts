@@ -1,9 +1,10 @@
 /** Links over a connection: child processes of both eras, and the session era over HTTP and HTTP+SSE. */
+import { randomInt } from 'node:crypto'
 import type { Transport } from '@modelcontextprotocol/client'
 import { isObject, type Json, LEGACY_VERSIONS, META, MODERN_VERSION } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import { BackendConnection } from './connection.ts'
-import { type About, aboutOf, type Link, type LinkOptions, ownRequest } from './link.ts'
+import { type About, aboutOf, type Link, type LinkOptions, ownRequest, type UpstreamSession } from './link.ts'
 import { GATEWAY_INFO } from '../version.ts'
 import type { Relayed } from './relayed.ts'
 
@@ -20,6 +21,8 @@ export interface OpenedTransport {
   readonly isSession?: boolean
   /** Resolves when the server can send what belongs to no response; servers lose what they send before. */
   readonly listening?: Promise<void>
+  /** Does the same for a session that another gateway has begun. */
+  listenAgain?(): Promise<void>
 }
 
 /** Servers that open the stream for that may send the first byte much later. */
@@ -39,6 +42,24 @@ export async function openSession(opened: OpenedTransport, options: LinkOptions,
     await connection.close()
     throw error
   }
+}
+
+/** Requests of the gateway that began the session may still be under way: their ids are not used again. */
+const NEW_IDS = { least: 2 ** 20, range: 2 ** 30 }
+
+/** Goes on with a session that another gateway has begun. Whether the server still knows it, the first request tells. */
+export async function resumeSession(
+  opened: OpenedTransport,
+  options: LinkOptions,
+  session: UpstreamSession,
+): Promise<Link> {
+  const { transport } = opened
+  const firstId = NEW_IDS.least + randomInt(NEW_IDS.range)
+  const connection = new BackendConnection({ ...options, transport, firstId })
+  connection.era = 'legacy'
+  await transport.start()
+  await within(opened.listenAgain?.(), LISTENING_MS)
+  return new SessionLink(connection, aboutOf({}, undefined, session.version), opened)
 }
 
 async function within(promise: Promise<void> | undefined, ms: number): Promise<void> {
@@ -121,6 +142,12 @@ class SessionLink implements Link {
     return this.#opened.isSession === true
   }
 
+  get session(): UpstreamSession | undefined {
+    const { sessionId: id } = this.#opened.transport
+    const isResumable = this.era === 'legacy' && this.#opened.listenAgain !== undefined
+    return isResumable && id !== undefined ? { id, version: this.about.version } : undefined
+  }
+
   request(relayed: Relayed): Promise<Json> {
     const { headers } = relayed.credentials ?? {}
     if (headers !== undefined) this.#opened.setHeaders?.(headers)
@@ -129,6 +156,10 @@ class SessionLink implements Link {
 
   async close(): Promise<void> {
     await this.#opened.endSession().catch(() => {}) // a server that is gone has ended it
+    await this.#connection.close()
+  }
+
+  async detach(): Promise<void> {
     await this.#connection.close()
   }
 

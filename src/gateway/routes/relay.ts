@@ -52,6 +52,8 @@ export interface OwnDirectories {
 const BACKEND_META = 'dev.pannier/backend'
 
 export interface RelayOptions {
+  /** Where the route is served. */
+  readonly path: string
   /** What everyone is listed. */
   readonly directory: Directory
   readonly own: OwnDirectories
@@ -61,10 +63,10 @@ export interface RelayOptions {
 }
 
 export function relayMethods(options: RelayOptions, parts: MethodParts): HandlerMethods {
-  const { parking, watcher, tasks } = options
+  const { path, parking, watcher, tasks } = options
   const { rounds, results } = parts
   const parked = new ParkedRounds(parking, parts)
-  const placement = new Placement(parts)
+  const placement = new Placement(parts, path)
 
   const relay = (call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']) =>
     watcher.watch(call, watchedTarget(call, target), (watched) => relayWatched(watched, target, params, headers))
@@ -81,8 +83,7 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
     // The ticket of a call that waits says itself where.
     const isTicket = call.peer.takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
     const state = new CallState(backend, call, placement.newCaller)
-    const owner = isTicket ? undefined : placement.ownerOf(call, backend, state.caller)
-    const answer = owner && (await placement.play(watched, target, owner))
+    const answer = isTicket ? undefined : await placement.play(watched, target, state.caller)
     if (answer !== undefined) return answer
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
       const result = await backend.request(relayedOf(watched, sent, { headers, ask, state }))

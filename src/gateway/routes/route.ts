@@ -76,7 +76,7 @@ export class Route {
         handlers: (parts) => {
           tasks.join(parts.replicas)
           own.lists = parts.lists
-          return relayMethods({ directory, own, parking, watcher, tasks }, parts)
+          return relayMethods({ path, directory, own, parking, watcher, tasks }, parts)
         },
         ownLists: own.of,
         instructions,

@@ -1,5 +1,5 @@
 /** The addresses of a gateway: `/mcp` for all servers, `/mcp/NAME` for each, and `/views/NAME` for some of their tools. */
-import type { DrainOptions, ServerOptions } from '../../server/index.ts'
+import type { DrainOptions, EventBus, ServerOptions } from '../../server/index.ts'
 import type { CallCounter, Capability, Connections } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type CatalogNames, createNames, type NamedServer, unionInstructions } from '../catalog/index.ts'
@@ -26,6 +26,8 @@ export interface RoutesOptions {
   readonly ready: () => Promise<void> | undefined
   readonly listDeadlineMs: number
   readonly server: ServerOptions
+  /** What carries the news of a route to other gateways, where each route has its own. */
+  readonly busOf: ((path: string) => EventBus) | undefined
   readonly metrics: GatewayMetrics
   /** A route that was added later could not be opened. */
   readonly onUnopened: (error: unknown) => void
@@ -127,6 +129,12 @@ export class Routes {
     await Promise.all(Array.from(this.#byPath.values(), (route) => this.#meet(route)))
   }
 
+  /** Where other gateways reach this one, as far as is known now. */
+  get address(): string | undefined {
+    const { url } = this.union.assembly.self
+    return url === undefined ? undefined : new URL(url).origin
+  }
+
   /** Lists what the servers offer now. */
   refresh(): void {
     for (const route of this.#byPath.values()) route.refresh()
@@ -167,9 +175,9 @@ export class Routes {
   async #reach(route: Route): Promise<void> {
     if (this.#base === undefined) return
     const { self, replicas } = route.assembly
-    if (self.url !== undefined) void replicas.checkAddress()
+    const checked = self.url === undefined ? undefined : replicas.checkAddress()
     self.url ??= new URL(route.path, this.#base).href
-    await Promise.all([replicas.seek(), this.#meet(route)])
+    await Promise.all([checked, replicas.seek(), this.#meet(route)])
   }
 
   #meet({ path, assembly }: Route): Promise<void> {
@@ -178,7 +186,8 @@ export class Routes {
 
   #create(path: string, parts: RouteParts): Route {
     const { ready, guards, metrics, listDeadlineMs } = this.#options
-    const server = { ...this.#options.server, ...addressesOf(path) }
+    const bus = this.#options.busOf?.(path)
+    const server = { ...this.#options.server, ...addressesOf(path), ...(bus && { bus }) }
     const { limits } = server
     const calls = limits?.calls && countedAt(path, limits.calls)
     const counted = calls === undefined ? server : { ...server, limits: { ...limits, calls } }

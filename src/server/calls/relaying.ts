@@ -14,7 +14,7 @@ export interface MethodParts {
   readonly access: AccessControl
   readonly rounds: RoundRunner
   readonly results: Results
-  readonly replicas: Pick<Replicas, 'self' | 'peers' | 'calls'>
+  readonly replicas: Pick<Replicas, 'calls' | 'ledger' | 'peers' | 'seeker' | 'self'>
   readonly lists: Pick<Lists, 'ofCaller'>
 }
 

@@ -74,8 +74,17 @@ describe('a call that goes to its owner', () => {
 
   test('tells where the owner was not reached', async () => {
     const { forwarder, call, log, sent } = begin({ kind: 'gone', why: 'refused', successor }, true)
-    expect(await forwarder.forward(owner, call)).toEqual({ kind: 'gone', why: 'refused', wasReached: false })
+    const gone = { kind: 'gone', why: 'refused', wasReached: false, wasSent: false }
+    expect(await forwarder.forward(owner, call)).toEqual(gone)
     expect([log, sent[0]?.[2]]).toEqual([['lost owner, next next'], { wasLost: true }])
+  })
+
+  test.each([
+    ['ECONNREFUSED', false],
+    ['no reply in time', true],
+  ])('tells whether the owner may have got it all the same: %s', async (why, wasSent) => {
+    const { forwarder, call } = begin({ kind: 'gone', why })
+    expect(await forwarder.forward(owner, call)).toEqual({ kind: 'gone', why, wasReached: false, wasSent })
   })
 
   test('tells where the owner was reached and did not answer, and has it looked at', async () => {

@@ -11,7 +11,7 @@ import type { Principal } from '../auth/authenticator.ts'
 import type { HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
 import type { Instance } from './instance.ts'
-import { discard, type Delivery, type Messenger } from './messenger.ts'
+import { discard, type Delivery, isNobody, type Messenger } from './messenger.ts'
 import type { Peers } from './peers.ts'
 
 /** What an instance needs of a call to answer it for another. */
@@ -37,8 +37,8 @@ export interface ForwardableCall {
 export type ForwardedCall =
   /** `response` is the whole message. */
   | { readonly kind: 'answered'; readonly response: Json }
-  /** `wasReached`: it began to answer. */
-  | { readonly kind: 'gone'; readonly why: string; readonly wasReached: boolean }
+  /** `wasReached`: it began to answer. `wasSent`: it may have got the call. */
+  | { readonly kind: 'gone'; readonly why: string; readonly wasReached: boolean; readonly wasSent: boolean }
 
 /** A call as it arrives at its owner. */
 export interface ArrivedCall {
@@ -120,7 +120,7 @@ export class CallForwarder {
 
   #gone(owner: Instance, { why, successor }: Delivery & { kind: 'gone' }): ForwardedCall {
     this.#peers.lose(owner, successor)
-    return { kind: 'gone', why, wasReached: false }
+    return { kind: 'gone', why, wasReached: false, wasSent: successor === undefined && !isNobody(why) }
   }
 
   async #cancel(owner: Instance, name: string): Promise<void> {
@@ -153,7 +153,7 @@ export class CallForwarder {
       void reader?.cancel().catch(() => {})
     }
     void this.#peers.check(owner.id)
-    return { kind: 'gone', why, wasReached: true }
+    return { kind: 'gone', why, wasReached: true, wasSent: true }
   }
 }
 

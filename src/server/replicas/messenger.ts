@@ -42,6 +42,11 @@ export function isInstanceMessage({ method, headers }: IncomingMessage): boolean
   return method === 'POST' && headers['content-type'] === MESSAGE_TYPE
 }
 
+/** Whether a process that is gone is the reason why a message did not arrive: no other has its address. */
+export function isNobody(why: string): boolean {
+  return why === 'ECONNREFUSED'
+}
+
 export interface MessengerOptions {
   readonly self: Self
   readonly sealer: Sealer

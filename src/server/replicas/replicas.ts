@@ -64,6 +64,7 @@ export class Replicas implements InstanceMessages {
   readonly peers: Peers
   readonly forwarder: Forwarder
   readonly calls: CallForwarder
+  readonly seeker: Seeker
   readonly bus: EventBus
   readonly ledger: Ledger
   /** Serves what another instance forwards. */
@@ -78,7 +79,6 @@ export class Replicas implements InstanceMessages {
   readonly #logger: () => Logger
   readonly #peerBus: PeerBus
   readonly #peerLedger: PeerLedger
-  readonly #seeker: Seeker
   readonly #since = performance.now()
   readonly #heartbeat: PeerHeartbeat
   readonly #addressCheck: AddressCheck
@@ -103,11 +103,11 @@ export class Replicas implements InstanceMessages {
     this.forwarder = new Forwarder(messenger, peers)
     this.calls = new CallForwarder(messenger, peers)
     this.#peerBus = peerBus(peers)
-    this.#seeker = new Seeker({ self, peers, messenger })
+    this.seeker = new Seeker({ self, peers, messenger })
     this.#heartbeat = new PeerHeartbeat({ self, peers })
     this.#addressCheck = new AddressCheck({ self, messenger, logger })
     peers.onMet = () => this.#heartbeat.start()
-    peers.onVacated = (url) => void this.#seeker.seek(url)
+    peers.onVacated = (url) => void this.seeker.seek(url)
     this.#peerBus.subscribe((event) => this.#heartbeat.hear(event))
     this.#peerLedger = peerLedger({ self, peers, messenger, local: memoryLedger({ clock }) })
     this.bus = bus ?? this.#peerBus
@@ -129,7 +129,7 @@ export class Replicas implements InstanceMessages {
   }
 
   async #meetAt(urls: readonly string[]): Promise<void> {
-    await Promise.all(urls.map((url) => this.#seeker.seek(url)))
+    await Promise.all(urls.map((url) => this.seeker.seek(url)))
     await this.peers.all()
   }
 
@@ -253,7 +253,7 @@ export class Replicas implements InstanceMessages {
   /** The last thing before this process ends: what it published arrives, and nobody waits for it any more. */
   async leave(): Promise<void> {
     this.#heartbeat.stop()
-    this.#seeker.stop()
+    this.seeker.stop()
     await settledWithin(this.#sayBye(), LEFT_WITHIN_MS)
   }
 

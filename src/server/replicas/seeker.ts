@@ -1,7 +1,7 @@
 /** Looks at addresses until an instance of this server is found there. */
 import { unref } from '../../protocol/index.ts'
-import type { Self } from './instance.ts'
-import type { Messenger } from './messenger.ts'
+import type { Instance, Self } from './instance.ts'
+import { isNobody, type Messenger } from './messenger.ts'
 import type { Peers } from './peers.ts'
 
 // A process that is started anew is there within seconds, mostly; those of a whole deployment within a minute.
@@ -30,6 +30,18 @@ export class Seeker {
     if (this.#sought.has(url) || this.#sought.size >= MAX_ADDRESSES) return
     this.#sought.add(url)
     await this.#look(url, 1)
+  }
+
+  /** The instance that is at an address; 'nobody' where no process is, and undefined where that cannot be found out. */
+  async find(url: string): Promise<Instance | 'nobody' | undefined> {
+    const { peers, messenger } = this.#options
+    const known = peers.known().find((peer) => peer.url === url)
+    if (known !== undefined) return known
+    const delivery = await messenger.send({ id: '', url }, {})
+    if (delivery.kind === 'delivered') return undefined
+    if (delivery.successor === undefined) return isNobody(delivery.why) ? 'nobody' : undefined
+    peers.meetAgain(delivery.successor)
+    return delivery.successor
   }
 
   stop(): void {

@@ -1,0 +1,57 @@
+/** What gateways have in common by way of PostgreSQL: who serves which caller, news, claims, and counted requests. */
+import type { EventBus, ServerOptions } from '../server/index.ts'
+import { keyringOf } from '../server/internal.ts'
+import type { Ledger, RateStore } from '../state/stores/index.ts'
+import { postgres, postgresBus, type PostgresConnection, postgresLedger, postgresRates } from '../postgres/internal.ts'
+import type { GatewayConfig } from './config/index.ts'
+import { Leases, type LeasesOptions } from './leases/leases.ts'
+import { GATEWAY_INFO } from './version.ts'
+
+type LeaseParts = Pick<LeasesOptions, 'address' | 'reached' | 'logger'>
+
+interface DatabaseOptions extends Pick<GatewayConfig, 'settings'>, Pick<ServerOptions, 'keys'> {
+  readonly postgres?: PostgresConnection
+}
+
+/** Undefined where the gateway has none. */
+export function openDatabase(options: DatabaseOptions, parts: LeaseParts): GatewayDatabase | undefined {
+  const hasOne = options.postgres !== undefined || options.settings.postgres !== undefined
+  return hasOne ? new GatewayDatabase(options, parts) : undefined
+}
+
+export class GatewayDatabase {
+  readonly leases: Leases
+  readonly ledger: Ledger
+  readonly rates: RateStore
+  readonly #connection: PostgresConnection
+  readonly #isOwn: boolean
+  readonly #buses = new Map<string, ReturnType<typeof postgresBus>>()
+
+  /** The connections of an address in the settings are closed in the end, the application's own are not. */
+  constructor({ settings, postgres: given, keys = settings.keys }: DatabaseOptions, parts: LeaseParts) {
+    this.#isOwn = given === undefined
+    this.#connection = given ?? postgres({ url: settings.postgres ?? '' })
+    this.ledger = postgresLedger(this.#connection)
+    this.rates = postgresRates(this.#connection)
+    this.leases = new Leases({
+      connection: this.#connection,
+      keyring: keyringOf({ ...GATEWAY_INFO, ...(keys !== undefined && { keys }) }),
+      audience: GATEWAY_INFO.name,
+      leaseMs: settings.leaseSeconds * 1000,
+      ...parts,
+    })
+  }
+
+  /** The news of one route, which other routes do not hear. */
+  readonly busOf = (path: string): EventBus => {
+    const bus = this.#buses.get(path) ?? postgresBus(this.#connection, { audience: `${GATEWAY_INFO.name} ${path}` })
+    this.#buses.set(path, bus)
+    return bus
+  }
+
+  async close(): Promise<void> {
+    await this.leases.leave()
+    await Promise.all(Array.from(this.#buses.values(), (bus) => bus.close()))
+    if (this.#isOwn) await this.#connection.close()
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * The lease of this gateway in PostgreSQL: while it is valid, nobody else serves the callers that this gateway has.
+ *
+ * - It is valid for less time here than in the database, counted from the moment in which the renewal was sent.
+ * - After it was over, others may have taken callers: so it is valid again only when this gateway knows which.
+ * - A gateway that others have removed is a new one, without callers.
+ */
+import { randomUUID } from 'node:crypto'
+import { sleep, unref } from '../../protocol/index.ts'
+import { type LeaseTimes, leaseTimes, type PlacedGateway, type Placements } from '../../postgres/internal.ts'
+import type { Logger } from '../../server/internal.ts'
+
+export interface GatewayLeaseOptions {
+  readonly placements: Placements
+  readonly leaseMs: number
+  /** Where other gateways reach this one, as far as is known now. */
+  readonly address: () => string | undefined
+  /** Resolves when that is known. */
+  readonly reached: () => Promise<void>
+  readonly logger: () => Logger
+}
+
+const AWAY =
+  'PostgreSQL cannot be used. Callers of servers that keep something are served for as long as the lease of this gateway lasts. It is tried again.'
+const BACK = 'PostgreSQL can be used.'
+
+/** Whichever clock has gone further: one stands still while the machine sleeps, the other may be set back. */
+interface Moment {
+  readonly steady: number
+  readonly wall: number
+}
+
+export class GatewayLease {
+  readonly #options: GatewayLeaseOptions
+  readonly #times: LeaseTimes
+  readonly #stopped = new AbortController()
+  #id = randomUUID()
+  #hasEntered = false
+  #sent: Moment | undefined
+  #attempt: Promise<void> | undefined
+  #running: Promise<void> | undefined
+  #lapsing: ReturnType<typeof setTimeout> | undefined
+  #wasTried = false
+  #isAway = false
+  #isStopping = false
+  /** Called when the lease is over, before anyone else can take a caller. */
+  onLapsed: () => void = () => {}
+  /** Called with the callers that this gateway still has, by their rows, each with its epoch. */
+  onCallers: (held: ReadonlyMap<string, string>) => void = () => {}
+
+  constructor(options: GatewayLeaseOptions) {
+    this.#options = options
+    this.#times = leaseTimes(options.leaseMs)
+  }
+
+  get gateway(): PlacedGateway {
+    return { id: this.#id, address: this.#options.address() }
+  }
+
+  get isValid(): boolean {
+    return this.#sent !== undefined && elapsedMs(this.#sent) < this.#times.runMs
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Resolves when it is known whether the lease is valid. */
+  async known(): Promise<boolean> {
+    this.start()
+    if (!this.isValid) await this.#attempt
+    if (!this.isValid && !this.#wasTried) await this.#try()
+    return this.isValid
+  }
+
+  /** Looks at once whether this gateway still has its lease. */
+  async renew(): Promise<void> {
+    this.#sent = undefined
+    await this.#try()
+  }
+
+  /** From now on others wait until this gateway gives its callers up. */
+  async stopping(): Promise<void> {
+    this.#isStopping = true
+    if (this.isValid) await this.#try()
+  }
+
+  /** Gives up the lease, and with it all callers. */
+  async leave(): Promise<void> {
+    this.#stopped.abort()
+    clearTimeout(this.#lapsing)
+    await this.#running
+    if (this.#hasEntered) await this.#options.placements.leave(this.#id).catch(() => {}) // then the lease ends by itself
+    this.#sent = undefined
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped
+    this.#attempt = this.#options.reached().finally(() => (this.#attempt = undefined))
+    await this.#attempt
+    while (!signal.aborted) {
+      await this.#try()
+      const { renewMs, retryMs } = this.#times
+      await sleep(this.#isAway ? retryMs : renewMs, signal).catch(() => {})
+    }
+  }
+
+  #try(): Promise<void> {
+    this.#attempt ??= this.#tryOnce().finally(() => (this.#attempt = undefined))
+    return this.#attempt
+  }
+
+  async #tryOnce(): Promise<void> {
+    const sent = now()
+    this.#wasTried = true
+    try {
+      await this.#renew()
+      if (!this.isValid) this.onCallers(await this.#options.placements.held(this.#id))
+      this.#sent = sent
+      this.#watch()
+      this.#say(undefined)
+    } catch (error) {
+      this.#say(error)
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { placements } = this.#options
+    const { holdMs, attemptMs } = this.#times
+    if (this.#hasEntered && (await placements.renew(this.gateway, holdMs, this.#isStopping, attemptMs))) return
+    this.#sent = undefined
+    this.#hasEntered = false
+    this.#id = randomUUID()
+    await placements.enter(this.gateway, holdMs)
+    this.#hasEntered = true
+  }
+
+  #watch(): void {
+    clearTimeout(this.#lapsing)
+    this.#lapsing = unref(setTimeout(() => this.onLapsed(), this.#times.runMs))
+  }
+
+  /** Once for each time that it goes away, and comes back. */
+  #say(error: unknown): void {
+    const isAway = error !== undefined
+    if (this.#isAway === isAway) return
+    this.#isAway = isAway
+    const { logger } = this.#options
+    if (isAway) logger().error({ why: error instanceof Error ? error.message : 'unknown' }, AWAY)
+    else logger().info({}, BACK)
+  }
+}
+
+function now(): Moment {
+  return { steady: performance.now(), wall: Date.now() }
+}
+
+function elapsedMs({ steady, wall }: Moment): number {
+  return Math.max(performance.now() - steady, Date.now() - wall)
+}

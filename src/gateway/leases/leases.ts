@@ -1,0 +1,114 @@
+/** The callers that this gateway serves by what PostgreSQL says, of all servers that keep something for each of them. */
+import type { Keyring } from '../../state/seal/index.ts'
+import { type PostgresConnection, Placements } from '../../postgres/internal.ts'
+import { type Logger, errorDetails } from '../../server/internal.ts'
+import { unref } from '../../protocol/index.ts'
+import { GatewayLease } from './gatewayLease.ts'
+import { ServerLeases } from './serverLeases.ts'
+import type { UpstreamSession } from '../links/link.ts'
+import { UpstreamSessions } from './upstreamSessions.ts'
+
+export interface LeasesOptions {
+  readonly connection: PostgresConnection
+  readonly keyring: Keyring
+  readonly audience: string
+  readonly leaseMs: number
+  /** Where other gateways reach this one, as far as is known now. */
+  readonly address: () => string | undefined
+  /** Resolves when that is known. */
+  readonly reached: () => Promise<void>
+  readonly logger: () => Logger
+}
+
+/** A server whose callers are looked up. */
+export interface LeasedServer {
+  readonly name: string
+  /** Undefined for a program. */
+  readonly url: string | undefined
+  readonly idleMs: number
+  /** Ends a session that nobody uses any longer. */
+  readonly endSession: (session: UpstreamSession) => Promise<void>
+}
+
+const SWEEP_EVERY_MS = 5000
+
+export class Leases {
+  readonly #options: LeasesOptions
+  readonly #placements: Placements
+  readonly #gateway: GatewayLease
+  readonly #sessions: UpstreamSessions
+  readonly #servers = new Map<ServerLeases, LeasedServer>()
+  #sweeping: ReturnType<typeof setTimeout> | undefined
+  #hasEnded = false
+
+  constructor(options: LeasesOptions) {
+    const { connection, keyring, audience, leaseMs, address, reached, logger } = options
+    this.#options = options
+    this.#placements = new Placements(connection)
+    this.#sessions = new UpstreamSessions(keyring, audience)
+    this.#gateway = new GatewayLease({ placements: this.#placements, leaseMs, address, reached, logger })
+    this.#gateway.onCallers = (held) => this.#each((server) => server.confirm(held))
+    this.#gateway.onLapsed = () => this.#each((server) => server.lapsed())
+  }
+
+  /** The leases on callers of a server, until it is removed. */
+  of(server: LeasedServer): ServerLeases {
+    const { name, url, idleMs } = server
+    const leases = new ServerLeases({
+      placements: this.#placements,
+      gateway: this.#gateway,
+      sessions: this.#sessions,
+      name,
+      key: JSON.stringify([name, url ?? null]),
+      idleMs,
+    })
+    this.#servers.set(leases, server)
+    return leases
+  }
+
+  remove(server: ServerLeases): void {
+    this.#servers.delete(server)
+  }
+
+  start(): void {
+    this.#gateway.start()
+    this.#sweepLater()
+  }
+
+  /** This gateway is about to end, and gives up callers one by one. */
+  async stopping(): Promise<void> {
+    await this.#gateway.stopping()
+  }
+
+  async leave(): Promise<void> {
+    this.#hasEnded = true
+    clearTimeout(this.#sweeping)
+    await this.#gateway.leave()
+  }
+
+  #each(tell: (server: ServerLeases) => void): void {
+    for (const server of this.#servers.keys()) tell(server)
+  }
+
+  #sweepLater(): void {
+    if (this.#hasEnded) return
+    clearTimeout(this.#sweeping)
+    this.#sweeping = unref(setTimeout(() => void this.#sweep().finally(() => this.#sweepLater()), SWEEP_EVERY_MS))
+  }
+
+  /** Sessions of gateways that are gone, which nobody has taken, are ended by whichever gateway comes first. */
+  async #sweep(): Promise<void> {
+    if (!this.#gateway.isValid) return
+    const servers = new Map([...this.#servers].map(([leases, server]) => [leases.key, server]))
+    try {
+      for (const { id, session: sealed } of await this.#placements.sweep([...servers.keys()])) {
+        for (const [key, server] of servers) {
+          const session = this.#sessions.open(id, key, sealed)
+          if (session !== undefined) await server.endSession(session).catch(() => {}) // a server that is gone has ended it
+        }
+      }
+    } catch (error) {
+      this.#options.logger().debug({ err: errorDetails(error) }, 'Sessions that nobody uses could not be looked for.')
+    }
+  }
+}

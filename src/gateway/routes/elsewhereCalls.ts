@@ -1,0 +1,99 @@
+/** Calls of callers whom another gateway serves: that gateway answers, and its questions are asked here. */
+import { isObject, type Json, RemoteError } from '../../protocol/index.ts'
+import type { Call, Instance, MethodParts } from '../../server/internal.ts'
+import type { Backend } from '../backends/backend.ts'
+import { type BackendCode, callLost } from '../errors.ts'
+import { resultOf } from '../response.ts'
+import { paramsFor } from '../links/relayed.ts'
+import { inputRequired } from './relayedCall.ts'
+import type { WatchedCall } from '../telemetry/calls.ts'
+
+/** What is called, at which server. */
+export interface PlacedTarget {
+  readonly backend: Backend
+  readonly name: string
+}
+
+/**
+ * Why the other gateway did not begin the call: it is gone; it is silent, and may have got the call all the same; or it does
+ * not serve the caller.
+ */
+export type Unanswered = { readonly kind: 'gone' | 'silent' | 'moved' }
+
+const ENDED = 'the gateway that serves this caller ended'
+const MOVED: BackendCode = 'CALLER_MOVED'
+
+export class ElsewhereCalls {
+  readonly #parts: MethodParts
+
+  constructor(parts: MethodParts) {
+    this.#parts = parts
+  }
+
+  /** Gives the text of the result, or why there is none. */
+  async answer(watched: WatchedCall, target: PlacedTarget, owner: Instance): Promise<string | Unanswered> {
+    const { call } = watched
+    if (call.peer.era === 'modern') {
+      const result = await this.#forward(call, target, owner)
+      if (isUnanswered(result)) return result.unanswered
+      watched.saw(result)
+      return JSON.stringify(result)
+    }
+    // A client of the session era is asked here, on the stream of its call.
+    const { backend, name } = target
+    let unanswered: Unanswered | undefined
+    const text = await this.#parts.rounds.play<Json>(call, {
+      subject: { name: `${backend.name} ${name}`, args: call.params },
+      invoke: async ({ requestState, inputResponses }) => {
+        const round = requestState === undefined ? {} : { requestState, inputResponses }
+        const params = paramsFor('modern', { ...call, params: { ...call.params, ...round }, ask: unused })
+        const result = await this.#forward({ ...call, params }, target, owner)
+        if (isUnanswered(result)) {
+          if (requestState !== undefined) throw callLost(backend.name, name, ENDED)
+          unanswered = result.unanswered
+          return {}
+        }
+        watched.saw(result)
+        return result['resultType'] === 'input_required' ? inputRequired(result) : result
+      },
+      finish: (result) => result,
+    })
+    return unanswered ?? text
+  }
+
+  async #forward(call: Call, { backend, name }: PlacedTarget, owner: Instance): Promise<Json | NotBegun> {
+    const { session } = call.peer
+    const forwarded = await this.#parts.replicas.calls.forward(owner, { ...call, ...(session && { session }) })
+    if (forwarded.kind === 'gone') {
+      if (forwarded.wasReached) throw callLost(backend.name, name, ENDED)
+      return new NotBegun({ kind: forwarded.wasSent ? 'silent' : 'gone' })
+    }
+    try {
+      return resultOf(forwarded.response)
+    } catch (error) {
+      if (hasMoved(error)) return new NotBegun({ kind: 'moved' })
+      throw error
+    }
+  }
+}
+
+class NotBegun {
+  readonly unanswered: Unanswered
+
+  constructor(unanswered: Unanswered) {
+    this.unanswered = unanswered
+  }
+}
+
+function isUnanswered(result: Json | NotBegun): result is NotBegun {
+  return result instanceof NotBegun
+}
+
+function hasMoved(error: unknown): boolean {
+  return error instanceof RemoteError && isObject(error.data) && error.data['code'] === MOVED
+}
+
+/** That it is there says that the caller can be asked. */
+function unused(): Promise<Json> {
+  return Promise.reject(new TypeError('The other gateway asks.'))
+}

@@ -1,0 +1,84 @@
+/**
+ * Which gateway serves a caller, by what PostgreSQL says: the one that has the caller, or whoever takes them first.
+ *
+ * - A gateway that has ended loses its callers at once. One that is silent, because it is frozen or cut off, loses them when
+ *   its lease is over: until then it may be serving them.
+ * - A call that a silent gateway may have got is sent to no other gateway. It is begun here once the lease of that one is
+ *   over, after which that one does not begin it.
+ */
+import type { MethodParts } from '../../server/internal.ts'
+import type { PlacedGateway } from '../../postgres/internal.ts'
+import { callLost } from '../errors.ts'
+import type { ServerLeases } from '../leases/serverLeases.ts'
+import type { WatchedCall } from '../telemetry/calls.ts'
+import { ElsewhereCalls, type PlacedTarget, type Unanswered } from './elsewhereCalls.ts'
+
+/** How often a caller may move while one of their calls looks for them. */
+const MAX_MOVES = 5
+const LOOK_AGAIN_MS = 200
+const SILENT = 'the gateway that serves this caller did not answer'
+
+export class LeasedPlacement {
+  readonly #parts: MethodParts
+  readonly #path: string
+  readonly #elsewhere: ElsewhereCalls
+
+  /** `path`: that of the route, which is the same at all gateways. */
+  constructor(parts: MethodParts, path: string) {
+    this.#parts = parts
+    this.#path = path
+    this.#elsewhere = new ElsewhereCalls(parts)
+  }
+
+  /** Has a caller's gateway answer; gives the text of the result, or undefined where the call is served here. */
+  async play(
+    watched: WatchedCall,
+    target: PlacedTarget,
+    leases: ServerLeases,
+    caller: string,
+  ): Promise<string | undefined> {
+    for (let moves = 0; moves < MAX_MOVES; moves++) {
+      const place = await leases.find(caller)
+      if (place.kind === 'here') return undefined
+      if (watched.call.isForwarded) throw leases.moved()
+      const answer = await this.#answerAt(place.gateway, watched, target)
+      if (typeof answer === 'string') return answer
+      leases.forget(caller)
+      if (answer.kind !== 'moved') await this.#replace(place.gateway, answer, leases, caller, target)
+    }
+    throw leases.unreachable()
+  }
+
+  async #answerAt(
+    { address }: PlacedGateway,
+    watched: WatchedCall,
+    target: PlacedTarget,
+  ): Promise<string | Unanswered> {
+    if (address === undefined) return { kind: 'silent' }
+    const url = new URL(this.#path, address).href
+    // Whoever had the address of this gateway before is gone.
+    if (url === this.#parts.replicas.self.url) return { kind: 'gone' }
+    const owner = await this.#parts.replicas.seeker.find(url)
+    if (owner === 'nobody') return { kind: 'gone' }
+    return owner === undefined ? { kind: 'silent' } : this.#elsewhere.answer(watched, target, owner)
+  }
+
+  /** Takes the caller, as soon as that may be. */
+  async #replace(
+    gateway: PlacedGateway,
+    { kind }: Unanswered,
+    leases: ServerLeases,
+    caller: string,
+    { backend, name }: PlacedTarget,
+  ): Promise<void> {
+    let leftMs = Number.POSITIVE_INFINITY
+    for (;;) {
+      const taken = await leases.takeFrom(gateway, caller, kind === 'gone')
+      if (taken.kind === 'taken') return
+      // Its lease was renewed meanwhile, so that it is there, and may begin what it was sent.
+      if (taken.leftMs > leftMs) throw kind === 'silent' ? callLost(backend.name, name, SILENT) : leases.unreachable()
+      leftMs = taken.leftMs
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+    }
+  }
+}
