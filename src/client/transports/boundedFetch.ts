@@ -12,14 +12,29 @@ export function boundedFetch(fetch: FetchLike, maxBytes = MAX_MESSAGE_BYTES): Fe
     const response = await fetch(url, init)
     if (response.body === null || fits(response, maxBytes)) return response
     const sizeWith = isEventStream(response) ? eventBytes() : totalBytes()
-    const bounded = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        if (sizeWith(chunk) > maxBytes) throw tooLarge(maxBytes)
-        controller.enqueue(chunk)
-      },
-    })
-    return withBody(response, response.body.pipeThrough(bounded))
+    return withBody(response, boundedBody(response.body, sizeWith, maxBytes))
   }
+}
+
+/** Reads on demand. A stream may stay open for hours, and a TransformStream would take three times the memory. */
+function boundedBody(
+  body: ReadableStream<Uint8Array>,
+  sizeWith: SizeCounter,
+  maxBytes: number,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (done) return controller.close()
+      if (sizeWith(value) <= maxBytes) return controller.enqueue(value)
+      const error = tooLarge(maxBytes)
+      reader.cancel(error).catch(() => {}) // it has ended already
+      throw error
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }
+  return new ReadableStream(source, { highWaterMark: 0 })
 }
 
 /** Whether the body cannot exceed the limit: its length is declared, and it is not compressed. */

@@ -204,6 +204,8 @@ export class ParkedCall {
       return await outcome
     } finally {
       isOver = true
+      // The call may wait for hours, and whoever was there for this round need not be kept meanwhile.
+      if (this.#channel === channel) this.#channel = undefined
     }
   }
 

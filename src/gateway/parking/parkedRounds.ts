@@ -70,7 +70,7 @@ export class ParkedRounds {
       return { parked, outcome: parked.round(channel, { ...ticket, responses }) }
     }
     const parked = ticket === undefined ? newParked(asking) : this.#takeOver(asking, ticket, responses)
-    return { parked, outcome: parked.begin(channel, (way) => asking.backend.request(relayedBy(asking, way))) }
+    return { parked, outcome: parked.begin(channel, senderOf(asking)) }
   }
 
   async #round(asking: ParkableCall, ctx: DetachableContext, round: RunningRound): Promise<Json | InputRequired> {
@@ -185,8 +185,12 @@ function channelOf({ channel, meta }: Call): RoundChannel {
   }
 }
 
-/** The answers stay here: the server gets them one by one. */
-function relayedBy({ relayed }: ParkableCall, way: ParkedWay): Relayed {
-  const { requestState: _, inputResponses: __, ...first } = relayed.params
-  return { ...relayed, params: first, ...way }
+/**
+ * Sends the call to its server. It keeps what is needed for that, and not the way to the client of the first round, who is
+ * gone while the call waits. The answers stay here: the server gets them one by one.
+ */
+function senderOf({ backend, relayed }: ParkableCall): (way: ParkedWay) => Promise<Json> {
+  const { notify: _, ask: __, onCancel: ___, params, ...kept } = relayed
+  const { requestState: ____, inputResponses: _____, ...first } = params
+  return (way) => backend.request({ ...kept, params: first, ...way })
 }
