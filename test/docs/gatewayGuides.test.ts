@@ -1,5 +1,4 @@
 /** The files of the guides about the gateway, served. */
-import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHost } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,6 +12,7 @@ import { z } from 'zod'
 import { gatewayCommand } from '../../src/cli/commands/gateway.ts'
 import { call, connectClient } from '../gateway/fixtures/gateways.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { hasNginx, startNginx } from './fixtures/nginx.ts'
 
 const VIEWS = 'examples/gateway/views.jsonc'
 const ACCESS = 'examples/gateway/access.jsonc'
@@ -130,28 +130,14 @@ test('the files for nginx and systemd fit the gateway', async () => {
   for (const option of options ?? []) expect(known).toContain(option)
   expect(unit).toContain('ExecReload=/bin/kill -HUP $MAINPID')
   // Where nginx is installed, a call goes through it.
-  if (spawnSync('nginx', ['-v']).status === 0) await callThroughNginx(nginx)
+  if (hasNginx()) await callThroughNginx(nginx)
 })
 
 async function callThroughNginx(config: string): Promise<void> {
   const { url } = await serve(VIEWS)
-  const folder = mkdtempSync(join(tmpdir(), 'pannier-nginx-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const port = await freePort()
-  const own = config.replace('127.0.0.1:8931', new URL(url).host).replace('listen 8080', `listen 127.0.0.1:${port}`)
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder};`)
-  const whole = `daemon off; pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${temporary.join(' ')} ${own} }`
-  writeFileSync(join(folder, 'nginx.conf'), whole)
-  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' })
-  onTestFinished(() => void child.kill('SIGTERM'))
-  const client = await vi.waitFor(() => connectClient('v1', `http://127.0.0.1:${port}/mcp`), { timeout: 20_000 })
+  const base = await startNginx(config.replace('127.0.0.1:8931', new URL(url).host), (end) =>
+    onTestFinished(() => void end()),
+  )
+  const client = await vi.waitFor(() => connectClient('v1', `${base}/mcp`), { timeout: 20_000 })
   expect(await call(client, 'crm_list_orders')).toBe('crm list_orders')
-}
-
-async function freePort(): Promise<number> {
-  const host = createHost()
-  await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
-  const { port } = host.address() as AddressInfo
-  await new Promise((resolve) => host.close(resolve))
-  return port
 }
