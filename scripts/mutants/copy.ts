@@ -8,7 +8,7 @@ import { isUnitTest } from './choose.ts'
 import type { TestRequest, TestRun } from './testProcess.ts'
 import { TypeCheck } from './typeCheck.ts'
 
-const START_MS = 120_000
+const START_MS = 600_000
 
 const open = new Set<Copy>()
 
@@ -63,7 +63,9 @@ export class Copy {
     // Its own process group, so that what it started ends with it.
     const child = fork(program, { cwd: this.folder, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], detached: true })
     this.#process = child
-    await once(child, 'message', { signal: AbortSignal.timeout(START_MS) })
+    const gone = new AbortController()
+    child.once('exit', () => gone.abort(new Error('The test process ended while it started.')))
+    await once(child, 'message', { signal: AbortSignal.any([gone.signal, AbortSignal.timeout(START_MS)]) })
     return child
   }
 

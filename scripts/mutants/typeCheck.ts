@@ -23,6 +23,10 @@ export class TypeCheck {
   }
 
   close(): void {
-    this.#compiler?.close()
+    try {
+      this.#compiler?.close()
+    } catch {
+      // It has ended already.
+    }
   }
 }
