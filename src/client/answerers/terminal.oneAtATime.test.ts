@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { oneAtATime } from './terminal.ts'
+import type { Asked } from '../questions/answerer.ts'
+import { oneAtATime, terminal, type TerminalOptions } from './terminal.ts'
 
 const never = new AbortController().signal
 
@@ -48,4 +49,15 @@ test('who gives up in the queue leaves it at once and never runs; the others go 
   await Promise.all([first, third])
   expect(ran).toEqual(['first', 'third'])
   await expect(oneAtATime(thing, gone.signal, async () => ran.push('late'))).rejects.toThrow('not needed')
+})
+
+test.each([
+  ['to type on', true, false],
+  ['to read from', false, true],
+  ['at all', false, false],
+])('a question without a terminal %s is refused with what to do', async (_, isOutput, isInput) => {
+  const streams = { input: { isTTY: isInput }, output: { isTTY: isOutput } }
+  const ask = terminal(streams as unknown as TerminalOptions)
+  const asked = { key: 'a', request: { method: 'elicitation/create' }, signal: never } as unknown as Asked
+  await expect(ask(asked)).rejects.toMatchObject({ code: 'TERMINAL_MISSING' })
 })
