@@ -113,7 +113,7 @@ export class Gateway {
   #facts(): GatewayFacts {
     return {
       knowsCallers: principalOf(this.#options) !== undefined,
-      gateways: this.#routes.hasOthers ? 'several' : 'one',
+      gateways: this.#database !== undefined ? 'leased' : this.#routes.hasOthers ? 'several' : 'one',
     }
   }
 

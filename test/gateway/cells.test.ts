@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { CreateTaskResultSchema, LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { ServerOptions } from 'pannier/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { servedText } from '../../src/cli/output/gateway.ts'
+import { lostText, servedText } from '../../src/cli/output/gateway.ts'
 import { sdkTasks } from '../client/fixtures/servers/tasksSdkV1.ts'
 import { listening, taskServer } from '../tasks/fixtures/echoServer.ts'
 import { call, connectClient, modernServer, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
@@ -29,6 +29,7 @@ test('the table and /servers say which clients can do what with each server, and
   }
   const { gateway } = await startGateway(servers, {}, { gateway: { admin: { port: 0 } } })
   const lines = servedText(gateway).split('\n')
+  expect(lostText(gateway)).toEqual([])
   const at = lines[0]?.indexOf('CLIENTS') ?? 0
   const end = lines[0]?.indexOf('SERVED BY')
   expect(lines.slice(1).map((line) => line.slice(at, end).trim())).toEqual([
@@ -124,4 +125,7 @@ test('behind several gateways a task of a session-era client is known where it b
     const [, session] = other.gateway.cellsOf(backend ?? expect.fail()) ?? []
     expect(session?.sentence).toContain('known only at the gateway where it began')
   })
+  expect(lostText(other.gateway)).toEqual([
+    'Several gateways: what a caller has at sdk is lost with the gateway that has it (see --postgres).',
+  ])
 })

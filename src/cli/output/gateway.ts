@@ -100,6 +100,19 @@ export function servedText(gateway: Pick<Gateway, 'backends' | 'leftOut' | 'cell
   return alignColumns([SERVED_HEAD, ...rows, ...leftOut.map(leftOutRow)], '  ', width)
 }
 
+/** Behind several gateways: what of servers does not survive one of them. */
+export function lostText(gateway: Pick<Gateway, 'backends' | 'cellsOf'>): readonly string[] {
+  // To clients of the session era nothing else is a limit of what is kept.
+  const names = gateway.backends.flatMap((backend) => {
+    const [, session] = gateway.cellsOf(backend) ?? []
+    return session?.limits.some(({ kind }) => kind === 'memory') ? [plainLine(backend.name, 40)] : []
+  })
+  if (names.length === 0) return []
+  return [
+    `Several gateways: what a caller has at ${names.join(', ')} is lost with the gateway that has it (see --postgres).`,
+  ]
+}
+
 function leftOutRow({ name, problems }: Gateway['leftOut'][number]): readonly string[] {
   const why = problems.map(problemText).join(' ')
   return [plainLine(name, 40), '', '', '', '', '', `left out: ${plainLine(why, 200)}`]

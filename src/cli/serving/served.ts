@@ -3,7 +3,7 @@ import type { Gateway, GatewayConfig, GatewayOptions } from '../../gateway/index
 import { createGateway } from '../../gateway/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { storedLoginFor } from '../connection.ts'
-import { catalogueText, servedText } from '../output/gateway.ts'
+import { catalogueText, lostText, servedText } from '../output/gateway.ts'
 
 export interface ServeAddressOptions {
   readonly port: number
@@ -39,7 +39,8 @@ export function gatewayOf(options: GatewayOptions): Gateway {
 export async function tableOf(gateway: Gateway, { width, withinMs }: TableOptions): Promise<string> {
   const late = new Promise((resolve) => unref(setTimeout(resolve, withinMs)))
   await Promise.race([gateway.judged(), late])
-  return [servedText(gateway, width), ...gateway.catalogues.map(catalogueText)].join('\n')
+  const texts = [servedText(gateway, width), ...lostText(gateway), ...gateway.catalogues.map(catalogueText)]
+  return texts.join('\n')
 }
 
 /** The addresses of the admin pages; `/metrics` only where something is measured. */

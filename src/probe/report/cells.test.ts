@@ -124,6 +124,20 @@ test.each<[string, CellFacts, string, readonly string[], readonly string[]]>([
     [LISTS('session'), LOST],
   ],
   [
+    'with a session for each caller, behind gateways with PostgreSQL',
+    { ...APART, has: new Set(['tasks']), gateways: 'leased' },
+    'limits in lists, memory (stateless), tasks',
+    [LISTS('session'), WAITING('session'), OPTIONAL],
+    [LISTS('session'), TASK_ELSEWHERE],
+  ],
+  [
+    'with a process for each caller, behind gateways with PostgreSQL',
+    { ...PROCESS, gateways: 'leased' },
+    'limits in lists, memory',
+    [LISTS('process'), WAITING('process'), LOST],
+    [LISTS('process'), LOST],
+  ],
+  [
     'over HTTP+SSE',
     { ...APART, transport: 'sse' },
     `limits in calls, lists, memory (stateless)`,

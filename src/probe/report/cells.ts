@@ -18,8 +18,8 @@ export interface CellFacts {
   readonly has: ReadonlySet<'logs' | 'tasks' | 'task lists'>
   /** Whether the gateway knows who calls. */
   readonly knowsCallers: boolean
-  /** How many gateways serve it, behind one address. */
-  readonly gateways: 'one' | 'several'
+  /** How many gateways serve it, behind one address. `leased`: several, which look up in PostgreSQL who serves whom. */
+  readonly gateways: 'one' | 'several' | 'leased'
 }
 
 /** What of this a server declares, by its capabilities. */
@@ -101,15 +101,16 @@ function lists(facts: CellFacts): readonly CellLimit[] {
 function memory(facts: CellFacts, client: Era): readonly CellLimit[] {
   const own = ownPlace(facts)
   if (own === undefined) return []
-  const { era, knowsCallers, gateways } = facts
+  const { era, transport, knowsCallers, gateways } = facts
   const isNameless = client === 'modern' && !knowsCallers
-  const isSeveral = gateways === 'several'
+  // The id of a session over HTTP is all that another gateway needs.
+  const isLost = gateways === 'several' || (gateways === 'leased' && transport !== 'http')
   const reasons = [
     ...(client === 'modern' && era === 'legacy'
       ? [`while a call waits for an answer, others of its caller have another ${own} without what is kept in the first`]
       : []),
     ...(isNameless ? ['callers without a name share what it keeps, because nothing tells them apart'] : []),
-    ...(isSeveral ? [`what it keeps for a caller is in one gateway, and lost when that ends`] : []),
+    ...(isLost ? [`what it keeps for a caller is in one gateway, and lost when that ends`] : []),
   ]
   return reasons.map((because) => ({ kind: 'memory', because }))
 }
@@ -122,7 +123,7 @@ function tasks({ has, era, transport, isShared, gateways }: CellFacts, client: E
       ? ['tools that need not run as tasks never do, because clients of this era do not ask for it']
       : []),
     ...(client === 'legacy' ? unlisted(era, isShared, has.has('task lists')) : []),
-    ...(client === 'legacy' && gateways === 'several'
+    ...(client === 'legacy' && gateways !== 'one'
       ? [
           `a task ${isHeld ? '' : 'that ended at once '}is known only at the gateway where it began, because it lives there`,
         ]
