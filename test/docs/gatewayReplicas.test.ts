@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { parse } from 'jsonc-parser'
@@ -15,6 +16,7 @@ import { accept, call, type Wire } from '../fixtures/modernClient.ts'
 import { effectTools } from '../gateway/fixtures/effectTools.ts'
 import { sessionServer } from '../gateway/fixtures/gateways.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
+import { newDatabase } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { freePort, hasNginx, startNginx } from './fixtures/nginx.ts'
 
@@ -29,6 +31,7 @@ const effects: string[] = []
 const file = join(mkdtempSync(join(tmpdir(), 'pannier-replicas-')), 'mcp.json')
 let gateways: GatewayReplica[] = []
 let url = ''
+let env: Record<string, string> = {}
 
 interface GatewayReplica {
   readonly base: string
@@ -49,10 +52,14 @@ async function crm(): Promise<string> {
   return address
 }
 
-async function startReplica(port: number, env: Record<string, string>): Promise<GatewayReplica> {
+async function startReplica(
+  port: number,
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): Promise<GatewayReplica> {
   const base = `http://127.0.0.1:${port}`
   const given = { env: { ...env, PANNIER_ADVERTISE: base }, input: null }
-  const { child, ended } = startPannier(['gateway', file, '--port', String(port)], given)
+  const { child, ended } = startPannier(['gateway', file, '--port', String(port), ...args], given)
   let shown = ''
   child.stderr?.on('data', (chunk: Buffer) => (shown += chunk.toString()))
   const kill = async (): Promise<void> => {
@@ -69,20 +76,37 @@ async function startReplica(port: number, env: Record<string, string>): Promise<
   return { base, links, kill }
 }
 
+/** A session-era server that asks, and keeps something in each session. */
+function desk(): McpServer {
+  const server = effectTools(effects)
+  let kept = ''
+  server.registerTool('keep', { description: 'Keeps.', inputSchema: { text: z.string() } }, ({ text }) => {
+    kept = text
+    return { content: [] }
+  })
+  server.registerTool('kept', { description: 'What was kept.' }, () => ({ content: [{ type: 'text', text: kept }] }))
+  return server
+}
+
+/** Starts three gateways behind nginx, which are used from now on. */
+async function startThree(args: readonly string[] = []): Promise<void> {
+  const ports = [await freePort(), await freePort(), await freePort()]
+  const peers = ports.map((port) => `http://127.0.0.1:${port}`).join(',')
+  gateways = await Promise.all(ports.map((port) => startReplica(port, { ...env, PANNIER_PEERS: peers }, args)))
+  url = `${await frontOf(ports)}/mcp`
+  await vi.waitFor(async () => expect((await fetch(url)).status).toBeGreaterThanOrEqual(400), PATIENCE)
+}
+
 beforeAll(async () => {
   until(() => rmSync(join(file, '..'), { recursive: true, force: true }))
   const config = parse(readFileSync(FILE, 'utf8')) as object
   writeFileSync(file, JSON.stringify({ ...config, gateway: { admin: { port: 0 } } }))
-  const ports = [await freePort(), await freePort(), await freePort()]
-  const env = {
+  env = {
     CRM_URL: await crm(),
-    DESK_URL: (await sessionServer(until, () => effectTools(effects))).url,
+    DESK_URL: (await sessionServer(until, desk)).url,
     NOTES_PROGRAM: fileURLToPath(new URL('../gateway/programs/sdkTools.ts', import.meta.url)),
-    PANNIER_PEERS: ports.map((port) => `http://127.0.0.1:${port}`).join(','),
   }
-  gateways = await Promise.all(ports.map((port) => startReplica(port, env)))
-  url = `${await frontOf(ports)}/mcp`
-  await vi.waitFor(async () => expect((await fetch(url)).status).toBeGreaterThanOrEqual(400), PATIENCE)
+  await startThree()
 }, 120_000)
 afterAll(async () => {
   for (const end of ends) await end()
@@ -217,3 +241,14 @@ async function clientsOfBoth(killed: GatewayReplica, answer: () => Promise<strin
   }
   return clients
 }
+
+test('with PostgreSQL a session at a server goes on in another gateway when its own is killed', LONG, async () => {
+  await Promise.all(gateways.map((gateway) => gateway.kill()))
+  await startThree(['--postgres', await newDatabase()])
+  const client = await sessionClient()
+  await said(client, 'desk_keep', { text: 'milk' })
+  const killed = await holderOf('notes', () => said(client, 'notes_note', { text: 'milk' }))
+  await killed.kill()
+  expect(await said(client, 'desk_kept')).toBe('milk')
+  expect(await said(client, 'notes_recall')).toBe('')
+})
