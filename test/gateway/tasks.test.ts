@@ -247,7 +247,9 @@ test('a task of a session-era server is found by way of another gateway, and tol
   const [key = ''] = Object.keys(asked.inputRequests)
   await elsewhere.update(taskId, { [key]: { action: 'accept', content: { name: 'other' } } })
   expect(await elsewhere.until(taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'Dear other' }] } })
-  const endless = await new TaskCaller(owner.url).create('sdk_endless')
+  // A client that keeps who it is belongs to the gateway that it came to first.
+  const extensions = { ...TAKES_TASKS.extensions, 'dev.pannier/client-state': {} }
+  const endless = await new TaskCaller(owner.url, { capabilities: { extensions } }).create('sdk_endless')
   expect(await elsewhere.get(endless)).toMatchObject({ status: 'working' })
   await owner.gateway.drain({ deadlineMs: 0 })
   expect(await elsewhere.get(endless)).toMatchObject({

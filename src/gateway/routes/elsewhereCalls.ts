@@ -6,12 +6,15 @@ import { type BackendCode, callLost } from '../errors.ts'
 import { resultOf } from '../response.ts'
 import { paramsFor } from '../links/relayed.ts'
 import { inputRequired } from './relayedCall.ts'
+import { withTasks } from './tasks/source.ts'
 import type { WatchedCall } from '../telemetry/calls.ts'
 
 /** What is called, at which server. */
 export interface PlacedTarget {
   readonly backend: Backend
   readonly name: string
+  /** What another gateway answered, as this caller of the session era takes it. @default as it is */
+  readonly forwarded?: (result: Json) => Json
 }
 
 /**
@@ -46,8 +49,7 @@ export class ElsewhereCalls {
       subject: { name: `${backend.name} ${name}`, args: call.params },
       invoke: async ({ requestState, inputResponses }) => {
         const round = requestState === undefined ? {} : { requestState, inputResponses }
-        const params = paramsFor('modern', { ...call, params: { ...call.params, ...round }, ask: unused })
-        const result = await this.#forward({ ...call, params }, target, owner)
+        const result = await this.#forward({ ...call, params: { ...call.params, ...round } }, target, owner)
         if (isUnanswered(result)) {
           if (requestState !== undefined) throw callLost(backend.name, name, ENDED)
           unanswered = result.unanswered
@@ -56,14 +58,13 @@ export class ElsewhereCalls {
         watched.saw(result)
         return result['resultType'] === 'input_required' ? inputRequired(result) : result
       },
-      finish: (result) => result,
+      finish: target.forwarded ?? ((result) => result),
     })
     return unanswered ?? text
   }
 
   async #forward(call: Call, { backend, name }: PlacedTarget, owner: Instance): Promise<Json | NotBegun> {
-    const { session } = call.peer
-    const forwarded = await this.#parts.replicas.calls.forward(owner, { ...call, ...(session && { session }) })
+    const forwarded = await this.#parts.replicas.calls.forward(owner, asModern(call))
     if (forwarded.kind === 'gone') {
       if (forwarded.wasReached) throw callLost(backend.name, name, ENDED)
       return new NotBegun({ kind: forwarded.wasSent ? 'silent' : 'gone' })
@@ -75,6 +76,13 @@ export class ElsewhereCalls {
       throw error
     }
   }
+}
+
+/** The call as one of the stateless era, as gateways send them to each other. One that asks for a task takes them. */
+export function asModern(call: Call): Call & { readonly session?: string } {
+  const { session } = call.peer
+  const peer = isObject(call.params['task']) || call.method.startsWith('tasks/') ? withTasks(call.peer) : call.peer
+  return { ...call, params: paramsFor('modern', { ...call, peer, ask: unused }), ...(session && { session }) }
 }
 
 class NotBegun {

@@ -43,19 +43,9 @@ export class Placement {
     if (backend.isShared) return undefined
     const caller = callerOf({ ...call, caller: kept })
     if (backend.leases !== undefined) return this.#leased.play(watched, target, backend.leases, caller)
-    const owner = this.#ownerOf(call, caller)
+    const owner = placeOf(this.#parts, call, caller)
     const answer = owner && (await this.#elsewhere.answer(watched, target, owner))
     return typeof answer === 'string' ? answer : undefined
-  }
-
-  /** Undefined where the call is served here. */
-  #ownerOf({ isForwarded, peer, principal }: Call, caller: string): Instance | undefined {
-    if (isForwarded) return undefined
-    const { self, peers } = this.#parts.replicas
-    const { begunBy } = peer
-    const hasBegun = principal === undefined && begunBy !== undefined && !peers.isLost(begunBy.id)
-    const owner = hasBegun ? begunBy : this.#chosen(caller)
-    return owner?.id === self.id || owner?.url === undefined ? undefined : owner
   }
 
   /** A name for a client that keeps it: one that belongs here. */
@@ -63,22 +53,31 @@ export class Placement {
     const { self } = this.#parts.replicas
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const caller = randomUUID()
-      const owner = this.#chosen(clientCaller(caller))
+      const owner = chosen(this.#parts, clientCaller(caller))
       if (owner === undefined || owner.id === self.id) return caller
     }
     return randomUUID() // then its calls are forwarded
   }
+}
 
-  #chosen(caller: string): Instance | undefined {
-    const { self, peers } = this.#parts.replicas
-    return chosen([self, ...peers.known()], caller)
-  }
+/** The gateway that serves a caller, without PostgreSQL; undefined where that is this one. */
+export function placeOf(
+  parts: Pick<MethodParts, 'replicas'>,
+  { isForwarded, peer, principal }: Call,
+  caller: string,
+): Instance | undefined {
+  if (isForwarded) return undefined
+  const { self, peers } = parts.replicas
+  const { begunBy } = peer
+  const hasBegun = principal === undefined && begunBy !== undefined && !peers.isLost(begunBy.id)
+  const owner = hasBegun ? begunBy : chosen(parts, caller)
+  return owner?.id === self.id || owner?.url === undefined ? undefined : owner
 }
 
 /** By their addresses, which are the same for all routes of a gateway, and for the next process there. */
-function chosen(instances: readonly Instance[], caller: string): Instance | undefined {
+function chosen({ replicas }: Pick<MethodParts, 'replicas'>, caller: string): Instance | undefined {
   let best: { instance: Instance; weight: string } | undefined
-  for (const instance of instances) {
+  for (const instance of [replicas.self, ...replicas.peers.known()]) {
     if (instance.url === undefined) continue
     const weight = digestOf([new URL(instance.url).origin, caller])
     if (best === undefined || weight > best.weight) best = { instance, weight }

@@ -13,6 +13,7 @@ import {
 import type { Call, HandlerMethods, MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { CallState } from './clientState.ts'
+import type { PlacedTarget } from './elsewhereCalls.ts'
 import { Placement } from './placement.ts'
 import { askerOf, inputRequired, relayedOf } from './relayedCall.ts'
 import { taskModeOf } from './tasks/mode.ts'
@@ -71,6 +72,12 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
   const relay = (call: Call, target: BackendTarget, params: Json, headers?: Relayed['headers']) =>
     watcher.watch(call, watchedTarget(call, target), (watched) => relayWatched(watched, target, params, headers))
 
+  const placed = (call: Call, { backend, name }: BackendTarget): PlacedTarget => ({
+    backend,
+    name,
+    forwarded: (result) => tasks.forwarded(result, call, backend),
+  })
+
   const relayWatched = async (
     watched: WatchedCall,
     target: BackendTarget,
@@ -83,7 +90,7 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
     // The ticket of a call that waits says itself where.
     const isTicket = call.peer.takesInputRequired && backend.asksInPlace && call.params['requestState'] !== undefined
     const state = new CallState(backend, call, placement.newCaller)
-    const answer = isTicket ? undefined : await placement.play(watched, target, state.caller)
+    const answer = isTicket ? undefined : await placement.play(watched, placed(call, target), state.caller)
     if (answer !== undefined) return answer
     const send = async (sent: Json, ask?: Relayed['ask']): Promise<Json> => {
       const result = await backend.request(relayedOf(watched, sent, { headers, ask, state }))
@@ -123,6 +130,8 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
     watcher.watch(call, watchedTarget(call, found), async (watched) => {
       const { backend } = found
       const state = new CallState(backend, call, placement.newCaller)
+      const answer = await placement.play(watched, placed(call, found), state.caller)
+      if (answer !== undefined) return answer
       const asked = isObject(params['task']) ? params : { ...params, task: {} }
       const way = { headers, ask: askerOf(call) ?? askedLater, state }
       const result = state.result(await backend.request(relayedOf(watched, asked, way)))

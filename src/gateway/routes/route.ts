@@ -74,7 +74,7 @@ export class Route {
       { ...server, keys: keyring, tasks, audience: `${server.audience ?? server.name} ${path}` },
       {
         handlers: (parts) => {
-          tasks.join(parts.replicas)
+          tasks.join(parts)
           own.lists = parts.lists
           return relayMethods({ path, directory, own, parking, watcher, tasks }, parts)
         },

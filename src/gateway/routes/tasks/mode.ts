@@ -18,7 +18,12 @@ export interface CalledTool {
   readonly listed?: Json
 }
 
-export function taskModeOf({ peer, params }: Call, { backend, name, listed }: CalledTool): RelayedTaskMode {
+export function taskModeOf(
+  { peer, params, isForwarded }: Call,
+  { backend, name, listed }: CalledTool,
+): RelayedTaskMode {
+  // Another gateway has found this for its client of the session era.
+  if (isForwarded && isObject(params['task']) && backend.asksInPlace) return 'session'
   const support = takesTasks(backend) ? taskSupportOf(listed) : 'never'
   if (peer.era === 'legacy') {
     if (!isObject(params['task'])) return 'plain'

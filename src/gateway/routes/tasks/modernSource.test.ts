@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
-import { ModernTaskSource } from './modernSource.ts'
+import { ModernTaskSource, requestsTo } from './modernSource.ts'
 
 const question = { method: 'elicitation/create', params: { message: 'Sure?', requestedSchema: {} } }
 const asking = { taskId: '1', status: 'input_required', pollIntervalMs: 100, inputRequests: { sure: question } }
@@ -33,7 +33,7 @@ function served(...tasks: readonly object[]) {
       },
     },
   } as unknown as Call
-  return { source: new ModernTaskSource(backend), call, asked, sent }
+  return { source: new ModernTaskSource(backend.name, requestsTo(backend)), call, asked, sent }
 }
 
 test('a question is asked once, also where its task shows the answer late', async () => {

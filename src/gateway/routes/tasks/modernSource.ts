@@ -1,4 +1,7 @@
-/** Tasks of a server of the stateless era. For session-era clients the gateway polls, and pushes the questions. */
+/**
+ * Tasks of a server of the stateless era, or of another gateway, which is one. For session-era clients the gateway polls, and
+ * pushes the questions.
+ */
 import type { InputRequest } from '@modelcontextprotocol/client'
 import { CODES, isObject, type Json, relatedTask, sleep, TaskFailed } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
@@ -10,11 +13,16 @@ import { requestFor, type TaskSource, withTasks } from './source.ts'
 
 const POLL_MS = { usual: 1000, least: 100, most: 10_000 }
 
-export class ModernTaskSource implements TaskSource {
-  readonly #backend: Backend
+/** Sends a request about a task, and gives the result. */
+export type TaskRequest = (call: Call, method: string, params: Json) => Promise<Json>
 
-  constructor(backend: Backend) {
-    this.#backend = backend
+export class ModernTaskSource implements TaskSource {
+  readonly #server: string
+  readonly #request: TaskRequest
+
+  constructor(server: string, request: TaskRequest) {
+    this.#server = server
+    this.#request = request
   }
 
   async status(call: Call, id: string): Promise<Json> {
@@ -65,7 +73,7 @@ export class ModernTaskSource implements TaskSource {
     left: AbortSignal,
   ): Promise<void> {
     const ask = askerOf(call)
-    if (ask === undefined) throw new BackendError('BACKEND_REFUSED', this.#backend.name, NOT_ASKED)
+    if (ask === undefined) throw new BackendError('BACKEND_REFUSED', this.#server, NOT_ASKED)
     const over = new AbortController()
     const asked = Array.from(questions, async ([key, request]) => {
       const response = await ask(related(request, exposed))
@@ -100,11 +108,14 @@ export class ModernTaskSource implements TaskSource {
     const wished = typeof pollIntervalMs === 'number' ? pollIntervalMs : POLL_MS.usual
     await sleep(Math.min(Math.max(wished, POLL_MS.least), POLL_MS.most), signal)
   }
+}
 
-  #request(call: Call, method: string, params: Json): Promise<Json> {
+/** Requests to a server behind this gateway. */
+export function requestsTo(backend: Backend): TaskRequest {
+  return (call, method, params) => {
     const meta = call.params['_meta']
     const sent = { ...params, ...(meta !== undefined && { _meta: meta }) }
-    return requestFor(this.#backend, call, { method, params: sent, peer: withTasks(call.peer), ask: askerOf(call) })
+    return requestFor(backend, call, { method, params: sent, peer: withTasks(call.peer), ask: askerOf(call) })
   }
 }
 

@@ -1,43 +1,71 @@
 /**
  * Tasks that live in one process of the gateway, because their server keeps them in a session or process that it has.
- * Requests of stateless callers about them may reach any replica, and go to that one.
+ * Requests about them may reach any replica, and go to that one, as requests of the stateless era.
  */
 import type { Json } from '../../../protocol/index.ts'
 import type { Call, Instance, MethodParts } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
+import { callerOf } from '../../backends/callers.ts'
 import { BackendError } from '../../errors.ts'
 import { resultOf } from '../../response.ts'
+import { asModern } from '../elsewhereCalls.ts'
+import { placeOf } from '../placement.ts'
 import type { OwnTaskId } from './ids.ts'
-
-type TaskReplicas = MethodParts['replicas']
+import { ModernTaskSource } from './modernSource.ts'
+import type { TaskSource } from './source.ts'
 
 export class TaskOwners {
-  #replicas: TaskReplicas | undefined
+  #parts: Pick<MethodParts, 'replicas'> | undefined
 
   /** From now on requests about a task in another process go there. */
-  join(replicas: TaskReplicas): void {
-    this.#replicas = replicas
+  join(parts: Pick<MethodParts, 'replicas'>): void {
+    this.#parts = parts
   }
 
   get self(): Instance | undefined {
-    return this.#replicas?.self
+    return this.#parts?.replicas.self
   }
 
   /** The process that a new task of a server lives in; undefined where any can ask for it. */
   ownerAt({ config, asksInPlace, isShared }: Backend): Instance | undefined {
     const isProcess = !('url' in config.address)
-    return isProcess || (asksInPlace && !isShared) ? this.#replicas?.self : undefined
+    return isProcess || (asksInPlace && !isShared) ? this.self : undefined
+  }
+
+  /** Whether another process has the task. */
+  isElsewhere({ owner }: OwnTaskId): boolean {
+    return owner !== undefined && this.self !== undefined && owner.id !== this.self.id
   }
 
   /** The answer of the process that has the task; undefined where any can answer, or this one has it. */
-  async answer(call: Call, { server, owner }: OwnTaskId): Promise<Json | undefined> {
-    if (owner === undefined || this.#replicas === undefined || owner.id === this.#replicas.self.id) return undefined
-    if (call.peer.era !== 'modern') throw new BackendError('BACKEND_LOST', server, ELSEWHERE)
-    const forwarded = await this.#replicas.calls.forward(owner, call)
-    if (forwarded.kind === 'gone') throw new BackendError('BACKEND_LOST', server, GONE)
-    return resultOf(forwarded.response)
+  async answer(call: Call, own: OwnTaskId): Promise<Json | undefined> {
+    const { server, owner } = own
+    if (owner === undefined || !this.isElsewhere(own)) return undefined
+    const result = await this.#forward(call, owner)
+    if (result === undefined) throw new BackendError('BACKEND_LOST', server, GONE)
+    return result
+  }
+
+  /** A task that another process has, for a client of the session era. Its id is the one that clients know. */
+  source(own: OwnTaskId): TaskSource {
+    return new ModernTaskSource(own.server, async (call, method, params) => {
+      const meta = call.params['_meta']
+      const sent = { ...params, ...(meta !== undefined && { _meta: meta }) }
+      return (await this.answer({ ...call, method, params: sent }, own)) ?? {}
+    })
+  }
+
+  /** What the process that serves a caller answers; undefined where that is this one, or is gone. */
+  async answerOfPlace(call: Call): Promise<Json | undefined> {
+    const owner = this.#parts && placeOf(this.#parts, call, callerOf({ ...call, caller: undefined }))
+    return owner && this.#forward(call, owner)
+  }
+
+  /** Undefined where the other process is gone. */
+  async #forward(call: Call, owner: Instance): Promise<Json | undefined> {
+    const forwarded = await this.#parts?.replicas.calls.forward(owner, asModern(call))
+    return forwarded?.kind === 'answered' ? resultOf(forwarded.response) : undefined
   }
 }
 
 const GONE = 'had this task in a process of the gateway that has ended. What it did may have happened.'
-const ELSEWHERE = 'has this task in another process of the gateway, where its session was. Begin it anew.'

@@ -14,7 +14,7 @@ import { callerOf } from '../../backends/callers.ts'
 import { FinishedTasks } from './finished.ts'
 import { isOver, modernForm, sessionForm } from './forms.ts'
 import type { OwnTaskId, TaskIds } from './ids.ts'
-import { ModernTaskSource } from './modernSource.ts'
+import { ModernTaskSource, requestsTo } from './modernSource.ts'
 import { TaskOwners } from './owners.ts'
 import { SessionTaskSource } from './sessionSource.ts'
 import { watchTasks } from './watching.ts'
@@ -51,8 +51,8 @@ export class RelayedTasks implements Tasks, TaskService {
     return this
   }
 
-  join(replicas: MethodParts['replicas']): void {
-    this.#owners.join(replicas)
+  join(parts: MethodParts): void {
+    this.#owners.join(parts)
   }
 
   capabilities(era: Call['peer']['era']): Json {
@@ -73,6 +73,14 @@ export class RelayedTasks implements Tasks, TaskService {
     return this.#created(this.#finished.keep(result, call, holder), call, backend)
   }
 
+  /** The same for what another gateway answered, where it has the task. */
+  forwarded(result: Json, call: Call, backend: Backend): Json {
+    if (call.peer.era === 'modern') return result
+    const { resultType, _meta: meta, ...task } = result
+    if (resultType !== 'task') return this.shaped(result, call, backend)
+    return { task: sessionForm(task), ...(meta !== undefined && { _meta: meta }) }
+  }
+
   /** The same for a server of the session era, which was asked for a task. */
   asked(result: Json, call: Call, backend: Backend): Json {
     const { task } = result
@@ -90,12 +98,15 @@ export class RelayedTasks implements Tasks, TaskService {
     return this.#options.ids.exposed({ server: backend.name, id, owner }, principal)
   }
 
-  method({ method, peer }: Call): Answering | undefined {
-    const here = (peer.era === 'modern' ? this.#modern : this.#session).get(method)
+  method({ method, peer, isForwarded }: Call): Answering | undefined {
+    // Another gateway asks for a client of the session era.
+    const isList = method === 'tasks/list' && isForwarded
+    const here = (peer.era === 'modern' && !isList ? this.#modern : this.#session).get(method)
     return here && (async (call) => (await this.#elsewhere(call)) ?? here(call))
   }
 
   async #elsewhere(call: Call): Promise<string | undefined> {
+    if (call.peer.era !== 'modern') return undefined // its requests are others, and its questions are asked here
     const { taskId } = call.params
     const own = typeof taskId === 'string' ? this.#options.ids.resolve(taskId, call.principal) : undefined
     const answer = own && (await this.#owners.answer(call, own))
@@ -149,7 +160,13 @@ export class RelayedTasks implements Tasks, TaskService {
         return JSON.stringify(await this.#status(call, found))
       },
     ],
-    ['tasks/list', async (call) => JSON.stringify({ tasks: await this.#list(call) })],
+    [
+      'tasks/list',
+      async (call) => {
+        const { tasks = await this.#list(call) } = (await this.#owners.answerOfPlace(call)) ?? {}
+        return JSON.stringify({ tasks })
+      },
+    ],
   ])
 
   async listen(call: Call, taskIds: readonly string[], send: (task: Json) => void): Promise<TaskListening> {
@@ -222,15 +239,19 @@ export class RelayedTasks implements Tasks, TaskService {
   #resolve({ principal }: Call, exposed: string): NamedTask | undefined {
     const own = this.#options.ids.resolve(exposed, principal)
     const backend = this.#options.backends().find(({ name }) => name === own?.server)
-    return backend === undefined || own === undefined ? undefined : { backend, id: own.id, own, exposed }
+    if (backend === undefined || own === undefined) return undefined
+    return { backend, id: this.#owners.isElsewhere(own) ? exposed : own.id, own, exposed }
   }
 
-  #source({ backend, id }: NamedTask): TaskSource {
+  #source({ backend, id, own }: NamedTask): TaskSource {
+    if (this.#owners.isElsewhere(own)) return this.#owners.source(own)
     if (this.#finished.has(id)) return this.#finished
     const known = this.#sources.get(backend)
     // After an upgrade it may speak the other dialect.
     if (known !== undefined && known instanceof SessionTaskSource === backend.asksInPlace) return known
-    const source = backend.asksInPlace ? new SessionTaskSource(backend) : new ModernTaskSource(backend)
+    const source = backend.asksInPlace
+      ? new SessionTaskSource(backend)
+      : new ModernTaskSource(backend.name, requestsTo(backend))
     this.#sources.set(backend, source)
     return source
   }

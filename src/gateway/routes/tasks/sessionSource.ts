@@ -10,6 +10,7 @@ import type { Relayed } from '../../links/relayed.ts'
 import { BackendError } from '../../errors.ts'
 import { askerOf } from '../relayedCall.ts'
 import { isOver, modernForm, relatedTo } from './forms.ts'
+import { ModernTaskSource } from './modernSource.ts'
 import { requestFor, type TaskSource } from './source.ts'
 
 /** A server sends its questions as soon as the result is asked for. */
@@ -19,8 +20,16 @@ export class SessionTaskSource implements TaskSource {
   readonly #backend: Backend
   readonly #open = new Map<string, OpenResult>()
 
+  /** The tasks as those of the stateless era. */
+  readonly #followed: ModernTaskSource
+
   constructor(backend: Backend) {
     this.#backend = backend
+    this.#followed = new ModernTaskSource(backend.name, async (call, method, { taskId, inputResponses }) => {
+      if (method === 'tasks/get') return this.whole(call, String(taskId))
+      await this.answer(call, String(taskId), inputResponses as Json)
+      return {}
+    })
   }
 
   status(call: Call, id: string): Promise<Json> {
@@ -40,6 +49,8 @@ export class SessionTaskSource implements TaskSource {
   }
 
   async result(call: Call, id: string, exposed: string): Promise<Json> {
+    // The server asks each question once, and has asked it where the result is open already: for another gateway, perhaps.
+    if (this.#open.has(id)) return this.#followed.result(call, id, exposed)
     const ask = askerOf(call)
     const asking =
       ask &&
