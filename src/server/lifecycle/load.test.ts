@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Load } from './load.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('calls are handed over from one more than the limit, and all of them in a drain', () => {
+  const load = new Load(1)
+  load.enter()
+  expect([load.shedding(), load.inFlight]).toEqual(['no', 1])
+  load.enter()
+  expect([load.shedding(), load.inFlight]).toEqual(['busy', 2])
+  load.leave()
+  expect([load.shedding(), load.draining]).toEqual(['no', false])
+  void load.drain(1000)
+  expect([load.shedding(), load.draining]).toEqual(['draining', true])
+  load.leave()
+})
+
+test('without a limit no number of calls is too many', () => {
+  const load = new Load()
+  for (let n = 0; n < 1000; n++) load.enter()
+  expect(load.shedding()).toBe('no')
+})
+
+test('a drain is over when the last call has left, and leaves no timer', async () => {
+  const load = new Load()
+  await load.drain(1000)
+  load.enter()
+  load.enter()
+  let isOver = false
+  const drained = load.drain(1000).then(() => (isOver = true))
+  load.leave()
+  await vi.advanceTimersByTimeAsync(999)
+  expect(isOver).toBe(false)
+  load.leave()
+  await drained
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a drain is over at its deadline, whatever is in flight', async () => {
+  const load = new Load()
+  load.enter()
+  let isOver = false
+  void load.drain(1000).then(() => (isOver = true))
+  await vi.advanceTimersByTimeAsync(1000)
+  expect([isOver, load.inFlight]).toEqual([true, 1])
+})
