@@ -123,3 +123,14 @@ test('what is removed is erased when that is told', async () => {
   await createJar(backend as JarBackend, jarSettings({})).remove({})
   expect(isErased).toBe(true)
 })
+
+test.each([
+  ['not used for its time', { session: { a: 1 } }, { sessionIdleSeconds: 100 }],
+  ['not set for its time', { server: { a: 1 } }, { maxAgeSeconds: 100 }],
+])('what was %s, to the millisecond, takes no room from others', async (_, change, options) => {
+  let now = 1_000_000
+  const jar = memoryJar({ ...options, maxNames: 1, clock: () => now })
+  await jar.write(owner, change)
+  now += 100_000
+  expect(await jar.write(owner, { server: { b: 1 } })).toEqual([])
+})
