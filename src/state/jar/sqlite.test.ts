@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { proves } from '../../../test/proves.ts'
+import { tryUntil } from './sqlite.ts'
 import { defaultJarPath, type Jar, StateError, sqliteJar, sqliteLedger } from '../index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-sqlite-jar-'))
@@ -203,4 +204,19 @@ test('the jar of the program lies where the system keeps the data of a user', ()
   expect(path('darwin', {})).toBe('/home/ann/Library/Application Support/pannier/jar.db')
   expect(path('darwin', { XDG_DATA_HOME: '/data' })).toBe('/data/pannier/jar.db')
   expect(path('win32', { LOCALAPPDATA: 'C:\\Local' })).toBe('C:\\Local\\pannier\\jar.db')
+})
+
+test('what others keep from being erased is tried 25 times, after pauses that grow', async () => {
+  const log: (number | string)[] = []
+  const pause = async (ms: number) => {
+    await new Promise((resolve) => setImmediate(resolve))
+    log.push(ms)
+  }
+  await tryUntil(() => log.push('try') < 0, pause)
+  expect(log.filter((entry) => entry === 'try')).toHaveLength(25)
+  expect(log.slice(0, 6)).toEqual(['try', 1, 'try', 2, 'try', 4])
+  expect(log.slice(-3)).toEqual(['try', 50, 'try'])
+  log.length = 0
+  await tryUntil(() => log.push('try') === 3, pause)
+  expect(log).toEqual(['try', 1, 'try'])
 })

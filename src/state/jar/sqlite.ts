@@ -127,9 +127,7 @@ function sqliteBackend(database: DatabaseSync): JarBackend {
 
     // The write-ahead log may contain deleted values until it is truncated. If others use it all the time, that happens
     // later.
-    async erase() {
-      for (let tries = 1; tries <= ERASE_TRIES && !truncateLog(database); tries++) await sleep(lockPauseMs(tries))
-    },
+    erase: () => tryUntil(() => truncateLog(database)),
 
     close() {
       if (database.isOpen) database.close()
@@ -162,6 +160,11 @@ function prepareStatements(database: DatabaseSync) {
       `DELETE FROM entries WHERE updated_at <= :updatedAt OR (context <> '' AND used_at <= :sessionUsedAt)`,
     ),
   }
+}
+
+/** Tries something with pauses that become longer, and gives up in the end. */
+export async function tryUntil(isDone: () => boolean, pause: (ms: number) => Promise<unknown> = sleep): Promise<void> {
+  for (let tries = 1; !isDone() && tries < ERASE_TRIES; tries++) await pause(lockPauseMs(tries))
 }
 
 /** Gives whether nobody else used the write-ahead log, so that it could be truncated. */
