@@ -27,8 +27,8 @@ const LOGS_NOBODY =
 const NO_LIST = 'there is no tasks/list, because servers of the stateless era have none'
 const NO_OWN_LIST = 'there is no tasks/list, because nobody can tell whose the tasks are'
 const OPTIONAL = 'tools that need not run as tasks never do, because clients of this era do not ask for it'
-const TASK_ELSEWHERE = 'a task is known only at the gateway where it began, because it lives there'
-const ENDED_ELSEWHERE = 'a task that ended at once is known only at the gateway where it began, because it lives there'
+const TASK_LOST = 'a task lives in the gateway where it began, and is lost with it'
+const ENDED_LOST = 'a task that ended at once lives in the gateway where it began, and is lost with it'
 const STREAM = 'a session ends with its connection, because HTTP+SSE cannot resume one, and so do its calls'
 const REJECTED = 'it keeps something between calls, and the gateway refuses such servers ("stateful": "reject")'
 
@@ -50,7 +50,7 @@ test.each<[string, CellFacts, string, readonly string[], readonly string[]]>([
     { ...MODERN, gateways: 'several' },
     `limits in tasks (sessions)`,
     [],
-    [NO_LIST, ENDED_ELSEWHERE],
+    [NO_LIST, ENDED_LOST],
   ],
   [
     'of that era as a shared process',
@@ -113,8 +113,8 @@ test.each<[string, CellFacts, string, readonly string[], readonly string[]]>([
     'with a process for each caller, behind several gateways',
     { ...PROCESS, has: new Set(['tasks']), gateways: 'several' },
     `limits in lists, memory, tasks`,
-    [LISTS('process'), WAITING('process'), LOST, OPTIONAL],
-    [LISTS('process'), LOST, TASK_ELSEWHERE],
+    [LISTS('process'), WAITING('process'), LOST, OPTIONAL, TASK_LOST],
+    [LISTS('process'), LOST, TASK_LOST],
   ],
   [
     'with a session for each caller, none of whom is known, behind several gateways',
@@ -127,8 +127,8 @@ test.each<[string, CellFacts, string, readonly string[], readonly string[]]>([
     'with a session for each caller, behind gateways with PostgreSQL',
     { ...APART, has: new Set(['tasks']), gateways: 'leased' },
     'limits in lists, memory (stateless), tasks',
-    [LISTS('session'), WAITING('session'), OPTIONAL],
-    [LISTS('session'), TASK_ELSEWHERE],
+    [LISTS('session'), WAITING('session'), OPTIONAL, TASK_LOST],
+    [LISTS('session'), TASK_LOST],
   ],
   [
     'with a process for each caller, behind gateways with PostgreSQL',

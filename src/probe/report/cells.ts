@@ -123,10 +123,8 @@ function tasks({ has, era, transport, isShared, gateways }: CellFacts, client: E
       ? ['tools that need not run as tasks never do, because clients of this era do not ask for it']
       : []),
     ...(client === 'legacy' ? unlisted(era, isShared, has.has('task lists')) : []),
-    ...(client === 'legacy' && gateways !== 'one'
-      ? [
-          `a task ${isHeld ? '' : 'that ended at once '}is known only at the gateway where it began, because it lives there`,
-        ]
+    ...(gateways !== 'one' && (isHeld || client === 'legacy')
+      ? [`a task ${isHeld ? '' : 'that ended at once '}lives in the gateway where it began, and is lost with it`]
       : []),
   ]
   return reasons.map((because) => ({ kind: 'tasks', because }))
