@@ -159,7 +159,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     telemetry,
     tasks,
     ownLists: relaying?.ownLists,
-    handlers: relaying?.handlers({ registry, access, rounds, results, replicas, lists }) ?? {
+    handlers: relaying?.handlers({ registry, access, rounds, results, replicas, lists, logger: log }) ?? {
       callTool: callTool(calling),
       getPrompt: getPrompt(registry, rounds, access),
       readResource: readResource(registry, rounds, access),

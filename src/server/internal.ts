@@ -10,6 +10,7 @@ export type { PromptEntry, ResourceEntry, TemplateEntry, ToolEntry } from './cat
 export type { Capability, Entries, ListName } from './catalog/registry.ts'
 export type { DetachableContext } from './handler/context.ts'
 export { InputRequired } from './handler/questions.ts'
+export { Generations } from './legacy/push/generations.ts'
 export type {
   Admission,
   ByteSink,

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { accept, call, type Wire } from '../fixtures/modernClient.ts'
+import { call, type Wire } from '../fixtures/modernClient.ts'
 import { commandOf } from '../interop/fixtures/instances.ts'
 import { effectTools } from './fixtures/effectTools.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { sessionServer, startGateway } from './fixtures/gateways.ts'
+import { answered, textOf } from './fixtures/parkedRounds.ts'
 
 const PROGRAM = fileURLToPath(new URL('programs/effectTools.ts', import.meta.url))
 const PATIENCE = { timeout: 30_000 }
@@ -43,15 +44,8 @@ async function at(url: string, tool: string, key: string, brought: Wire = {}): P
   return message.result ?? message.error
 }
 
-function answered(asked: Wire, name: string): Wire {
-  const keys = Object.keys(asked.inputRequests)
-  const inputResponses = Object.fromEntries(keys.map((key) => [key, accept({ name })]))
-  return { requestState: asked.requestState, inputResponses }
-}
-
 const questionsIn = (asked: Wire): string[] =>
   Object.values(asked.inputRequests as Record<string, Wire>).map(({ params }) => params.message)
-const textOf = (result: Wire): string => result.content?.[0]?.text
 const effectsOf = (key: string): string[] => effects.filter((effect) => effect.endsWith(` ${key}`))
 
 test('a gateway that is killed: what may be repeated goes on elsewhere with its answers, the rest ends with a word', async () => {

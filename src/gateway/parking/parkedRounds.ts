@@ -1,14 +1,28 @@
 /** Rounds of stateless callers with servers of the session era: the server waits in the middle of its call. */
 import { randomUUID } from 'node:crypto'
 import { isObject, type Json } from '../../protocol/index.ts'
-import { type Call, type DetachableContext, InputRequired, type MethodParts } from '../../server/internal.ts'
+import {
+  type Call,
+  type DetachableContext,
+  Generations,
+  InputRequired,
+  type Instance,
+  type MethodParts,
+} from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
-import { callerOf } from '../backends/callers.ts'
+import { callerOf, holderOf } from '../backends/callers.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { BackendError, callLost, isBackendGone } from '../errors.ts'
 import { resultOf } from '../response.ts'
-import { ParkedCall, type ParkedOutcome, type ParkedWay, type RoundChannel, type TakenOver } from './parkedCall.ts'
+import {
+  ParkedCall,
+  type ParkedOutcome,
+  type ParkedWay,
+  type RoundChannel,
+  type TakenOver,
+  type TicketAnswers,
+} from './parkedCall.ts'
 import { expired, type Parked, type Parking } from './parking.ts'
 import { readTicket, type ParkTicket, writeTicket } from './ticket.ts'
 
@@ -27,11 +41,19 @@ export interface ParkableCall {
   readonly watched: { saw(result: Json): void; asked(): void }
   /** Tells the client who it is, in what it keeps. */
   readonly introduce: (session: DetachableContext['state']['session']) => void
+  /** The answer of the gateway that serves the caller, where they look that up; undefined where this one does. */
+  readonly answerAtPlace: () => Promise<string | undefined>
   /** The result as this caller takes it. */
   readonly finish: (result: Json) => Json
 }
 
 const ENDED = 'the process that waited for this answer ended, or the call with it'
+const UNCLAIMED =
+  'the process that waited for this answer ended, and whether another one goes on with the call cannot be found out'
+/** A claim outlives the ticket. */
+const CLAIMED_LONGER_SECONDS = 3600
+const TAKEN_WITHIN_MS = 1000
+const LOOK_AGAIN_MS = 20
 const SERVER_ENDED = 'the server ended, or its connection broke'
 
 export class ParkedRounds {
@@ -51,7 +73,7 @@ export class ParkedRounds {
     const revived = await rounds.open(call, subject)
     const ticket = revived.own === undefined ? undefined : readTicket(revived.own)
     const isElsewhere = ticket !== undefined && !this.#isHere(ticket)
-    const answer = isElsewhere ? await this.#forward(asking, ticket) : undefined
+    const answer = isElsewhere ? await this.#answerElsewhere(asking, ticket) : undefined
     if (answer !== undefined) return answer
     const invoke = (ctx: DetachableContext): Promise<Json | InputRequired> =>
       this.#round(asking, ctx, this.#parked(asking, ticket, ctx.inputResponses))
@@ -65,7 +87,7 @@ export class ParkedRounds {
   /** The call of this round, and its outcome. Another round may have taken the call over meanwhile. */
   #parked(asking: ParkableCall, ticket: ParkTicket | undefined, responses: Json): RunningRound {
     const channel = channelOf(asking.call)
-    if (ticket !== undefined && this.#isHere(ticket)) {
+    if (ticket !== undefined && (this.#isHere(ticket) || this.#hasTaken(ticket))) {
       const parked = this.#resume(asking, ticket)
       return { parked, outcome: parked.round(channel, { ...ticket, responses }) }
     }
@@ -95,12 +117,60 @@ export class ParkedRounds {
     throw isOver(ticket) ? expiredAt(backend) : callLost(backend.name, name, ENDED)
   }
 
+  /**
+   * The answer of the process that has the call; undefined where the call goes on here. When the owner is gone, the first
+   * process to claim the call goes on with it, and the others forward their rounds there.
+   */
+  async #answerElsewhere(asking: ParkableCall, ticket: ParkTicket): Promise<string | undefined> {
+    const gone = new Set<string>()
+    let { owner } = ticket
+    while (!gone.has(owner.id)) {
+      const answer = await this.#forward(asking, owner)
+      if (answer !== undefined) return answer
+      gone.add(owner.id)
+      assertReplayable(asking, ticket)
+      const placed = await asking.answerAtPlace()
+      if (placed !== undefined) return placed
+      const claimant = await this.#claimTakeover(asking, ticket, gone)
+      if (claimant === 'fresh') return undefined
+      if (claimant.id === this.#parts.replicas.self.id) return this.#untilTaken(asking, ticket)
+      owner = claimant
+    }
+    throw callLost(asking.backend.name, asking.name, ENDED)
+  }
+
+  /** Who goes on with a call whose owner is gone. */
+  async #claimTakeover(
+    { backend, name, relayed }: ParkableCall,
+    { parked }: ParkTicket,
+    gone: ReadonlySet<string>,
+  ): Promise<'fresh' | Instance> {
+    const { replicas, logger } = this.#parts
+    const ttlSeconds = backend.config.settings.parkSeconds + CLAIMED_LONGER_SECONDS
+    const claims = new Generations({ self: replicas.self, ledger: replicas.ledger, ttlSeconds, logger })
+    const claimant = await claims.claimAfter(`parked/${parked}`, 0, gone, holderOf(relayed))
+    if (typeof claimant === 'number') return 'fresh'
+    if (typeof claimant === 'string') throw callLost(backend.name, name, UNCLAIMED)
+    return claimant
+  }
+
+  /** Another round has claimed the call for this process a moment ago, or long ago and the call is over. */
+  async #untilTaken({ backend, name }: ParkableCall, ticket: ParkTicket): Promise<undefined> {
+    for (let waitedMs = 0; !this.#hasTaken(ticket); waitedMs += LOOK_AGAIN_MS) {
+      if (waitedMs >= TAKEN_WITHIN_MS) throw callLost(backend.name, name, ENDED)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+    }
+  }
+
+  /** Whether this process has taken the call over. Its ticket may be of a process before the last. */
+  #hasTaken({ parked }: ParkTicket): boolean {
+    return this.#parking.find(parked)?.takenFrom !== undefined
+  }
+
   /** The process that had the call is gone. It begins anew, where that does no harm, with the answers so far. */
   #takeOver(asking: ParkableCall, ticket: ParkTicket, responses: Json): ParkedCall {
-    const { backend, name, isReplayable } = asking
-    const { owner, parked, generation, questions, answers } = ticket
-    if (isOver(ticket)) throw expiredAt(backend)
-    if (!isReplayable || answers === undefined) throw callLost(backend.name, name, ENDED)
+    const { owner, parked, generation, questions } = ticket
+    const answers = assertReplayable(asking, ticket)
     const brought = Object.entries(responses).flatMap(([key, response]) => {
       const question = Object.hasOwn(questions, key) ? questions[key] : undefined
       return question === undefined || !isObject(response) ? [] : [[question, response] as const]
@@ -123,7 +193,7 @@ export class ParkedRounds {
   }
 
   /** Undefined where the owner is gone. */
-  async #forward({ call, watched }: ParkableCall, { owner }: ParkTicket): Promise<string | undefined> {
+  async #forward({ call, watched }: ParkableCall, owner: Instance): Promise<string | undefined> {
     const forwarded = await this.#parts.replicas.calls.forward(owner, call)
     if (forwarded.kind === 'gone') return undefined
     const result = resultOf(forwarded.response)
@@ -148,6 +218,13 @@ function newParked(
   const mayRepeat = (error: unknown, attempt: number): boolean =>
     isReplayable && isBackendGone(error) && (attempt > 1 || !isDown(error))
   return new ParkedCall(id, { server: backend.name, mayRepeat, ...(takenOver && { takenOver }) })
+}
+
+/** The answers to go on with; throws where the call may not begin anew. */
+function assertReplayable({ backend, name, isReplayable }: ParkableCall, ticket: ParkTicket): TicketAnswers {
+  if (isOver(ticket)) throw expiredAt(backend)
+  if (!isReplayable || ticket.answers === undefined) throw callLost(backend.name, name, ENDED)
+  return ticket.answers
 }
 
 function isDown(error: unknown): boolean {

@@ -111,6 +111,7 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
         watched,
         finish,
         introduce: (to) => state.introduce(to),
+        answerAtPlace: async () => (backend.leases ? placement.play(watched, target, state.caller) : undefined),
       })
     }
     // The server's own state is that of the handler, and its questions are asked in place.

@@ -3,6 +3,7 @@ import type { AccessControl } from '../catalog/accessControl.ts'
 import type { Lists } from '../catalog/lists.ts'
 import type { Registry } from '../catalog/registry.ts'
 import type { Call } from '../call.ts'
+import type { Logger } from '../logger.ts'
 import type { Results } from '../results.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { CallerLists, HandlerMethods } from './pipeline.ts'
@@ -16,6 +17,7 @@ export interface MethodParts {
   readonly results: Results
   readonly replicas: Pick<Replicas, 'calls' | 'ledger' | 'peers' | 'seeker' | 'self'>
   readonly lists: Pick<Lists, 'ofCaller'>
+  readonly logger: () => Logger
 }
 
 export interface Relaying {
