@@ -4,7 +4,6 @@ import {
   type Connections,
   drainOnTerm,
   errorDetails,
-  isLocalHost,
   LoggerSlot,
   type NodeHandler,
   openListener,
@@ -20,6 +19,7 @@ import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
 import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
 import { measuresOf } from './admin/measures.ts'
+import { Advice } from './advice.ts'
 import { Backend } from './backends/backend.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
@@ -27,7 +27,8 @@ import { type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
-import { type GatewayOptions, type GatewayReport, principalOf, serverOptions } from './options.ts'
+import type { GatewayOptions, GatewayReport } from './options.ts'
+import { assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 
 export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
@@ -47,6 +48,7 @@ export class Gateway {
   readonly #metrics: GatewayMetrics
   readonly #definitions: Definitions
   readonly #database: GatewayDatabase | undefined
+  readonly #advice = new Advice(() => (this.#database || !this.#routes.hasOthers ? [] : this.#backends))
   #config: GatewayConfig
   #backends: readonly Backend[] = []
   #deadline: Promise<void> | undefined
@@ -71,19 +73,15 @@ export class Gateway {
       reached: () => this.#reached,
       logger: () => this.#logger.current,
     })
-    const { allowedHosts, allowedOrigins, listDeadlineMs } = options.settings
     this.#routes = new Routes({
       backends: () => this.#backends,
       ready: () => (this.#isReady ? undefined : this.#deadline),
-      listDeadlineMs,
+      listDeadlineMs: options.settings.listDeadlineMs,
       server: serverOptions(options, this.#logger, this.#database),
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
       metrics: this.#metrics,
       onUnopened: this.#unopened,
-      guards: {
-        ...(allowedHosts && { allowedHosts: [...allowedHosts] }),
-        ...(allowedOrigins && { allowedOrigins: [...allowedOrigins] }),
-      },
+      guards: guardsOf(options.settings),
     })
     this.#definitions = new Definitions({
       file: options.file,
@@ -135,8 +133,7 @@ export class Gateway {
   /** Connects to all servers, and serves them over HTTP. Waits for none of them. */
   async listen({ insecure = false, ...options }: GatewayListenOptions = {}): Promise<Listening> {
     const { host = '127.0.0.1', advertise, drainOnTerm: drains = true } = options
-    if (!insecure && !isLocalHost(host) && principalOf(this.#options) === undefined)
-      throw new TypeError(NO_AUTHENTICATION)
+    if (!insecure) assertMayListen(host, this.#options)
     await this.#logger.defaultToPino(2)
     const listener = await openListener({ ...options, path: UNION_PATH }, this.nodeHandler())
     const { connections, address, port, url, close } = listener
@@ -239,6 +236,7 @@ export class Gateway {
   async #drain(options: DrainOptions): Promise<void> {
     this.#definitions.close()
     this.#metrics.close()
+    this.#advice.close()
     await this.#database?.leases.stopping()
     for (const backend of this.#backends) backend.handOn()
     await this.#routes.drain(options)
@@ -276,6 +274,7 @@ export class Gateway {
     this.#metrics.refresh()
     this.#routes.open().catch(this.#unopened)
     this.#deadline = this.#firstTries()
+    void this.judged().then(() => this.#advice.watch(() => this.#logger.current))
   }
 
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
@@ -291,9 +290,6 @@ export class Gateway {
 
 const NOT_OPENED =
   'Clients are not told when lists change, and other instances are not heard: the bus could not be opened.'
-
-const NO_AUTHENTICATION =
-  'Whoever reaches this address could use every server behind the gateway. Say who may, with "principal" under "gateway" in the file; or serve everyone with "insecure" (--insecure).'
 
 function servedBy({ servers }: GatewayConfig): readonly BackendConfig[] {
   return servers.filter(({ settings }) => !settings.disabled)

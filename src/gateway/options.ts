@@ -1,12 +1,12 @@
 /** What a gateway is given, and the options that all its routes have as servers. */
 import type { Json } from '../protocol/index.ts'
 import { bearer, type LimitOptions, type ServerOptions } from '../server/index.ts'
-import type { Logger, LoggerSlot } from '../server/internal.ts'
+import { isLocalHost, type Logger, type LoggerSlot } from '../server/internal.ts'
 import type { PostgresConnection } from '../postgres/internal.ts'
 import { memoryRates } from '../state/stores/index.ts'
 import type { CredentialsHook } from './backends/credentials.ts'
 import type { AuthorizerHook } from './backends/login.ts'
-import type { GatewayConfig } from './config/index.ts'
+import type { GatewayConfig, GatewaySettings } from './config/index.ts'
 import type { GatewayDatabase } from './database.ts'
 import { GATEWAY_INFO } from './version.ts'
 
@@ -59,6 +59,25 @@ export function serverOptions(options: GatewayOptions, logger: LoggerSlot, datab
 /** Undefined where all callers are anonymous. */
 export function principalOf({ principal, settings }: GatewayOptions): ServerOptions['principal'] {
   return principal ?? (settings.principal && bearer(settings.principal))
+}
+
+/** Throws where everybody could call who reaches this address. */
+export function assertMayListen(host: string, options: GatewayOptions): void {
+  if (!isLocalHost(host) && principalOf(options) === undefined) throw new TypeError(NO_AUTHENTICATION)
+}
+
+const NO_AUTHENTICATION =
+  'Whoever reaches this address could use every server behind the gateway. Say who may, with "principal" under "gateway" in the file; or serve everyone with "insecure" (--insecure).'
+
+/** Whose requests are answered at all. */
+export function guardsOf({
+  allowedHosts,
+  allowedOrigins,
+}: GatewaySettings): Pick<ServerOptions, 'allowedHosts' | 'allowedOrigins'> {
+  return {
+    ...(allowedHosts && { allowedHosts: [...allowedHosts] }),
+    ...(allowedOrigins && { allowedOrigins: [...allowedOrigins] }),
+  }
 }
 
 /** The log of the gateway, also once it has its default. */
