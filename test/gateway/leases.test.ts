@@ -1,48 +1,95 @@
-/** Gateways that look up in PostgreSQL who of them serves which caller. */
-import { beforeAll, expect, test } from 'vitest'
-import { newDatabase } from '../postgres/database.ts'
+/** Gateways that look up in PostgreSQL who of them serves which caller, and one that is killed, stopped or frozen. */
+import { beforeAll, expect, test, vi } from 'vitest'
+import { newDatabase, runSql } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { call, connectClient, sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { type AnyClient, call, connectClient, sessionServer, stdioEntry } from './fixtures/gateways.ts'
 
-let postgres = ''
+const PATIENCE = { timeout: 50_000 }
+const ends: (() => unknown)[] = []
+const until = (end: () => unknown): void => void ends.unshift(end)
 let http: Awaited<ReturnType<typeof sessionServer>>
-const requests: string[] = []
 
 beforeAll(async () => {
-  const ends: (() => unknown)[] = []
-  const until = (end: () => unknown): void => void ends.unshift(end)
-  http = await sessionServer(until, undefined, (req) => void requests.push(String(req.method)))
+  http = await sessionServer(until)
   return async () => {
     for (const end of ends) await end()
   }
 })
 
-async function start(count: number, settings: object = {}) {
-  postgres = await newDatabase()
-  const servers = { http: { url: http.url, pannier: { state: 'stateful' } }, stdio: stdioEntry() }
-  const options = { settings: { admin: false, ...settings }, args: ['--postgres', postgres] }
-  const gateways = await Promise.all(Array.from({ length: count }, () => startGatewayProcess(servers, options)))
+/** Two gateways behind a balancer that leads to the first. */
+async function start(leaseSeconds: number) {
+  const postgres = await newDatabase()
+  const servers = {
+    http: { url: http.url, pannier: { state: 'stateful' } },
+    brief: { url: http.url, pannier: { state: 'stateful', idleSeconds: 1 } },
+    stdio: stdioEntry(),
+  }
+  const settings = { admin: false, leaseSeconds, postgres: '${DATABASE_URL}' }
+  const env = { DATABASE_URL: postgres, PANNIER_LOG_LEVEL: 'debug' }
+  const [first, second] = await Promise.all([1, 2].map(() => startGatewayProcess(servers, { settings, env })))
   const balancer = await startBalancer()
-  balancer.targets = gateways.map(({ url }) => url)
-  return { gateways, balancer, url: balancer.url }
+  until(() => balancer.close())
+  if (first === undefined || second === undefined) return expect.fail()
+  balancer.targets = [first.url]
+  return { first, second, balancer, postgres }
 }
 
-test('a session outlives the gateway that began it', async () => {
-  const {
-    gateways: [first = expect.fail(), second = expect.fail()],
-    balancer,
-    url,
-  } = await start(2)
-  balancer.targets = [first.url]
-  const ann = await connectClient('v1', url)
-  await call(ann, 'http_note', { text: 'milk' })
-  await call(ann, 'stdio_note', { text: 'milk' })
+const noted = (client: AnyClient): Promise<string[]> =>
+  Promise.all(['http', 'stdio'].map((server) => call(client, `${server}_recall`)))
+
+async function note(client: AnyClient, text: string): Promise<void> {
+  for (const server of ['http', 'stdio']) await call(client, `${server}_note`, { text })
+}
+
+test('a session outlives a gateway that is killed, and is ended when nobody comes back for it', async () => {
+  const { first, second, balancer, postgres } = await start(20)
+  const [ann, bob] = await Promise.all(
+    ['v1', 'v2 in a session'].map((kind) => connectClient(kind as 'v1', balancer.url)),
+  )
+  if (ann === undefined || bob === undefined) return expect.fail()
+  await note(ann, 'milk')
+  await note(bob, 'bread')
+  await call(bob, 'brief_note', { text: 'salt' })
+  const sessions = [...http.sessions.keys()]
   balancer.targets = [second.url]
-  expect(await call(ann, 'http_recall')).toBe('milk')
-  expect(await call(ann, 'stdio_recall')).toBe('milk')
+  expect(await noted(ann)).toEqual(['milk', 'milk'])
   await first.end('SIGKILL')
-  expect(await call(ann, 'http_recall')).toBe('milk')
+  expect(await noted(ann)).toEqual(['milk', ''])
+  expect(await noted(bob)).toEqual(['bread', ''])
   expect(await call(ann, 'http_confirm')).toBe('accept true, accept true')
-  expect(await call(ann, 'stdio_recall')).toBe('')
+  const rows = JSON.stringify(await runSql(postgres, 'SELECT * FROM pannier.placements'))
+  const shown = first.shown() + second.shown()
+  expect(rows).toContain('session')
+  for (const session of sessions) expect(rows + shown).not.toContain(session)
+  // Of the gateway that was killed, its own three sessions stay: nobody else knows them.
+  await vi.waitFor(() => expect(sessions.filter((id) => !http.sessions.has(id))).toHaveLength(1), PATIENCE)
+  expect(await noted(ann)).toEqual(['milk', ''])
+})
+
+test('a gateway that is stopped hands its sessions on', async () => {
+  const { first, second, balancer } = await start(20)
+  const ann = await connectClient('v1', balancer.url)
+  await note(ann, 'milk')
+  balancer.targets = [second.url]
+  const ended = first.end('SIGTERM')
+  for (let time = 0; time < 3; time++) expect(await call(ann, 'http_recall')).toBe('milk')
+  expect(await ended).toBe(0)
+  expect(await noted(ann)).toEqual(['milk', ''])
+})
+
+test('a gateway that is frozen loses its callers when its lease is over, and does not serve them when it is back', async () => {
+  const { first, second, balancer } = await start(4)
+  const [ann, bob] = [await connectClient('v1', balancer.url), await connectClient('v1', balancer.url)]
+  await note(ann, 'milk')
+  await note(bob, 'bread')
+  process.kill(first.pid, 'SIGSTOP')
+  balancer.targets = [second.url]
+  expect(await noted(ann)).toEqual(['milk', ''])
+  await call(ann, 'stdio_note', { text: 'salt' })
+  process.kill(first.pid, 'SIGCONT')
+  balancer.targets = [first.url]
+  await vi.waitFor(async () => expect(await noted(ann)).toEqual(['milk', 'salt']), PATIENCE)
+  // Nobody has taken bob, so that his process is still his.
+  await vi.waitFor(async () => expect(await noted(bob)).toEqual(['bread', 'bread']), PATIENCE)
 })
