@@ -1,0 +1,126 @@
+/** What gateways have in common by way of PostgreSQL, what works while that is away, and what gateways say that have none. */
+import { postgres } from 'pannier/postgres'
+import type { ServerOptions } from 'pannier/server'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { call as callByHand } from '../fixtures/modernClient.ts'
+import { newDatabase } from '../postgres/database.ts'
+import { TcpProxy } from '../postgres/tcpProxy.ts'
+import { startBalancer } from '../survival/balancer.ts'
+import {
+  call,
+  CLIENTS,
+  connectClient,
+  modernServer,
+  sessionServer,
+  startGateway,
+  stdioEntry,
+} from './fixtures/gateways.ts'
+
+const PATIENCE = { timeout: 40_000 }
+const principal: ServerOptions['principal'] = async ({ header }) => {
+  const id = header('x-user')
+  return id === undefined ? undefined : { id }
+}
+let ours: Awaited<ReturnType<typeof modernServer>>
+let servers: object = {}
+
+beforeAll(async () => {
+  const ends: (() => unknown)[] = []
+  const until = (end: () => unknown): void => void ends.unshift(end)
+  ours = await modernServer(until)
+  const http = { url: (await sessionServer(until)).url, pannier: { state: 'stateful' } }
+  servers = { ours: { url: ours.url }, http, stdio: stdioEntry() }
+  return async () => {
+    for (const end of ends) await end()
+  }
+})
+
+/** The code that a call fails with. */
+const codeOf = (calling: Promise<unknown>): Promise<unknown> =>
+  calling.then(
+    () => 'none',
+    (error: unknown) => (error as { data?: { code?: unknown } }).data?.code,
+  )
+
+test.each(CLIENTS)('a caller with the client %s is served in one place behind a balancer', async (kind) => {
+  const connection = postgres({ url: await newDatabase() })
+  onTestFinished(() => connection.close())
+  const balancer = await startBalancer()
+  onTestFinished(() => balancer.close())
+  const gateways = await Promise.all([1, 2].map(() => startGateway(servers, { principal, postgres: connection })))
+  balancer.targets = gateways.map(({ url }) => url)
+  for (const server of ['http', 'stdio']) {
+    const names = ['ann', 'bob', 'carl']
+    const clients = await Promise.all(
+      names.map((name) => connectClient(kind, balancer.url, { 'x-user': name }, { elicitation: {} })),
+    )
+    for (const [turn, client] of clients.entries()) await call(client, `${server}_note`, { text: names[turn] })
+    for (let time = 0; time < 3; time++)
+      for (const [turn, client] of clients.entries()) expect(await call(client, `${server}_recall`)).toBe(names[turn])
+    for (const client of clients) expect(await call(client, `${server}_confirm`)).toBe('accept true, accept true')
+  }
+  for (const { gateway } of gateways) await gateway.drain({ deadlineMs: 0 })
+})
+
+test('PostgreSQL is away for a while', async () => {
+  const url = new URL(await newDatabase())
+  const proxy = await TcpProxy.start(Number(url.port))
+  onTestFinished(() => proxy.close())
+  url.port = String(proxy.port)
+  const gateway = await startGateway(servers, { principal }, { gateway: { postgres: url.href, leaseSeconds: 4 } })
+  const ann = await connectClient('v1', gateway.url, { 'x-user': 'ann' })
+  const bob = await connectClient('v1', gateway.url, { 'x-user': 'bob' })
+  for (const server of ['http', 'stdio']) await call(ann, `${server}_note`, { text: 'milk' })
+  proxy.cut()
+  expect(await codeOf(call(bob, 'stdio_recall'))).toBe('CALLER_UNPLACED')
+  expect(await call(ann, 'stdio_recall')).toBe('milk')
+  await vi.waitFor(async () => expect(await codeOf(call(ann, 'stdio_recall'))).toBe('CALLER_UNPLACED'), PATIENCE)
+  await expect(call(ann, 'http_recall')).rejects.toThrow(/PostgreSQL.*cannot be used now\. The call was not begun/)
+  expect(await call(ann, 'ours_add', { a: 1, b: 2 })).toBe('3')
+  proxy.open()
+  await vi.waitFor(async () => expect(await codeOf(call(bob, 'stdio_recall'))).toBe('none'), PATIENCE)
+  expect(await call(ann, 'http_recall')).toBe('milk')
+  expect(await call(ann, 'stdio_recall')).toBe('milk')
+})
+
+test('requests are counted, and calls cancelled, over all gateways', async () => {
+  const settings = { gateway: { postgres: await newDatabase(), limits: { requestsPerMinute: 20 } } }
+  const gateways = await Promise.all([1, 2].map(() => startGateway(servers, { principal }, settings)))
+  const statuses: number[] = []
+  for (let time = 0; time < 12; time++)
+    for (const { url } of gateways)
+      statuses.push((await callByHand(url, 'ours_add', { a: 1, b: 2 }, { headers: { 'x-user': 'ann' } })).status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(20)
+  const balancer = await startBalancer()
+  onTestFinished(() => balancer.close())
+  balancer.targets = gateways.map(({ url }) => url)
+  const bob = await connectClient('v1', balancer.url, { 'x-user': 'bob' })
+  ours.states.length = 0
+  const cancel = new AbortController()
+  const waiting = call(bob, 'ours_wait', {}, { signal: cancel.signal })
+  await vi.waitFor(() => expect(ours.states).toEqual(['waiting']), PATIENCE)
+  cancel.abort()
+  await expect(waiting).rejects.toThrow()
+  await vi.waitFor(() => expect(ours.states).toEqual(['waiting', 'cancelled']), PATIENCE)
+})
+
+test('gateways without PostgreSQL that meet log once what does not work; with it they log nothing of the kind', async () => {
+  const warnings: string[] = []
+  const logger = { debug() {}, info() {}, error() {}, warn: (_: object, text: string) => void warnings.push(text) }
+  const lost = (): string[] => warnings.filter((text) => text.includes('PostgreSQL'))
+  const alone = await startGateway(servers, { logger })
+  await alone.gateway.judged()
+  expect(lost()).toEqual([])
+  await alone.gateway.meet([new URL((await startGateway(servers)).url).origin])
+  await vi.waitFor(() => expect(lost()).toHaveLength(1), PATIENCE)
+  expect(lost()[0]).toMatch(/^Several gateways serve "http", "stdio", .* is lost with the gateway .*--postgres URL\.$/)
+})
+
+test.each(['mysql://u:secret@h/d', 'secret'])(
+  'an address that is none of a database is refused unquoted: %s',
+  async (url) => {
+    const starting = startGateway(servers, {}, { gateway: { postgres: url } })
+    await expect(starting).rejects.toThrow(/gateway\.postgres must be an address such as postgres:\/\/USER/)
+    await expect(starting).rejects.not.toThrow(/secret/)
+  },
+)
