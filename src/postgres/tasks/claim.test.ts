@@ -1,0 +1,62 @@
+/** Which tasks a claim takes, and which it leaves, without a worker. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, expect, test } from 'vitest'
+import { newDatabase } from '../../../test/postgres/database.ts'
+import { EngineFixture } from '../../../test/postgres/engineFixture.ts'
+import { newTask } from '../../../test/tasks/contract/harness.ts'
+import { engineSettings } from '../../tasks/internal.ts'
+import { databaseOf } from '../database.ts'
+import { claimTasks, type PostgresClaimOptions } from './claim.ts'
+import { JobQueues } from './queue.ts'
+import { ReadyTasks } from './ready.ts'
+
+const fixture = new EngineFixture()
+let url: string
+beforeAll(async () => void (url = await newDatabase()))
+
+/** An engine without workers, and claims on its tasks. */
+async function begin(schema: string) {
+  const { engine, connection } = await fixture.open({ url, schema })
+  const [database, logger] = [databaseOf(connection), () => fixture.logger]
+  const jobs = await JobQueues.start(database, 'test', logger)
+  fixture.onTestEnd(() => jobs.stop())
+  const store = { database, jobs, audience: 'test', logger, settings: engineSettings({}) }
+  const ready = new ReadyTasks(store)
+  const queue = await jobs.queueOf('chore')
+  const create = async () => (await engine.create(newTask())).id
+  const claim = async (more: Partial<PostgresClaimOptions> = {}) => {
+    const options = { ready, isLostFirst: false, queue, limit: 10, holdMs: 60_000, isRunning: false, pauseMs: 0 }
+    const { leased, ...rest } = await claimTasks(store, { ...options, ...more })
+    return { ids: leased.map(({ id }) => id), ...rest }
+  }
+  /** Claims all that is there for a moment, so that it has lost its worker. */
+  const lose = async () => {
+    await claim({ holdMs: 1 })
+    await sleep(20)
+  }
+  return { create, claim, lose }
+}
+
+test('of tasks that have lost their worker one is claimed, alone, and the others wait', async () => {
+  const { create, claim, lose } = await begin('suspects')
+  const created = [await create(), await create()]
+  await lose()
+  const first = await claim({ isLostFirst: true })
+  expect(first).toMatchObject({ exhausted: [], hasSuspects: true })
+  expect(first.ids).toHaveLength(1)
+  const second = await claim({ isLostFirst: true, limit: 1 })
+  expect(second).toMatchObject({ hasSuspects: false })
+  expect(new Set([...first.ids, ...second.ids])).toEqual(new Set(created))
+})
+
+test('a task that has lost its worker comes before new ones where that is its turn, and after a trial the new ones do', async () => {
+  const { create, claim, lose } = await begin('turns')
+  const lost = await create()
+  await lose()
+  const fresh = [await create(), await create(), await create()]
+  expect(await claim({ isLostFirst: true, pauseMs: 500, limit: 1 })).toMatchObject({ ids: [fresh[0]], isFull: true })
+  expect(await claim({ limit: 1 })).toMatchObject({ ids: [fresh[1]] })
+  expect(await claim({ isLostFirst: true, limit: 1 })).toMatchObject({ ids: [lost], isFull: true })
+  expect(await claim({ limit: 1 })).toMatchObject({ ids: [fresh[2]] })
+  expect(await claim()).toEqual({ ids: [], exhausted: [], isFull: false, hasSuspects: false })
+})
