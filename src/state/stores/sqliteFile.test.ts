@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { sqliteCarryStore, sqliteLedger, StateError } from '../index.ts'
 import { inTransaction, openSqliteFile, withStoreErrors } from './index.ts'
+import { retryWhileBusy } from './sqliteFile.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-sqlite-'))
 let files = 0
@@ -239,5 +240,37 @@ describe('a file of an older version', () => {
     for (const { lines } of openers) expect((await lines.next()).value).toBe('ready')
     for (const { child } of openers) child.stdin.write('go\n')
     for (const { lines } of openers) expect(JSON.parse(String((await lines.next()).value))).toEqual(upToDate)
+  })
+})
+
+describe('what a lock may hold up', () => {
+  const busy = (errcode = 5) => Object.assign(new Error('busy'), { errcode })
+
+  test('is tried again while the file is locked, and an error of another kind is not', () => {
+    const errors = [busy(5), busy(6), busy(261)]
+    let tries = 0
+    retryWhileBusy(() => {
+      tries++
+      const error = errors.shift()
+      if (error !== undefined) throw error
+    })
+    expect(tries).toBe(4)
+    const full = vi.fn<() => void>(() => {
+      throw busy(13)
+    })
+    expect(() => retryWhileBusy(full)).toThrow('busy')
+    expect(full).toHaveBeenCalledTimes(1)
+  })
+
+  test('is given up after five seconds', () => {
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    const locked = vi.fn<() => void>(() => {
+      now += 2000
+      throw busy()
+    })
+    expect(() => retryWhileBusy(locked)).toThrow('busy')
+    clock.mockRestore()
+    expect(locked).toHaveBeenCalledTimes(3)
   })
 })

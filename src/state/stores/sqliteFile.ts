@@ -146,7 +146,7 @@ function migrate(database: DatabaseSync, format: SqliteFormat): void {
 }
 
 // A change of the journal mode ignores the busy timeout, so it is retried here for as long.
-function retryWhileBusy(run: () => void): void {
+export function retryWhileBusy(run: () => void): void {
   const deadline = performance.now() + LOCK_WAIT_MS
   for (;;) {
     try {
