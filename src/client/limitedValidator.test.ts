@@ -1,5 +1,5 @@
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/client/validators/ajv'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { limitedValidator } from './limitedValidator.ts'
 
 const validator = limitedValidator(() => new AjvJsonSchemaValidator(), 200)
@@ -64,4 +64,39 @@ test('the schemas of a list have one limit together, and the others of the list 
 
 test('what is wrong with a schema is said as ever', () => {
   expect(() => validator.getValidator(word('('))).toThrow(/regular expression/i)
+})
+
+describe('with a clock of its own', () => {
+  /** An engine that takes so long for each schema. */
+  function begin(takesMs: number) {
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    onTestFinished(() => clock.mockRestore())
+    const getValidator = vi.fn(() => {
+      now += takesMs
+      return (input: unknown) => ({ valid: true, data: input, errorMessage: undefined })
+    })
+    const limited = limitedValidator(() => ({ getValidator }) as unknown as AjvJsonSchemaValidator, 200)
+    return { limited, getValidator }
+  }
+
+  test('what is not compiled within the limit of its list is compiled with its first check', () => {
+    const { limited, getValidator } = begin(199.5)
+    const [, second] = [limited.getValidator({}), limited.getValidator({})]
+    expect(getValidator).toHaveBeenCalledTimes(1)
+    expect(second({})).toMatchObject({ valid: true })
+    second({})
+    expect(getValidator).toHaveBeenCalledTimes(2)
+  })
+
+  test('a millisecond is enough to begin, and the next list has a limit of its own', async () => {
+    const { limited, getValidator } = begin(199)
+    limited.getValidator({})
+    limited.getValidator({})
+    limited.getValidator({})
+    expect(getValidator).toHaveBeenCalledTimes(2)
+    await Promise.resolve()
+    limited.getValidator({})
+    expect(getValidator).toHaveBeenCalledTimes(3)
+  })
 })
