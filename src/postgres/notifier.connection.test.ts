@@ -211,3 +211,23 @@ describe('a connection', () => {
     expect([clients.length, vi.getTimerCount()]).toEqual([1, 0])
   })
 })
+
+test('a notifier that is stopped while it connects, or sends, is stopped after that, and lets go of its connection', async () => {
+  for (const what of ['connects', 'sends']) {
+    const slow = Promise.withResolvers<void>()
+    const { notifier, clients } = begin(({ fates }) => {
+      if (what === 'sends') fates.push(Promise.resolve())
+      fates.push(slow.promise)
+    })
+    const subscribed = notifier.subscribe(listener())
+    await soon()
+    if (what === 'sends') notifier.notify('one')
+    let isStopped = false
+    const stopped = notifier.stop().then(() => (isStopped = true))
+    await soon()
+    expect([isStopped, clients[0]?.release.mock.calls.length]).toEqual([false, 0])
+    slow.resolve()
+    await Promise.all([stopped, subscribed])
+    expect([notifier.isListening, clients[0]?.release.mock.calls]).toEqual([false, [[true]]])
+  }
+})
