@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { gatewayConfigOf } from '../../gateway/config/index.ts'
-import { catalogueText, gatewayConfigText, usualPlacesText } from './gateway.ts'
+import { catalogueText, gatewayConfigText, servedText, usualPlacesText } from './gateway.ts'
 
 const secret = 'hunter2'
 
@@ -18,7 +18,13 @@ test('servers are a table with what differs from the defaults, and without crede
         off: { command: '${ABSENT}', disabled: true },
         lost: { command: '${ABSENT}' },
       },
-      gateway: { catalogue: 'search', views: { support: {} }, admin: { token: secret }, definitions: 'pin' },
+      gateway: {
+        catalogue: 'search',
+        views: { support: {} },
+        admin: { token: secret },
+        definitions: 'pin',
+        postgres: `postgres://me:${secret}@db/one`,
+      },
     },
     { env: {} },
   )
@@ -31,7 +37,7 @@ test('servers are a table with what differs from the defaults, and without crede
     'off | disabled | ${ABSENT}',
     'lost | not usable | lost_…',
     '',
-    'gateway: views: support, catalogue: search, definitions: pin, admin.token: set',
+    'gateway: views: support, catalogue: search, definitions: pin, admin.token: set, postgres: set',
   ])
 })
 
@@ -46,4 +52,19 @@ test('what a catalogue lists is a sentence, with what a search saves', () => {
   expect(catalogueText({ path: '/mcp', tools: 1234, saved: { before: 98_412, after: 2311 } })).toBe(
     '/mcp: 1,234 tools, found through 3. A model reads 2,311 bytes instead of 98,412.',
   )
+})
+
+test('a revision that a server makes up adds no lines and no control sequences to the table', () => {
+  const backend = {
+    name: 'odd',
+    config: { address: { command: 'odd' }, settings: { state: 'stateful' } },
+    about: { version: '2025-06-18\u001B]0;title\u0007\u001B[31m\nWorker 1 ended.' },
+    condition: { kind: 'up' },
+    servedTools: [],
+    withheld: new Set(),
+  }
+  const gateway = { backends: [backend], leftOut: [], cellsOf: () => undefined }
+  const lines = servedText(gateway as unknown as Parameters<typeof servedText>[0]).split('\n')
+  expect(lines).toHaveLength(2)
+  expect(lines[1]).toContain('2025-06-18\uFFFD]0;title…  stateful (declared)')
 })

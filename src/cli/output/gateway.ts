@@ -71,7 +71,7 @@ function settingText(name: string, value: unknown, usual: unknown): string {
   return `${name}: ${Array.isArray(value) ? value.map(plainName).join(' ') : plainName(value)}`
 }
 
-const SECRET = /(?:^|\.)(?:token|keys)$/
+const SECRET = /(?:^|\.)(?:token|keys|postgres)$/
 
 function plainName(value: unknown): string {
   return plainLine(String(value), 60)
@@ -145,7 +145,7 @@ function rowOf(backend: ServedBackend, cells: ReturnType<Gateway['cellsOf']>): r
   if (condition.kind === 'starting') return [...first, '', '', '', '', 'starting; it is there as soon as it is up']
   return [
     ...first,
-    about?.version ?? '',
+    plainLine(about?.version ?? '', 20),
     stateOf(backend),
     String(servedTools.length),
     cells === undefined ? '' : cellsText(cells),
