@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { accept, call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { pannier } from '../cli/fixtures/program.ts'
 import { effectTools } from './fixtures/effectTools.ts'
@@ -42,6 +42,15 @@ async function allServe(gateway: GatewayProcess): Promise<void> {
     async () => expect((await workersOf(gateway)).map(({ isServing }) => isServing)).toEqual([true, true]),
     PATIENCE,
   )
+}
+
+/** Has a worker stand still. Gives what ends it. */
+async function freeze(gateway: GatewayProcess, worker: number): Promise<() => void> {
+  const { pid } = (await workersOf(gateway))[worker - 1]!
+  const end = (): void => void (isAlive(pid) && process.kill(pid, 'SIGKILL'))
+  onTestFinished(end)
+  process.kill(pid, 'SIGSTOP')
+  return end
 }
 
 /** Which of the workers holds what a caller without a name uses: the one whose death ends it. */
@@ -121,6 +130,40 @@ test('all workers serve another file, and none of them one that cannot be read',
   await vi.waitFor(() => expect(gateway.shown()).toContain('Worker 2 serves again.'), PATIENCE)
   for (let time = 0; time < 4; time++) expect(textOf(await byHand(gateway.url, 'ours_add', { a: 1, b: 2 }))).toBe('3')
 })
+
+test('a worker that starts while another file is read serves that one', async () => {
+  const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)
+  const before = await workersOf(gateway)
+  process.kill(before[1]!.pid, 'SIGKILL')
+  const isNew = (pid: number): boolean => before.every((worker) => worker.pid !== pid)
+  await vi.waitFor(() => expect(descendantsOf(gateway.pid).filter(isNew)).toHaveLength(1), PATIENCE)
+  gateway.reload({ theirs: { url: (await modernServer()).url } })
+  await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
+  await vi.waitFor(() => expect(gateway.shown()).toContain('Worker 2 serves again.'), PATIENCE)
+  for (let time = 0; time < 4; time++) {
+    expect(textOf(await byHand(gateway.url, 'theirs_add', { a: 1, b: 2 }))).toBe('3')
+    expect((await byHand(gateway.url, 'ours_add', { a: 1, b: 2 })).code).toBe(-32602)
+  }
+})
+
+test('a worker that ends while another file is read keeps nobody from serving it', async () => {
+  const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)
+  const end = await freeze(gateway, 2)
+  gateway.reload({ theirs: { url: (await modernServer()).url } })
+  const servers = async () => (await fetch(`${gateway.admin}servers`)).text()
+  await vi.waitFor(async () => expect(await servers()).toContain('theirs'), PATIENCE)
+  end()
+  await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
+  expect(gateway.shown()).not.toContain('was not used')
+})
+
+test('SIGTERM ends a worker that does not answer any more', async () => {
+  const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)
+  const processes = descendantsOf(gateway.pid)
+  await freeze(gateway, 1)
+  expect(await gateway.end('SIGTERM')).toBe(0)
+  await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), PATIENCE)
+}, 90_000)
 
 test('SIGTERM lets the calls of all workers finish, and leaves no process behind', async () => {
   const gateway = await startGatewayProcess({ stdio: stdioEntry(), ours: { url: (await modernServer()).url } }, WORKERS)

@@ -38,6 +38,13 @@ interface UnansweredRequest {
   reject(error: Error): void
 }
 
+/** The other process has ended, or was never there. */
+export class ProcessGoneError extends Error {
+  constructor() {
+    super('The other process has ended.')
+  }
+}
+
 export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMethods<Remote>> {
   readonly #end: IpcEnd
   readonly #local: Local
@@ -59,7 +66,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     params: Parameters<Remote[Name]>[0],
   ): Promise<Awaited<ReturnType<Remote[Name]>>> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    if (this.#isClosed) return Promise.reject(new Error(GONE))
+    if (this.#isClosed) return Promise.reject(new ProcessGoneError())
     const id = ++this.#last
     this.#waiting.set(id, { resolve, reject })
     this.#send({ ask: name, id, params } satisfies IpcRequest)
@@ -69,7 +76,7 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
   /** The other process is gone. */
   close(): void {
     this.#isClosed = true
-    for (const { reject } of this.#waiting.values()) reject(new Error(GONE))
+    for (const { reject } of this.#waiting.values()) reject(new ProcessGoneError())
     this.#waiting.clear()
   }
 
@@ -102,8 +109,6 @@ export class IpcChannel<Local extends IpcMethods<Local>, Remote extends IpcMetho
     if (!this.#isClosed) this.#end.send(message, () => {})
   }
 }
-
-const GONE = 'The other process has ended.'
 
 function faultOf(error: unknown): IpcFault {
   const message = error instanceof Error ? error.message : String(error)

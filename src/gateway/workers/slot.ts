@@ -1,6 +1,6 @@
 /** One of the workers of a gateway: a process, and the next one in its place when that has ended. */
 import cluster, { type Worker } from 'node:cluster'
-import { IpcChannel } from './channel.ts'
+import { IpcChannel, ProcessGoneError } from './channel.ts'
 import type { SharedCounters } from './counters.ts'
 import type { PrimaryMethods, WorkerMethods, WorkerStart } from './methods.ts'
 
@@ -47,7 +47,7 @@ export class WorkerSlot {
 
   /** Asks its process; rejects where there is none. */
   ask: WorkerChannel['ask'] = (name, params) =>
-    this.#channel?.ask(name, params) ?? Promise.reject(new Error('This worker is not there.'))
+    this.#channel?.ask(name, params) ?? Promise.reject(new ProcessGoneError())
 
   /** Resolves when its process has ended. */
   get ended(): Promise<void> {

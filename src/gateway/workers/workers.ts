@@ -9,6 +9,7 @@ import cluster from 'node:cluster'
 import { sleep } from '../../protocol/index.ts'
 import { newKey } from '../../state/seal/index.ts'
 import type { GatewayConfig } from '../config/index.ts'
+import { ProcessGoneError } from './channel.ts'
 import { SharedCounters } from './counters.ts'
 import type { ServeAddress, WorkerReport, WorkerStart, WorkerTableOptions } from './methods.ts'
 import { ownAddress } from './ownAddress.ts'
@@ -34,6 +35,8 @@ export interface WorkerState {
 
 /** A worker that is busy for longer is reported as one that starts. */
 const REPORT_MS = 5000
+/** Calls have 25 seconds to finish, and processes of servers some to end. Who takes longer does not answer any more. */
+const DRAIN_MS = 35_000
 
 export class Workers {
   readonly #options: WorkersOptions
@@ -66,7 +69,7 @@ export class Workers {
   /** Resolves with the address when all workers serve. */
   async start(at: ServeAddress): Promise<string> {
     this.#at = at
-    await Promise.all(this.#slots.map((slot) => slot.start(this.#start(slot))))
+    await Promise.all(this.#slots.map((slot) => this.#begin(slot)))
     const [first] = await Promise.all(this.#slots.map((slot) => this.#serve(slot)))
     if (first === undefined) throw new TypeError('A gateway has at least one worker.')
     this.#url = first
@@ -77,9 +80,10 @@ export class Workers {
   async reload(config: GatewayConfig): Promise<void> {
     this.#config = config
     const there = this.#slots.filter(({ url }) => url !== undefined)
-    await Promise.all(there.map((slot) => slot.ask('reload', config)))
+    // One that ends meanwhile is told when it is started again.
+    await Promise.all(there.map((slot) => slot.ask('reload', config).catch(unlessGone)))
     // New addresses of the gateway have to be known to each other as well.
-    await Promise.all(there.map((slot) => slot.ask('meet', { others: this.#othersOf(slot) })))
+    await Promise.all(there.map((slot) => slot.ask('meet', { others: this.#othersOf(slot) }).catch(unlessGone)))
   }
 
   /** What is served, as text; undefined where no worker can tell. */
@@ -90,7 +94,7 @@ export class Workers {
   states(): Promise<readonly WorkerState[]> {
     return Promise.all(
       this.#slots.map(async (slot) => {
-        const report = await inTime(slot.ask('report', {})).catch(() => undefined)
+        const report = await inTime(slot.ask('report', {}), REPORT_MS).catch(() => undefined)
         return { worker: slot.worker, pid: slot.pid, report }
       }),
     )
@@ -101,11 +105,18 @@ export class Workers {
     this.#stopped.abort()
     await Promise.all(
       this.#slots.map(async (slot) => {
-        await slot.ask('drain', {}).catch(() => {}) // it has ended
+        await inTime(slot.ask('drain', {}), DRAIN_MS).catch(() => {}) // it has ended, or does not answer
         slot.kill()
         await slot.ended
       }),
     )
+  }
+
+  /** Starts a process, which knows what is to be served now: another file may be read while it starts. */
+  async #begin(slot: WorkerSlot): Promise<void> {
+    const start = this.#start(slot)
+    await slot.start(start)
+    if (start.config !== this.#config) await slot.ask('reload', this.#config)
   }
 
   async #serve(slot: WorkerSlot): Promise<string> {
@@ -132,7 +143,7 @@ export class Workers {
     await sleep(pauseMs, signal).catch(() => {})
     if (signal.aborted) return
     try {
-      await slot.start(this.#start(slot))
+      await this.#begin(slot)
       const url = await this.#serve(slot)
       this.#options.onNews(`Worker ${slot.worker} serves again.`)
       // Where any port will do, there is another one when all workers were gone.
@@ -156,10 +167,14 @@ export class Workers {
   }
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
+async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error('The worker is busy.')), REPORT_MS)
+  const timer = setTimeout(() => late.reject(new Error('The worker is busy.')), withinMs)
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ProcessGoneError)) throw error
 }
 
 function hasKeys({ settings }: GatewayConfig): boolean {
