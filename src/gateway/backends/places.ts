@@ -193,6 +193,7 @@ export class Places {
       for (const place of [...this.#places, ...this.#retired])
         if (place.lease === lease && isOver(place)) this.#drop(place, 'lost')
     }
+    lease.isUsed = true
     lease.onLost = () => drop(() => true)
     lease.onLapsed = () => drop(({ uses }) => uses > 0)
   }

@@ -101,6 +101,7 @@ export class Leases {
     if (!this.#gateway.isValid) return
     const servers = new Map([...this.#servers].map(([leases, server]) => [leases.key, server]))
     try {
+      for (const leases of this.#servers.keys()) await leases.releaseUnused()
       for (const { id, session: sealed } of await this.#placements.sweep([...servers.keys()])) {
         for (const [key, server] of servers) {
           const session = this.#sessions.open(id, key, sealed)

@@ -29,6 +29,10 @@ export class CallerLease {
   readonly epoch: string
   /** The session at the server, where another gateway began it or this one has stored it. */
   session: UpstreamSession | undefined
+  /** Whether a process or session was opened for the caller: then the caller is given up when that ends. */
+  isUsed = false
+  /** When a call came for the caller, by `performance.now()`. */
+  foundAt = performance.now()
   readonly #gateway: GatewayLease
   #isOver = false
   /** Called when another gateway has taken the caller, or may have. */
@@ -66,6 +70,8 @@ export interface ServerLeasesOptions {
 
 /** How many callers are remembered who are elsewhere. */
 const MAX_ELSEWHERE = 10_000
+/** Calls that wait for room are refused before, unless `startSeconds` is longer: then they are told to come again. */
+const UNUSED_MS = 120_000
 /** A row may be taken, or become free, between two looks at it. */
 const MAX_LOOKS = 5
 
@@ -89,7 +95,10 @@ export class ServerLeases {
   async find(caller: string): Promise<CallerPlace> {
     const row = placementId({ server: this.key, caller })
     const lease = this.#held.get(row)
-    if (lease?.isValid) return { kind: 'here', lease }
+    if (lease?.isValid) {
+      lease.foundAt = performance.now()
+      return { kind: 'here', lease }
+    }
     const gateway = this.#elsewhere.get(row)
     if (gateway !== undefined) return { kind: 'elsewhere', gateway }
     let looking = this.#looking.get(row)
@@ -145,6 +154,13 @@ export class ServerLeases {
     this.#releasing.set(row, releasing)
     await releasing
     this.#releasing.delete(row)
+  }
+
+  /** Gives up callers for whom nothing was opened, because all their calls were refused: anyone can come under many names. */
+  async releaseUnused(): Promise<void> {
+    const before = performance.now() - UNUSED_MS
+    const unused = [...this.#held.values()].filter(({ isUsed, foundAt }) => !isUsed && foundAt < before)
+    for (const lease of unused) await this.release(lease, false)
   }
 
   /** These callers are still those of this gateway. */

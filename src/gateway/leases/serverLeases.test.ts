@@ -1,0 +1,37 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type CallerPlace, ServerLeases, type ServerLeasesOptions } from './serverLeases.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** The leases of a gateway that gets every caller it asks for. */
+function begin() {
+  let epoch = 0
+  const release = vi.fn(async () => {})
+  const claim = vi.fn(async () => ({ kind: 'here', epoch: String(++epoch), session: undefined }))
+  const gateway = { gateway: { id: 'me', address: undefined }, isValid: true, known: async () => true }
+  const parts = { placements: { claim, release }, gateway, sessions: {} } as unknown as ServerLeasesOptions
+  return { leases: new ServerLeases({ ...parts, name: 's', key: 's', idleMs: 1000 }), claim, release }
+}
+
+function leaseIn(place: CallerPlace) {
+  return place.kind === 'here' ? place.lease : expect.fail('It is elsewhere.')
+}
+
+test('callers for whom nothing was opened are given up two minutes after their last call, and others are kept', async () => {
+  const { leases, claim, release } = begin()
+  const lease = leaseIn(await leases.find('ann'))
+  leaseIn(await leases.find('bob')).isUsed = true
+  await vi.advanceTimersByTimeAsync(100_000)
+  await leases.find('ann')
+  await vi.advanceTimersByTimeAsync(120_000)
+  await leases.releaseUnused()
+  expect(release).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  await leases.releaseUnused()
+  expect(release.mock.calls).toEqual([['me', lease.row, lease.epoch, false]])
+  expect(lease.isValid).toBe(false)
+  await leases.find('bob')
+  expect(claim).toHaveBeenCalledTimes(2)
+  expect(leaseIn(await leases.find('ann')).epoch).toBe('3')
+})
