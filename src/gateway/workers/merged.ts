@@ -52,7 +52,11 @@ export function mergedServers(states: readonly WorkerState[]): readonly Json[] {
       return server === undefined ? [] : [{ worker, server }]
     })
     const worst = seen.find(({ server }) => server['condition'] !== 'up') ?? seen[0]
-    const workers = seen.map(({ worker, server: { condition, links } }) => ({ worker, condition, links }))
+    const workers = seen.map(({ worker, server: { condition, links } }) => ({
+      worker,
+      condition,
+      ...(links !== undefined && { links }),
+    }))
     const links = seen.reduce((sum, { server }) => sum + Number(server['links'] ?? 0), 0)
     return { ...worst?.server, ...(seen.some(({ server }) => 'links' in server) && { links }), workers }
   })

@@ -124,18 +124,13 @@ export class Replicas implements InstanceMessages {
    * Resolves when each was looked at once, and whoever is there knows of this instance; or after a moment.
    */
   async seek(): Promise<void> {
-    const urls = this.#addresses.map((address) => readAdvertised(address.trim()))
-    if (urls.length > 0) await settledWithin(this.#meetAt(urls), SOUGHT_WITHIN_MS)
-  }
-
-  async #meetAt(urls: readonly string[]): Promise<void> {
-    await Promise.all(urls.map((url) => this.seeker.seek(url)))
-    await this.peers.all()
+    if (this.#addresses.length > 0) await settledWithin(this.meet(this.#addresses), SOUGHT_WITHIN_MS)
   }
 
   /** Resolves when those that are at these addresses now know this one, and this one knows them. */
-  meet(addresses: readonly string[]): Promise<void> {
-    return this.#meetAt(addresses.map(readAdvertised))
+  async meet(addresses: readonly string[]): Promise<void> {
+    await Promise.all(addresses.map((address) => this.seeker.seek(readAdvertised(address.trim()))))
+    await this.peers.all()
   }
 
   /** Calls this when an instance is gone without having said so: what it was doing is lost. */
