@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { newJournal, nextRound } from '../../journal/index.ts'
 import type { Call, TaskService, TaskHost } from '../../server/index.ts'
 import { type TaskServiceOptions, createTasks } from './service.ts'
@@ -90,4 +90,49 @@ describe('a service', () => {
     await Promise.all([starting, service.close()])
     await expect(engine.read('any', '')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
   })
+})
+
+describe('how long a task lives', () => {
+  const asking = (ttl: unknown, era = 'legacy'): Call => {
+    const call = callFrom(false)
+    return { ...call, peer: { ...call.peer, era } as Call['peer'], params: { task: { ttl } } }
+  }
+
+  const ttlOf = async (call: Call, options: TaskServiceOptions = {}): Promise<unknown> => {
+    const { service, engine } = newService(options)
+    await service.create(call, { tool: 'print', args: {}, journal: newJournal('call') })
+    return (await engine.list('', undefined, 1)).tasks[0]?.ttlMs
+  }
+
+  test.each<[string, unknown, TaskServiceOptions, number | null]>([
+    ['as long as a session asks for', 1, {}, 1],
+    ['no longer than is allowed', 5001, { maxTtlMs: 5000 }, 5000],
+    ['thirty days at most', 1e12, {}, 2_592_000_000],
+    ['as long as the server says where nobody asks', undefined, { ttlMs: 7000 }, 7000],
+    ['as long as the server says where no time is asked for', null, { ttlMs: 7000 }, 7000],
+    ['without an end by default', undefined, {}, null],
+  ])('is %s', async (_, ttl, options, expected) => {
+    expect(await ttlOf(asking(ttl), options)).toBe(expected)
+  })
+
+  test('is not for clients of the stateless revision to say', async () => {
+    expect(await ttlOf(asking(5, 'modern'), { ttlMs: 7000 })).toBe(7000)
+  })
+
+  test.each([0, -1, 1.5, '5'])('cannot be %j', async (ttl) => {
+    await expect(ttlOf(asking(ttl))).rejects.toMatchObject({ code: 'PARAMS_INVALID' })
+  })
+})
+
+test.each([
+  [0, []],
+  [1, [1]],
+  [undefined, [16]],
+])('a service with the concurrency %s runs so many tasks at a time', async (concurrency, expected) => {
+  const engine = sqliteEngine({ path: ':memory:' })
+  const work = vi.spyOn(engine, 'work')
+  const service = createTasks(engine, concurrency === undefined ? {} : { concurrency }).attach(host)
+  onTestFinished(() => service.close())
+  await service.create(callFrom(false), { tool: 'print', args: {}, journal: newJournal('call') })
+  expect(work.mock.calls.map(([options]) => options.concurrency)).toEqual(expected)
 })
