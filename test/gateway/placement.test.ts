@@ -1,9 +1,19 @@
 /** Two gateways behind a plain balancer, before servers that keep something for each caller. */
+import { connect } from 'pannier/client'
 import type { ServerOptions } from 'pannier/server'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { startBalancer } from '../survival/balancer.ts'
-import { call, CLIENTS, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import {
+  type AnyClient,
+  call,
+  CLIENTS,
+  connectClient,
+  modernServer,
+  sessionServer,
+  startGateway,
+  stdioEntry,
+} from './fixtures/gateways.ts'
 
 const principal: ServerOptions['principal'] = async ({ header }) => {
   const id = header('x-user')
@@ -17,7 +27,7 @@ beforeAll(async () => {
   const http = { url: (await sessionServer(until)).url, pannier: { state: 'stateful' } }
   const balancer = await startBalancer()
   until(() => balancer.close())
-  const servers = { http, stdio: stdioEntry() }
+  const servers = { http, stdio: stdioEntry(), ours: { url: (await modernServer(until)).url } }
   const gateways = await Promise.all([1, 2].map(() => startGateway(servers, { principal }, {}, until)))
   balancer.targets = gateways.map((gateway) => gateway.url)
   url = balancer.url
@@ -38,6 +48,19 @@ test.each(['v1', 'v2 in a session'] as const)(
         expect(await call(bob, `${server}_recall`)).toBe('bread')
       }
       expect(await call(ann, `${server}_confirm`)).toBe('accept true, accept true')
+    }
+  },
+)
+
+test.each(['ours', 'http', 'stdio'])(
+  'our client is asked in a session, where it takes questions as results, by the server %s at either',
+  async (server) => {
+    const form = () => ({ action: 'accept', content: { sure: true } })
+    for (let time = 0; time < 4; time++) {
+      const client = await connect(url, { era: 'session', answerers: { form } })
+      onTestFinished(() => client.close())
+      const asked = call(client as unknown as AnyClient, `${server}_confirm`)
+      expect(await asked).toBe('accept true, accept true')
     }
   },
 )

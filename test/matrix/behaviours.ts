@@ -1,50 +1,123 @@
 /** What a call can do, and what its client must see. */
-import type { ToolResult } from './clients.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CallOptions, Heard, MatrixClient, ToolResult } from './clients/client.ts'
+import { PAGED } from './serving/pages.ts'
+
+/** One of the two who call. */
+export interface Caller {
+  readonly key: string
+  readonly client: MatrixClient
+  readonly heard: Heard
+  readonly options: CallOptions
+  /** The name of a tool at the gateways. */
+  readonly toolName: (tool: string) => string
+  /** Whether something was killed, so that not everything can be heard any more. */
+  readonly isDisturbed: () => boolean
+}
 
 export interface Behaviour {
   readonly tool: string
-  /** Whether the result is the right one, for a caller of this name. */
-  readonly isRight: (result: ToolResult, seen: Seen) => boolean
+  /** @default calls the tool */
+  readonly run?: (caller: Caller) => Promise<ToolResult>
+  /** Whether the result is the right one, for this caller. */
+  readonly isRight: (result: ToolResult, caller: Caller) => boolean
   /** Whether the client gives up as soon as the tool has begun. */
   readonly isCancelled?: true
-  /** Whether the tool says that it may run twice. */
+  /** Whether the tool says that it may run twice, or does nothing that counts. */
   readonly mayRepeat?: true
+  readonly needsTasks?: true
 }
 
-export interface Seen {
-  readonly name: string
-  readonly key: string
-  readonly progress: number
+const CHANGES = 20
+const HEARD_WITHIN_MS = 500
+
+export function textOf(result: ToolResult): string {
+  return result.content.map((part) => part.text).join('')
 }
 
-const text = (expected: (seen: Seen) => string) => (result: ToolResult, seen: Seen) =>
-  result.isError !== true && result.content.map((part) => part.text).join('') === expected(seen)
+const text = (expected: (key: string) => string) => (result: ToolResult, caller: Caller) =>
+  result.isError !== true && textOf(result) === expected(caller.key)
+
+const twice = text((key) => `${key} ${key}`)
+
+function callTool({ client, key, options, toolName }: Caller, tool: string): Promise<ToolResult> {
+  return client.call(toolName(tool), { key }, options)
+}
+
+/** A client does not learn when its subscription counts, so the server changes until the client has heard of it. */
+async function changeUntil(caller: Caller, tool: string, isHeard: () => boolean): Promise<ToolResult> {
+  await caller.client.listen(`note://${caller.key}`)
+  let result = await callTool(caller, tool)
+  for (let time = 1; time < CHANGES && !isHeard(); time++) {
+    for (let waited = 0; waited < HEARD_WITHIN_MS && !isHeard(); waited += 20) await sleep(20)
+    if (isHeard() || caller.isDisturbed()) break
+    result = await callTool(caller, tool)
+  }
+  return result
+}
+
+const hasHeard = (caller: Caller, isHeard: boolean): boolean => isHeard || caller.isDisturbed()
 
 export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   'a plain call': { tool: 'plain', isRight: text(() => 'plain') },
-  'one elicitation': { tool: 'one', isRight: text(({ name }) => name) },
-  'two, one after the other': { tool: 'two', isRight: text(({ name }) => `${name} ${name}`) },
-  'two, of a tool that may run twice': {
-    tool: 'two_again',
-    isRight: text(({ name }) => `${name} ${name}`),
-    mayRepeat: true,
-  },
-  'several at once': { tool: 'many', isRight: text(({ name }) => `${name} ${name} ${name}`) },
+  'one elicitation': { tool: 'one', isRight: text((key) => key) },
+  'two, one after the other': { tool: 'two', isRight: twice },
+  'two, of a tool that may run twice': { tool: 'two_again', isRight: twice, mayRepeat: true },
+  'several at once': { tool: 'many', isRight: text((key) => `${key} ${key} ${key}`) },
+  'URL mode': { tool: 'visit', isRight: text(() => 'accept') },
   decline: { tool: 'decline', isRight: text(() => 'decline') },
   cancel: { tool: 'cancel', isRight: text(() => 'cancel') },
-  sampling: { tool: 'sample', isRight: text(({ name }) => name) },
-  roots: { tool: 'roots', isRight: text(({ name }) => `file:///${name}`) },
+  sampling: { tool: 'sample', isRight: text((key) => key) },
+  roots: { tool: 'roots', isRight: text((key) => `file:///${key}`) },
   progress: {
     tool: 'progress',
-    isRight: (result, seen) => text(() => 'reported')(result, seen) && seen.progress === 3,
+    isRight: (result, caller) =>
+      text(() => 'reported')(result, caller) && hasHeard(caller, caller.heard.progress === 3),
+  },
+  'log messages': {
+    tool: 'log',
+    run: async (caller) => {
+      await caller.client.hearLogs()
+      return callTool(caller, 'log')
+    },
+    isRight: (result, caller) =>
+      text(() => 'logged')(result, caller) &&
+      hasHeard(caller, caller.heard.logs.join() === [1, 2, 3].map((turn) => `${caller.key} ${turn}`).join()),
   },
   'cancellation by the client': { tool: 'cancelled', isRight: () => false, isCancelled: true },
+  'list changes': {
+    tool: 'change',
+    run: (caller) => changeUntil(caller, 'change', () => caller.heard.lists > 0),
+    isRight: (result, caller) => text(() => 'changed')(result, caller) && hasHeard(caller, caller.heard.lists > 0),
+    mayRepeat: true,
+  },
+  'resource updates': {
+    tool: 'touch',
+    run: (caller) => changeUntil(caller, 'touch', () => caller.heard.updated.length > 0),
+    isRight: (result, caller) =>
+      text(() => 'touched')(result, caller) && hasHeard(caller, caller.heard.updated.includes(`note://${caller.key}`)),
+    mayRepeat: true,
+  },
+  pagination: {
+    tool: 'plain',
+    run: async ({ client }) => ({ content: [{ text: (await client.resources()).toSorted().join() }] }),
+    isRight: text(() => PAGED.toSorted().join()),
+    mayRepeat: true,
+  },
+  'tasks that ask': {
+    tool: 'task',
+    run: ({ client, key, options, toolName }) =>
+      client.task?.(toolName('task'), { key }, options) ?? Promise.reject(new Error('This client knows no tasks.')),
+    isRight: twice,
+    needsTasks: true,
+  },
   'structured results': {
     tool: 'structured',
     isRight: ({ structuredContent }, { key }) => (structuredContent as { key?: unknown } | undefined)?.key === key,
   },
-  errors: {
-    tool: 'failed',
-    isRight: (result) => result.isError === true && result.content.map((part) => part.text).join('') === 'It broke.',
-  },
+  errors: { tool: 'failed', isRight: (result) => result.isError === true && textOf(result) === 'It broke.' },
+}
+
+export function perform(behaviour: Behaviour, caller: Caller): Promise<ToolResult> {
+  return behaviour.run?.(caller) ?? callTool(caller, behaviour.tool)
 }

@@ -1,25 +1,39 @@
 /** The short form of `npm run matrix`. */
 import { expect, test } from 'vitest'
 import { amount, isLong } from '../amount.ts'
-import { ALL_CELLS, runMatrix } from './matrix.ts'
+import { BEHAVIOURS } from './behaviours.ts'
+import { type Cell, POSSIBLE_CELLS } from './cells.ts'
+import { runMatrix } from './matrix.ts'
+import { VICTIMS } from './scenario.ts'
+import { countOf } from './tally.ts'
 
-/** In the short form, what needs most of the gateways, and of the cells with a process those that share it. */
-const short = ALL_CELLS.filter(({ client, server, behaviour }) =>
-  server === 'stdio'
-    ? client === 'v2 stateless' && behaviour === 'two, one after the other'
-    : ['two, one after the other', 'several at once', 'cancellation by the client'].includes(behaviour),
-)
+/** Every behaviour once, by clients of both eras before servers of both; and what needs most of the gateways in all of these. */
+const PAIRS = [
+  ['v1', 'ours'],
+  ['v2 stateless', 'v1'],
+  ['ours in a session', 'v1'],
+  ['v1', 'v1'],
+  ['ours stateless', 'ours'],
+] as const
+
+function shortCells(): Cell[] {
+  const behaviours = Object.keys(BEHAVIOURS)
+  const cells = PAIRS.flatMap(([client, server], turn) =>
+    behaviours
+      .filter((name, index) => index % PAIRS.length === turn || name === 'two, one after the other')
+      .map((behaviour) => ({ client, server, behaviour })),
+  )
+  return [...cells, { client: 'v2 stateless', server: 'v1-stdio', behaviour: 'two, one after the other' }]
+}
 
 test(
   'two callers at once get their own results through two gateways, or an error when something is killed, and nothing happens twice',
   async () => {
-    const cells = isLong ? ALL_CELLS : short
-    const killedIn = cells.filter(({ client }) => client === 'v2 stateless')
-    const options = { cells, killedIn, kills: amount(8, 200), minutes: 10, fleets: 1 }
-    const report = await runMatrix(options)
-    expect(report.violations).toEqual([])
-    expect(report.kills).toBeGreaterThan(0)
-    expect(report.orphans).toBe(0)
+    const cells = isLong ? POSSIBLE_CELLS : shortCells()
+    const tally = await runMatrix({ cells, kills: amount(12, 120), minutes: 2, looksBack: isLong })
+    expect(tally.violations).toEqual([])
+    expect(tally.orphans).toBe(0)
+    for (const victim of VICTIMS) expect(countOf(tally, [victim]).kills, victim).toBeGreaterThan(0)
   },
-  amount(120_000, 900_000),
+  amount(180_000, 900_000),
 )

@@ -1,79 +1,84 @@
 /** All cells once, and then kills, one after the other over all cells, until there are enough or the time is over. */
-import { BEHAVIOURS } from './behaviours.ts'
-import { CLIENTS } from './clients.ts'
-import { type GatewayCommand, PANNIER, Replicas, SERVERS } from './replicas.ts'
-import { Report } from './report.ts'
-import { type Cell, runScenario, VICTIMS, type Victim } from './scenario.ts'
+import { type Cell, nameOf, POSSIBLE_CELLS } from './cells.ts'
+import { Fleet } from './fleet/fleet.ts'
+import type { GatewayCommand } from './fleet/gateways.ts'
+import type { ServerName } from './fleet/servers.ts'
+import { planKills, type PlannedKill, type Slice, sliceOf } from './plan.ts'
+import { remainsOf } from './remains.ts'
+import { runScenario } from './scenario.ts'
+import { emptyTally, noteKill, noteRun, type Tally } from './tally.ts'
 
 export interface MatrixOptions {
   readonly cells?: readonly Cell[]
-  /** Where something is killed. @default in all of them */
-  readonly killedIn?: readonly Cell[]
   readonly kills: number
   readonly minutes: number
-  /** How many pairs of gateways work at once. */
-  readonly fleets: number
+  /** A part of the whole. @default all of it */
+  readonly slice?: Slice
+  /** Whether what gateways hold at the end is compared with what they held at the start. @default true */
+  readonly looksBack?: boolean
   readonly command?: GatewayCommand
   readonly onProgress?: (line: string) => void
 }
 
-export const ALL_CELLS: readonly Cell[] = CLIENTS.flatMap((client) =>
-  SERVERS.flatMap((server) => Object.keys(BEHAVIOURS).map((behaviour) => ({ client, server, behaviour }))),
-)
+/** Where no run was there to count them. */
+const MESSAGES = 20
 
-const GATEWAYS = 2
-
-interface PlannedKill {
-  readonly cell: Cell
-  readonly victim: Victim
-  readonly turn: number
+/** Each server has gateways of its own, and all work at once. */
+export async function runMatrix(options: MatrixOptions): Promise<Tally> {
+  const { cells = POSSIBLE_CELLS, kills, minutes, slice = { part: 1, of: 1 } } = options
+  const began = performance.now()
+  const tally = emptyTally(options.onProgress)
+  const planned = sliceOf(planKills(cells, kills), slice)
+  const alone = sliceOf(cells, slice)
+  const servers = new Set([...alone, ...planned.map(({ cell }) => cell)].map(({ server }) => server))
+  const until = began + minutes * 60_000
+  const work = [...servers].map((server) => ({
+    server,
+    alone: alone.filter((cell) => cell.server === server),
+    planned: planned.filter(({ cell }) => cell.server === server),
+    until,
+  }))
+  await Promise.all(work.map((each) => runServer(each, tally, options)))
+  tally.seconds = Math.round((performance.now() - began) / 1000)
+  return tally
 }
 
-export async function runMatrix(options: MatrixOptions): Promise<Report> {
-  const {
-    cells = ALL_CELLS,
-    killedIn = cells,
-    kills,
-    minutes,
-    fleets,
-    command = PANNIER,
-    onProgress = () => {},
-  } = options
-  const report = new Report()
-  const messages = new Map<Cell, number>()
-  const until = performance.now() + minutes * 60_000
-  const waiting = [...cells]
-  const planned = plan(killedIn, kills)
-  const work = async (): Promise<void> => {
-    const replicas = await Replicas.start(GATEWAYS, command)
-    try {
-      for (let cell = waiting.shift(); cell !== undefined; cell = waiting.shift()) {
-        const result = await runScenario(replicas, cell)
-        messages.set(cell, result.messages)
-        report.ran(cell, result)
-      }
-      for (let next = planned.shift(); next !== undefined && performance.now() < until; next = planned.shift()) {
-        const { cell, victim, turn } = next
-        const at = 1 + ((turn * 7) % (messages.get(cell) ?? 10))
-        const before = report.violations.length
-        report.killed(cell, victim, await runScenario(replicas, cell, { victim, at }))
-        for (const violation of report.violations.slice(before)) onProgress(violation)
-        await replicas.mended()
-      }
-      report.orphans += await replicas.orphans()
-    } finally {
-      await replicas.stop()
+interface ServerWork {
+  readonly server: ServerName
+  readonly alone: readonly Cell[]
+  readonly planned: readonly PlannedKill[]
+  readonly until: number
+}
+
+async function runServer(work: ServerWork, tally: Tally, options: MatrixOptions): Promise<void> {
+  const { server, alone, planned, until } = work
+  const { command, looksBack = true } = options
+  const fleet = await Fleet.start(server, command)
+  const messages = new Map<string, number>()
+  const killAll = async (kills: readonly PlannedKill[]): Promise<void> => {
+    for (const { cell, victim, at } of kills) {
+      if (performance.now() > until) return
+      const position = 1 + Math.floor(at * (messages.get(nameOf(cell)) ?? MESSAGES))
+      noteKill(tally, cell, victim, await runScenario(fleet, cell, { victim, at: position }))
+      await fleet.mended()
     }
   }
-  await Promise.all(Array.from({ length: fleets }, work))
-  return report
-}
-
-/** Each cell and victim by turns, and each time at another message. */
-function plan(cells: readonly Cell[], kills: number): PlannedKill[] {
-  const pairs = VICTIMS.flatMap((victim) => cells.map((cell) => ({ cell, victim })))
-  return Array.from({ length: pairs.length === 0 ? 0 : kills }, (_, turn) => {
-    const { cell, victim } = pairs[(turn * 13) % pairs.length] as (typeof pairs)[number]
-    return { cell, victim, turn }
-  })
+  try {
+    const fresh = looksBack ? await fleet.vitals() : []
+    for (const cell of alone) {
+      const result = await runScenario(fleet, cell)
+      messages.set(nameOf(cell), result.messages)
+      noteRun(tally, cell, result)
+    }
+    const isOfGateway = ({ victim }: PlannedKill): boolean => victim === 'holder' || victim === 'other'
+    await killAll(planned.filter(isOfGateway))
+    const rest = planned.filter((kill) => !isOfGateway(kill))
+    // From here on the gateways live, and must be at the end what they were.
+    await killAll(rest.slice(0, Math.ceil(rest.length / 4)))
+    if (looksBack) await remainsOf(fleet, fresh, tally, () => killAll(rest.slice(Math.ceil(rest.length / 4))))
+    else await killAll(rest.slice(Math.ceil(rest.length / 4)))
+    tally.orphans += await fleet.orphans()
+  } finally {
+    await fleet.stop()
+  }
 }

@@ -1,117 +1,133 @@
 /** What the matrix found, as text and as docs/matrix.md. */
 import { BEHAVIOURS } from './behaviours.ts'
-import { CLIENTS } from './clients.ts'
-import { SERVERS } from './replicas.ts'
-import { type Cell, type ScenarioResult, VICTIMS, type Victim } from './scenario.ts'
+import { ALL_CELLS, type Cell, clientsOf, nameOf, whyNot } from './cells.ts'
+import type { ClientKind } from './clients/kinds.ts'
+import { WAYS } from './fleet/passing.ts'
+import { KINDS, SERVERS, type ServerName } from './fleet/servers.ts'
+import { VICTIMS } from './scenario.ts'
+import { countOf, type KillCount, type Tally } from './tally.ts'
 
-interface KillCount {
-  kills: number
-  /** Calls with the right result, of two in each run. */
-  right: number
-  /** Calls that ended with an error, or a result that is one. */
-  told: number
-  violations: number
+const VICTIM_NAMES = {
+  holder: 'the gateway that the call came to',
+  other: 'the other gateway',
+  server: 'the server',
+  client: 'the client',
+} as const
+
+const CLIENT_NAMES: Readonly<Record<ClientKind, string>> = {
+  v1: 'SDK v1',
+  'v2 in a session': 'SDK v2, session',
+  'v2 stateless': 'SDK v2, stateless',
+  'ours in a session': 'ours, session',
+  'ours stateless': 'ours, stateless',
 }
 
-const SERVER_NAMES = { ours: 'stateless', http: 'session era, HTTP', stdio: 'session era, stdio' } as const
+export function textReport(tally: Tally): string {
+  const { violations, orphans, seconds } = tally
+  return [
+    ...SERVERS.flatMap((server) => [`\n${KINDS[server].title}`, ...cellTable(tally, server)]),
+    '',
+    ...killTable(tally),
+    '',
+    ...wayTable(tally),
+    '',
+    'What callers were told:',
+    ...Object.entries(tally.told)
+      .toSorted(([, a], [, b]) => b - a)
+      .map(([sentence, times]) => `${times} × ${sentence}`),
+    '',
+    `Kills: ${countOf(tally).kills} in ${seconds} s. Violations: ${violations.length}. Processes left behind: ${orphans}.`,
+    ...violations,
+  ].join('\n')
+}
 
-export class Report {
-  readonly #cells = new Map<string, string[]>()
-  readonly #kills = new Map<Victim, KillCount>()
-  readonly violations: string[] = []
-  orphans = 0
+/** The part of the page that a run writes, between the marks. */
+export function pageReport(tally: Tally): string {
+  const { kills } = countOf(tally)
+  const cells = Object.keys(tally.cells).length
+  const reasons = [...new Set(ALL_CELLS.flatMap((cell) => whyNot(cell) ?? []))]
+  return `## Cells
 
-  get kills(): number {
-    return [...this.#kills.values()].reduce((sum, { kills }) => sum + kills, 0)
-  }
+${SERVERS.map((server) => `### Server: ${KINDS[server].title}, ${eraOf(server)}\n\n${cellTable(tally, server).join('\n')}\n`).join('\n')}
+"–" stands where a client or a server cannot do it by itself:
 
-  ran(cell: Cell, { violations }: ScenarioResult): void {
-    this.#cells.set(nameOf(cell), [...violations])
-    this.#note(cell, 'left alone', violations)
-  }
+${reasons.map((reason) => `- ${reason}`).join('\n')}
 
-  killed(cell: Cell, victim: Victim, { killed, ends, violations }: ScenarioResult): void {
-    if (!killed) return
-    const count = this.#kills.get(victim) ?? { kills: 0, right: 0, told: 0, violations: 0 }
-    this.#kills.set(victim, count)
-    count.kills++
-    for (const end of ends) {
-      if (end.kind === 'result' && end.isRight) count.right++
-      else if (end.kind !== 'hung') count.told++
-    }
-    count.violations += violations.length
-    this.#note(cell, `${victim} killed`, violations)
-  }
+## Kills
 
-  text(): string {
-    return [
-      ...this.#table(),
-      '',
-      ...this.#killTable(),
-      '',
-      `Violations: ${this.violations.length}`,
-      ...this.violations,
-    ].join('\n')
-  }
+${kills} kills, after ${cells} cells that were left alone, in ${Math.floor(tally.seconds / 60)} minutes and ${tally.seconds % 60} seconds.
 
-  markdown(): string {
-    return `# Two gateways behind a plain balancer
+${killTable(tally).join('\n')}
 
-Written by \`npm run matrix\`. Official clients of both eras call servers of both eras through two gateways, which are
-processes of their own, behind a balancer that sends each request to the next. Two callers run everything at once, with
-different answers. A cell works when both got their own result.
+Where the message was before which something was killed:
 
-${this.#table().join('\n')}
+${wayTable(tally).join('\n')}
 
-Then one process is killed (SIGKILL; a client closes its connections) before one of the messages between clients,
-gateways and servers goes on. After each kill both callers must have heard a result or an error, no effect may have
-happened twice except of a tool that says it may run twice, and nobody may have seen what belongs to the other.
+Violations: ${tally.violations.length}. Processes left behind: ${tally.orphans}.
 
-${this.#killTable().join('\n')}
+## What is left
 
-Violations: ${this.violations.length}. Processes of servers left behind: ${this.orphans}. Lists, pagination, log messages, URL
-mode and tasks are not in the matrix yet.
+${remainsText(tally)}
 `
-  }
-
-  #table(): string[] {
-    const columns = CLIENTS.flatMap((client) => SERVERS.map((server) => ({ client, server })))
-    const head = columns.map(({ client, server }) => `${client} → ${SERVER_NAMES[server]}`)
-    const rows = Object.keys(BEHAVIOURS).map((behaviour) => {
-      const marks = columns.map((column) => this.#mark({ ...column, behaviour }))
-      return `| ${behaviour} | ${marks.join(' | ')} |`
-    })
-    return [`| behaviour | ${head.join(' | ')} |`, `|---|${columns.map(() => '---|').join('')}`, ...rows]
-  }
-
-  #mark(cell: Cell): string {
-    const violations = this.#cells.get(nameOf(cell))
-    if (violations === undefined) return 'not run'
-    return violations.length === 0 ? 'works' : 'fails'
-  }
-
-  #killTable(): string[] {
-    const rows = VICTIMS.map((victim) => {
-      const { kills, right, told, violations } = this.#kills.get(victim) ?? {
-        kills: 0,
-        right: 0,
-        told: 0,
-        violations: 0,
-      }
-      return `| ${victim} | ${kills} | ${right} | ${told} | ${violations} |`
-    })
-    return [
-      '| killed | times | calls with their result | calls with an error | violations |',
-      '|---|---|---|---|---|',
-      ...rows,
-    ]
-  }
-
-  #note(cell: Cell, trouble: string, violations: readonly string[]): void {
-    for (const violation of violations) this.violations.push(`${nameOf(cell)}, ${trouble}: ${violation}`)
-  }
 }
 
-function nameOf({ client, server, behaviour }: Cell): string {
-  return `${client} → ${server}, ${behaviour}`
+function eraOf(server: ServerName): string {
+  return KINDS[server].state === 'stateless' ? 'stateless era' : 'session era'
+}
+
+function cellTable(tally: Tally, server: ServerName): string[] {
+  const clients = clientsOf(server)
+  const rows = Object.keys(BEHAVIOURS).map((behaviour) => {
+    const marks = clients.map((client) => markOf(tally, { client, server, behaviour }))
+    return `| ${behaviour} | ${marks.join(' | ')} |`
+  })
+  const head = clients.map((client) => CLIENT_NAMES[client])
+  return [`| behaviour | ${head.join(' | ')} |`, `|---|${clients.map(() => '---|').join('')}`, ...rows]
+}
+
+function markOf({ cells }: Tally, cell: Cell): string {
+  if (whyNot(cell) !== undefined) return '–'
+  const violations = cells[nameOf(cell)]
+  if (violations === undefined) return 'not run'
+  return violations.length === 0 ? 'works' : 'fails'
+}
+
+function killTable(tally: Tally): string[] {
+  return table(
+    'killed',
+    VICTIMS.map((victim) => [VICTIM_NAMES[victim], countOf(tally, [victim])]),
+  )
+}
+
+function wayTable(tally: Tally): string[] {
+  return table(
+    'between',
+    WAYS.map((way) => [way, countOf(tally, VICTIMS, [way])]),
+  )
+}
+
+function table(head: string, rows: readonly (readonly [string, KillCount])[]): string[] {
+  return [
+    `| ${head} | times | calls with their result | calls with an error | violations |`,
+    '|---|---|---|---|---|',
+    ...rows.map(
+      ([name, { kills, right, told, violations }]) => `| ${name} | ${kills} | ${right} | ${told} | ${violations} |`,
+    ),
+  ]
+}
+
+function remainsText({ remains }: Tally): string {
+  if (remains.length === 0) return 'Not looked at in this run.'
+  const rows = remains.map(
+    ({ server, kills, heapMbBefore, heapMb }) => `| ${server} | ${kills} | ${heapMbBefore} MB | ${heapMb} MB |`,
+  )
+  return [
+    'Two gateways before each server are not killed in the last part of a run, while servers and clients are. Within a minute',
+    'they had no parked call, no request under way, and no more links, timers and sockets than a gateway that has just begun.',
+    'What they need of memory, after garbage was collected:',
+    '',
+    '| gateway before | kills meanwhile | before | after |',
+    '|---|---|---|---|',
+    ...rows,
+  ].join('\n')
 }

@@ -1,40 +1,46 @@
 /**
  * `npm run matrix`: every behaviour in every cell through two gateways behind a plain balancer, and 2,000 kills, in at most
- * 14 minutes. Prints what became of them, and writes docs/matrix.md. `-- --kills 50 --client v1 --server stdio` does less,
- * and writes nothing. `-- --command mcp-proxy --arg … --arg FILE --arg PORT` runs another gateway.
+ * 14 minutes. Prints what became of them, and writes docs/matrix.md. `-- --kills 50 --client v1 --server v1-stdio` does less,
+ * and writes nothing. `-- --slice 2/3` does one of three parts; when the others have been done, their sum is written.
  */
-import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { ALL_CELLS, runMatrix } from './matrix.ts'
+import '../../scripts/compileCache.ts'
+import bundlePrograms from '../bundle/build.ts'
 
 const { values } = parseArgs({
   options: {
     behaviour: { type: 'string', multiple: true },
     client: { type: 'string', multiple: true },
     server: { type: 'string', multiple: true },
-    kills: { type: 'string', default: '2000' },
-    minutes: { type: 'string', default: '14' },
-    fleets: { type: 'string', default: '3' },
-    command: { type: 'string' },
-    arg: { type: 'string', multiple: true, default: [] },
+    kills: { type: 'string', default: '2100' },
+    minutes: { type: 'string', default: '13' },
+    slice: { type: 'string', default: '1/1' },
   },
 })
-const { behaviour: behaviours, client: clients, server: servers, command } = values
-const cells = ALL_CELLS.filter(
+await bundlePrograms()
+// What programs need to start quickly is read when these modules are loaded.
+const { POSSIBLE_CELLS } = await import('./cells.ts')
+const { runMatrix } = await import('./matrix.ts')
+const { writeResults } = await import('./page.ts')
+const { joinParts } = await import('./parts.ts')
+const { pageReport, textReport } = await import('./report.ts')
+
+const { behaviour: behaviours, client: clients, server: servers } = values
+const [part = 1, of = 1] = values.slice.split('/').map(Number)
+const cells = POSSIBLE_CELLS.filter(
   ({ client, server, behaviour }) =>
     (clients?.includes(client) ?? true) &&
     (servers?.includes(server) ?? true) &&
     (behaviours?.includes(behaviour) ?? true),
 )
-const report = await runMatrix({
+const tally = await runMatrix({
   cells,
   kills: Number(values.kills),
   minutes: Number(values.minutes),
-  fleets: Number(values.fleets),
-  ...(command !== undefined && { command: { command, args: values.arg } }),
+  slice: { part, of },
   onProgress: (line) => console.log(line),
 })
-console.log(report.text())
-console.log(`Kills: ${report.kills}. Processes left behind: ${report.orphans}.`)
-if (cells.length === ALL_CELLS.length && command === undefined) writeFileSync('docs/matrix.md', report.markdown())
-process.exitCode = report.violations.length + report.orphans === 0 ? 0 : 1
+console.log(textReport(tally))
+const whole = cells.length === POSSIBLE_CELLS.length ? joinParts(tally, { part, of }) : undefined
+if (whole !== undefined) writeResults('matrix', pageReport(whole))
+process.exitCode = tally.violations.length + tally.orphans === 0 ? 0 : 1

@@ -1,15 +1,12 @@
 /** One behaviour in one cell, by two callers at once, with one kill at one message: what became of it. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Behaviour, BEHAVIOURS, type Seen } from './behaviours.ts'
-import { type ClientKind, connect, type MatrixClient, type ToolResult } from './clients.ts'
-import type { Replicas, ServerName } from './replicas.ts'
-import type { Passing } from './tap.ts'
-
-export interface Cell {
-  readonly client: ClientKind
-  readonly server: ServerName
-  readonly behaviour: string
-}
+import { type Behaviour, BEHAVIOURS, type Caller, perform } from './behaviours.ts'
+import type { Cell } from './cells.ts'
+import { Heard, type MatrixClient } from './clients/client.ts'
+import { connectClient } from './clients/kinds.ts'
+import type { Fleet } from './fleet/fleet.ts'
+import type { Passing, Way } from './fleet/passing.ts'
+import { type CallEnd, type Outcome, violationsOf } from './verdict.ts'
 
 /** `holder`: the gateway that the first caller's call came to. */
 export const VICTIMS = ['holder', 'other', 'server', 'client'] as const
@@ -22,157 +19,139 @@ export interface Kill {
   readonly at: number
 }
 
-/** What is wrong with a run; none where all is well. */
 export interface ScenarioResult {
   /** How many messages passed. */
   readonly messages: number
-  /** Whether the kill happened. */
-  readonly killed: boolean
+  /** On which way the message was before which something was killed; undefined where nothing was. */
+  readonly killedAt: Way | undefined
   readonly ends: readonly CallEnd[]
   readonly violations: readonly string[]
 }
 
-export type CallEnd =
-  | { readonly kind: 'result'; readonly result: ToolResult; readonly isRight: boolean }
-  | { readonly kind: 'error'; readonly message: string }
-  | { readonly kind: 'hung' }
-
-const HUNG_AFTER_MS = 25_000
+/** Long after every deadline of a gateway, also on a machine that is busy with something else. */
+const HUNG_AFTER_MS = 60_000
 let made = 0
 
-export async function runScenario(replicas: Replicas, cell: Cell, kill?: Kill): Promise<ScenarioResult> {
+export async function runScenario(fleet: Fleet, cell: Cell, kill?: Kill): Promise<ScenarioResult> {
   const behaviour = BEHAVIOURS[cell.behaviour]
   if (behaviour === undefined) throw new Error(`There is no behaviour "${cell.behaviour}".`)
-  const run = new Scenario(replicas, cell, behaviour, kill)
+  const run = new Scenario(fleet, cell, behaviour, kill)
   try {
     return await run.play()
   } finally {
-    replicas.onPassing = () => undefined
-    await run.close()
+    fleet.onPassing = () => undefined
+    run.close()
   }
 }
 
 class Scenario {
-  readonly #replicas: Replicas
+  readonly #fleet: Fleet
   readonly #cell: Cell
   readonly #behaviour: Behaviour
   readonly #kill: Kill | undefined
   readonly #keys: readonly [string, string]
-  #clients: MatrixClient[] = []
+  readonly #clients: MatrixClient[] = []
   #messages = 0
   #holder: string | undefined
+  #worker: number | undefined
+  #killedAt: Way | undefined
   #killing: Promise<void> | undefined
 
-  constructor(replicas: Replicas, cell: Cell, behaviour: Behaviour, kill: Kill | undefined) {
-    this.#replicas = replicas
+  constructor(fleet: Fleet, cell: Cell, behaviour: Behaviour, kill: Kill | undefined) {
+    this.#fleet = fleet
     this.#cell = cell
     this.#behaviour = behaviour
     this.#kill = kill
     const id = ++made
-    this.#keys = [`ann-${id}`, `bob-${id}`]
+    this.#keys = [`ann-${id}-`, `bob-${id}-`]
   }
 
   async play(): Promise<ScenarioResult> {
-    const { client } = this.#cell
-    this.#clients = await Promise.all(this.#keys.map((key) => connect(client, this.#replicas.url, key)))
-    this.#replicas.onPassing = (passing) => this.#pass(passing)
-    const ends = await Promise.all(this.#keys.map((key, turn) => this.#call(key, this.#clients[turn])))
-    const killed = this.#killing !== undefined
+    this.#fleet.onPassing = (passing) => this.#pass(passing)
+    const outcomes = await Promise.all(this.#keys.map((key) => this.#outcome(key)))
     await this.#killing
-    const violations = await this.#violations(ends)
-    return { messages: this.#messages, killed, ends, violations }
+    const violations = violationsOf(this.#behaviour, outcomes, this.#killedAt && this.#kill?.victim)
+    if (this.#behaviour.isCancelled && this.#killedAt === undefined)
+      for (const key of this.#keys)
+        if (!(await this.#happens('cancelled', key))) violations.push('the tool went on although its client had left')
+    return { messages: this.#messages, killedAt: this.#killedAt, ends: outcomes.map(({ end }) => end), violations }
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => client.close()))
+  close(): void {
+    for (const client of this.#clients) void client.close()
   }
 
   #pass({ way, target, what, body }: Passing): Promise<void> | undefined {
-    if (way === 'client' && what === 'request' && body.includes(`"${this.#keys[0]}"`)) this.#holder ??= target
+    const isOfFirst = body.includes(`"${this.#keys[0]}"`)
+    if (way === 'client ↔ gateway' && what === 'request' && isOfFirst) this.#holder ??= target
+    if (way === 'gateway ↔ server' && isOfFirst) this.#worker = Number(target) || undefined
     this.#messages++
     if (this.#kill === undefined || this.#messages !== this.#kill.at) return undefined
+    this.#killedAt = way
     this.#killing = this.#strike(this.#kill.victim)
     return this.#killing
   }
 
   async #strike(victim: Victim): Promise<void> {
-    const { addresses } = this.#replicas
+    const { addresses } = this.#fleet
     const holder = this.#holder ?? addresses[0] ?? ''
     switch (victim) {
       case 'holder':
-        return this.#replicas.kill(holder)
+        return this.#fleet.kill(holder)
       case 'other':
-        return this.#replicas.kill(addresses.find((each) => each !== holder) ?? '')
+        return this.#fleet.kill(addresses.find((each) => each !== holder) ?? '')
       case 'server':
-        return this.#replicas.killServer(this.#cell.server, this.#keys[0])
+        return this.#fleet.killServer(this.#worker)
       case 'client':
-        void this.#clients[0]?.close()
+        return this.#fleet.dropClient(this.#keys[0])
     }
   }
 
-  async #call(key: string, client: MatrixClient | undefined): Promise<CallEnd> {
-    if (client === undefined) return { kind: 'hung' }
-    const { server } = this.#cell
-    const { tool, isCancelled, isRight } = this.#behaviour
+  async #outcome(key: string): Promise<Outcome> {
     const left = new AbortController()
     const over = new AbortController()
-    if (isCancelled) void this.#cancelWhenBegun(key, left, over.signal)
-    let progress = 0
-    const options = { signal: left.signal, timeout: 2 * HUNG_AFTER_MS, onprogress: () => void progress++ }
-    const called = client.call(`${server}_${tool}`, { key }, options).then(
-      (result): CallEnd => {
-        const seen: Seen = { name: key, key, progress }
-        return { kind: 'result', result, isRight: isRight(result, seen) }
-      },
+    const heard = new Heard()
+    if (this.#behaviour.isCancelled) void this.#cancelWhenBegun(key, left, over.signal)
+    const options = { signal: left.signal, timeout: 2 * HUNG_AFTER_MS }
+    const ended = this.#run(key, heard, options).catch(
       (error: unknown): CallEnd => ({ kind: 'error', message: error instanceof Error ? error.message : String(error) }),
     )
     const late = sleep(HUNG_AFTER_MS, { kind: 'hung' } as const, { signal: over.signal, ref: false })
     try {
-      return await Promise.race([called, late])
+      const end: CallEnd = await Promise.race([ended, late])
+      return { key, end, heard, effects: this.#fleet.effectsOf(key) }
     } finally {
       late.catch(() => {})
       over.abort()
     }
   }
 
+  async #run(key: string, heard: Heard, options: Caller['options']): Promise<CallEnd> {
+    const { needsTasks: takesTasks } = this.#behaviour
+    const client = await connectClient(this.#cell.client, { url: this.#fleet.url, name: key, heard, takesTasks })
+    this.#clients.push(client)
+    const caller: Caller = {
+      key,
+      client,
+      heard,
+      options,
+      toolName: (tool) => this.#fleet.toolName(tool),
+      isDisturbed: () => this.#killedAt !== undefined,
+    }
+    const result = await perform(this.#behaviour, caller)
+    return { kind: 'result', result, isRight: this.#behaviour.isRight(result, caller) }
+  }
+
   async #cancelWhenBegun(key: string, left: AbortController, over: AbortSignal): Promise<void> {
-    while (!over.aborted && this.#replicas.effectsOf(key).length === 0) await sleep(5)
+    while (!over.aborted && this.#fleet.effectsOf(key).length === 0) await sleep(5)
     left.abort()
   }
 
-  async #violations(ends: readonly CallEnd[]): Promise<string[]> {
-    const found = ends.map((end, turn) => this.#violationOf(end, this.#keys[turn] ?? '', turn))
-    const { tool, isCancelled, mayRepeat } = this.#behaviour
-    for (const key of this.#keys) {
-      const done = this.#replicas.effectsOf(key).filter(({ what }) => what === 'done').length
-      if (done > 1 && !mayRepeat) found.push(`${tool} was done ${done} times`)
-      if (isCancelled && this.#kill === undefined && !(await this.#hears('cancelled', key)))
-        found.push(`${tool} went on although its client had left`)
-    }
-    return found.filter((violation) => violation !== undefined)
-  }
-
-  async #hears(what: string, key: string): Promise<boolean> {
+  async #happens(what: string, key: string): Promise<boolean> {
     for (let waited = 0; waited < 200; waited++) {
-      if (this.#replicas.effectsOf(key).some((effect) => effect.what === what)) return true
+      if (this.#fleet.effectsOf(key).some((effect) => effect.what === what)) return true
       await sleep(25)
     }
     return false
-  }
-
-  #violationOf(end: CallEnd, key: string, turn: number): string | undefined {
-    const isCaller = turn === 0
-    if (this.#kill?.victim === 'client' && isCaller) return undefined // it was told nothing any more
-    const other = this.#keys[1 - turn] ?? ''
-    if (JSON.stringify(end).includes(other)) return `${key} saw what belongs to ${other}: ${JSON.stringify(end)}`
-    if (end.kind === 'hung') return `${key} heard nothing`
-    if (end.kind === 'error') {
-      if (this.#behaviour.isCancelled) return undefined
-      const mayFail = this.#kill !== undefined && this.#kill.victim !== 'client'
-      return mayFail ? undefined : `${key} heard an error: ${end.message}`
-    }
-    if (end.isRight) return undefined
-    const isTold = end.result.isError === true && this.#kill !== undefined
-    return isTold ? undefined : `${key} got a wrong result: ${JSON.stringify(end.result)}`
   }
 }

@@ -1,7 +1,7 @@
 /** One request of a caller on its way to a server behind the gateway, and the caller's way back. */
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/client'
 import { CLIENT_STATE_EXTENSION, type Era, type Json, keepsState, META, MODERN_VERSION } from '../../protocol/index.ts'
-import type { Peer, Principal } from '../../server/internal.ts'
+import type { Call, Peer, Principal } from '../../server/internal.ts'
 import { GATEWAY_INFO } from '../version.ts'
 
 /** What a server gets for one caller: headers where it is reached over HTTP, variables where it is a program. */
@@ -42,9 +42,17 @@ const ENVELOPE: ReadonlySet<string> = new Set([META.version, META.client, META.c
 export function paramsFor(era: Era, { params, peer, ask }: Pick<Relayed, 'params' | 'peer' | 'ask'>): Json {
   if (era === peer.era) return params
   const meta = params['_meta'] as Json | undefined
-  if (era === 'modern') return { ...params, _meta: { ...meta, ...envelopeOf(peer, ask !== undefined) } }
+  // A client that takes questions as results is asked so in either era.
+  const canBeAsked = ask !== undefined || peer.takesInputRequired
+  if (era === 'modern') return { ...params, _meta: { ...meta, ...envelopeOf(peer, canBeAsked) } }
   if (meta === undefined) return params
   return { ...params, _meta: Object.fromEntries(Object.entries(meta).filter(([key]) => !ENVELOPE.has(key))) }
+}
+
+/** A call as another gateway takes it: in the form of the stateless era, and with its session where it has one. */
+export function forwardable(call: Call, ask?: Relayed['ask']): Call & { readonly session?: string } {
+  const { session } = call.peer
+  return { ...call, params: paramsFor('modern', { ...call, ask }), ...(session !== undefined && { session }) }
 }
 
 function envelopeOf({ client, capabilities, logLevel }: Peer, canBeAsked: boolean): Json {

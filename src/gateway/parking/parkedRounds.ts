@@ -12,7 +12,7 @@ import {
 import { digestOf } from '../../state/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { callerOf, holderOf } from '../backends/callers.ts'
-import type { Relayed } from '../links/relayed.ts'
+import { forwardable, type Relayed } from '../links/relayed.ts'
 import { BackendError, callLost, isBackendGone } from '../errors.ts'
 import { resultOf } from '../response.ts'
 import {
@@ -194,7 +194,7 @@ export class ParkedRounds {
 
   /** Undefined where the owner is gone. */
   async #forward({ call, watched }: ParkableCall, owner: Instance): Promise<string | undefined> {
-    const forwarded = await this.#parts.replicas.calls.forward(owner, call)
+    const forwarded = await this.#parts.replicas.calls.forward(owner, forwardable(call))
     if (forwarded.kind === 'gone') return undefined
     const result = resultOf(forwarded.response)
     watched.saw(result)

@@ -4,7 +4,7 @@ import type { Call, Instance, MethodParts } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type BackendCode, callLost } from '../errors.ts'
 import { resultOf } from '../response.ts'
-import { paramsFor } from '../links/relayed.ts'
+import { forwardable } from '../links/relayed.ts'
 import { inputRequired } from './relayedCall.ts'
 import { withTasks } from './tasks/source.ts'
 import type { WatchedCall } from '../telemetry/calls.ts'
@@ -23,6 +23,8 @@ export interface PlacedTarget {
  */
 export type Unanswered = { readonly kind: 'gone' | 'silent' | 'moved' }
 
+/** Why a call is lost that a gateway may have got and does not answer. */
+export const SILENT = 'the gateway that serves this caller did not answer'
 const ENDED = 'the gateway that serves this caller ended'
 const MOVED: BackendCode = 'CALLER_MOVED'
 
@@ -36,13 +38,13 @@ export class ElsewhereCalls {
   /** Gives the text of the result, or why there is none. */
   async answer(watched: WatchedCall, target: PlacedTarget, owner: Instance): Promise<string | Unanswered> {
     const { call } = watched
-    if (call.peer.era === 'modern') {
+    if (call.peer.takesInputRequired) {
       const result = await this.#forward(call, target, owner)
       if (isUnanswered(result)) return result.unanswered
       watched.saw(result)
       return JSON.stringify(result)
     }
-    // A client of the session era is asked here, on the stream of its call.
+    // Other clients of the session era are asked here, on the stream of their call.
     const { backend, name } = target
     let unanswered: Unanswered | undefined
     const text = await this.#parts.rounds.play<Json>(call, {
@@ -64,7 +66,9 @@ export class ElsewhereCalls {
   }
 
   async #forward(call: Call, { backend, name }: PlacedTarget, owner: Instance): Promise<Json | NotBegun> {
-    const forwarded = await this.#parts.replicas.calls.forward(owner, asModern(call))
+    // A later round is known by its ticket, and answered once.
+    const isOnce = call.params['requestState'] === undefined
+    const forwarded = await this.#parts.replicas.calls.forward(owner, asModern(call), { isOnce })
     if (forwarded.kind === 'gone') {
       if (forwarded.wasReached) throw callLost(backend.name, name, ENDED)
       return new NotBegun({ kind: forwarded.wasSent ? 'silent' : 'gone' })
@@ -80,9 +84,8 @@ export class ElsewhereCalls {
 
 /** The call as one of the stateless era, as gateways send them to each other. One that asks for a task takes them. */
 export function asModern(call: Call): Call & { readonly session?: string } {
-  const { session } = call.peer
   const peer = isObject(call.params['task']) || call.method.startsWith('tasks/') ? withTasks(call.peer) : call.peer
-  return { ...call, params: paramsFor('modern', { ...call, peer, ask: unused }), ...(session && { session }) }
+  return forwardable({ ...call, peer }, unused)
 }
 
 class NotBegun {

@@ -11,12 +11,11 @@ import type { PlacedGateway } from '../../postgres/internal.ts'
 import { callLost } from '../errors.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
 import type { WatchedCall } from '../telemetry/calls.ts'
-import { ElsewhereCalls, type PlacedTarget, type Unanswered } from './elsewhereCalls.ts'
+import { ElsewhereCalls, type PlacedTarget, SILENT, type Unanswered } from './elsewhereCalls.ts'
 
 /** How often a caller may move while one of their calls looks for them. */
 const MAX_MOVES = 5
 const LOOK_AGAIN_MS = 200
-const SILENT = 'the gateway that serves this caller did not answer'
 
 export class LeasedPlacement {
   readonly #parts: MethodParts

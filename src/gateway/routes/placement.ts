@@ -13,7 +13,8 @@ import { randomUUID } from 'node:crypto'
 import type { Call, Instance, MethodParts } from '../../server/internal.ts'
 import { digestOf } from '../../state/internal.ts'
 import { callerOf, clientCaller } from '../backends/callers.ts'
-import { ElsewhereCalls, type PlacedTarget } from './elsewhereCalls.ts'
+import { callLost } from '../errors.ts'
+import { ElsewhereCalls, type PlacedTarget, SILENT } from './elsewhereCalls.ts'
 import { LeasedPlacement } from './leasedPlacement.ts'
 import type { WatchedCall } from '../telemetry/calls.ts'
 
@@ -45,7 +46,9 @@ export class Placement {
     if (backend.leases !== undefined) return this.#leased.play(watched, target, backend.leases, caller)
     const owner = placeOf(this.#parts, call, caller)
     const answer = owner && (await this.#elsewhere.answer(watched, target, owner))
-    return typeof answer === 'string' ? answer : undefined
+    if (typeof answer !== 'object') return answer
+    if (answer.kind === 'silent') throw callLost(backend.name, target.name, SILENT)
+    return undefined
   }
 
   /** A name for a client that keeps it: one that belongs here. */

@@ -2,6 +2,7 @@
 import {
   assertParamHeaders,
   CODES,
+  declaresTasks,
   findParamHeaders,
   isObject,
   type Json,
@@ -18,7 +19,7 @@ import { Placement } from './placement.ts'
 import { askerOf, inputRequired, relayedOf } from './relayedCall.ts'
 import { taskModeOf } from './tasks/mode.ts'
 import type { RelayedTasks } from './tasks/service.ts'
-import { withTasks } from './tasks/source.ts'
+import { withoutTasks, withTasks } from './tasks/source.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { ParkedRounds } from '../parking/parkedRounds.ts'
 import type { Parking } from '../parking/parking.ts'
@@ -150,7 +151,7 @@ export function relayMethods(options: RelayOptions, parts: MethodParts): Handler
       case 'extension':
         return relay({ ...call, peer: withTasks(call.peer) }, found, { ...rest, ...named }, headers)
       case 'plain':
-        return relay(call, found, { ...rest, ...named }, headers)
+        return relay(plainly(call), found, { ...rest, ...named }, headers)
     }
   }
 
@@ -212,6 +213,13 @@ function referred(directory: Directory, { type, name, uri }: Json): BackendTarge
   if (type === 'ref/prompt' && typeof name === 'string') return directory.prompt(name)
   if (type === 'ref/resource' && typeof uri === 'string') return directory.template(uri) ?? directory.resource(uri)
   return undefined
+}
+
+/** A client of the session era that asks for no task cannot be given one. */
+function plainly(call: Call): Call {
+  return call.peer.era === 'modern' || !declaresTasks(call.peer.capabilities)
+    ? call
+    : { ...call, peer: withoutTasks(call.peer) }
 }
 
 /** A task asks on the request for its result, and not on the one that made it. */

@@ -62,7 +62,7 @@ describe('a call that goes to its owner', () => {
     expect(await forwarder.forward(owner, { ...call, header })).toEqual({ kind: 'answered', response: answer })
     expect(log).toEqual(['met owner', 'notifications/progress {"progress":1}', 'forgotten'])
     const [to, message, options] = sent[0] ?? []
-    expect([to, options]).toEqual([owner, { wasLost: false }])
+    expect([to, options]).toEqual([owner, { wasLost: false, isOnce: false }])
     expect(message).toEqual({
       kind: 'call',
       name: expect.any(String),
@@ -76,15 +76,17 @@ describe('a call that goes to its owner', () => {
     const { forwarder, call, log, sent } = begin({ kind: 'gone', why: 'refused', successor }, true)
     const gone = { kind: 'gone', why: 'refused', wasReached: false, wasSent: false }
     expect(await forwarder.forward(owner, call)).toEqual(gone)
-    expect([log, sent[0]?.[2]]).toEqual([['lost owner, next next'], { wasLost: true }])
+    expect([log, sent[0]?.[2]]).toEqual([['lost owner, next next'], { wasLost: true, isOnce: false }])
   })
 
   test.each([
     ['ECONNREFUSED', false],
     ['no reply in time', true],
   ])('tells whether the owner may have got it all the same: %s', async (why, wasSent) => {
-    const { forwarder, call } = begin({ kind: 'gone', why })
-    expect(await forwarder.forward(owner, call)).toEqual({ kind: 'gone', why, wasReached: false, wasSent })
+    const { forwarder, call, sent } = begin({ kind: 'gone', why })
+    const gone = await forwarder.forward(owner, call, { isOnce: true })
+    expect(gone).toEqual({ kind: 'gone', why, wasReached: false, wasSent })
+    expect(sent.map(([, , options]) => options)).toEqual([{ wasLost: false, isOnce: true }])
   })
 
   test('tells where the owner was reached and did not answer, and has it looked at', async () => {

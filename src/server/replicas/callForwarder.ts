@@ -71,14 +71,15 @@ export class CallForwarder {
     this.#peers = peers
   }
 
-  async forward(owner: Instance, call: ForwardableCall): Promise<ForwardedCall> {
+  /** `isOnce`: the call must not run twice, because its owner does not know it again. */
+  async forward(owner: Instance, call: ForwardableCall, { isOnce = false } = {}): Promise<ForwardedCall> {
     const { id, method, params, principal, session, channel } = call
     const name = crypto.randomUUID()
     const address = call.address ?? channel.address
     const caller = { principal, session, address, authorization: call.header?.('authorization') }
     const message = { kind: 'call', name, ...caller, message: { jsonrpc: '2.0', id, method, params } }
     const wasLost = this.#peers.isLost(owner.id)
-    const delivery = await this.#messenger.send(owner, message, { wasLost })
+    const delivery = await this.#messenger.send(owner, message, { wasLost, isOnce })
     if (delivery.kind === 'gone') return this.#gone(owner, delivery)
     this.#peers.meetAgain(owner)
     channel.onCancel(() => void this.#cancel(owner, name))

@@ -193,6 +193,21 @@ describe('an instance counts as gone', () => {
     expect([await sending, post.mock.calls.length]).toEqual([{ kind: 'gone', why: 'no reply in time' }, 2])
   })
 
+  test('after one attempt, with the patience of two, when what it is told must not be done twice', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const post = vi.fn(never)
+    const sealer = createSealer({ keyring, audience: 'test' })
+    const messenger = new Messenger({ self: new Self('http://a/mcp'), sealer, clock: Date.now, fetch: post })
+    const sending = vi.fn()
+    void messenger.send(to, {}, { isOnce: true }).then(sending)
+    await vi.advanceTimersByTimeAsync(4999)
+    expect(sending).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(sending).toHaveBeenCalledWith({ kind: 'gone', why: 'no reply in time' })
+    expect(post).toHaveBeenCalledOnce()
+  })
+
   test('and not when a message to it is too large: that rejects', async () => {
     const sending = messengerOf(new Self('http://a/mcp'), never).send(to, { junk: 'x'.repeat(2_000_000) })
     await expect(sending).rejects.toMatchObject({ code: 'STATE_TOO_LARGE' })

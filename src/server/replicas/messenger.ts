@@ -57,7 +57,7 @@ export interface MessengerOptions {
   readonly replyWithinMs?: number
 }
 
-/** `gone`: refused, or unanswered twice. `successor`: the instance of this server that answers there instead. */
+/** `gone`: refused, or unanswered. `successor`: the instance of this server that answers there instead. */
 export type Delivery =
   | { readonly kind: 'delivered'; readonly response: Response }
   | { readonly kind: 'gone'; readonly why: string; readonly successor?: Instance }
@@ -65,6 +65,8 @@ export type Delivery =
 export interface DeliveryOptions {
   /** The receiver was found to be gone a moment ago: it is not waited for long. @default false */
   readonly wasLost?: boolean
+  /** What it says must not be done twice: it is sent once, with as much patience. @default false */
+  readonly isOnce?: boolean
 }
 
 export interface Received {
@@ -89,13 +91,15 @@ export class Messenger {
    * Resolves with the head of the reply; its body may be a stream. Rejects with a StateError when the message cannot be
    * sealed, which says nothing about its receiver.
    */
-  async send(to: Instance, message: Json, { wasLost = false }: DeliveryOptions = {}): Promise<Delivery> {
+  async send(to: Instance, message: Json, options: DeliveryOptions = {}): Promise<Delivery> {
+    const { wasLost = false, isOnce = false } = options
     const { replyWithinMs = REPLY_WITHIN_MS } = this.#options
     const withinMs = wasLost ? Math.min(replyWithinMs, LOST_REPLY_WITHIN_MS) : replyWithinMs
     let last: SendAttempt = { kind: 'gone', why: 'it has no address' }
     if (to.url === undefined) return last
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      last = await this.#try(to.url, to.id, message, withinMs)
+    const attempts = isOnce ? 1 : MAX_ATTEMPTS
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      last = await this.#try(to.url, to.id, message, (withinMs * MAX_ATTEMPTS) / attempts)
       if (last.kind !== 'silent') return last
     }
     return { ...last, kind: 'gone' }

@@ -1,4 +1,5 @@
 /** One task in the two forms of the protocol: that of the tasks extension, and that of revision 2025-11-25. */
+import type { InputRequest } from '@modelcontextprotocol/client'
 import { hasEnded, isObject, isTaskStatus, type Json, readRelatedTask, relatedTask } from '../../../protocol/index.ts'
 
 /** A task of the extension, as a session-era client reads it. */
@@ -47,6 +48,13 @@ export function relatedTo(message: Json, taskId: string | undefined): Json {
   const related = relatedTask('')
   const rest = Object.fromEntries(Object.entries(meta).filter(([key]) => !(key in related)))
   return { ...message, _meta: { ...rest, ...(taskId !== undefined && relatedTask(taskId)) } }
+}
+
+/** A question that belongs to a task, as it is pushed to a client. */
+export function askedFor(request: InputRequest, taskId: string): InputRequest {
+  const params = (request.params ?? {}) as Json
+  const _meta = { ...(params['_meta'] as Json | undefined), ...relatedTask(taskId) }
+  return { ...request, params: { ...params, _meta } } as InputRequest
 }
 
 function withoutAbsent(task: Json): Json {

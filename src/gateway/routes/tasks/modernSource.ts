@@ -8,7 +8,7 @@ import type { Call } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { BackendError } from '../../errors.ts'
 import { askerOf } from '../relayedCall.ts'
-import { sessionForm } from './forms.ts'
+import { askedFor, sessionForm } from './forms.ts'
 import { requestFor, type TaskSource, withTasks } from './source.ts'
 
 const POLL_MS = { usual: 1000, least: 100, most: 10_000 }
@@ -76,7 +76,7 @@ export class ModernTaskSource implements TaskSource {
     if (ask === undefined) throw new BackendError('BACKEND_REFUSED', this.#server, NOT_ASKED)
     const over = new AbortController()
     const asked = Array.from(questions, async ([key, request]) => {
-      const response = await ask(related(request, exposed))
+      const response = await ask(askedFor(request, exposed))
       await this.answer(call, id, { [key]: response })
     })
     try {
@@ -130,10 +130,4 @@ function failureOf(error: unknown): TaskFailed {
   const { code, message, data } = isObject(error) ? error : {}
   if (typeof code === 'number' && typeof message === 'string') return new TaskFailed({ code, message, data })
   return new TaskFailed({ code: CODES.INTERNAL_ERROR, message: 'The task was cancelled.' })
-}
-
-function related(request: InputRequest, taskId: string): InputRequest {
-  const params = (request.params ?? {}) as Json
-  const _meta = { ...(params['_meta'] as Json | undefined), ...relatedTask(taskId) }
-  return { ...request, params: { ...params, _meta } } as InputRequest
 }

@@ -1,35 +1,21 @@
 /**
- * Tasks of a server of the session era (2025-11-25). It asks only while `tasks/result` is open, so for clients of the
- * stateless era, which read the questions from the task, the gateway keeps that request open.
+ * Tasks of a server of the session era (2025-11-25). It asks only while `tasks/result` is open, and each question once. So
+ * there is one such request for all who follow a task, here or by way of another gateway.
  */
-import type { InputRequest } from '@modelcontextprotocol/client'
-import { isObject, type Json, RemoteError, sleep, toObject, unref } from '../../../protocol/index.ts'
+import { isObject, type Json, RemoteError, toObject } from '../../../protocol/index.ts'
 import type { Call } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
-import type { Relayed } from '../../links/relayed.ts'
 import { BackendError } from '../../errors.ts'
-import { askerOf } from '../relayedCall.ts'
 import { isOver, modernForm, relatedTo } from './forms.ts'
-import { ModernTaskSource } from './modernSource.ts'
+import { OpenResult } from './openResult.ts'
 import { requestFor, type TaskSource } from './source.ts'
-
-/** A server sends its questions as soon as the result is asked for. */
-const QUESTIONS_MS = 1000
 
 export class SessionTaskSource implements TaskSource {
   readonly #backend: Backend
   readonly #open = new Map<string, OpenResult>()
 
-  /** The tasks as those of the stateless era. */
-  readonly #followed: ModernTaskSource
-
   constructor(backend: Backend) {
     this.#backend = backend
-    this.#followed = new ModernTaskSource(backend.name, async (call, method, { taskId, inputResponses }) => {
-      if (method === 'tasks/get') return this.whole(call, String(taskId))
-      await this.answer(call, String(taskId), inputResponses as Json)
-      return {}
-    })
   }
 
   status(call: Call, id: string): Promise<Json> {
@@ -49,14 +35,7 @@ export class SessionTaskSource implements TaskSource {
   }
 
   async result(call: Call, id: string, exposed: string): Promise<Json> {
-    // The server asks each question once, and has asked it where the result is open already: for another gateway, perhaps.
-    if (this.#open.has(id)) return this.#followed.result(call, id, exposed)
-    const ask = askerOf(call)
-    const asking =
-      ask &&
-      ((request: InputRequest) => ask({ ...request, params: relatedTo(request.params ?? {}, exposed) } as InputRequest))
-    const sent = { method: 'tasks/result', params: { taskId: id }, ask: asking, isEndless: true }
-    return relatedTo(await requestFor(this.#backend, call, sent), exposed)
+    return relatedTo(await this.#openResult(call, id).follow(call, exposed), exposed)
   }
 
   async answer(call: Call, id: string, responses: Json): Promise<void> {
@@ -85,7 +64,7 @@ export class SessionTaskSource implements TaskSource {
     const open = this.#open.get(id)
     if (open !== undefined) return open
     const made = new OpenResult(this.#backend.config.settings.parkSeconds * 1000, (way) => {
-      const sent = { method: 'tasks/result', params: { taskId: id }, notify: () => {}, isEndless: true, ...way }
+      const sent = { method: 'tasks/result', params: { taskId: id }, isEndless: true, ...way }
       return requestFor(this.#backend, call, sent)
     })
     this.#open.set(id, made)
@@ -95,59 +74,5 @@ export class SessionTaskSource implements TaskSource {
 
   #request(call: Call, method: string, id: string): Promise<Json> {
     return requestFor(this.#backend, call, { method, params: { taskId: id } })
-  }
-}
-
-/** An open request for the result of a task, and what the server has asked on it. */
-class OpenResult {
-  /** Resolves when the server has answered, or nobody waits any longer. */
-  readonly ended: Promise<void>
-  readonly #questions = new Map<string, { request: InputRequest; answer: (response: Json) => void }>()
-  readonly #cancels: (() => void)[] = []
-  #asked = 0
-  readonly #first = Promise.withResolvers<void>()
-
-  constructor(maxMs: number, send: (way: Pick<Relayed, 'ask' | 'onCancel'>) => Promise<Json>) {
-    const late = unref(setTimeout(() => this.#cancel(), maxMs))
-    const result = send({
-      ask: (request) => this.#ask(request),
-      onCancel: (listener) => void this.#cancels.push(listener),
-    })
-    this.ended = result.then(
-      () => clearTimeout(late),
-      () => clearTimeout(late),
-    )
-  }
-
-  async questions(): Promise<ReadonlyMap<string, InputRequest>> {
-    const over = new AbortController()
-    await Promise.race([this.#first.promise, this.ended, sleep(QUESTIONS_MS, over.signal).catch(() => {})])
-    over.abort()
-    return new Map(Array.from(this.#questions, ([key, { request }]) => [key, request]))
-  }
-
-  /** The first answer to a question counts. */
-  answer(responses: Json): void {
-    for (const [key, response] of Object.entries(responses)) {
-      const question = this.#questions.get(key)
-      if (question === undefined || !isObject(response)) continue
-      this.#questions.delete(key)
-      question.answer(response)
-    }
-  }
-
-  #ask(request: InputRequest): Promise<Json> {
-    const { promise, resolve } = Promise.withResolvers<Json>()
-    const params = relatedTo(request.params ?? {}, undefined)
-    this.#questions.set(`question-${++this.#asked}`, {
-      request: { ...request, params } as InputRequest,
-      answer: resolve,
-    })
-    this.#first.resolve()
-    return promise
-  }
-
-  #cancel(): void {
-    for (const cancel of this.#cancels) cancel()
   }
 }

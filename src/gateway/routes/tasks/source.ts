@@ -65,6 +65,12 @@ export function withTasks(peer: Peer): Peer {
   return { ...peer, capabilities: { ...capabilities, extensions } }
 }
 
+/** The caller, as one who takes none: in the session era a call becomes a task only where it says so itself. */
+export function withoutTasks(peer: Peer): Peer {
+  const { [TASKS_EXTENSION]: _, ...extensions } = peer.capabilities.extensions ?? {}
+  return { ...peer, capabilities: { ...peer.capabilities, extensions } }
+}
+
 function memberOf(object: object, name: string): Json {
   const value: unknown = (object as Json)[name]
   return isObject(value) ? value : {}

@@ -1,33 +1,42 @@
 /**
  * A proxy that sees each message on a way: each request before it goes on, the head of each response, and each part of a
- * stream. Requests go to the targets by turns, as behind a plain balancer; one that refuses is passed over.
+ * stream. One with several targets is a plain balancer: requests go to them by turns, and one that refuses is passed over.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-
-/** A message that is about to go on. */
-export interface Passing {
-  readonly way: string
-  readonly target: string
-  readonly what: 'request' | 'response' | 'part'
-  /** Of a request. */
-  readonly body: string
-}
-
-export type OnPassing = (passing: Passing) => Promise<void> | undefined
+import { CALLER_HEADER } from '../clients/client.ts'
+import type { OnPassing, Passing, Way } from './passing.ts'
 
 export interface Tap {
   readonly port: number
   /** Requests wait until they are set for the first time. */
   targets: readonly string[]
+  /** Resets all connections of a caller and takes no more from it, as if its process had been killed. */
+  drop(caller: string): void
+  /** From now on nobody listens, as where a process was killed. */
   close(): void
+  /** Listens again at the same port. */
+  reopen(): Promise<void>
 }
 
-export async function startTap(way: string, onPassing: OnPassing): Promise<Tap> {
+export interface TapOptions {
+  readonly way: Way
+  readonly onPassing: OnPassing
+  /** Whether it balances. Else it stands for its one target, and breaks connections as that process would. */
+  readonly isBalancer: boolean
+}
+
+export async function startTap({ way, onPassing, isBalancer }: TapOptions): Promise<Tap> {
   let turn = 0
   let targets: readonly string[] = []
   const led = Promise.withResolvers<void>()
+  const dropped = new Set<string>()
+  const open = new Map<ServerResponse, string>()
   const server = createServer((req, res) => {
+    const caller = String(req.headers[CALLER_HEADER])
+    if (dropped.has(caller)) return void req.socket.resetAndDestroy()
+    open.set(res, caller)
+    res.once('close', () => open.delete(res))
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
     req.on('end', () => void led.promise.then(() => begin(req, res, Buffer.concat(chunks))))
@@ -39,29 +48,37 @@ export async function startTap(way: string, onPassing: OnPassing): Promise<Tap> 
     void pass(req, res, body, [...targets.slice(at), ...targets.slice(0, at)])
   }
 
+  const fail = (res: ServerResponse, status: number): void => {
+    if (isBalancer && !res.headersSent) res.writeHead(status).end(`${status} by the balancer`)
+    else res.socket?.resetAndDestroy()
+  }
+
   const pass = async (req: IncomingMessage, res: ServerResponse, body: Buffer, order: string[]): Promise<void> => {
     const [target, ...others] = order
-    if (target === undefined) return void res.writeHead(503).end('503 Service Unavailable')
-    const see = (what: Passing['what'], text = ''): Promise<void> | undefined =>
-      onPassing({ way, target, what, body: text })
+    if (target === undefined) return fail(res, 503)
+    // Gateways also meet each other at the balancer.
+    const isOfClient = way !== 'client ↔ gateway' || req.headers[CALLER_HEADER] !== undefined
+    const see = (what: Passing['what'], text: string): Promise<void> | undefined =>
+      onPassing({ way: isOfClient ? way : 'gateway ↔ gateway', target, what, body: text })
     await see('request', body.toString())
+    if (res.destroyed) return
     const url = new URL(req.url ?? '/', target)
-    const headers = { ...req.headers, host: url.host }
-    const onward = request(url, { method: req.method, headers, agent: false })
+    const onward = request(url, { method: req.method, headers: { ...req.headers, host: url.host }, agent: false })
     onward.on('response', (answer) => void back(answer, res, see))
     onward.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED' && !res.headersSent) void pass(req, res, body, others)
-      else if (res.headersSent) res.destroy()
-      else res.writeHead(502).end('502 Bad Gateway')
+      if (error.code === 'ECONNREFUSED' && isBalancer && !res.headersSent) void pass(req, res, body, others)
+      else fail(res, 502)
     })
     res.on('close', () => onward.destroy())
     onward.end(body)
   }
 
+  const listen = (port: number): Promise<void> => new Promise((resolve) => server.listen(port, '127.0.0.1', resolve))
   server.keepAliveTimeout = 60_000
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const tap: Tap = {
-    port: (server.address() as AddressInfo).port,
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
     get targets() {
       return targets
     },
@@ -69,30 +86,32 @@ export async function startTap(way: string, onPassing: OnPassing): Promise<Tap> 
       targets = to
       led.resolve()
     },
+    drop: (caller) => {
+      dropped.add(caller)
+      for (const [res, of] of open) if (of === caller) res.socket?.resetAndDestroy()
+    },
     close: () => {
       server.close()
       server.closeAllConnections()
     },
+    reopen: () => listen(port),
   }
-  return tap
 }
+
+type See = (what: Passing['what'], body: string) => Promise<void> | undefined
 
 /**
  * Sends the answer on. It is read as it comes: what a process had sent before it was killed arrives, as it does at any
  * balancer.
  */
-async function back(
-  answer: IncomingMessage,
-  res: ServerResponse,
-  see: (what: Passing['what']) => Promise<void> | undefined,
-): Promise<void> {
+async function back(answer: IncomingMessage, res: ServerResponse, see: See): Promise<void> {
   const parts = partsOf(answer)
-  await see('response')
+  await see('response', '')
   if (res.destroyed) return
   res.writeHead(answer.statusCode ?? 502, answer.headers)
   res.flushHeaders()
   for await (const part of parts) {
-    if (isStream(answer)) await see('part')
+    if (isStream(answer)) await see('part', String(part))
     res.write(part)
   }
   if (answer.complete) res.end()

@@ -1,0 +1,115 @@
+/**
+ * The open request for the result of a task of a session-era server, and what the server has asked on it.
+ *
+ * - A question goes to every client that follows the task, and to whoever reads the task; the first answer counts.
+ * - The request ends with the task, when the last client that follows it has left and nobody has read it, or after `maxMs`.
+ */
+import type { InputRequest } from '@modelcontextprotocol/client'
+import { isObject, type Json, sleep, unref } from '../../../protocol/index.ts'
+import type { Call } from '../../../server/internal.ts'
+import type { Relayed } from '../../links/relayed.ts'
+import { askerOf } from '../relayedCall.ts'
+import { askedFor, relatedTo } from './forms.ts'
+
+interface TaskQuestion {
+  readonly request: InputRequest
+  readonly answer: (response: Json) => void
+  readonly refuse: (error: unknown) => void
+}
+
+/** A session-era client that waits for the result. */
+interface Follower {
+  readonly call: Call
+  readonly ask: NonNullable<Relayed['ask']> | undefined
+  /** The id that the client knows. */
+  readonly exposed: string
+}
+
+/** A server sends its questions as soon as the result is asked for. */
+const QUESTIONS_MS = 1000
+
+export class OpenResult {
+  /** Resolves when the server has answered, or nobody waits any longer. */
+  readonly ended: Promise<void>
+  readonly #result: Promise<Json>
+  readonly #questions = new Map<string, TaskQuestion>()
+  readonly #followers = new Set<Follower>()
+  readonly #cancels: (() => void)[] = []
+  readonly #first = Promise.withResolvers<void>()
+  #asked = 0
+  #isRead = false
+
+  constructor(maxMs: number, send: (way: Pick<Relayed, 'ask' | 'notify' | 'onCancel'>) => Promise<Json>) {
+    const late = unref(setTimeout(() => this.#cancel(), maxMs))
+    this.#result = send({
+      ask: (request) => this.#ask(request),
+      notify: (method, params) => {
+        for (const { call } of this.#followers) call.channel.notify(method, params)
+      },
+      onCancel: (listener) => void this.#cancels.push(listener),
+    })
+    this.ended = this.#result.then(
+      () => clearTimeout(late),
+      () => clearTimeout(late),
+    )
+  }
+
+  /** What is open now, for clients that read it from the task. */
+  async questions(): Promise<ReadonlyMap<string, InputRequest>> {
+    this.#isRead = true
+    const over = new AbortController()
+    await Promise.race([this.#first.promise, this.ended, sleep(QUESTIONS_MS, over.signal).catch(() => {})])
+    over.abort()
+    return new Map(Array.from(this.#questions, ([key, { request }]) => [key, request]))
+  }
+
+  /** Waits for the result, and asks the client meanwhile. */
+  async follow(call: Call, exposed: string): Promise<Json> {
+    const follower: Follower = { call, ask: askerOf(call), exposed }
+    const left = Promise.withResolvers<never>()
+    call.channel.onCancel(() => left.reject(new Error('The client has left.')))
+    this.#followers.add(follower)
+    for (const [key, question] of this.#questions) this.#pass(follower, key, question)
+    try {
+      return await Promise.race([this.#result, left.promise])
+    } finally {
+      this.#followers.delete(follower)
+      if (this.#followers.size === 0 && !this.#isRead) this.#cancel()
+    }
+  }
+
+  /** The first answer to a question counts. */
+  answer(responses: Json): void {
+    for (const [key, response] of Object.entries(responses)) {
+      const question = this.#questions.get(key)
+      if (question === undefined || !isObject(response)) continue
+      this.#questions.delete(key)
+      question.answer(response)
+    }
+  }
+
+  #ask(request: InputRequest): Promise<Json> {
+    const { promise, resolve, reject } = Promise.withResolvers<Json>()
+    const params = relatedTo(request.params ?? {}, undefined)
+    const question = { request: { ...request, params } as InputRequest, answer: resolve, refuse: reject }
+    const key = `question-${++this.#asked}`
+    this.#questions.set(key, question)
+    this.#first.resolve()
+    for (const follower of this.#followers) this.#pass(follower, key, question)
+    return promise
+  }
+
+  /** A client that has left, or cannot be asked on its connection, leaves the question to others. */
+  #pass({ call, ask, exposed }: Follower, key: string, { request, refuse }: TaskQuestion): void {
+    ask?.(askedFor(request, exposed)).then(
+      (response) => this.answer({ [key]: response }),
+      (error: unknown) => {
+        if (!call.channel.cancelled && this.#questions.delete(key)) refuse(error)
+      },
+    )
+  }
+
+  #cancel(): void {
+    for (const cancel of this.#cancels) cancel()
+  }
+}

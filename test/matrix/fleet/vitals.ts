@@ -1,0 +1,35 @@
+/** What a gateway holds: its memory, timers and connections from inside, and what it tells at its admin address. */
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Vitals {
+  readonly pid: number
+  /** After garbage was collected. */
+  readonly heapUsed: number
+  readonly rss: number
+  /** Timers, sockets, processes and the like that keep it going, by kind. */
+  readonly resources: Readonly<Record<string, number>>
+  /** Of its metrics: calls that are parked or under way, and links to servers. */
+  readonly parked: number
+  readonly inFlight: number
+  readonly links: number
+}
+
+const TRIES = 400
+const TRY_MS = 25
+
+export async function readVitals(folder: string, pid: number, admin: string | undefined): Promise<Vitals> {
+  const path = join(folder, String(pid))
+  rmSync(path, { force: true })
+  process.kill(pid, 'SIGUSR2')
+  const metrics = admin === undefined ? '' : await (await fetch(`${admin}/metrics`)).text()
+  for (let tried = 0; tried < TRIES && !existsSync(path); tried++) await sleep(TRY_MS)
+  const inside = JSON.parse(readFileSync(path, 'utf8')) as Pick<Vitals, 'heapUsed' | 'rss' | 'resources'>
+  const sum = (name: string): number =>
+    [...metrics.matchAll(new RegExp(`^pannier_gateway_${name}(?:\\{.*\\})? (\\d+)`, 'gm'))].reduce(
+      (total, [, value]) => total + Number(value),
+      0,
+    )
+  return { pid, ...inside, parked: sum('calls_parked'), inFlight: sum('calls_in_flight'), links: sum('links') }
+}
