@@ -6,6 +6,7 @@
  * - A call that a silent gateway may have got is sent to no other gateway. It is begun here once the lease of that one is
  *   over, after which that one does not begin it.
  */
+import { sleep } from '../../protocol/index.ts'
 import type { MethodParts } from '../../server/internal.ts'
 import type { PlacedGateway } from '../../postgres/internal.ts'
 import { callLost } from '../errors.ts'
@@ -43,7 +44,7 @@ export class LeasedPlacement {
       const answer = await this.#answerAt(place.gateway, watched, target)
       if (typeof answer === 'string') return answer
       leases.forget(caller)
-      if (answer.kind !== 'moved') await this.#replace(place.gateway, answer, leases, caller, target)
+      if (answer.kind !== 'moved') await this.#replace(place.gateway, answer, leases, caller, watched, target)
     }
     throw leases.unreachable()
   }
@@ -62,14 +63,17 @@ export class LeasedPlacement {
     return owner === undefined ? { kind: 'silent' } : this.#elsewhere.answer(watched, target, owner)
   }
 
-  /** Takes the caller, as soon as that may be. */
+  /** Takes the caller, as soon as that may be, unless the call is given up. */
   async #replace(
     gateway: PlacedGateway,
     { kind }: Unanswered,
     leases: ServerLeases,
     caller: string,
+    { call }: WatchedCall,
     { backend, name }: PlacedTarget,
   ): Promise<void> {
+    const left = new AbortController()
+    call.channel.onCancel(() => left.abort())
     let leftMs = Number.POSITIVE_INFINITY
     for (;;) {
       const taken = await leases.takeFrom(gateway, caller, kind === 'gone')
@@ -77,7 +81,7 @@ export class LeasedPlacement {
       // Its lease was renewed meanwhile, so that it is there, and may begin what it was sent.
       if (taken.leftMs > leftMs) throw kind === 'silent' ? callLost(backend.name, name, SILENT) : leases.unreachable()
       leftMs = taken.leftMs
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
+      await sleep(LOOK_AGAIN_MS, left.signal).catch(() => Promise.reject(leases.unreachable()))
     }
   }
 }

@@ -1,0 +1,29 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { MethodParts } from '../../server/internal.ts'
+import type { ServerLeases } from '../leases/serverLeases.ts'
+import type { WatchedCall } from '../telemetry/calls.ts'
+import type { PlacedTarget } from './elsewhereCalls.ts'
+import { LeasedPlacement } from './leasedPlacement.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('a call that waits for the lease of a silent gateway to end waits no longer than its caller', async () => {
+  let leftMs = 20_000
+  const takeFrom = vi.fn(async () => ({ kind: 'leased', leftMs: (leftMs -= 200) }))
+  const find = async () => ({ kind: 'elsewhere', gateway: { id: 'silent', address: undefined } })
+  const unreachable = () => new Error('Not begun.')
+  const leases = { find, takeFrom, unreachable, forget: () => {} } as unknown as ServerLeases
+  const cancel: (() => void)[] = []
+  const call = { channel: { onCancel: (listener: () => void) => void cancel.push(listener) } }
+  const target = { backend: { name: 's' }, name: 't' } as unknown as PlacedTarget
+  const placement = new LeasedPlacement({} as MethodParts, '/mcp')
+  const played = placement.play({ call } as unknown as WatchedCall, target, leases, 'ann')
+  const failed = played.catch((error: unknown) => error)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(takeFrom).toHaveBeenCalledTimes(6)
+  for (const each of cancel) each()
+  expect(await failed).toEqual(unreachable())
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(takeFrom).toHaveBeenCalledTimes(6)
+})
