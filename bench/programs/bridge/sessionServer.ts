@@ -46,4 +46,5 @@ const http = createServer((req, res) => {
   void openSession().then((transport) => transport.handleRequest(req, res))
 })
 http.requestTimeout = 0
+http.keepAliveTimeout = 65_000 // a gateway on a busy machine could send a request while its connection is being closed
 http.listen(0, '127.0.0.1', () => serveRequests({}, { port: (http.address() as AddressInfo).port }))
