@@ -206,11 +206,11 @@ class SqliteEngine implements TimerHandlers {
     this.#worker.expire()
   }
 
-  async reclaim(): Promise<void> {
-    if (this.#heartbeat.workerId === undefined) return
-    await this.#heartbeat.reclaim()
+  reclaim(): Promise<void> {
+    if (this.#heartbeat.workerId === undefined) return Promise.resolve()
     // No write announces that the pause of a suspect is over.
     this.#worker.wake()
+    return this.#heartbeat.reclaim()
   }
 
   beat(): Promise<void> {
