@@ -156,3 +156,13 @@ test('closing commits the queued writes and refuses later ones', async () => {
   await write
   await expect(put('b')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
 })
+
+test('what a close has committed is told once, and nothing is done after that', async () => {
+  const { commits, put, kept, onCommitted } = newFile()
+  const written = put('a')
+  await commits.close()
+  await written
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([kept(), onCommitted.mock.calls.length]).toEqual([['a'], 1])
+  await expect(put('b')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+})
