@@ -17,6 +17,7 @@ const PROGRAMS = {
   jar: 'client/jar.ts',
   tasks: 'tasks/main.ts',
   gateway: 'gateway/gateway.ts',
+  gatewayWorkers: 'gateway/workers.ts',
   echoBackend: 'gateway/echoBackend.ts',
   dispatchProxy: 'gateway/dispatchProxy.ts',
   sdkGateway: 'gateway/sdkGateway.ts',

@@ -34,6 +34,8 @@ export interface GatewayRole {
   command?: readonly string[]
   /** The file of a program from npm. */
   program?: string
+  /** How many processes serve. @default 1 */
+  workers?: number
   /** Whether calls are logged. */
   log?: boolean
   /** The keys of gateways that know each other's tickets. @default one of its own */

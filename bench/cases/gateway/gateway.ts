@@ -11,6 +11,7 @@ import { type Bench, type Case, type CaseResult, mergeResults, withChild, withCh
 import { contender } from '../comparison.ts'
 import { contentionLines, rateLines, spreadText } from '../report.ts'
 import { hasNginx, startNginx } from './nginx.ts'
+import { compareWorkers } from './workers.ts'
 
 /** The address of the one server, at which bytes pass, and of all, at which requests are read. */
 const ALONE = echoLoad({ path: '/mcp/bench' })
@@ -29,11 +30,11 @@ interface Rival {
 /** Our gateway against others, before a server over HTTP and before one on standard input and output. */
 export const gateway: Case = {
   title: 'tools/call through a gateway, 32 keep-alive connections',
-  programs: ['gateway', 'echoBackend', 'dispatchProxy', 'sdkGateway', 'mcpProxy', 'pannier'],
+  programs: ['gateway', 'gatewayWorkers', 'echoBackend', 'dispatchProxy', 'sdkGateway', 'mcpProxy', 'pannier'],
   async run(bench) {
     const overHttp = withChild(bench.startProgram('echoBackend', [], LOAD_CORE), async (backend) => {
       const passing = await comparePassing(bench, backend)
-      return [passing, await measureMemory(bench, backend)]
+      return [passing, await compareWorkers(bench, backend), await measureMemory(bench, backend)]
     })
     return mergeResults([...(await overHttp), await compareStdio(bench)])
   },
