@@ -25,7 +25,7 @@ test.each<[object, string]>([
   [{ expireMs: Number.NaN }, '"expireMs"'],
   [{ maxRequests: 3 }, '"maxRequests" must be at least 4.'],
   [{ order: 'fast' }, '"order" must be one of usual, documented, cheap-first.'],
-  [{ methods: ['guess'] }, '"methods" must be some of sequential, capabilities, metadata, tools.'],
+  [{ methods: ['guess'] }, '"methods" must be some of sequential, capabilities, metadata, tools, program.'],
   [{ methods: [] }, '"methods"'],
   [{ checks: ['everything'] }, 'There is no check "everything"; there are era, '],
   [{ checks: 'some' }, 'There is no check "some"'],

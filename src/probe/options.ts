@@ -23,6 +23,8 @@ export interface ProbeOptions {
   known?: readonly KnownServer[]
   /** Which checks to run for evidence: the usual ones, all, none, or these. They do not change the verdict. @default 'usual' */
   checks?: 'usual' | 'all' | 'none' | readonly CheckName[]
+  /** Whether the files of a program on this machine are read. None is executed, and nothing is shown but names. @default true */
+  program?: boolean
   /** Other instances of the same server; they get the same credentials. @default none */
   replicas?: readonly (string | URL)[]
   /** A tool that the probe may call. It calls no other. @default none */
@@ -56,6 +58,7 @@ export interface Settings {
   readonly methods: readonly Method[] | undefined
   readonly known: readonly KnownServer[]
   readonly checks: CheckSelection | 'none'
+  readonly program: boolean
   readonly replicas: readonly URL[]
   readonly call: HarmlessCall | undefined
   readonly witness: HarmlessCall | undefined
@@ -87,9 +90,11 @@ export function settingsOf(options: ProbeOptions): Settings {
     checks = 'usual',
     call,
     witness,
+    program = true,
   } = options
   for (const name of ['methods', 'replicas'] as const) assertList(name, options[name])
   for (const name of ['onExchange', 'lookup', 'clock'] as const) assertFunction(name, options[name])
+  if (typeof program !== 'boolean') throw invalid('"program" must be true or false.')
   assertCall('call', call)
   assertCall('witness', witness)
   const replicas = (options.replicas ?? []).map(replicaUrl)
@@ -114,6 +119,7 @@ export function settingsOf(options: ProbeOptions): Settings {
     order,
     methods,
     checks,
+    program,
     replicas,
     call,
     witness,

@@ -13,6 +13,8 @@ import { type Secrets, secretsOf } from './secrets.ts'
 import { guessFromMetadata, metadataOf } from './methods/metadata.ts'
 import { assertSendable } from './wire/headers.ts'
 import { HttpWire } from './wire/http.ts'
+import { locateProgram } from './program/locate.ts'
+import { readProgram } from './program/read.ts'
 import { type ProbeOptions, type Settings, settingsOf } from './options.ts'
 import { REPORT_WORDS, report, type Verdict } from './report/report.ts'
 import { STEPS } from './decision/steps.ts'
@@ -30,7 +32,8 @@ export async function probe(target: Target, options: ProbeOptions = {}): Promise
   const { wire, secrets } = createWire(address, settings, budget)
   try {
     const { findings: decisive, decided } = await decide(wire, address, settings)
-    const extended = settings.isExtended ? await initializeIfNeeded(wire, decisive, settings) : decisive
+    const read = { ...decisive, ...(await programOf(address, decisive, settings)) }
+    const extended = settings.isExtended ? await initializeIfNeeded(wire, read, settings) : read
     const asked = { ...extended, ...(await witnessed(wire, extended, settings)) }
     const { findings, results } = await check(wire, { findings: asked, decided }, settings, budget)
     await wire.close()
@@ -77,13 +80,32 @@ interface Decided {
 async function decide(wire: ProbeWire, address: Address, settings: Settings): Promise<Decided> {
   const { order, methods, known } = settings
   const metadata = guessFromMetadata(metadataOf(address), known)
-  let findings: Findings = { transport: wire.transport, metadata }
+  const start: Findings = { transport: wire.transport, metadata }
+  let findings: Findings = {
+    ...start,
+    ...(methods?.includes('program') && (await programOf(address, start, settings))),
+  }
   for (let taken = 0; taken <= MAX_STEPS; taken++) {
     const next = nextStep(findings, order, methods)
     if ('decided' in next) return { findings, decided: next.decided }
     findings = { ...findings, ...(await STEPS[next.ask](wire, findings, settings)) }
   }
   throw new Error('A step of the probe added no finding.')
+}
+
+/**
+ * What the files of a program say. They are read after the requests: npx has downloaded a package by then. Where methods
+ * are named, only if this is one of them.
+ */
+async function programOf(
+  address: Address,
+  findings: Findings,
+  { program, order, methods, signal }: Settings,
+): Promise<Pick<Findings, 'program'>> {
+  const isWanted = methods === undefined ? order === 'usual' : methods.includes('program')
+  if ('url' in address || !program || !isWanted || findings.program !== undefined) return {}
+  const located = await locateProgram(address)
+  return located === undefined ? {} : { program: await readProgram(located, signal) }
 }
 
 /** A server from the list of known servers is decided without requests. Checks that were named need at least these steps. */

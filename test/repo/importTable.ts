@@ -58,6 +58,7 @@ export const parts: Record<string, Record<string, readonly string[]>> = {
   probe: {
     wire: [],
     methods: ['wire'],
+    program: ['methods'],
     decision: ['methods', 'wire'],
     report: ['decision', 'methods', 'wire'],
     checks: ['decision', 'methods', 'report', 'wire'],

@@ -56,7 +56,7 @@ test.each<[Partial<ProbeFlags>, string]>([
   [{ check: ['none', 'era'] }, '--check none cannot be combined with other checks.'],
   [{ expireAfter: 'soon' }, '--expire-after takes a number of seconds'],
   [{ timeout: '-1' }, '--timeout takes a number of seconds above 0.'],
-  [{ method: ['5'] }, '--method is 1, 2, 3 or 4.'],
+  [{ method: ['6'] }, '--method is 1, 2, 3, 4 or 5.'],
   [{ bearerEnv: 'NONE' }, '--bearer-env NONE: this variable is not set.'],
   [{ known: 'no-such-file' }, 'Cannot read no-such-file, the file given with --known (ENOENT); check its path.'],
 ])('%j is refused with what to do', async (flags, message) => {

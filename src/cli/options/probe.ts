@@ -29,6 +29,7 @@ export async function readProbeOptions(flags: ProbeFlags, env: EnvironmentVariab
     ...(flags.expireAfter !== undefined && { expireMs: milliseconds('--expire-after', flags.expireAfter) }),
     ...(flags.listen !== undefined && { listenMs: milliseconds('--listen', flags.listen) }),
     ...(method !== undefined && { methods: [...new Set(method)].map(methodNumbered) }),
+    ...(flags.program === false && { program: false }),
     ...(known !== undefined && { known: readKnownServers(parseJson(await readInputFile(known, '--known'))) }),
     ...(replica !== undefined && { replicas: replica }),
     ...(otherHeader !== undefined && { otherHeaders: headersIn(otherHeader, env) }),
@@ -51,7 +52,7 @@ function milliseconds(option: string, seconds: string): number {
 
 function methodNumbered(number: string): Method {
   const found = Object.entries(METHODS).find(([, method]) => String(method.number) === number)
-  if (found === undefined) throw new InputError('--method is 1, 2, 3 or 4.')
+  if (found === undefined) throw new InputError('--method is 1, 2, 3, 4 or 5.')
   return found[0] as Method
 }
 
@@ -87,6 +88,8 @@ export interface ProbeFlags {
   readonly timeout?: string
   readonly method?: readonly string[]
   readonly order: Order
+  /** False with --no-program. */
+  readonly program?: boolean
   readonly known?: string
   readonly check?: readonly string[]
   readonly replica?: readonly string[]
@@ -105,7 +108,12 @@ export function withProbeOptions(command: Command): Command {
   return withCredentialOptions(command)
     .option('--timeout <seconds>', 'how long one answer may take (default: 10)')
     .optionsGroup('Deciding:')
-    .option('--method <number>', 'only this method: 1 sequential, 2 score, 3 metadata, 4 tools (repeatable)', collect)
+    .option(
+      '--method <number>',
+      'only this method: 1 sequential, 2 score, 3 metadata, 4 tools, 5 files (repeatable)',
+      collect,
+    )
+    .option('--no-program', 'do not read the files of a program')
     .addOption(
       new Option(
         '--order <order>',

@@ -42,6 +42,7 @@ Methods:
   2 capability score            not used    said to be right in 70 %
   3 metadata heuristics         not used    said to be right in 50 %
   4 what its tools say          not used    said to be right in ${Math.round(METHODS.tools.accuracy * 100)} %
+  5 what its files say          not used    said to be right in ${Math.round(METHODS.program.accuracy * 100)} %
 
 Evidence:
   era  STATELESS  It says so.

@@ -102,7 +102,8 @@ export class Judge {
   }
 
   async #probe(signal: AbortSignal): Promise<Verdict> {
-    return probe(await this.#options.address(), { signal, checks: 'none' })
+    // Reading files would keep the thread from callers, and what they say is a guess, which shares no process.
+    return probe(await this.#options.address(), { signal, checks: 'none', program: false })
   }
 
   /** Nobody waits for a verdict any longer. */

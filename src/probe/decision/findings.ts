@@ -9,6 +9,8 @@ import { sequentialResult } from '../methods/sequential.ts'
 import type { Method, MethodResult } from '../methods/result.ts'
 import { toolsIn } from '../methods/toolHandles.ts'
 import { toolsResult } from '../methods/tools.ts'
+import { programResult } from '../methods/program/program.ts'
+import type { ProgramFacts } from '../methods/program/signals.ts'
 
 /** The steps, each at most once. */
 export type Step = 'era' | 'modernList' | 'initialize' | 'bareList' | 'barePing' | 'sseStream' | 'control'
@@ -30,6 +32,8 @@ export interface Findings {
   readonly control?: ProbeReply
   /** `tools/list` in a session, from a second connection. */
   readonly inSession?: ProbeReply
+  /** What the files of the program say, where they could be found. */
+  readonly program?: ProgramFacts
   /** The call that the user named, in one process twice and in a fresh one. */
   readonly witness?: WitnessReplies
 }
@@ -53,7 +57,7 @@ export function toolsOf({ modernList, bareList, control, inSession }: Findings):
 
 /** The result of each method that has the findings it needs. */
 export function methodsOf(findings: Findings): Partial<Record<Method, MethodResult>> {
-  const { initialize, bareList, metadata } = findings
+  const { initialize, bareList, metadata, program } = findings
   const tools = toolsOf(findings)
   const { capabilities } = selfDescriptionOf(findings) ?? {}
   return {
@@ -61,6 +65,7 @@ export function methodsOf(findings: Findings): Partial<Record<Method, MethodResu
     ...(isResult(initialize) && { capabilities: capabilityScore(initialize.result) }),
     metadata,
     ...(tools !== undefined && { tools: toolsResult(tools, isObject(capabilities) ? capabilities : {}) }),
+    ...(program !== undefined && { program: programResult(program) }),
   }
 }
 

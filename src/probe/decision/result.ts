@@ -38,6 +38,9 @@ export function decision(
 /** Why nothing is decided: a sentence that names the obstacle. */
 export function whyUnknown(findings: Findings, methods?: readonly Method[]): string {
   const { era: found, initialize } = findings
+  if (methods?.length === 1 && methods[0] === 'program') {
+    return methodsOf(findings).program?.message ?? 'Its program is no JavaScript file on this machine.'
+  }
   if (initialize === undefined) {
     return found === undefined ? findings.metadata.message : `Nothing can be known: it ${replyText(found.reply)}.`
   }

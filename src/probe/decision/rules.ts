@@ -124,6 +124,9 @@ const tools: Rule = (findings) => {
   return decidedByMethod(methodsOf(findings).tools)
 }
 
+/** What its files say; they are read before any step. */
+const program: Rule = (findings) => decidedByMethod(methodsOf(findings).program)
+
 /** The score is never used alone: before the sequential test it counts only where the metadata agree. */
 const agreement: Rule = (findings) => {
   const next = capabilities(findings)
@@ -143,6 +146,7 @@ export const RULES = {
   declaration,
   capabilities,
   tools,
+  program,
   agreement,
 }
 

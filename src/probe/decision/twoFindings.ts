@@ -1,11 +1,12 @@
 /**
  * The two findings, and the verdict that combines them. Whether the protocol needs a session is found by behaviour
  * alone. Whether the process keeps something is told, best first, by a witness call, by a known name, by what the server
- * declares, and by what its tools say they do.
+ * declares, and by what its tools say they do and its files say it keeps.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { declaredState } from '../methods/declared.ts'
-import { levelOf, type MethodResult, type State } from '../methods/result.ts'
+import { together } from '../methods/program/program.ts'
+import { levelOf, type Method, type MethodResult, type State } from '../methods/result.ts'
 import { isResult, replyText } from '../wire/reply.ts'
 import { measuredConfidence } from './frequencies.ts'
 import { declaredBy, type Findings, methodsOf, type WitnessReplies } from './findings.ts'
@@ -40,10 +41,11 @@ const DECLARED_CONFIDENCE = 0.9
 const KNOWN_ABOVE = 0.9
 
 function processFinding(findings: Findings): ProbeFinding {
-  const { tools } = methodsOf(findings)
-  const sources = [witnessed(findings.witness), known(findings.metadata), declared(findings), told(tools)]
+  const methods = methodsOf(findings)
+  const toldBy = told(methods)
+  const sources = [witnessed(findings.witness), known(findings.metadata), declared(findings), toldBy]
   const [best, ...others] = sources.filter((source) => source !== undefined && source.state !== 'UNKNOWN')
-  if (best === undefined) return told(tools) ?? finding('UNKNOWN', 'nothing', 0, ['It listed no tools.'])
+  if (best === undefined) return toldBy ?? finding('UNKNOWN', 'nothing', 0, ['It listed no tools.'])
   const against = others.filter((other) => other !== undefined && other.state !== best.state)
   return { ...best, because: [...best.because, ...against.map((other) => `But: ${other?.message ?? ''}`)] }
 }
@@ -83,11 +85,25 @@ function declared(findings: Findings): ProbeFinding | undefined {
   return finding(state, 'declaration', DECLARED_CONFIDENCE, [`It declares itself ${state.toLowerCase()}.`])
 }
 
-function told(tools: MethodResult | undefined): ProbeFinding | undefined {
-  if (tools === undefined) return undefined
-  const { state, message, confidence, details } = tools
+/** What its tools and its files say: together where both say something. */
+function told({ tools, program }: Partial<Record<Method, MethodResult>>): ProbeFinding | undefined {
+  const both = tools !== undefined && program !== undefined ? together(tools, program) : undefined
+  if (both === undefined) return toldAlone(program === undefined || program.state === 'UNKNOWN' ? tools : program)
+  const { state, confidence, told: more, other } = both
+  const { message, decidedBy, because } = toldAlone(more) ?? finding(state, more.method, confidence, [more.message])
+  const also = other.state === state ? sentencesOf(other) : [`But: ${other.message}`]
+  return { ...finding(state, decidedBy, confidence, [...because, ...also]), message }
+}
+
+function toldAlone(result: MethodResult | undefined): ProbeFinding | undefined {
+  if (result === undefined) return undefined
+  const { method, state, message, confidence } = result
+  return { ...finding(state, method, confidence, sentencesOf(result)), message }
+}
+
+function sentencesOf({ details, message }: MethodResult): readonly string[] {
   const because = Array.isArray(details['because']) ? details['because'].map(String) : []
-  return { ...finding(state, 'tools', confidence, because.length === 0 ? [message] : because), message }
+  return because.length === 0 ? [message] : because
 }
 
 function finding(state: State, decidedBy: DecidedBy, confidence: number, because: readonly string[]): ProbeFinding {

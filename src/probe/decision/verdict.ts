@@ -44,12 +44,13 @@ const SINGLE_METHOD: Readonly<Record<Method, Rule>> = {
   capabilities: ({ initialize }) => (initialize === undefined ? { ask: 'initialize' } : undefined),
   metadata: ({ metadata: guess }) => decidedByMethod(guess),
   tools: RULES.tools,
+  program: RULES.program,
 }
 
 function rulesFor(order: Order, methods: readonly Method[] | undefined): readonly Rule[] {
   const [only] = methods ?? []
   if (methods === undefined || only === undefined) return ORDERS[order].map((name) => RULES[name])
   if (methods.length === 1) return [SINGLE_METHOD[only]]
-  const names = [...ORDERS[order === 'usual' ? 'documented' : order], 'tools'] as const
+  const names = [...ORDERS[order === 'usual' ? 'documented' : order], 'tools', 'program'] as const
   return names.filter((name) => methods.some((method) => method === name)).map((name) => RULES[name])
 }

@@ -1,4 +1,5 @@
 /** The states of a server, and the result of one method. */
+import { PROGRAM_ACCURACY } from './program/weights.ts'
 import { TOOLS_ACCURACY } from './toolWeights.ts'
 
 export const STATES = ['STATELESS', 'STATEFUL', 'UNKNOWN'] as const
@@ -19,6 +20,7 @@ export const METHODS = {
   capabilities: { number: 2, title: 'capability score', accuracy: 0.7 },
   metadata: { number: 3, title: 'metadata heuristics', accuracy: 0.5 },
   tools: { number: 4, title: 'what its tools say', accuracy: TOOLS_ACCURACY },
+  program: { number: 5, title: 'what its files say', accuracy: PROGRAM_ACCURACY },
 } as const
 
 export type Method = keyof typeof METHODS

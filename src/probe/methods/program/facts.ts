@@ -1,0 +1,115 @@
+/** Reads the texts of a program: which places its calls write, which packages it needs, and how much of it could be read. */
+import type { Program } from 'acorn'
+import { keptIn } from './kept.ts'
+import { readProgramFile } from './reading.ts'
+import type { FileFacts } from './writes.ts'
+import type { ProgramFacts } from './signals.ts'
+import { type AnyNode, childrenOf, nameOf, parsed } from './syntax.ts'
+
+/** One file of a program, parsed as far as it could be. */
+export interface ParsedFile {
+  readonly path: string
+  /** Undefined where it cannot be parsed, or its own part cannot be told from that of others. */
+  readonly facts: FileFacts | undefined
+  /** What it imports: packages, and paths that begin with a dot. */
+  readonly imported: readonly string[]
+}
+
+/** Longer lines than these, on average, were not written by hand. */
+const MINIFIED_LINE = 200
+const DEPENDENCY = /^;?\/\/(?:#region)? (?:CONCATENATED MODULE: )?(.*)$/gm
+
+export function parseFile(path: string, text: string): ParsedFile {
+  const own = withoutDependencies(text)
+  const program = isMinified(own) ? undefined : parsed(own)
+  if (program === undefined) return { path, facts: undefined, imported: [] }
+  const imported = importedBy(program)
+  program.body = afterBundledSdk(program.body)
+  return { path, facts: readProgramFile(path, program, linesOf(own)), imported }
+}
+
+/** Classes of the MCP SDK: where a file declares one itself, the SDK was bundled into it, and the program's own part comes after. */
+const SDK_CLASS = /^(Protocol|Server|McpServer|StdioServerTransport)\d*$/
+
+function afterBundledSdk(body: Program['body']): Program['body'] {
+  const isSdk = body.map((statement) => declaredClasses(statement).filter((name) => SDK_CLASS.test(name)))
+  if (!isSdk.flat().some((name) => name.startsWith('Protocol'))) return body
+  return body.slice(isSdk.findLastIndex((names) => names.length > 0) + 1)
+}
+
+function declaredClasses(statement: AnyNode): readonly string[] {
+  if (statement.type === 'ClassDeclaration') return [statement.id?.name ?? '']
+  if (statement.type !== 'VariableDeclaration') return []
+  return statement.declarations.flatMap(({ id, init }) => (init?.type === 'ClassExpression' ? (nameOf(id) ?? []) : []))
+}
+
+/**
+ * A bundler writes the path of each file that it takes in as a comment before it. What comes from node_modules is
+ * blanked, so that lines keep their numbers.
+ */
+export function withoutDependencies(text: string): string {
+  const marks = [...text.matchAll(DEPENDENCY)].filter(([, path = '']) =>
+    /^\S+\.[cm]?[jt]sx?$|node_modules\//.test(path),
+  )
+  if (!marks.some(([, path = '']) => path.includes('node_modules/'))) return text
+  let own = text.slice(0, marks[0]?.index)
+  for (const [at, mark] of marks.entries()) {
+    const part = text.slice(mark.index, marks[at + 1]?.index)
+    own += mark[1]?.includes('node_modules/') ? part.replace(/[^\n]+/g, '') : part
+  }
+  return own
+}
+
+function isMinified(text: string): boolean {
+  return text.length > MINIFIED_LINE * 10 && text.length / text.split('\n').length > MINIFIED_LINE
+}
+
+export function factsOf(files: readonly ParsedFile[], dependencies: readonly string[], skipped: number): ProgramFacts {
+  const read = files.flatMap(({ facts }) => facts ?? [])
+  const packages = files.flatMap(({ imported }) => imported).filter((one) => !one.startsWith('.'))
+  return {
+    kept: keptIn(read),
+    packages: [...new Set([...dependencies, ...packages])],
+    handlers: read.flatMap(({ functions }) => functions).filter(({ isHandler }) => isHandler).length,
+    unread: files.length - read.length + skipped,
+    read: read.length,
+  }
+}
+
+function importedBy(node: Program | AnyNode): readonly string[] {
+  return [...new Set(importsIn(node))]
+}
+
+function importsIn(node: AnyNode): readonly string[] {
+  const below = childrenOf(node).flatMap(importsIn)
+  const own = importOf(node)
+  return own === undefined ? below : [own, ...below]
+}
+
+function importOf(node: AnyNode): string | undefined {
+  switch (node.type) {
+    case 'ImportDeclaration':
+    case 'ExportNamedDeclaration':
+    case 'ExportAllDeclaration':
+    case 'ImportExpression':
+      return nameOf(node.source)
+    case 'CallExpression':
+      return nameOf(node.callee) === 'require' ? nameOf(node.arguments[0]) : undefined
+    default:
+      return undefined
+  }
+}
+
+function linesOf(text: string): (at: number) => number {
+  const starts = [...text.matchAll(/\n/g)].map(({ index }) => index)
+  return (at) => {
+    let low = 0
+    let high = starts.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((starts[middle] ?? 0) < at) low = middle + 1
+      else high = middle
+    }
+    return low + 1
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * What calls leave in a process: places outside of the functions that a call runs, which those functions write. Which
+ * functions a call runs is followed by their names, from the handlers of tools on.
+ */
+import { dirname, join } from 'node:path/posix'
+import type { FunctionFacts, CodePlace, PlaceWrite } from './places.ts'
+import type { FileFacts } from './writes.ts'
+
+export interface KeptPlace {
+  readonly place: CodePlace
+  /** Filled with several things; set to one; counted; or made once, where it was not there. */
+  readonly kind: 'filled' | 'set' | 'counted' | 'first'
+  /** Whether a call reads it that does not write it: what another call left. */
+  readonly isCrossed: boolean
+  /** Whether calls also empty it again. */
+  readonly isEmptied: boolean
+  /** Whether what it is given comes from the call. */
+  readonly isFromCall: boolean
+  /** Whether only events write it, and no call. */
+  readonly isByEvent: boolean
+  /** Whether things are appended to it, rather than stored by a key. */
+  readonly isAppended: boolean
+  /** Whether what is written is saved in a file or a database as well, as far as can be told. */
+  readonly isSaved: boolean
+  /** Whether it belongs to an object that calls make for themselves, as far as can be told. */
+  readonly isShort: boolean
+}
+
+/** Functions that prepare the server. A method of such a name is not what a call runs. */
+const PREPARING =
+  /^(main|start|run|listen|serve|bootstrap|constructor|init|initialize|setup\w*|register\w*|create\w*Server|startServer)$/
+const SAVING = /^(writeFile|writeFileSync|appendFile|appendFileSync|save\w*|persist\w*|_save\w*)$/
+const MAX_ROOTS = 500
+/** A bundle of thousands of functions is followed so far. */
+const MAX_STEPS = 400_000
+
+type Reach = ReadonlyMap<FunctionFacts, ReadonlySet<number>>
+
+export function keptIn(files: readonly FileFacts[]): readonly KeptPlace[] {
+  linkImports(files)
+  linkFields(files)
+  const { calls, events } = reachOf(files)
+  const makers = new Map<string, FunctionFacts[]>()
+  for (const { name, by } of files.flatMap(({ made }) => made)) makers.set(name, [...(makers.get(name) ?? []), by])
+  return files
+    .flatMap((file) => file.places)
+    .flatMap((place) => {
+      const kept = keptAs(place, calls, events)
+      if (kept === undefined) return []
+      const made = place.owner?.name === undefined ? [] : (makers.get(place.owner.name) ?? [])
+      const isShort = place.owner !== undefined && made.length > 0 && made.every((by) => calls.has(by))
+      return [{ ...kept, isShort }]
+    })
+}
+
+function keptAs(place: CodePlace, calls: Reach, events: Reach): Omit<KeptPlace, 'isShort'> | undefined {
+  if (place.isFixed || isOfCall(place, calls)) return undefined
+  const isMade = (by: FunctionFacts): boolean => place.owner !== undefined && by.names.has('constructor')
+  const writes = place.writes.filter(({ by }) => (calls.has(by) || events.has(by)) && by !== place.home && !isMade(by))
+  const giving = writes.filter(({ how, value }) => how !== 'take' && value !== 'empty')
+  if (giving.length === 0 || !isOwn(place, giving)) return undefined
+  const readers = rootsOf(place.readers, calls)
+  if (readers.size === 0 && !giving.every(({ how }) => how === 'count')) return undefined
+  const writers = rootsOf(
+    giving.map(({ by }) => by),
+    calls,
+  )
+  const puts = giving.filter(({ how }) => how === 'put' || how === 'member')
+  return {
+    place,
+    kind: kindOf(giving, puts),
+    isCrossed: [...readers].some((root) => !writers.has(root)),
+    isEmptied: writes.some(({ how, value }) => how === 'take' || (how === 'assign' && value === 'empty')),
+    isFromCall: giving.some(({ value }) => value === 'call'),
+    isByEvent: giving.every(({ by }) => !calls.has(by)),
+    isAppended: puts.length > 0 && place.start === 'list',
+    isSaved: giving.some(({ by }) => [...by.calls].some((name) => SAVING.test(name))),
+  }
+}
+
+function kindOf(giving: readonly PlaceWrite[], puts: readonly PlaceWrite[]): KeptPlace['kind'] {
+  if (giving.every(({ how }) => how === 'count')) return 'counted'
+  if (giving.every(({ isFirst }) => isFirst)) return 'first'
+  return puts.length > 0 ? 'filled' : 'set'
+}
+
+/** A method `add` or `set` of something that was made elsewhere may do anything. */
+function isOwn({ start }: CodePlace, giving: readonly PlaceWrite[]): boolean {
+  if (['collection', 'list', 'object', 'nothing'].includes(start)) return true
+  return giving.some(({ how }) => how !== 'put' && how !== 'member')
+}
+
+/** Whether it is declared in a function that a call runs, and so is gone with the call. */
+function isOfCall({ home, owner }: CodePlace, calls: Reach): boolean {
+  return owner === undefined && home.parent !== undefined && calls.has(home)
+}
+
+function rootsOf(functions: Iterable<FunctionFacts>, calls: Reach): ReadonlySet<number> {
+  return new Set([...functions].flatMap((one) => [...(calls.get(one) ?? [])]))
+}
+
+/** For each function, the handlers whose calls may run it; and those that events run. */
+function reachOf(files: readonly FileFacts[]): { readonly calls: Reach; readonly events: Reach } {
+  const functions = files.flatMap((file) => file.functions).filter(({ parent }) => parent !== undefined)
+  const byName = new Map<string, FunctionFacts[]>()
+  for (const one of functions) for (const name of one.names) byName.set(name, [...(byName.get(name) ?? []), one])
+  const children = Map.groupBy(functions, ({ parent }) => parent)
+  const passed = files
+    .flatMap((file) => file.functions)
+    .flatMap(({ calls }) => [...calls].filter((name) => name.startsWith('*')))
+  const handlers = new Set([
+    ...functions.filter(({ isHandler }) => isHandler),
+    ...passed.flatMap((name) => byName.get(name.slice(1)) ?? []),
+  ])
+  // Where no handler is recognized, any function may be one.
+  const roots = handlers.size > 0 ? withCases(handlers, children) : functions
+  const follow = (from: readonly FunctionFacts[]): Reach => {
+    const reached = new Map<FunctionFacts, Set<number>>()
+    let steps = 0
+    for (const [index, root] of from.slice(0, MAX_ROOTS).entries()) {
+      const open = [root]
+      const seen = new Set<FunctionFacts>()
+      while (open.length > 0 && steps < MAX_STEPS) {
+        const one = open.pop()
+        if (one === undefined || seen.has(one)) continue
+        steps++
+        seen.add(one)
+        const roots = reached.get(one)
+        if (roots === undefined) reached.set(one, new Set([index]))
+        else roots.add(index)
+        open.push(...(children.get(one) ?? []).filter(({ isCase }) => !isCase || !handlers.has(one)))
+        for (const name of one.calls) if (!PREPARING.test(name)) open.push(...(byName.get(name) ?? []))
+      }
+    }
+    return reached
+  }
+  return { calls: follow([...roots]), events: follow(functions.filter(({ isListener }) => isListener)) }
+}
+
+/** A handler that does something else for each name is as many handlers. */
+function withCases(
+  handlers: ReadonlySet<FunctionFacts>,
+  children: ReadonlyMap<FunctionFacts | undefined, readonly FunctionFacts[]>,
+): ReadonlySet<FunctionFacts> {
+  const cases = [...handlers].flatMap((one) => (children.get(one) ?? []).filter(({ isCase }) => isCase))
+  return new Set([...handlers, ...cases])
+}
+
+/** What one file imports from another is the same place. */
+function linkImports(files: readonly FileFacts[]): void {
+  const byPath = new Map(files.map((one) => [one.file, one]))
+  for (const file of files) {
+    for (const { place, from, name } of file.imports) {
+      if (!from.startsWith('.')) continue
+      const target = fileAt(join(dirname(file.file), from), byPath)?.exports.get(name)
+      if (target === undefined) continue
+      target.writes.push(...place.writes)
+      for (const reader of place.readers) target.readers.add(reader)
+    }
+  }
+}
+
+/** A field of a class is that of the class that it extends. */
+function linkFields(files: readonly FileFacts[]): void {
+  const classes = files.flatMap((file) => file.classes)
+  const byName = new Map(classes.map((one) => [one.name, one]))
+  for (const { base, fields } of classes) {
+    const above = base === undefined ? undefined : byName.get(base)
+    for (const [name, field] of fields) {
+      const inherited = above?.fields.get(name)
+      if (inherited === undefined || inherited === field) continue
+      inherited.writes.push(...field.writes)
+      for (const reader of field.readers) inherited.readers.add(reader)
+    }
+  }
+}
+
+const ENDINGS = ['', '.js', '.mjs', '.cjs', '/index.js', '/index.mjs', '/index.cjs'] as const
+
+function fileAt<T>(path: string, files: ReadonlyMap<string, T>): T | undefined {
+  for (const ending of ENDINGS) {
+    const found = files.get(path + ending)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,154 @@
+/** What a program's text declares: functions, classes, and the places that can hold something while the process runs. */
+import { type AnyNode, childrenOf, nameOf, namesIn } from './syntax.ts'
+
+/** A function, or the text of a file outside all functions. */
+export interface FunctionFacts {
+  /** What it may be called by. */
+  readonly names: Set<string>
+  readonly parent: FunctionFacts | undefined
+  /** The class that it is a method of. */
+  readonly owner: ClassFacts | undefined
+  /** The names of what it calls, or passes on. */
+  readonly calls: Set<string>
+  /** Whether calls of tools come here first. */
+  isHandler: boolean
+  /** Whether it is called when something happens: a connection, a message, the end of a process. */
+  isListener: boolean
+  /** Whether it is no function, but what a function does for one name of several. */
+  readonly isCase: boolean
+}
+
+export interface ClassFacts {
+  readonly name: string | undefined
+  /** The name of the class that it extends. */
+  readonly base: string | undefined
+  readonly fields: Map<string, CodePlace>
+}
+
+/** What a place holds at first. */
+export type InitialValue = 'nothing' | 'collection' | 'list' | 'object' | 'value' | 'made' | 'unknown'
+
+export interface CodePlace {
+  readonly name: string
+  readonly file: string
+  readonly line: number
+  /** The function that it is declared in. */
+  readonly home: FunctionFacts
+  readonly owner: ClassFacts | undefined
+  /** Functions, classes, parameters and what other packages export hold nothing of the program's own. */
+  readonly isFixed: boolean
+  start: InitialValue
+  readonly writes: PlaceWrite[]
+  /** The functions that read it. */
+  readonly readers: Set<FunctionFacts>
+}
+
+export interface PlaceWrite {
+  readonly by: FunctionFacts
+  /** Given a value; counted up; something put into it or taken out; one of its members given a value. */
+  readonly how: 'assign' | 'count' | 'put' | 'take' | 'member'
+  /** Whether it is done only where nothing is there yet. */
+  readonly isFirst: boolean
+  /** Whether the value is empty, fixed, of the call, or made of what lies outside of the function. */
+  readonly value: 'empty' | 'fixed' | 'call' | 'outer'
+}
+
+export interface LexicalScope {
+  readonly parent: LexicalScope | undefined
+  readonly home: FunctionFacts
+  readonly places: Map<string, CodePlace>
+}
+
+export function placeIn(scope: LexicalScope, name: string): CodePlace | undefined {
+  for (let at: LexicalScope | undefined = scope; at !== undefined; at = at.parent) {
+    const found = at.places.get(name)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Whether its methods are those of the language. */
+export function isCollection(place: CodePlace | undefined): boolean {
+  return place !== undefined && (place.start === 'collection' || place.start === 'list')
+}
+
+const COLLECTIONS: ReadonlySet<string> = new Set(['Map', 'Set', 'WeakMap', 'LRUCache', 'LRU', 'NodeCache'])
+
+export function startOf(value: AnyNode | null | undefined): InitialValue {
+  switch (value?.type) {
+    case undefined:
+      return 'nothing'
+    case 'NewExpression':
+      return COLLECTIONS.has(nameOf(value.callee) ?? '') ? 'collection' : 'made'
+    case 'ArrayExpression':
+      return 'list'
+    case 'ObjectExpression':
+      return 'object'
+    case 'Identifier':
+      return value.name === 'undefined' ? 'nothing' : 'unknown'
+    case 'Literal':
+      return value.value === null ? 'nothing' : 'value'
+    case 'UnaryExpression':
+      return value.operator === 'void' ? 'nothing' : 'value'
+    case 'CallExpression':
+    case 'AwaitExpression':
+      return 'made'
+    default:
+      return 'unknown'
+  }
+}
+
+/** What the statements of one block declare, and with `isFunction` the `var`s of all blocks below. */
+export function declaredIn(statements: readonly AnyNode[], isFunction: boolean): readonly DeclaredName[] {
+  return statements.flatMap((statement) => [
+    ...ownDeclarations(statement),
+    ...(isFunction ? hoistedFrom(statement) : []),
+  ])
+}
+
+export interface DeclaredName {
+  readonly name: string
+  readonly start: InitialValue
+  readonly isFixed: boolean
+  readonly at: number
+}
+
+function ownDeclarations(statement: AnyNode): readonly DeclaredName[] {
+  switch (statement.type) {
+    case 'VariableDeclaration':
+      return statement.kind === 'var' ? [] : variables(statement)
+    case 'FunctionDeclaration':
+    case 'ClassDeclaration':
+      return [{ name: statement.id?.name ?? 'default', start: 'made', isFixed: true, at: statement.start }]
+    case 'ImportDeclaration':
+      return statement.specifiers.map(({ local, start }) => ({
+        name: local.name,
+        start: 'unknown',
+        isFixed: true,
+        at: start,
+      }))
+    case 'ExportNamedDeclaration':
+    case 'ExportDefaultDeclaration':
+      return statement.declaration ? ownDeclarations(statement.declaration) : []
+    default:
+      return []
+  }
+}
+
+function hoistedFrom(node: AnyNode): readonly DeclaredName[] {
+  if (/Function|Class/.test(node.type)) return []
+  const own = node.type === 'VariableDeclaration' && node.kind === 'var' ? variables(node) : []
+  return [...own, ...childrenOf(node).flatMap(hoistedFrom)]
+}
+
+function variables(declaration: Extract<AnyNode, { type: 'VariableDeclaration' }>): readonly DeclaredName[] {
+  return declaration.declarations.flatMap(({ id, init, start }) => {
+    const isFunction = init?.type === 'ArrowFunctionExpression' || init?.type === 'FunctionExpression'
+    return namesIn(id).map((name) => ({
+      name,
+      start: id.type === 'Identifier' ? startOf(init) : 'unknown',
+      isFixed: isFunction || init?.type === 'ClassExpression',
+      at: start,
+    }))
+  })
+}

@@ -1,0 +1,77 @@
+/** Method 5, what its files say: the probability that the process keeps something, from the text of the program itself. */
+import { type MethodResult, methodResult } from '../result.ts'
+import { MAX_CONFIDENCE } from '../tools.ts'
+import { type FoundProgramSignal, isTelling, type ProgramFacts, programSignals } from './signals.ts'
+import {
+  type Calibration,
+  PROGRAM_CALIBRATION,
+  PROGRAM_INTERCEPT,
+  PROGRAM_THRESHOLD,
+  PROGRAM_WEIGHTS,
+  TOGETHER,
+} from './weights.ts'
+
+export function programResult(facts: ProgramFacts): MethodResult {
+  if (!isTelling(facts)) {
+    const why = 'Its files do not tell: they are no JavaScript, too long, or one bundle.'
+    return methodResult('program', 'UNKNOWN', why, { confidence: 0 })
+  }
+  return resultOfSignals(programSignals(facts))
+}
+
+/** The judgement, from signals that were found now or recorded before. */
+export function resultOfSignals(signals: readonly FoundProgramSignal[]): MethodResult {
+  const sum = signals.reduce((total, { name, strength }) => total + PROGRAM_WEIGHTS[name] * strength, PROGRAM_INTERCEPT)
+  const probability = 1 / (1 + Math.exp(-sum))
+  const state = probability >= PROGRAM_THRESHOLD ? 'STATEFUL' : 'STATELESS'
+  const because = signals.filter(({ name }) => PROGRAM_WEIGHTS[name] > 0 === (state === 'STATEFUL')).toSorted(byWeight)
+  const sentences = because.map(({ sentence }) => sentence)
+  const nothing = 'Its files show little that calls leave in the process.'
+  return methodResult('program', state, sentences[0] ?? nothing, {
+    confidence: confidenceOf(probability, PROGRAM_CALIBRATION),
+    details: { probability: Math.round(probability * 1000) / 1000, because: sentences },
+  })
+}
+
+function byWeight(one: FoundProgramSignal, other: FoundProgramSignal): number {
+  return Math.abs(PROGRAM_WEIGHTS[other.name] * other.strength) - Math.abs(PROGRAM_WEIGHTS[one.name] * one.strength)
+}
+
+export interface ToldTogether {
+  readonly state: 'STATELESS' | 'STATEFUL'
+  readonly confidence: number
+  /** The one that says more for this state. */
+  readonly told: MethodResult
+  readonly other: MethodResult
+}
+
+/** What tools and files say together. Undefined where one of them says nothing. */
+export function together(tools: MethodResult, program: MethodResult): ToldTogether | undefined {
+  if (tools.state === 'UNKNOWN' || program.state === 'UNKNOWN') return undefined
+  const byTools = TOGETHER.tools * toldOdds(tools)
+  const byProgram = TOGETHER.program * logOdds(Number(program.details['probability']))
+  const probability = 1 / (1 + Math.exp(-(TOGETHER.intercept + byTools + byProgram)))
+  const state = probability >= TOGETHER.threshold ? 'STATEFUL' : 'STATELESS'
+  const isMoreOfProgram = state === 'STATEFUL' ? byProgram >= byTools : byProgram <= byTools
+  const [told, other] = isMoreOfProgram ? [program, tools] : [tools, program]
+  return { state, confidence: confidenceOf(probability, TOGETHER.calibration), told, other }
+}
+
+const MOST = 0.999
+
+/** What tools say counts as much as it was measured to be right, and so never very much. */
+export function toldOdds({ state, confidence }: Pick<MethodResult, 'state' | 'confidence'>): number {
+  return state === 'STATEFUL' ? logOdds(confidence) : -logOdds(confidence)
+}
+
+/** No judgement is so sure that the other could not change it. */
+export function logOdds(probability: number): number {
+  const within = Math.min(MOST, Math.max(1 - MOST, probability))
+  return Math.log(within / (1 - within))
+}
+
+/** How often a judgement of this probability was right for servers that the weights had not seen. */
+function confidenceOf(probability: number, calibration: readonly Calibration[]): number {
+  const row = calibration.find(({ below }) => probability < below) ?? calibration.at(-1)
+  return Math.min(row?.right ?? 0, MAX_CONFIDENCE)
+}

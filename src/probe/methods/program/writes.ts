@@ -1,0 +1,149 @@
+/** Where a file is being read: which names are known there, and how what is written and read there is noted. */
+import { guardedIn, keyOf } from './guards.ts'
+import {
+  type ClassFacts,
+  type DeclaredName,
+  type FunctionFacts,
+  type CodePlace,
+  placeIn,
+  type PlaceWrite,
+  type LexicalScope,
+  startOf,
+} from './places.ts'
+import { type AnyNode, childrenOf, memberOf, nameOf } from './syntax.ts'
+
+export interface FileFacts {
+  readonly file: string
+  readonly lineAt: (at: number) => number
+  readonly functions: FunctionFacts[]
+  readonly places: CodePlace[]
+  readonly classes: ClassFacts[]
+  /** Each `new`: the name of the class, and where. */
+  readonly made: { readonly name: string; readonly by: FunctionFacts }[]
+  /** What is imported from other files: the local name, the file, and the name there. */
+  readonly imports: { readonly place: CodePlace; readonly from: string; readonly name: string }[]
+  readonly exports: Map<string, CodePlace>
+}
+
+export interface ReadingContext {
+  readonly facts: FileFacts
+  /** `process.env`. */
+  readonly environment: CodePlace
+  readonly scope: LexicalScope
+  readonly by: FunctionFacts
+  readonly owner: ClassFacts | undefined
+  /** What is known to be absent here, because a condition says so. */
+  readonly absent: ReadonlySet<string>
+  /** Whether an object here is outside of all functions. */
+  readonly isTable: boolean
+}
+
+export function newPlace(
+  facts: FileFacts,
+  name: string,
+  { at, ...rest }: Pick<CodePlace, 'home' | 'owner' | 'isFixed' | 'start'> & { readonly at: number },
+): CodePlace {
+  const place: CodePlace = { name, file: facts.file, line: facts.lineAt(at), ...rest, writes: [], readers: new Set() }
+  facts.places.push(place)
+  return place
+}
+
+export function declare(facts: FileFacts, scope: LexicalScope, declared: readonly DeclaredName[]): void {
+  for (const { name, start, isFixed, at } of declared) {
+    if (scope.places.has(name)) continue
+    scope.places.set(name, newPlace(facts, name, { home: scope.home, owner: undefined, isFixed, start, at }))
+  }
+}
+
+export function fieldOf(owner: ClassFacts, name: string, { facts, by }: ReadingContext, at: number): CodePlace {
+  const found = owner.fields.get(name)
+  if (found !== undefined) return found
+  const place = newPlace(facts, name, { home: by, owner, isFixed: false, start: 'nothing', at })
+  owner.fields.set(name, place)
+  return place
+}
+
+/** The place that an expression is about: `x`, `this.x`, `process.env`. */
+export function placeAt(node: AnyNode, context: ReadingContext): CodePlace | undefined {
+  if (node.type === 'Identifier') return placeIn(context.scope, node.name)
+  if (node.type === 'ChainExpression') return placeAt(node.expression, context)
+  if (node.type !== 'MemberExpression') return undefined
+  const member = memberOf(node)
+  if (member === 'env' && nameOf(node.object) === 'process') return context.environment
+  if (node.object.type !== 'ThisExpression' || context.owner === undefined || member === undefined) return undefined
+  return fieldOf(context.owner, member, context, node.start)
+}
+
+type NotedWrite = Omit<PlaceWrite, 'by'>
+
+const MAX_MEMBERS = 4
+
+/** Notes what is written: the place itself, or something inside of it. */
+export function noteWrite(target: AnyNode, context: ReadingContext, write: NotedWrite): void {
+  const direct = placeAt(target, context)
+  if (direct !== undefined) return void direct.writes.push({ by: context.by, ...write })
+  const how = write.how === 'take' ? 'take' : 'member'
+  let inner = holderOf(target)
+  for (let depth = 0; inner !== undefined && depth < MAX_MEMBERS; depth++) {
+    const place = placeAt(inner, context)
+    if (place !== undefined) return void place.writes.push({ by: context.by, ...write, how })
+    inner = holderOf(inner)
+  }
+}
+
+/** What something is a part of: `x` of `x.y`, `x[key]` and `x.get(key)`. */
+function holderOf(node: AnyNode): AnyNode | undefined {
+  if (node.type === 'ChainExpression') return holderOf(node.expression)
+  if (node.type === 'MemberExpression') return node.object
+  const isGet = node.type === 'CallExpression' && memberOf(node.callee) === 'get'
+  return isGet && node.callee.type === 'MemberExpression' ? node.callee.object : undefined
+}
+
+export function valueOf(value: AnyNode, context: ReadingContext): PlaceWrite['value'] {
+  if (isEmpty(value)) return 'empty'
+  if (value.type === 'Literal') return 'fixed'
+  return isOfCall(value, context) ? 'call' : 'outer'
+}
+
+/** Whether an expression names something that is declared in this function or one around it. */
+function isOfCall(node: AnyNode, context: ReadingContext): boolean {
+  if (node.type === 'Identifier') {
+    const place = placeIn(context.scope, node.name)
+    return place !== undefined && place.home.parent !== undefined
+  }
+  if (node.type === 'MemberExpression' && !node.computed) return isOfCall(node.object, context)
+  if (node.type === 'Property' && !node.computed) return isOfCall(node.value, context)
+  return childrenOf(node).some((one) => isOfCall(one, context))
+}
+
+function isEmpty(node: AnyNode): boolean {
+  switch (node.type) {
+    case 'Literal':
+      return node.value === null || node.value === false || node.value === 0 || node.value === ''
+    case 'Identifier':
+      return node.name === 'undefined'
+    case 'UnaryExpression':
+      return node.operator === 'void'
+    case 'ArrayExpression':
+      return node.elements.length === 0
+    case 'ObjectExpression':
+      return node.properties.length === 0
+    case 'NewExpression':
+      return startOf(node) === 'collection' && node.arguments.length === 0
+    default:
+      return false
+  }
+}
+
+/** Inside of a condition: what it says to be absent. */
+export function under(test: AnyNode, context: ReadingContext): ReadingContext {
+  return { ...context, absent: new Set([...context.absent, ...guardedIn(test)]) }
+}
+
+/** `if (name === 'get_page')` */
+export function isNamedTool(test: AnyNode): boolean {
+  if (test.type !== 'BinaryExpression' || !/^===?$/.test(test.operator)) return false
+  const { left, right } = test
+  const isText = right.type === 'Literal' && typeof right.value === 'string'
+  return isText && /(^|\.)(name|tool\w*|action|operation|command)$/i.test(keyOf(left) ?? '')
+}

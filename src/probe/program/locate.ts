@@ -1,0 +1,178 @@
+/** Finds the JavaScript file that a command starts, and its package, without starting anything. */
+import { readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import type { CommandAddress } from '../../client/index.ts'
+import { isObject, type Json, parseJson } from '../../protocol/index.ts'
+
+export interface LocatedProgram {
+  /** The folder of its package. Nothing outside is read. */
+  readonly root: string
+  /** The file that is started, as a path inside that folder. */
+  readonly entry: string
+  readonly manifest: Json
+}
+
+const NODE: ReadonlySet<string> = new Set(['node', 'nodejs', 'bun', 'tsx'])
+const PACKAGE_RUNNERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx', 'npm', 'pnpm', 'yarn'])
+const SUBCOMMANDS: ReadonlySet<string> = new Set(['exec', 'dlx', 'x', 'run'])
+/** Options of Node whose value is the next argument. */
+const WITH_VALUE: ReadonlySet<string> = new Set('-r --require --import --loader -C --conditions --env-file'.split(' '))
+const MAX_MANIFEST = 1_000_000
+const MAX_CACHED = 500
+
+/** Undefined where it is no JavaScript on this machine. */
+export async function locateProgram(address: CommandAddress): Promise<LocatedProgram | undefined> {
+  try {
+    const { command, args } = address
+    const program = basename(command)
+      .replace(/\.(exe|cmd)$/i, '')
+      .toLowerCase()
+    const folder = resolve(address.cwd ?? '.')
+    if (NODE.has(program)) return await ofFile(scriptIn(args), folder)
+    if (PACKAGE_RUNNERS.has(program)) return await ofPackage(packageIn(args), folder, address)
+    return await ofExecutable(command, folder, address)
+  } catch {
+    // A file that is missing or may not be read: what it says is not known.
+    return undefined
+  }
+}
+
+function scriptIn(args: readonly string[]): string | undefined {
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? ''
+    if (WITH_VALUE.has(word)) at++
+    else if (/^(-e|-p|--eval|--print|-)$/.test(word)) return undefined
+    else if (!word.startsWith('-')) return word
+  }
+  return undefined
+}
+
+interface WantedPackage {
+  readonly name: string
+  readonly version: string | undefined
+  /** The program of the package, where it is named. */
+  readonly program: string | undefined
+}
+
+function packageIn(args: readonly string[]): WantedPackage | undefined {
+  let given: string | undefined
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? ''
+    const [option = '', value] = word.split('=', 2)
+    if (option === '-p' || option === '--package') given = value ?? args[++at]
+    else if (!word.startsWith('-') && !SUBCOMMANDS.has(word)) return wanted(given ?? word, given && word)
+  }
+  return undefined
+}
+
+function wanted(spec: string, program: string | undefined): WantedPackage | undefined {
+  const [, name, version] = /^((?:@[\w.-]+\/)?[\w.-]+)(?:@(.+))?$/.exec(spec) ?? []
+  return name === undefined || /^\.+$/.test(name) ? undefined : { name, version, program }
+}
+
+async function ofFile(script: string | undefined, folder: string): Promise<LocatedProgram | undefined> {
+  if (script === undefined) return undefined
+  const path = resolve(folder, script)
+  for (const ending of ['', '.js', '.mjs', '.cjs']) {
+    if (await isFile(path + ending)) return located(await realpath(path + ending))
+  }
+  // A folder is started by its index.
+  return (await isFile(join(path, 'index.js'))) ? located(await realpath(join(path, 'index.js'))) : undefined
+}
+
+/** In the folders `node_modules` from here upwards, and where npx keeps what it downloaded: the newest of that name. */
+async function ofPackage(
+  given: WantedPackage | undefined,
+  folder: string,
+  address: CommandAddress,
+): Promise<LocatedProgram | undefined> {
+  if (given === undefined) return undefined
+  const candidates = [
+    ...foldersUp(folder).map((one) => join(one, 'node_modules', given.name)),
+    ...(await cached(given, address)),
+  ]
+  for (const candidate of candidates) {
+    const manifest = await manifestIn(candidate)
+    if (manifest === undefined || !isWanted(manifest, given)) continue
+    const file = programOf(manifest, given)
+    return file === undefined ? undefined : ofFile(file, candidate)
+  }
+  return undefined
+}
+
+function isWanted({ version }: Json, given: WantedPackage): boolean {
+  // A range or a tag, such as "latest", may be any version.
+  return given.version === undefined || !/^\d+\.\d+\.\d+/.test(given.version) || given.version === version
+}
+
+async function cached({ name }: WantedPackage, { env = {} }: CommandAddress): Promise<readonly string[]> {
+  const home = env['HOME'] ?? homedir()
+  const cache = env['npm_config_cache'] ?? process.env['npm_config_cache'] ?? join(home, '.npm')
+  const folder = join(cache, '_npx')
+  const names = (await readdir(folder).catch(() => [])).slice(0, MAX_CACHED)
+  const found = await Promise.all(
+    names.map(async (one) => {
+      const path = join(folder, one, 'node_modules', name)
+      const about = await stat(join(path, 'package.json')).catch(() => undefined)
+      return about === undefined ? [] : [{ path, at: about.mtimeMs }]
+    }),
+  )
+  return found
+    .flat()
+    .toSorted((one, other) => other.at - one.at)
+    .map(({ path }) => path)
+}
+
+function programOf({ bin, main }: Json, { name, program }: WantedPackage): string | undefined {
+  if (typeof bin === 'string') return bin
+  const files = isObject(bin) ? bin : {}
+  const [only, ...others] = Object.values(files)
+  const file = files[program ?? name.replace(/.*\//, '')] ?? (others.length === 0 ? only : undefined) ?? main
+  return typeof file === 'string' ? file : undefined
+}
+
+async function ofExecutable(
+  command: string,
+  folder: string,
+  { env = {} }: CommandAddress,
+): Promise<LocatedProgram | undefined> {
+  const isPath = isAbsolute(command) || /[\\/]/.test(command)
+  const searched = (env['PATH'] ?? process.env['PATH'] ?? '').split(delimiter).map((one) => join(one, command))
+  for (const path of isPath ? [resolve(folder, command)] : searched) {
+    if (await isFile(path)) return located(await realpath(path))
+  }
+  return undefined
+}
+
+/** The package is that of the nearest manifest with a name; else its folder alone. */
+async function located(file: string): Promise<LocatedProgram> {
+  for (const folder of foldersUp(dirname(file))) {
+    const manifest = await manifestIn(folder)
+    if (typeof manifest?.['name'] === 'string') return { root: folder, entry: insideOf(folder, file), manifest }
+    if (basename(folder) === 'node_modules') break
+  }
+  return { root: dirname(file), entry: basename(file), manifest: {} }
+}
+
+/** With slashes on every system. */
+function insideOf(folder: string, file: string): string {
+  return file.slice(folder.length).split(sep).filter(Boolean).join('/')
+}
+
+function foldersUp(folder: string): readonly string[] {
+  const above = dirname(folder)
+  return above === folder ? [folder] : [folder, ...foldersUp(above)]
+}
+
+async function manifestIn(folder: string): Promise<Json | undefined> {
+  const path = join(folder, 'package.json')
+  const about = await stat(path).catch(() => undefined)
+  if (about === undefined || !about.isFile() || about.size > MAX_MANIFEST) return undefined
+  const manifest = parseJson(await readFile(path, 'utf8'))
+  return isObject(manifest) ? manifest : undefined
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? false
+}
