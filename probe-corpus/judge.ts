@@ -14,6 +14,7 @@ export const APPROACHES = [
   'capabilities',
   'metadata',
   'tools',
+  'program',
   'documented',
   'combined',
   'nameless',
@@ -49,6 +50,7 @@ export function judge(configuration: Configuration): Promise<JudgedServer> {
     const capabilities = await alone('capabilities')
     const metadata = await alone('metadata')
     const tools = await alone('tools')
+    const program = await alone('program')
     const documented = judgementOf(await ask({ order: 'documented' }))
     const verdict = await ask()
     const again = await ask()
@@ -58,6 +60,7 @@ export function judge(configuration: Configuration): Promise<JudgedServer> {
       capabilities,
       metadata,
       tools,
+      program,
       documented,
       combined: judgementOf(verdict),
       nameless: judgementOf(nameless),

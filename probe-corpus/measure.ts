@@ -1,8 +1,11 @@
-/** How often the method "tools" is right for the recordings, and how often for each confidence that it shows. */
+/** How often the methods "tools" and "program" are right for the recordings, and how often for each confidence that they show. */
+import { resultOfSignals, together } from '../src/probe/methods/program/program.ts'
+import type { ProgramSignalName } from '../src/probe/methods/program/signals.ts'
 import { toolsResult } from '../src/probe/methods/tools.ts'
 import type { State } from 'pannier/probe'
 import { accuracyOf, matrixOf, percentOf, STATES, TRUTHS } from './confusionMatrix.ts'
 import type { Truth } from './configuration.ts'
+import { crossValidatedPrograms } from './programModel.ts'
 import { readRecordings, type Recording } from './recordings.ts'
 import { table } from './resultsPage.ts'
 import { type CrossValidated, crossValidated } from './toolModel.ts'
@@ -14,7 +17,7 @@ interface Judged {
   readonly confidence: number
 }
 
-/** The three ways in which recorded servers are judged. */
+/** One of the ways in which recorded servers are judged. */
 export interface Measured {
   readonly title: string
   readonly judged: readonly Judged[]
@@ -23,10 +26,15 @@ export interface Measured {
 export function measure(): readonly Measured[] {
   const all = readRecordings()
   const part = (wanted: Recording['part']): readonly Recording[] => all.filter((one) => one.part === wanted)
+  const { program, together: both } = crossValidatedPrograms()
   return [
     { title: 'that the weights were made from', judged: part('fit').map(byTools) },
     { title: 'the same, each judged by weights made without its family', judged: crossValidated().map(asJudged) },
+    { title: 'those whose files can be read, by files alone, in the same way', judged: program.map(asJudged) },
+    { title: 'those of the third to sixth set, by both, in the same way', judged: both.map(asJudged) },
     { title: 'kept aside, by tools alone', judged: part('aside').map(byTools) },
+    { title: 'kept aside, by files alone', judged: part('aside').map(byFiles) },
+    { title: 'kept aside, by both', judged: part('aside').map(byBoth) },
     { title: 'kept aside, the whole verdict', judged: part('aside').flatMap(byProbe) },
   ]
 }
@@ -34,6 +42,24 @@ export function measure(): readonly Measured[] {
 function byTools({ name, truth, tools, capabilities }: Recording): Judged {
   const { state, confidence } = toolsResult(tools, capabilities)
   return { name, truth, state, confidence }
+}
+
+/** Where its files could not be read, they say nothing. */
+function byFiles({ name, truth, files }: Recording): Judged {
+  if (files === undefined) return { name, truth, state: 'UNKNOWN', confidence: 0 }
+  const { state, confidence } = resultOfSignals(recordedSignals(files))
+  return { name, truth, state, confidence }
+}
+
+function byBoth(recording: Recording): Judged {
+  const { name, truth, tools, capabilities, files } = recording
+  if (files === undefined) return byTools(recording)
+  const both = together(toolsResult(tools, capabilities), resultOfSignals(recordedSignals(files)))
+  return { name, truth, state: both?.state ?? 'UNKNOWN', confidence: both?.confidence ?? 0 }
+}
+
+function recordedSignals(files: NonNullable<Recording['files']>) {
+  return Object.entries(files).map(([name, strength]) => ({ name: name as ProgramSignalName, strength, sentence: '' }))
 }
 
 function byProbe({ name, truth, live }: Recording): readonly Judged[] {
@@ -78,7 +104,7 @@ function calibrationRows({ title, judged }: Measured): readonly (readonly string
 }
 
 function wrongOf(measured: readonly Measured[]): string {
-  const kept = measured.find(({ title }) => title === 'kept aside, by tools alone')?.judged ?? []
+  const kept = measured.at(-1)?.judged ?? []
   const wrong = kept.filter(({ state, truth }) => state !== truth).map(({ name, truth }) => `\`${name}\` (${truth})`)
-  return `Wrong of those kept aside, by tools alone: ${wrong.join(', ')}.`
+  return `Wrong of those kept aside, by the whole verdict: ${wrong.join(', ')}.`
 }

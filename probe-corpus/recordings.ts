@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json } from 'pannier/client'
 import type { DecidedBy, State } from 'pannier/probe'
+import type { ProgramSignalName } from '../src/probe/methods/program/signals.ts'
 import type { Truth } from './configuration.ts'
 
 export interface Recording {
@@ -20,6 +21,8 @@ export interface Recording {
   readonly env?: readonly string[]
   /** The whole verdict, when the program was probed; by the weights of that time. */
   readonly live?: LiveVerdict
+  /** What the files of the program show, where they can be read: the probe's signals. No text of theirs is kept. */
+  readonly files?: Readonly<Partial<Record<ProgramSignalName, number>>>
   readonly capabilities: Json
   readonly instructions?: string
   /** Descriptions are cut off, and of schemas only what the probe reads is kept. */
@@ -40,9 +43,13 @@ export function readRecordings(): readonly Recording[] {
   return JSON.parse(readFileSync(recordingsPath, 'utf8')) as readonly Recording[]
 }
 
-/** Adds a recording, or replaces the one of that name. The file has a line for each server, by name. */
+/** Adds a recording, or replaces the one of that name. */
 export function saveRecording(recording: Recording): void {
-  const others = readRecordings().filter(({ name }) => name !== recording.name)
-  const sorted = [...others, recording].toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  saveRecordings([...readRecordings().filter(({ name }) => name !== recording.name), recording])
+}
+
+/** The file has a line for each server, by name. */
+export function saveRecordings(recordings: readonly Recording[]): void {
+  const sorted = recordings.toSorted((one, other) => (one.name < other.name ? -1 : 1))
   writeFileSync(recordingsPath, `[\n${sorted.map((one) => JSON.stringify(one)).join(',\n')}\n]\n`)
 }

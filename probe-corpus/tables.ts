@@ -10,6 +10,7 @@ const TITLES: Readonly<Record<Approach, string>> = {
   capabilities: `method 2, ${METHODS.capabilities.title}`,
   metadata: `method 3, ${METHODS.metadata.title}`,
   tools: `method 4, ${METHODS.tools.title}`,
+  program: `method 5, ${METHODS.program.title}`,
   documented: 'the documented combination',
   combined: 'the verdict',
   nameless: 'the verdict, no server known by name',

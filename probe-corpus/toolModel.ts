@@ -38,7 +38,7 @@ const PRIOR_INTERCEPT = -2.5
 const PULL = 3
 const FOLDS = 20
 /** From here on a server is called STATEFUL: chosen by cross-validation. */
-const THRESHOLD = 0.35
+export const THRESHOLD = 0.35
 /** The upper ends of the ranges of probability for which the frequency is measured. */
 const RANGES = [0.05, 0.15, THRESHOLD, 0.8, 1.01] as const
 
@@ -100,6 +100,13 @@ export interface CrossValidated {
 /** The recordings of the part "fit", each judged by weights that were fitted without its family. */
 export function crossValidated(): readonly CrossValidated[] {
   const { recordings, probabilities } = crossValidation()
+  return judgedBy(recordings, probabilities)
+}
+
+export function judgedBy(
+  recordings: readonly Recording[],
+  probabilities: readonly number[],
+): readonly CrossValidated[] {
   const rows = calibrationOf(recordings, probabilities)
   return recordings.map((recording, at) => {
     const probability = probabilities[at] ?? 0
@@ -110,7 +117,10 @@ export function crossValidated(): readonly CrossValidated[] {
 }
 
 /** How often a judgement by these probabilities is right, for each range of them. */
-function calibrationOf(recordings: readonly Recording[], probabilities: readonly number[]): readonly CalibrationRow[] {
+export function calibrationOf(
+  recordings: readonly Recording[],
+  probabilities: readonly number[],
+): readonly CalibrationRow[] {
   return RANGES.map((below, at) => {
     const from = RANGES[at - 1] ?? 0
     const inside = recordings.filter((_, index) => isBetween(probabilities[index] ?? 0, from, below))
@@ -131,7 +141,7 @@ function exampleOf({ tools, capabilities, truth }: Recording): Example {
 }
 
 /** Packages of one family are judged by weights that none of them had a part in. The fold is a hash of the family. */
-function foldOf({ name }: Recording): number {
+export function foldOf({ name }: Recording): number {
   const digest = createHash('sha256').update(familyOf(name)).digest()
   return digest.readUInt32BE(0) % FOLDS
 }
@@ -142,12 +152,12 @@ export function familyOf(name: string): string {
   return name.replace(/-?\b(mcp|server|js|ts)\b-?/g, '-').replace(/^-+|-+$/g, '')
 }
 
-function rounded(value: number): number {
+export function rounded(value: number): number {
   return Math.round(value * 100) / 100
 }
 
 /** Laplace's rule: a frequency of few servers is never certain. */
-function frequencyOf({ servers, right }: CalibrationRow): number {
+export function frequencyOf({ servers, right }: CalibrationRow): number {
   return rounded((right + 1) / (servers + 2))
 }
 

@@ -33,6 +33,7 @@ function judged(name: string, truth: Truth, [one, two, three, all]: readonly Jud
       capabilities: capabilities ?? unknown,
       metadata: metadata ?? unknown,
       tools: unknown,
+      program: unknown,
       documented: unknown,
       combined: combined ?? unknown,
       nameless: says('STATELESS', 30),
@@ -96,7 +97,7 @@ describe('the results', () => {
 
   test('have a matrix for each method, for all of them, and without names', () => {
     const rows = matrixRows(ALL)
-    expect(rows).toHaveLength(1 + 7 * 2)
+    expect(rows).toHaveLength(1 + 8 * 2)
     expect(rows[1]).toEqual(['method 1, sequential connection test', 'STATELESS', '1', '0', '0'])
     expect(rows[2]).toEqual(['method 1, sequential connection test', 'STATEFUL', '1', '0', '0'])
   })
@@ -108,6 +109,7 @@ describe('the results', () => {
       ['70 %', '0 % (0 of 2)', '– (0 of 0)', '10 ms', '10 ms'],
       ['50 %', '50 % (1 of 2)', '50 % (1 of 2)', '10 ms', '10 ms'],
       [percentOf(METHODS.tools.accuracy, 1), '0 % (0 of 2)', '– (0 of 0)', '10 ms', '10 ms'],
+      [percentOf(METHODS.program.accuracy, 1), '0 % (0 of 2)', '– (0 of 0)', '10 ms', '10 ms'],
       ['', '0 % (0 of 2)', '– (0 of 0)', '10 ms', '10 ms'],
       ['', '100 % (2 of 2)', '100 % (2 of 2)', '10 ms', '10 ms'],
       ['', '50 % (1 of 2)', '50 % (1 of 2)', '30 ms', '30 ms'],
@@ -133,8 +135,8 @@ test('what is said of sessions is as sure as it was right for the servers of the
   const rows = readText('docs/probe-accuracy.md').matchAll(/^\| (\w+): (\w+) \| .* \| (\d+) \| (\d+) \|$/gm)
   const counts = { STATELESS: { right: 0, servers: 0 }, STATEFUL: { right: 0, servers: 0 } }
   for (const [, by, state, servers, right] of rows) {
-    // Where tools decide, behaviour said that no session is needed.
-    const count = counts[by !== 'tools' && state === 'STATEFUL' ? 'STATEFUL' : 'STATELESS']
+    // Where tools or files decide, behaviour said that no session is needed.
+    const count = counts[by !== 'tools' && by !== 'program' && state === 'STATEFUL' ? 'STATEFUL' : 'STATELESS']
     count.servers += Number(servers)
     count.right += Number(right)
   }

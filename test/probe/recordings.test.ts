@@ -3,12 +3,17 @@ import { describe, expect, test } from 'vitest'
 import { readText } from '../../scripts/repository.ts'
 import { measure, recordingsPage, rightOf } from '../../probe-corpus/measure.ts'
 import { readRecordings } from '../../probe-corpus/recordings.ts'
+import { fittedProgram } from '../../probe-corpus/programModel.ts'
 import { familyOf, fitted } from '../../probe-corpus/toolModel.ts'
+import { PROGRAM_INTERCEPT, PROGRAM_WEIGHTS, TOGETHER } from '../../src/probe/methods/program/weights.ts'
 import { INTERCEPT, TOOLS_ACCURACY, WEIGHTS } from '../../src/probe/methods/toolWeights.ts'
 
 test('the weights are those that the recordings give', () => {
   const { intercept, weights } = fitted()
   expect({ intercept, weights }).toEqual({ intercept: INTERCEPT, weights: WEIGHTS })
+  const program = fittedProgram()
+  expect(program).toMatchObject({ intercept: PROGRAM_INTERCEPT, weights: PROGRAM_WEIGHTS })
+  expect(program.together).toEqual([TOGETHER.intercept, TOGETHER.tools, TOGETHER.program])
 })
 
 test('the page has the tables that the recordings give', () => {
@@ -33,10 +38,10 @@ describe('the recorded servers', () => {
   })
 
   test('are judged rightly in nine of ten cases by their tools, and none wrongly with a confidence above 90 %', () => {
-    const [fit, validated, ...aside] = measure().map(({ judged }) => judged)
+    const [fit, validated, ...others] = measure().map(({ judged }) => judged)
     expect(rightOf(fit ?? []) / (fit?.length ?? 0)).toBeGreaterThanOrEqual(0.9)
     expect(rightOf(validated ?? []) / (validated?.length ?? 0)).toBeCloseTo(TOOLS_ACCURACY, 2)
-    for (const { name, state, truth, confidence } of [fit, validated, ...aside].flatMap((judged) => judged ?? [])) {
+    for (const { name, state, truth, confidence } of [fit, validated, ...others].flatMap((judged) => judged ?? [])) {
       expect(state === truth ? 0 : confidence, name).toBeLessThanOrEqual(0.9)
     }
   })

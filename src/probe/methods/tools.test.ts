@@ -50,7 +50,9 @@ test('where there are no tools nothing is said', () => {
 })
 
 test('the evidence names the tools, and no more than four', () => {
-  const tools = ['navigate', 'click', 'hover', 'scroll', 'tap', 'swipe'].map((name) => tool(name, '', { selector: {} }))
+  const tools = ['navigate', 'click', 'hover', 'scroll', 'tap', 'swipe'].map((name) =>
+    tool(name, 'Acts on the current page.', { selector: {} }),
+  )
   expect(toolsResult(tools).message).toBe(
     'There are tools that act on a page or a screen, one after the other: navigate, click, hover, scroll, and 2 more.',
   )
