@@ -8,6 +8,7 @@ function state(worker: number, up: boolean, links: number, more: Partial<WorkerS
   return {
     worker,
     pid: worker * 10,
+    hasStarted: true,
     report: {
       health: { live: true, ready: up, servers: 1, leftOut: 1, up: up ? 1 : 0, warnings },
       servers: [
@@ -48,10 +49,18 @@ test('a server is up where all workers reach it, and what only some say has thei
 })
 
 test('a worker that is not there is told of, and the gateway is as ready as the others', () => {
-  const health = mergedHealth([state(1, true, 0), { worker: 2, pid: undefined, report: undefined }])
+  const starting = { worker: 2, pid: undefined, hasStarted: false, report: undefined }
+  const health = mergedHealth([state(1, true, 0), starting])
   expect(health).toMatchObject({ ready: true, up: 1, workers: [{ isServing: true }, { isServing: false }] })
   expect(health['warnings']).toContain('Worker 2 is not there, and is started again. The others serve.')
-  expect(mergedHealth([{ worker: 1, pid: undefined, report: undefined }])).toMatchObject({ ready: false, servers: 0 })
+  expect(mergedHealth([starting])).toMatchObject({ ready: false, servers: 0 })
+})
+
+test('a worker that stands still is not said to be started again', () => {
+  const { warnings } = mergedHealth([state(1, true, 0), { ...state(2, true, 0), report: undefined }])
+  expect(warnings).toContain(
+    'Worker 2 does not answer. Should that go on, end its process (20), and another one is started.',
+  )
 })
 
 test('measurements have the number of their worker, and one head', () => {

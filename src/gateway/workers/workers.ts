@@ -29,12 +29,14 @@ export interface WorkersOptions {
 export interface WorkerState {
   readonly worker: number
   readonly pid: number | undefined
-  /** Undefined while it starts. */
+  /** Whether its process has started. */
+  readonly hasStarted: boolean
+  /** Undefined while it starts, and where it does not answer. */
   readonly report: WorkerReport | undefined
 }
 
-/** A worker that is busy for longer is reported as one that starts. */
-const REPORT_MS = 5000
+/** A worker that is busy for longer is reported as one that does not answer. */
+const REPORT_MS = 2000
 /** Calls have 25 seconds to finish, and processes of servers some to end. Who takes longer does not answer any more. */
 const DRAIN_MS = 35_000
 
@@ -94,8 +96,10 @@ export class Workers {
   states(): Promise<readonly WorkerState[]> {
     return Promise.all(
       this.#slots.map(async (slot) => {
-        const report = await inTime(slot.ask('report', {}), REPORT_MS).catch(() => undefined)
-        return { worker: slot.worker, pid: slot.pid, report }
+        const { worker, pid, url } = slot
+        const hasStarted = url !== undefined
+        const report = hasStarted ? await inTime(slot.ask('report', {}), REPORT_MS).catch(() => undefined) : undefined
+        return { worker, pid, hasStarted, report }
       }),
     )
   }
