@@ -8,7 +8,7 @@ export const CLIENTS = ['v1', 'v2 in a session', 'v2 stateless', 'ours in a sess
 
 export type ClientKind = (typeof CLIENTS)[number]
 
-export function isStateless(kind: ClientKind): boolean {
+function isStateless(kind: ClientKind): boolean {
   return kind.endsWith('stateless')
 }
 
