@@ -55,7 +55,17 @@ export {
   TASKS_EXTENSION,
   type TaskStatus,
 } from './tasks.ts'
-export { type BackoffOptions, backoffMs, DAY_MS, DAY_SECONDS, MAX_TIMER_MS, runLater, sleep, unref } from './timers.ts'
+export {
+  type BackoffOptions,
+  backoffMs,
+  DAY_MS,
+  DAY_SECONDS,
+  MAX_TIMER_MS,
+  runLater,
+  settledWithin,
+  sleep,
+  unref,
+} from './timers.ts'
 export {
   type Era,
   isLegacyVersion,

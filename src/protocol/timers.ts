@@ -48,3 +48,14 @@ export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   signal.removeEventListener('abort', wake)
   signal.throwIfAborted()
 }
+
+/** Waits for something for so long at most. No timer is left that would keep the process. */
+export async function settledWithin(work: Promise<unknown> | undefined, limitMs: number): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, limitMs)
+  try {
+    await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

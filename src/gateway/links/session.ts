@@ -1,7 +1,7 @@
 /** Links over a connection: child processes of both eras, and the session era over HTTP and HTTP+SSE. */
 import { randomInt } from 'node:crypto'
 import type { Transport } from '@modelcontextprotocol/client'
-import { isObject, type Json, LEGACY_VERSIONS, META, MODERN_VERSION } from '../../protocol/index.ts'
+import { isObject, type Json, LEGACY_VERSIONS, META, MODERN_VERSION, settledWithin } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import { BackendConnection } from './connection.ts'
 import { type About, aboutOf, type Link, type LinkOptions, ownRequest, type UpstreamSession } from './link.ts'
@@ -36,7 +36,7 @@ export async function openSession(opened: OpenedTransport, options: LinkOptions,
     await transport.start()
     const found = asks ? await discover(connection, options.startMs) : undefined
     const about = found ?? (await initialize(connection, transport, options))
-    if (connection.era === 'legacy') await within(opened.listening, LISTENING_MS)
+    if (connection.era === 'legacy') await settledWithin(opened.listening, LISTENING_MS)
     return new SessionLink(connection, about, opened)
   } catch (error) {
     await connection.close()
@@ -58,16 +58,8 @@ export async function resumeSession(
   const connection = new BackendConnection({ ...options, transport, firstId })
   connection.era = 'legacy'
   await transport.start()
-  await within(opened.listenAgain?.(), LISTENING_MS)
+  await settledWithin(opened.listenAgain?.(), LISTENING_MS)
   return new SessionLink(connection, aboutOf({}, undefined, session.version), opened)
-}
-
-async function within(promise: Promise<void> | undefined, ms: number): Promise<void> {
-  if (promise === undefined) return
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, ms)
-  await Promise.race([promise, late.promise])
-  clearTimeout(timer)
 }
 
 /** What a server of the stateless era says of itself; undefined where it is of the session era. */

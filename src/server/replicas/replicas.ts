@@ -1,5 +1,5 @@
 /** What an instance needs to work with the others: its own name, whom it knows, and what they send it. */
-import { type HeaderReader, isObject, type Json, runLater, sleep } from '../../protocol/index.ts'
+import { type HeaderReader, isObject, type Json, runLater, settledWithin, sleep } from '../../protocol/index.ts'
 import { StateError } from '../../state/internal.ts'
 import type { Sealer } from '../../state/seal/index.ts'
 import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
@@ -302,15 +302,4 @@ function jsonReply(value: Json): HttpReply {
 /** An empty variable is none. */
 function env(name: string): string | undefined {
   return process.env[name] || undefined
-}
-
-/** Waits for something for so long at most. No timer is left that would keep the process. */
-async function settledWithin(work: Promise<unknown>, limitMs: number): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, limitMs)
-  try {
-    await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
 }
