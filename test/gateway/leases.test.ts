@@ -79,7 +79,7 @@ test('a gateway that is stopped hands its sessions on', async () => {
 })
 
 test('a gateway that is frozen loses its callers when its lease is over, and does not serve them when it is back', async () => {
-  const { first, second, balancer } = await start(4)
+  const { first, second, balancer } = await start(8)
   const [ann, bob] = [await connectClient('v1', balancer.url), await connectClient('v1', balancer.url)]
   await note(ann, 'milk')
   await note(bob, 'bread')

@@ -257,8 +257,10 @@ export class Places {
   }
 
   async #end({ link, lease }: LinkPlace, leaving: Leaving): Promise<void> {
+    // What another gateway may have taken is not ended here.
+    if (leaving === 'lost' || lease?.isValid === false) return detached(link)
     await (leaving === 'ended' ? closed(link) : detached(link))
-    if (lease === undefined || leaving === 'lost' || this.#has(lease)) return
+    if (lease === undefined || this.#has(lease)) return
     await this.#options.leases?.release(lease, leaving === 'handed on' && lease.session !== undefined)
   }
 

@@ -23,6 +23,8 @@ export interface GatewayLeaseOptions {
 const AWAY =
   'PostgreSQL cannot be used. Callers of servers that keep something are served for as long as the lease of this gateway lasts. It is tried again.'
 const BACK = 'PostgreSQL can be used.'
+/** So long a call waits for a lease. */
+const KNOWN_WITHIN_MS = 2000
 
 /** Whichever clock has gone further: one stands still while the machine sleeps, the other may be set back. */
 interface Moment {
@@ -38,9 +40,9 @@ export class GatewayLease {
   #hasEntered = false
   #sent: Moment | undefined
   #attempt: Promise<void> | undefined
+  #reaching: Promise<void> | undefined
   #running: Promise<void> | undefined
   #lapsing: ReturnType<typeof setTimeout> | undefined
-  #wasTried = false
   #isAway = false
   #isStopping = false
   /** Called when the lease is over, before anyone else can take a caller. */
@@ -62,14 +64,19 @@ export class GatewayLease {
   }
 
   start(): void {
+    this.#reaching ??= this.#options.reached()
     this.#running ??= this.#run()
   }
 
-  /** Resolves when it is known whether the lease is valid. */
+  /** Whether the lease is valid. Waits a moment for one that is not: a gateway that has just started has none yet. */
   async known(): Promise<boolean> {
     this.start()
-    if (!this.isValid) await this.#attempt
-    if (!this.isValid && !this.#wasTried) await this.#try()
+    const until = performance.now() + KNOWN_WITHIN_MS
+    await this.#reaching
+    while (!this.isValid && performance.now() < until && !this.#stopped.signal.aborted) {
+      await this.#try()
+      if (!this.isValid) await sleep(this.#times.retryMs, this.#stopped.signal).catch(() => {})
+    }
     return this.isValid
   }
 
@@ -96,8 +103,7 @@ export class GatewayLease {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopped
-    this.#attempt = this.#options.reached().finally(() => (this.#attempt = undefined))
-    await this.#attempt
+    await this.#reaching
     while (!signal.aborted) {
       await this.#try()
       const { renewMs, retryMs } = this.#times
@@ -112,7 +118,6 @@ export class GatewayLease {
 
   async #tryOnce(): Promise<void> {
     const sent = now()
-    this.#wasTried = true
     try {
       await this.#renew()
       if (!this.isValid) this.onCallers(await this.#options.placements.held(this.#id))

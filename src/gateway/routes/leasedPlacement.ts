@@ -17,6 +17,8 @@ import { ElsewhereCalls, type PlacedTarget, SILENT, type Unanswered } from './el
 /** How often a caller may move while one of their calls looks for them. */
 const MAX_MOVES = 5
 const LOOK_AGAIN_MS = 200
+/** A gateway that is being stopped gives its callers up when their calls have ended. */
+const PATIENCE_MS = 60_000
 
 export class LeasedPlacement {
   readonly #parts: MethodParts
@@ -58,9 +60,14 @@ export class LeasedPlacement {
     const url = new URL(this.#path, address).href
     // Whoever had the address of this gateway before is gone.
     if (url === this.#parts.replicas.self.url) return { kind: 'gone' }
-    const owner = await this.#parts.replicas.seeker.find(url)
+    const { seeker } = this.#parts.replicas
+    const owner = await seeker.find(url)
     if (owner === 'nobody') return { kind: 'gone' }
-    return owner === undefined ? { kind: 'silent' } : this.#elsewhere.answer(watched, target, owner)
+    if (owner === undefined) return { kind: 'silent' }
+    const answer = await this.#elsewhere.answer(watched, target, owner)
+    if (typeof answer === 'string' || answer.kind !== 'gone') return answer
+    // Who was known at the address is gone; the caller may be with the next process there.
+    return { kind: (await seeker.find(url)) === 'nobody' ? 'gone' : 'moved' }
   }
 
   /** Takes the caller, as soon as that may be, unless the call is given up. */
@@ -74,14 +81,18 @@ export class LeasedPlacement {
   ): Promise<void> {
     const left = new AbortController()
     call.channel.onCancel(() => left.abort())
-    let leftMs = Number.POSITIVE_INFINITY
-    for (;;) {
+    const until = performance.now() + PATIENCE_MS
+    for (let leftMs = Number.POSITIVE_INFINITY; performance.now() < until; ) {
       const taken = await leases.takeFrom(gateway, caller, kind === 'gone')
       if (taken.kind === 'taken') return
       // Its lease was renewed meanwhile, so that it is there, and may begin what it was sent.
-      if (taken.leftMs > leftMs) throw kind === 'silent' ? callLost(backend.name, name, SILENT) : leases.unreachable()
+      if (kind === 'silent' && taken.leftMs > leftMs) throw callLost(backend.name, name, SILENT)
       leftMs = taken.leftMs
       await sleep(LOOK_AGAIN_MS, left.signal).catch(() => Promise.reject(leases.unreachable()))
+      leases.forget(caller)
+      const place = await leases.find(caller)
+      if (place.kind === 'here' || place.gateway.id !== gateway.id) return
     }
+    throw leases.unreachable()
   }
 }
