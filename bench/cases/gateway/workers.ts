@@ -28,7 +28,7 @@ export async function compareWorkers(bench: Bench, backend: Child): Promise<Case
     if (ends.includes(undefined)) return unmeasured()
     return measure(bench, children, backend)
   })
-  await Promise.all(ends.map((end) => end?.()))
+  for (const end of ends) await end?.()
   return result
 }
 
