@@ -111,3 +111,54 @@ test.each<[string, Named]>([
   expect(end).toBe('welcome')
   expect(visits).toHaveLength(1)
 })
+
+/** The first and the last address of each network that is not the internet, and those beside them. */
+test.each<[inside: string[], outside: string[]]>([
+  [['0.0.0.0', '0.255.255.255'], ['1.0.0.0']],
+  [
+    ['10.0.0.0', '10.255.255.255'],
+    ['9.255.255.255', '11.0.0.0'],
+  ],
+  [
+    ['100.64.0.0', '100.127.255.255'],
+    ['100.63.255.255', '100.128.0.0'],
+  ],
+  [['127.0.0.0', '127.255.255.255'], ['128.0.0.0']],
+  [
+    ['169.254.0.0', '169.254.255.255'],
+    ['169.253.255.255', '169.255.0.0'],
+  ],
+  [
+    ['172.16.0.0', '172.31.255.255'],
+    ['172.15.255.255', '172.32.0.0'],
+  ],
+  [
+    ['192.0.0.0', '192.0.0.255'],
+    ['191.255.255.255', '192.0.1.0'],
+  ],
+  [
+    ['192.168.0.0', '192.168.255.255'],
+    ['192.167.255.255', '192.169.0.0'],
+  ],
+  [
+    ['198.18.0.0', '198.19.255.255'],
+    ['198.17.255.255', '198.20.0.0'],
+  ],
+  [['224.0.0.0', '255.255.255.255'], ['223.255.255.255']],
+  [['[::]'], ['[::2]']],
+  [['[64:ff9b::]', '[64:ff9b::ffff:ffff]'], ['[64:ff9b::1:0:0]']],
+  [['[64:ff9b:1::]', '[64:ff9b:1:ffff:ffff:ffff:ffff:ffff]'], ['[64:ff9b:2::]']],
+  [['[fc00::]', '[fdff:ffff::]'], ['[fbff:ffff::]']],
+  [['[fe80::]', '[febf:ffff::]'], ['[fe7f:ffff::]']],
+  [['[fec0::]', '[feff:ffff::]'], ['[2600::1]']],
+  [['[ff00::]', '[ffff:ffff::]'], ['[2001:db8::1]']],
+])('a server elsewhere cannot name %j, and can name %j', async (inside, outside) => {
+  for (const host of inside) {
+    expect([host, (await login({ issuer: `https://${host}` })).end]).toMatchObject([
+      host,
+      { code: 'AUTHORIZATION_FAILED' },
+    ])
+  }
+  for (const host of outside)
+    expect([host, (await login({ issuer: `https://${host}` })).end]).toEqual([host, 'welcome'])
+})
