@@ -54,7 +54,8 @@ test('a change that nobody told of is found every two seconds, and each once', a
   await vi.advanceTimersByTimeAsync(2000)
   expect(heard).toHaveBeenCalledTimes(2)
   watchers.close()
-  expect(vi.getTimerCount()).toBe(0)
+  await vi.advanceTimersByTimeAsync(4000)
+  expect(asked).toHaveLength(3)
 })
 
 test('without notifications it is found every half second', async () => {
@@ -105,7 +106,7 @@ test('nobody is asked once nobody watches', async () => {
   const stop = watchers.watch('one', () => {})
   stop()
   await vi.advanceTimersByTimeAsync(2000)
-  expect([asked, vi.getTimerCount()]).toEqual([[], 0])
+  expect(asked).toEqual([])
   watchers.watch('two', () => {})
   await vi.advanceTimersByTimeAsync(2000)
   expect(asked).toEqual([1])
