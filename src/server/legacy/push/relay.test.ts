@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ResponseMessage } from '../../../protocol/index.ts'
 import { createSealer, ephemeralKeyring } from '../../../state/seal/index.ts'
 import type { Caller } from '../../call.ts'
@@ -62,4 +62,18 @@ test('an answer that cannot be taken because a rule throws ends no process', asy
   new PushRelay({ bus, sealer, callerOf: () => withRole('manager'), take, clock: Date.now })
   const other = new PushRelay({ bus, sealer, callerOf: () => undefined, take, clock: Date.now })
   expect(await other.offer('q', response, withRole('clerk'))).toBe(false)
+})
+
+test('an answer is offered twice, and each time there is half a second to take it', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { relay, published } = unheard()
+  let outcome: unknown = 'waits'
+  void relay.offer('q', response, withRole('clerk')).then((isTaken) => (outcome = isTaken))
+  await vi.advanceTimersByTimeAsync(499)
+  expect([published, outcome]).toEqual([['q'], 'waits'])
+  await vi.advanceTimersByTimeAsync(500)
+  expect([published, outcome]).toEqual([['q', 'q'], 'waits'])
+  await vi.advanceTimersByTimeAsync(1)
+  expect([published, outcome]).toEqual([['q', 'q'], false])
 })
