@@ -194,9 +194,10 @@ test('when the primary process is killed, no worker and no process of a server s
 })
 
 test.each([
-  [['--workers', '0'], '--workers must be a whole number, at least 1.'],
-  [['--workers', 'x'], '--workers must be a whole number, at least 1.'],
-  [['--workers=-1'], '--workers must be a whole number, at least 1.'],
+  [['--workers', '0'], '--workers must be a whole number from 1 to 64.'],
+  [['--workers', 'x'], '--workers must be a whole number from 1 to 64.'],
+  [['--workers', '65'], '--workers must be a whole number from 1 to 64.'],
+  [['--workers=-1'], '--workers must be a whole number from 1 to 64.'],
   [['--workers', '2', '--stdio'], 'Leave out --stdio or --workers.'],
 ])('%s is refused', async (args, sentence) => {
   const file = join(tmpdir(), `pannier-workers-${process.pid}.json`)

@@ -56,8 +56,8 @@ function portOf(text: string): number {
 
 function workersOf(text: string): number {
   const workers = Number(text)
-  if (Number.isInteger(workers) && workers >= 1) return workers
-  throw new InputError('--workers must be a whole number, at least 1.')
+  if (Number.isInteger(workers) && workers >= 1 && workers <= 64) return workers
+  throw new InputError('--workers must be a whole number from 1 to 64.')
 }
 
 // The gateway is loaded where it is used: it brings the whole server, which other commands do not need.

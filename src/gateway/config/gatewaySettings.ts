@@ -223,7 +223,7 @@ const members = shape<Omit<GatewaySettings, 'views'> & { readonly views: GivenVi
   catalogue,
   definitions: definitionPolicy,
   limits: shape<PrincipalLimits>({ requestsPerMinute: whole(1), callsAtOnce: whole(1) }),
-  workers: whole(1),
+  workers: whole(1, 64),
   listDeadlineMs: whole(1, 600_000),
   admin,
   principal,

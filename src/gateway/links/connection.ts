@@ -262,5 +262,6 @@ function unsent(server: string, id: number, cause: unknown): Json {
   if (isUnauthorized)
     throw new BackendError('BACKEND_REFUSED', server, 'refuses the credentials it was sent.', { cause })
   const reason = status === undefined ? why : `it answered HTTP ${status}.`
-  throw new BackendError('BACKEND_LOST', server, `gave no answer: ${reason}`, { cause })
+  const sentence = `gave no answer: ${reason} If it got the call, what that does may have happened.`
+  throw new BackendError('BACKEND_LOST', server, sentence, { cause })
 }

@@ -175,9 +175,10 @@ export class Routes {
   async #reach(route: Route): Promise<void> {
     if (this.#base === undefined) return
     const { self, replicas } = route.assembly
-    const checked = self.url === undefined ? undefined : replicas.checkAddress()
+    // Not waited for: what is before a gateway may lead there only once it serves.
+    if (self.url !== undefined) void replicas.checkAddress()
     self.url ??= new URL(route.path, this.#base).href
-    await Promise.all([checked, replicas.seek(), this.#meet(route)])
+    await Promise.all([replicas.seek(), this.#meet(route)])
   }
 
   #meet({ path, assembly }: Route): Promise<void> {
