@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
+import manifest from '../../package.json' with { type: 'json' }
 
-/** The package's version. package.json is two folders up, both from src/cli and from dist/cli. */
+/** The package's version. It is part of the built program, wherever that stands. */
 export function readVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  const version = typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : ''
-  return String(version)
+  return manifest.version
 }
