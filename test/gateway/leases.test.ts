@@ -78,6 +78,21 @@ test('a gateway that is stopped hands its sessions on', async () => {
   expect(await noted(ann)).toEqual(['milk', ''])
 })
 
+test('a session that its server has forgotten is begun anew, and stored in the place of the old one', async () => {
+  const { first, second, balancer } = await start(20)
+  const [ann, bob] = await Promise.all(['v1', 'v2'].map((kind) => connectClient(kind as 'v1', balancer.url)))
+  if (ann === undefined || bob === undefined) return expect.fail()
+  for (const client of [ann, bob]) await note(client, 'milk')
+  http.forgetAll()
+  for (const client of [ann, bob]) {
+    expect(await call(client, 'http_recall')).toBe('')
+    await call(client, 'http_note', { text: 'eggs' })
+  }
+  balancer.targets = [second.url]
+  await first.end('SIGKILL')
+  for (const client of [ann, bob]) expect(await call(client, 'http_recall')).toBe('eggs')
+})
+
 test('a gateway that is frozen loses its callers when its lease is over, and does not serve them when it is back', async () => {
   const { first, second, balancer } = await start(8)
   const [ann, bob] = [await connectClient('v1', balancer.url), await connectClient('v1', balancer.url)]

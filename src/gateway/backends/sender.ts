@@ -96,13 +96,15 @@ export class BackendSender {
       this.#places.forget(relayed, sharing ?? 'caller')
       if (error.answer !== undefined) throw error.answer
       // The call was not begun.
-      return this.#sendOnPlace(relayed, sharing ?? 'caller')
+      return this.#sendOnPlace(relayed, sharing ?? 'caller', true)
     }
   }
 
-  async #sendOnPlace(relayed: Relayed, sharing: Sharing): Promise<Json> {
+  /** `isForgotten`: the server does not know the session of this caller any more. */
+  async #sendOnPlace(relayed: Relayed, sharing: Sharing, isForgotten = false): Promise<Json> {
     const isLeased = sharing === 'caller' && !this.#options.isShared()
     const lease = isLeased ? await this.leases?.own(callerOf(relayed)) : undefined
+    if (isForgotten && lease !== undefined) lease.session = undefined
     const use = async (link: Link, hold: () => () => void): Promise<Json> => {
       const result = this.#tasks.listed(relayed, await link.request(relayed), link)
       return this.#tasks.keep(relayed, result, link, hold)
