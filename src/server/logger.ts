@@ -37,12 +37,15 @@ export class LoggerSlot {
   async defaultToPino(destination: 1 | 2): Promise<void> {
     if (this.#logger !== undefined) return
     const { pino } = await import('pino')
-    const level = process.env['PANNIER_LOG_LEVEL'] ?? 'info'
+    const level = process.env['PANNIER_LOG_LEVEL'] || 'info'
+    if (level !== 'silent' && !Object.hasOwn(pino.levels.values, level)) throw new TypeError(WRONG_LEVEL)
     // `err` is already plain details (errorDetails); pino's own serializer would report only that it is an object.
     const serializers = { err: (details: unknown) => details }
     this.#logger = pino({ name: 'pannier', level, serializers }, { write: (line) => writeLine(destination, line) })
   }
 }
+
+const WRONG_LEVEL = 'PANNIER_LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent.'
 
 /** The reader of the log may have closed it. The server must neither fail by that, nor wait for it at its end. */
 function writeLine(destination: 1 | 2, line: string): void {

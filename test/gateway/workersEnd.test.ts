@@ -206,3 +206,16 @@ test.each([
   expect(stderr).toContain(sentence)
   expect(status).toBe(2)
 })
+
+test.each([
+  ['PANNIER_PEERS', '10.0.0.5:8931', 'PANNIER_PEERS must have addresses of gateways'],
+  ['PANNIER_ADVERTISE', 'foo', 'PANNIER_ADVERTISE must have addresses of gateways'],
+  ['PANNIER_LOG_LEVEL', 'loud', 'PANNIER_LOG_LEVEL must be trace, debug'],
+])('a wrong value of %s is told in a sentence', async (name, value, sentence) => {
+  const file = join(tmpdir(), `pannier-variables-${process.pid}.json`)
+  writeFileSync(file, '{ "mcpServers": {} }')
+  const { status, stderr } = await pannier(['gateway', file, '--port', '0'], { env: { [name]: value } })
+  expect(stderr).toContain(sentence)
+  expect(stderr).not.toContain('    at ')
+  expect(status).toBe(2)
+})

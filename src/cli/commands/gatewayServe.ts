@@ -46,7 +46,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
       display.note(`Left out: ${problemText(problem)}`)
   }
   showUnusable(config)
-  const served = await servedBy(config, options, context)
+  const served = await orExplain(() => servedBy(config, options, context))
 
   const reload = async (): Promise<void> => {
     try {
@@ -64,7 +64,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     if (options.stdio) await Promise.race([served.stdio?.(), aborted(signal)])
     else {
       const { port, host, insecure = false } = options
-      const url = await listenOrExplain(() => served.listen({ port, host, insecure }))
+      const url = await orExplain(() => served.listen({ port, host, insecure }))
       if (config.settings.admin !== false) await startAdmin(served, context)
       await showTable(served, url, context)
       await aborted(signal)
@@ -88,10 +88,10 @@ async function servedBy(
   return (await import('../serving/oneProcess.ts')).oneProcess(config)
 }
 
-/** A port that is in use, or an address that everyone could reach, is a mistake of the user. */
-async function listenOrExplain<T>(listen: () => Promise<T>): Promise<T> {
+/** A port that is in use, an address that everyone could reach or a wrong variable is a mistake of the user. */
+async function orExplain<T>(begin: () => Promise<T>): Promise<T> {
   try {
-    return await listen()
+    return await begin()
   } catch (error) {
     const isMistake = error instanceof TypeError || (error instanceof Error && 'code' in error)
     throw isMistake ? new InputError(error.message) : error
