@@ -30,7 +30,7 @@ test(
   'two callers at once get their own results through two gateways, or an error when something is killed, and nothing happens twice',
   async () => {
     const cells = isLong ? POSSIBLE_CELLS : shortCells()
-    const tally = await runMatrix({ cells, kills: amount(12, 120), minutes: 2, looksBack: isLong })
+    const tally = await runMatrix({ cells, kills: amount(12, 120), minutes: 2, looksBack: false })
     expect(tally.violations).toEqual([])
     expect(tally.orphans).toBe(0)
     for (const victim of VICTIMS) expect(countOf(tally, [victim]).kills, victim).toBeGreaterThan(0)

@@ -27,7 +27,7 @@ const TOLD: readonly RegExp[] = [
   /There is no such session \(any more\); initialize again/,
   /There is no task with this id, or it has expired/,
   // Of the balancer, when the gateway that it had sent the request to ended before it answered.
-  /50[23] by the balancer|answer(s|ed) HTTP 50[23]/,
+  /50[23] by the balancer|answer(s|ed)( the probe with)? HTTP 50[23]/,
   // Of the client, whose connection broke off in the middle of an answer.
   /terminated|socket hang up|fetch failed|other side closed|connection (was )?(lost|closed)|stream (ended|disconnected|closed)/i,
 ]
