@@ -26,14 +26,19 @@ function shortCells(): Cell[] {
   return [...cells, { client: 'v2 stateless', server: 'v1-stdio', behaviour: 'two, one after the other' }]
 }
 
+test('two callers at once get their own results through two gateways, or an error when something is killed, and nothing happens twice', async () => {
+  const tally = await runMatrix({ cells: shortCells(), kills: 12, minutes: 2, looksBack: false })
+  expect(tally.violations).toEqual([])
+  expect(tally.orphans).toBe(0)
+  for (const victim of VICTIMS) expect(countOf(tally, [victim]).kills, victim).toBeGreaterThan(0)
+}, 180_000)
+
 test(
-  'two callers at once get their own results through two gateways, or an error when something is killed, and nothing happens twice',
+  'every behaviour that a client and a server have works for two callers at once, through two gateways',
   async () => {
-    const cells = isLong ? POSSIBLE_CELLS : shortCells()
-    const tally = await runMatrix({ cells, kills: amount(12, 120), minutes: 2, looksBack: false })
+    const cells = isLong ? POSSIBLE_CELLS : shortCells().slice(0, 3)
+    const tally = await runMatrix({ cells, kills: 0, minutes: 5, looksBack: false })
     expect(tally.violations).toEqual([])
-    expect(tally.orphans).toBe(0)
-    for (const victim of VICTIMS) expect(countOf(tally, [victim]).kills, victim).toBeGreaterThan(0)
   },
-  amount(180_000, 900_000),
+  amount(180_000, 600_000),
 )
