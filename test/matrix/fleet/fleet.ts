@@ -13,7 +13,7 @@ import type { OnPassing } from './passing.ts'
 import { kill, orphansOf, readUntil, start } from './processes.ts'
 import { commandLine, KINDS, type ServerKind, type ServerName } from './servers.ts'
 import { startTap, type Tap } from './tap.ts'
-import { readVitals, type Vitals } from './vitals.ts'
+import { reachesServer, readVitals, type Vitals } from './vitals.ts'
 
 interface Member {
   readonly child: ChildProcess
@@ -166,9 +166,10 @@ export class Fleet {
     this.#front?.drop(name)
   }
 
-  /** Resolves when there are as many processes as before. */
+  /** Resolves when there are as many processes as before, and gateways reach their server. */
   async mended(): Promise<void> {
     await this.#starting
+    await Promise.all(this.#members.map(({ admin }) => admin && reachesServer(admin)))
   }
 
   /** What the gateways hold that are there now. */

@@ -33,3 +33,13 @@ export async function readVitals(folder: string, pid: number, admin: string | un
     )
   return { pid, ...inside, parked: sum('calls_parked'), inFlight: sum('calls_in_flight'), links: sum('links') }
 }
+
+/** Resolves when a gateway has its server again, which may have been killed. */
+export async function reachesServer(admin: string): Promise<void> {
+  for (let tried = 0; tried < TRIES; tried++) {
+    const { servers } = (await (await fetch(`${admin}/servers`)).json()) as { servers: { condition: string }[] }
+    if (servers.every(({ condition }) => condition === 'up')) return
+    await sleep(TRY_MS)
+  }
+  throw new Error('A gateway does not reach its server any more.')
+}
