@@ -78,7 +78,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const declaration = new SessionDeclaration(architecture, keyring.ephemeral, isReachable, relaying?.keepsState)
   // What a stateful server keeps for a session is here, so nobody else can go on with its calls.
   const handOver = announced(bus, async (stream) =>
-    declaration.isStateful ? undefined : replicas.handOver({ ...stream }),
+    declaration.isStateful ? undefined : replicas.successors.handOver({ ...stream }),
   )
 
   const carrying = new CarryRules(options.carry, store !== undefined)
@@ -179,7 +179,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     store,
     onDifference,
     ledger: replicas.ledger,
-    canHandOver: async () => !declaration.isStateful && replicas.canHandOver(),
+    canHandOver: async () => !declaration.isStateful && replicas.successors.canHandOver(),
     handOver,
     cancel: (session, request) => bus.publish({ kind: 'cancelled', session, request }),
     ttlSeconds,

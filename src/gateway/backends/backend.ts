@@ -4,7 +4,7 @@ import type { Verdict } from '../../probe/index.ts'
 import type { Logger } from '../../server/internal.ts'
 import { passes } from '../catalog/index.ts'
 import type { BackendConfig } from '../config/index.ts'
-import { BackendError, REJECTED, tooLarge, tooMany, WITHHELD } from '../errors.ts'
+import { BackendError, REJECTED, WITHHELD } from '../errors.ts'
 import { type Condition, Connector } from './connector.ts'
 import { contradict } from './contradiction.ts'
 import { CallerCredentials, type CredentialsHook } from './credentials.ts'
@@ -18,8 +18,7 @@ import { holderOf } from './callers.ts'
 import type { Relayed } from '../links/relayed.ts'
 import type { Leases } from '../leases/leases.ts'
 import type { ServerLeases } from '../leases/serverLeases.ts'
-import { isLarger } from './resultSize.ts'
-import { shareOf, Shares } from './shares.ts'
+import { BackendLimits } from './limits.ts'
 import { Watches } from './watching/watches.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 
@@ -52,12 +51,11 @@ export class Backend {
   readonly #connector: Connector
   readonly #sender: BackendSender
   readonly #judge: Judge
-  readonly #inFlight = new Shares()
+  readonly #limits: BackendLimits
   /** The resources that callers watch. */
   readonly watches = new Watches((method, params) => this.#heard(method, params))
   readonly credentials: CallerCredentials
   readonly #login: OperatorLogin
-  readonly #listening = new Shares()
   /** What it lists to callers with credentials of their own. */
   readonly ownOffers: OwnOffers
   /** Where it is reached over HTTP. */
@@ -69,6 +67,7 @@ export class Backend {
     this.#options = options
     this.config = config
     this.name = name
+    this.#limits = new BackendLimits(config)
     this.credentials = new CallerCredentials({ config, logger, hook: options.credentials })
     this.#login = new OperatorLogin(options)
     this.ownOffers = new OwnOffers(config.settings.listSeconds * 1000)
@@ -195,7 +194,7 @@ export class Backend {
 
   /** The number of requests under way. */
   get inFlight(): number {
-    return this.#inFlight.all
+    return this.#limits.inFlight
   }
 
   /** Which gateway serves which of its callers, where gateways look that up. */
@@ -244,7 +243,9 @@ export class Backend {
     const leave = this.enter(holderOf(relayed))
     try {
       const credentials = await this.credentials.of(relayed)
-      return this.#limited(await this.#sender.send({ ...relayed, credentials }))
+      const result = await this.#sender.send({ ...relayed, credentials })
+      this.#limits.assertSize(result)
+      return result
     } finally {
       leave()
     }
@@ -252,24 +253,13 @@ export class Backend {
 
   /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
   enter(caller: string, isListening = false): () => void {
-    const { maxInFlight } = this.config.settings
-    const counted = isListening ? this.#listening : this.#inFlight
-    if (counted.all >= maxInFlight || counted.of(caller) >= shareOf(maxInFlight))
-      throw new BackendError('BACKEND_BUSY', this.name, tooMany(maxInFlight))
-    counted.add(caller)
-    return () => counted.remove(caller)
+    return this.#limits.enter(caller, isListening)
   }
 
   /** A definition that was never read cannot be compared, so that a server has to be reached before its tools run. */
   #assertServed({ params }: Relayed): void {
     if (this.about === undefined) this.#connector.openedLink()
     if (this.withheld.has(String(params['name']))) throw new BackendError('BACKEND_REFUSED', this.name, WITHHELD)
-  }
-
-  #limited(result: Json): Json {
-    const { maxResultBytes } = this.config.settings
-    if (!isLarger(result, maxResultBytes)) return result
-    throw new BackendError('BACKEND_INVALID', this.name, tooLarge(maxResultBytes))
   }
 
   /** Finds out whether it is still there. */

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Link, ownRequest } from '../links/link.ts'
-import { Places, type Sharing } from './places.ts'
+import { Places } from './places.ts'
+import type { Sharing } from './sharing.ts'
 import type { Relayed } from '../links/relayed.ts'
 
 const opened: string[] = []

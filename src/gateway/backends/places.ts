@@ -2,14 +2,14 @@
  * Which link serves which call. Calls share a link where the server keeps nothing and cannot ask; a call that the server
  * may ask about has a link for itself; and where the server keeps something, each caller has a link of their own.
  */
-import { digestOf } from '../../state/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import type { CallerLease, ServerLeases } from '../leases/serverLeases.ts'
 import type { Link } from '../links/link.ts'
-import { declaredOf, questionsOf, type Relayed } from '../links/relayed.ts'
-import { callerOf, holderOf, isNameless } from './callers.ts'
+import type { Relayed } from '../links/relayed.ts'
+import { holderOf } from './callers.ts'
 import { shareOf, Shares } from './shares.ts'
+import { linkKey, mayBeAskedForAnother, type Sharing } from './sharing.ts'
 
 export interface PlacesOptions {
   readonly server: string
@@ -35,12 +35,6 @@ interface LinkPlace {
   uses: number
   idle: ReturnType<typeof setTimeout> | undefined
 }
-
-/**
- * `caller`: a link for each caller. `call`: a link for each call, kept for the next one. `all`: any calls on one link, and
- * more links under load.
- */
-export type Sharing = 'caller' | 'call' | 'all'
 
 /**
  * What becomes of a link's session: it is ended; another gateway may go on with it; or another gateway has it already, or
@@ -113,7 +107,7 @@ export class Places {
 
   /** Gives up the links of such a call, so that the next one opens another. Calls that are under way there go on. */
   forget(relayed: Relayed, sharing: Sharing): void {
-    const key = keyOf(relayed, sharing)
+    const key = linkKey(relayed, sharing)
     for (const place of this.#places) if (place.key === key) this.#retire(place)
   }
 
@@ -146,14 +140,14 @@ export class Places {
   #takeOwn(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): LinkPlace | undefined {
     const isAlone = sharing === 'call' || mayBeAskedForAnother(relayed)
     const hasShare = this.#inUse.of(holderOf(relayed)) < shareOf(this.#options.maxLinks)
-    const key = keyOf(relayed, sharing)
+    const key = linkKey(relayed, sharing)
     const found = hasShare || !isAlone ? this.#find(key, isAlone, lease) : undefined
     return found ?? (hasShare ? this.#openAnother(key, relayed, true, lease) : undefined)
   }
 
   /** The link with the fewest calls, unless all have many and there is room for another. */
   #takeShared(relayed: Relayed): LinkPlace | undefined {
-    const key = keyOf(relayed, 'all')
+    const key = linkKey(relayed, 'all')
     const [least] = [...this.#places].filter((place) => place.key === key).toSorted((a, b) => a.uses - b.uses)
     const isFree = least !== undefined && least.uses < CALLS_AT_ONCE
     return isFree ? least : (this.#openAnother(key, relayed, false) ?? least)
@@ -286,27 +280,4 @@ async function closed(opened: Promise<Link>): Promise<void> {
 async function detached(opened: Promise<Link>): Promise<void> {
   const link = await opened.catch(() => undefined)
   await link?.detach().catch(() => {}) // it is gone already
-}
-
-/**
- * Who may use a link. The headers of a principal may be others tomorrow and are still theirs; those of a caller without a
- * name may be another's, and variables are those that the process was started with.
- */
-function keyOf(relayed: Relayed, sharing: Sharing): string {
-  const caller = callerOf(relayed)
-  if (sharing === 'all') return 'all'
-  if (sharing === 'call') return `call ${digestOf([caller, declaredOf(relayed)])}`
-  const { headers, env } = relayed.credentials ?? {}
-  const own = { ...(relayed.principal === undefined && { headers }), env }
-  return `caller ${digestOf([caller, Object.values(own).some(Boolean) ? own : {}])}`
-}
-
-/**
- * What a server asks says not in which call. A client of the session era answers it in any of its calls; one of the
- * stateless era only in the call that it belongs to, and callers without a name are different people. So two of their
- * calls that may be asked about are never on one link.
- */
-function mayBeAskedForAnother(relayed: Relayed): boolean {
-  const isPlain = !isNameless(relayed) && !relayed.peer.takesInputRequired
-  return !isPlain && Object.keys(questionsOf(relayed)).length > 0
 }

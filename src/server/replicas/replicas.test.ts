@@ -104,7 +104,7 @@ test('a stop goes on where the instance that is to take a call dies while it rep
     setTimeout(() => res.destroy(), 10)
   })
   replicas.peers.note(dying)
-  expect(await replicas.handOver({})).toMatchObject({ id: next.id })
+  expect(await replicas.successors.handOver({})).toMatchObject({ id: next.id })
 })
 
 test('whoever answers at the address of an instance that is gone, without a key, is believed nothing', async () => {
@@ -142,7 +142,9 @@ test('a claim that the instance which keeps them does not take is an error, and 
 test('an instance that never knew another has nobody to hand anything to, and does not wait for one', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  expect(await new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' }).handOver({})).toBeUndefined()
+  expect(
+    await new Replicas({ ...options, advertise: 'http://127.0.0.1:1/mcp' }).successors.handOver({}),
+  ).toBeUndefined()
 })
 
 /** An instance at an address of its own. */
@@ -179,7 +181,7 @@ test('an instance that knew others looks for one every so often, and gives up in
   vi.spyOn(replicas.peers, 'everMet', 'get').mockReturnValue(true)
   const looked = vi.spyOn(replicas.peers, 'staying').mockResolvedValue([])
   let outcome: unknown = 'waits'
-  void replicas.handOver({}).then((taker) => (outcome = taker))
+  void replicas.successors.handOver({}).then((taker) => (outcome = taker))
   await vi.advanceTimersByTimeAsync(0)
   expect(looked).toHaveBeenCalledTimes(1)
   await vi.advanceTimersByTimeAsync(200)

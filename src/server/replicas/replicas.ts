@@ -6,7 +6,7 @@ import { type Ledger, memoryLedger } from '../../state/stores/index.ts'
 import type { InstanceMessages, HttpReply, Sink } from '../http/exchange.ts'
 import { refusal } from '../http/refusal.ts'
 import type { EventBus, ServerEvent } from '../lifecycle/eventBus.ts'
-import { errorDetails, type Logger } from '../logger.ts'
+import type { Logger } from '../logger.ts'
 import { AddressCheck } from './addressCheck.ts'
 import { CallForwarder } from './callForwarder.ts'
 import { type ClientRequest, Forwarder, readRequest } from './forwarder.ts'
@@ -25,6 +25,7 @@ import { type PeerBus, peerBus } from './peerBus.ts'
 import { type PeerLedger, peerLedger } from './peerLedger.ts'
 import { Peers } from './peers.ts'
 import { Seeker } from './seeker.ts'
+import { Successors } from './successors.ts'
 
 export interface ReplicasOptions {
   /** Where other instances reach this one. @default PANNIER_ADVERTISE, else where it listens */
@@ -40,11 +41,6 @@ export interface ReplicasOptions {
   readonly logger: () => Logger
 }
 
-// One after the other is asked, within the time that a platform gives a process to end.
-const HANDED_OVER_WITHIN_MS = 10_000
-// How long an instance that stops waits for one that it could hand something to, when there was one before.
-const MET_WITHIN_MS = 3000
-const LOOK_AGAIN_MS = 100
 const LEFT_WITHIN_MS = 3000
 const TOLD_WITHIN_MS = 1000
 const LOOK_TWICE_MS = 20
@@ -65,6 +61,7 @@ export class Replicas implements InstanceMessages {
   readonly forwarder: Forwarder
   readonly calls: CallForwarder
   readonly seeker: Seeker
+  readonly successors: Successors
   readonly bus: EventBus
   readonly ledger: Ledger
   /** Serves what another instance forwards. */
@@ -76,7 +73,6 @@ export class Replicas implements InstanceMessages {
   has: (stream: string) => boolean = () => false
   readonly #messenger: Messenger
   readonly #addresses: readonly string[]
-  readonly #logger: () => Logger
   readonly #peerBus: PeerBus
   readonly #peerLedger: PeerLedger
   readonly #since = performance.now()
@@ -99,11 +95,11 @@ export class Replicas implements InstanceMessages {
     this.#addresses = addresses ?? env('PANNIER_PEERS')?.split(',') ?? []
     this.peers = peers
     this.#messenger = messenger
-    this.#logger = logger
     this.forwarder = new Forwarder(messenger, peers)
     this.calls = new CallForwarder(messenger, peers)
     this.#peerBus = peerBus(peers)
     this.seeker = new Seeker({ self, peers, messenger })
+    this.successors = new Successors(peers, messenger, logger)
     this.#heartbeat = new PeerHeartbeat({ self, peers })
     this.#addressCheck = new AddressCheck({ self, messenger, logger })
     peers.onMet = () => this.#heartbeat.start()
@@ -181,28 +177,6 @@ export class Replicas implements InstanceMessages {
     return this.#addressCheck.check()
   }
 
-  /** Whether another instance is there that is not being stopped. */
-  async canHandOver(): Promise<boolean> {
-    return (await this.peers.staying()).length > 0
-  }
-
-  /** Gives something to another instance; gives that instance, or undefined when there is none to take it. */
-  async handOver(stream: Json): Promise<Instance | undefined> {
-    const refused = new Set<string>()
-    const began = performance.now()
-    for (;;) {
-      // Looked at anew each time: where one was gone, the next one at its address may have been found.
-      const peers = (await this.peers.staying()).filter(({ id }) => !refused.has(id))
-      const peer = peers[Math.floor(Math.random() * peers.length)]
-      const waitedMs = performance.now() - began
-      if (waitedMs > (peer === undefined ? MET_WITHIN_MS : HANDED_OVER_WITHIN_MS)) return undefined
-      if (peer === undefined && !this.peers.everMet) return undefined
-      if (peer === undefined) await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
-      else if (await this.#offer(peer, stream)) return peer
-      else refused.add(peer.id)
-    }
-  }
-
   /**
    * The instance that goes on with a stream. Nobody can be sure who has just started, knows nobody, or knows others by a
    * bus only.
@@ -265,18 +239,6 @@ export class Replicas implements InstanceMessages {
     await new Promise((resolve) => setTimeout(resolve, LOOK_TWICE_MS))
     for (let turns = 0; turns < TURNS_TO_CLOSE; turns++) await new Promise<void>((resolve) => runLater(resolve))
     return !sink.disconnected && this.adopt(stream)
-  }
-
-  async #offer(peer: Instance, stream: Json): Promise<boolean> {
-    try {
-      const delivery = await this.#messenger.send(peer, { kind: 'adopt', stream })
-      if (delivery.kind === 'delivered')
-        return ((await delivery.response.json()) as { isAdopted?: unknown }).isAdopted === true
-      this.peers.lose(peer, delivery.successor)
-    } catch (error) {
-      this.#logger().warn({ url: peer.url, err: errorDetails(error) }, 'A call could not be handed over.')
-    }
-    return false
   }
 
   #open(token: string): Received | undefined {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
-import { isLarger } from './resultSize.ts'
+import { isLarger } from './limits.ts'
 
 const results = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }))
 

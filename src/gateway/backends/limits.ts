@@ -1,0 +1,63 @@
+/** How much of a server callers may use: requests at once, and bytes of a result. */
+import type { Json } from '../../protocol/index.ts'
+import type { BackendConfig } from '../config/index.ts'
+import { BackendError, tooLarge, tooMany } from '../errors.ts'
+import { shareOf, Shares } from './shares.ts'
+
+export class BackendLimits {
+  readonly #config: BackendConfig
+  readonly #inFlight = new Shares()
+  readonly #listening = new Shares()
+
+  constructor(config: BackendConfig) {
+    this.#config = config
+  }
+
+  /** The number of requests under way. */
+  get inFlight(): number {
+    return this.#inFlight.all
+  }
+
+  /** Counts a request of a caller, apart from streams that stay open. Gives the function that ends it. */
+  enter(caller: string, isListening: boolean): () => void {
+    const { name, settings } = this.#config
+    const counted = isListening ? this.#listening : this.#inFlight
+    if (counted.all >= settings.maxInFlight || counted.of(caller) >= shareOf(settings.maxInFlight))
+      throw new BackendError('BACKEND_BUSY', name, tooMany(settings.maxInFlight))
+    counted.add(caller)
+    return () => counted.remove(caller)
+  }
+
+  assertSize(result: Json): void {
+    const { name, settings } = this.#config
+    if (isLarger(result, settings.maxResultBytes))
+      throw new BackendError('BACKEND_INVALID', name, tooLarge(settings.maxResultBytes))
+  }
+}
+
+/** No character takes more bytes in JSON: `\u0000`. */
+const CHAR_BYTES = 6
+/** The most that any other value takes, with what stands around it: `-1.7976931348623157e+308,`. */
+const VALUE_BYTES = 32
+
+/** Whether a result is too large, without writing it where it is far from that. */
+export function isLarger(result: Json, maxBytes: number): boolean {
+  return atMost(result) > maxBytes && Buffer.byteLength(JSON.stringify(result)) > maxBytes
+}
+
+/** At least as many bytes as it takes in JSON. Goes by lengths, so that long texts cost nothing. */
+function atMost(result: Json): number {
+  const open: unknown[] = [result]
+  let bytes = 0
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    bytes += VALUE_BYTES
+    if (typeof value === 'string') bytes += value.length * CHAR_BYTES
+    else if (Array.isArray(value)) for (const each of value) open.push(each)
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, each] of Object.entries(value)) {
+        bytes += name.length * CHAR_BYTES
+        open.push(each)
+      }
+  }
+  return bytes
+}
