@@ -169,7 +169,8 @@ export class Fleet {
   /** Resolves when there are as many processes as before, and gateways reach their server. */
   async mended(): Promise<void> {
     await this.#starting
-    await Promise.all(this.#members.map(({ admin }) => admin && reachesServer(admin)))
+    const admins = this.#members.flatMap(({ admin }) => admin ?? [])
+    await Promise.all(admins.map(reachesServer))
   }
 
   /** What the gateways hold that are there now. */
