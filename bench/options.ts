@@ -14,6 +14,7 @@ export const CASE_NAMES = [
   'tasks',
   'gateway',
   'bridge',
+  'parked',
 ] as const
 export type CaseName = (typeof CASE_NAMES)[number]
 

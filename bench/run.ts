@@ -7,6 +7,7 @@ import { jar } from './cases/client/jar.ts'
 import { journal } from './cases/server/journal.ts'
 import { layers } from './cases/client/layers.ts'
 import { bridge } from './cases/bridge/bridge.ts'
+import { parked } from './cases/bridge/parked.ts'
 import { gateway } from './cases/gateway/gateway.ts'
 import { figureLine } from './cases/report.ts'
 import { memory } from './cases/server/memory.ts'
@@ -39,6 +40,7 @@ const CASES: Record<CaseName, Case> = {
   tasks,
   gateway,
   bridge,
+  parked,
 }
 
 const REPEATED = 'measurements were repeated because other processes used the machine.'

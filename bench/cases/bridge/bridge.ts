@@ -1,13 +1,12 @@
 import { type Case, mergeResults } from '../case.ts'
 import { compareFlows } from './flows.ts'
 import { compareForwarding } from './forwarding.ts'
-import { measureParked } from './parked.ts'
 
-/** What it costs that a client and a server are of different eras: flows, answers at another replica, calls that wait. */
+/** What it costs that a client and a server are of different eras: flows, and answers at another replica. */
 export const bridge: Case = {
   title: 'calls that ask, between the eras',
   programs: ['gateway', 'pannier', 'sessionServer'],
   async run(bench) {
-    return mergeResults([await compareFlows(bench), await compareForwarding(bench), await measureParked(bench)])
+    return mergeResults([await compareFlows(bench), await compareForwarding(bench)])
   },
 }

@@ -4,7 +4,7 @@ import { spreadOf } from '../../measure/statistics.ts'
 import type { Child } from '../../processes/child.ts'
 import { LOAD_CORE } from '../../processes/affinity.ts'
 import { writeRole } from '../../programs/role.ts'
-import { type Bench, type CaseResult, withChild } from '../case.ts'
+import { type Bench, type Case, type CaseResult, withChild } from '../case.ts'
 import { whole } from '../report.ts'
 
 /** As many calls as one caller may have waiting; and as many as may wait in one process. */
@@ -16,7 +16,13 @@ const KILOBYTE = 1000
 const ROOM = { maxSessions: 2 * CAP, maxInFlight: 2 * CAP, timeoutSeconds: 3600, startSeconds: 120 }
 
 /** How much memory the calls take that wait for their clients, each with a session of its own at the server. */
-export async function measureParked(bench: Bench): Promise<CaseResult> {
+export const parked: Case = {
+  title: 'calls that wait for their clients',
+  programs: ['gateway', 'sessionServer'],
+  run: measureParked,
+}
+
+async function measureParked(bench: Bench): Promise<CaseResult> {
   return withChild(bench.startProgram('sessionServer', [], LOAD_CORE), (server) => {
     const url = `http://127.0.0.1:${server.port}/mcp`
     const servers = { bench: { url, pannier: { state: 'stateful', ...ROOM } } }
@@ -30,11 +36,11 @@ async function measure(bench: Bench, gateway: Child): Promise<CaseResult> {
   await answerAll(gateway, await park(gateway, AT_ONCE)) // so that what is loaded once does not count
   const before = await gateway.ask<NodeJS.MemoryUsage>('memory')
   const started = performance.now()
-  const parked = await park(gateway, count)
+  const asked = await park(gateway, count)
   const seconds = (performance.now() - started) / 1000
   const after = await gateway.ask<NodeJS.MemoryUsage>('memory')
   const beyond = count < CAP ? 'The cap was not tried.' : await refusalBeyond(gateway, count)
-  await answerAll(gateway, parked)
+  await answerAll(gateway, asked)
   const rss = (after.rss - before.rss) / count / KILOBYTE
   const heap = (after.heapUsed - before.heapUsed) / count / KILOBYTE
   const outside = (after.external - before.external) / count / KILOBYTE
@@ -43,7 +49,7 @@ async function measure(bench: Bench, gateway: Child): Promise<CaseResult> {
     lines: [
       `${whole(count)} calls waited at once in one gateway: ${kilobytes}, parked in ${seconds.toFixed(0)} s, all answered. ${beyond}`,
     ],
-    figures: [{ label: 'bridge: KB for a parked call', value: spreadOf([rss]), required: 40, wanted: 'atMost' }],
+    figures: [{ label: 'parked: KB for a call', value: spreadOf([rss]), required: 40, wanted: 'atMost' }],
     wrong: { count: 0 },
     raw: { count, before, after, seconds },
   }
