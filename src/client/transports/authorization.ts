@@ -37,8 +37,16 @@ export function bearerFetch(bearer: BearerToken, fetch: FetchLike): FetchLike {
   return async (url, init) => fetch(url, withToken(init, typeof bearer === 'string' ? bearer : await bearer()))
 }
 
-/** Sends the authorizer's token with each request, and starts a flow where the server demands one. */
-export function authorizedFetch(authorizer: Authorizer, serverUrl: string, fetch: FetchLike): FetchLike {
+/**
+ * Sends the authorizer's token with each request, and starts a flow where the server demands one. `flowFetch` makes the
+ * requests of the flow, which go to other servers, too.
+ */
+export function authorizedFetch(
+  authorizer: Authorizer,
+  serverUrl: string,
+  fetch: FetchLike,
+  flowFetch: FetchLike = fetch,
+): FetchLike {
   // A token that is bound to a key goes out with a proof of it in place of "Bearer" (RFC 9449).
   const send = authorizer.dpop === undefined ? fetch : withDpopFromProvider(authorizer)(fetch)
 
@@ -55,7 +63,7 @@ export function authorizedFetch(authorizer: Authorizer, serverUrl: string, fetch
         throw new UnauthorizedError(`The server still answers ${response.status} after a login.`)
       // Another request may have got a new token while this one was under way.
       if ((await token()) !== used && challenge.status === 401) continue
-      await authorizedOnce(authorizer, () => authorize(authorizer, serverUrl, challenge, fetch))
+      await authorizedOnce(authorizer, () => authorize(authorizer, serverUrl, challenge, flowFetch))
     }
   }
 }

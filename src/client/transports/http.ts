@@ -50,7 +50,7 @@ function withCredentials(fetch: FetchLike, url: string, { authorizer, bearer }: 
 }
 
 /** Later headers replace earlier ones of the same name, in any case of letters. */
-function headersOf(...given: readonly (Readonly<Record<string, string>> | undefined)[]): Headers {
+export function headersOf(...given: readonly (Readonly<Record<string, string>> | undefined)[]): Headers {
   const headers = new Headers()
   for (const [name, value] of given.flatMap((each) => Object.entries(each ?? {}))) setHeader(headers, name, value)
   return headers

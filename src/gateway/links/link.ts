@@ -96,3 +96,25 @@ export function ownRequest(method: string, params: Json = {}, more: Partial<Rela
   } as const
   return { method, params, peer, principal: undefined, notify: () => {}, onCancel: () => {}, ...more }
 }
+
+/** Cancels a request of the gateway itself after so long. What holds the request is let go when it is over. */
+export class RequestDeadline {
+  isOver = false
+  #cancel: () => void = () => {}
+  readonly #timer: ReturnType<typeof setTimeout>
+
+  constructor(limitMs: number) {
+    this.#timer = setTimeout(() => {
+      this.isOver = true
+      this.#cancel()
+    }, limitMs)
+  }
+
+  readonly onCancel = (listener: () => void): void => {
+    this.#cancel = listener
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+  }
+}

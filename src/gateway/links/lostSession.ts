@@ -29,17 +29,13 @@ const OTHER_ERA = /unsupported protocol version/i
 const PREFIX = /^[a-z ]{1,20}: /i
 const MAX_CHARS = 4096
 
-/**
- * Throws `SessionLost` for such a response to a POST. What begins a session is passed on. `isSession`: the address itself
- * names a session, without a header.
- */
-export function lostSessionFetch(inner: FetchLike, isSession = false): FetchLike {
+/** Throws `SessionLost` for such a response to a POST of HTTP+SSE, where the address itself names the session. */
+export function lostSessionFetch(inner: FetchLike): FetchLike {
   return async (url, init) => {
     const response = await inner(url, init)
-    const isRefused = STATUSES.has(response.status) || WORDED.has(response.status)
-    if (init?.method !== 'POST' || !isRefused || begins(init.body)) return response
-    const hasSession = isSession || new Headers(init.headers).has('mcp-session-id')
-    const lost = lostIn(await response.clone().text(), { status: response.status, hasSession, id: idOf(init.body) })
+    if (init?.method !== 'POST' || !mayBeLost(response.status) || begins(init.body)) return response
+    const { status } = response
+    const lost = lostIn(await response.clone().text(), { status, hasSession: true, id: idOf(init.body) })
     if (lost === undefined) return response
     await response.body?.cancel()
     throw lost
@@ -51,7 +47,11 @@ export function lostSessionFetch(inner: FetchLike, isSession = false): FetchLike
  * It has not answered the request itself.
  */
 export function isOfSessionEra(status: number, text: string): boolean {
-  return (STATUSES.has(status) || WORDED.has(status)) && (WORDS.test(text) || OTHER_ERA.test(text))
+  return mayBeLost(status) && (WORDS.test(text) || OTHER_ERA.test(text))
+}
+
+export function mayBeLost(status: number): boolean {
+  return STATUSES.has(status) || WORDED.has(status)
 }
 
 function begins(body: unknown): boolean {
@@ -64,13 +64,14 @@ function idOf(body: unknown): unknown {
   return isObject(message) ? message['id'] : undefined
 }
 
-interface RefusedPost {
+export interface RefusedPost {
   readonly status: number
   readonly hasSession: boolean
   readonly id: unknown
 }
 
-function lostIn(text: string, { status, hasSession, id }: RefusedPost): SessionLost | undefined {
+/** Whether the refusal of a POST that begins no session says so. */
+export function lostIn(text: string, { status, hasSession, id }: RefusedPost): SessionLost | undefined {
   const answer = answerIn(text, id)
   if (answer !== undefined) {
     const isLost = hasSession && WORDS.exec(answer.message.replace(PREFIX, ''))?.index === 0

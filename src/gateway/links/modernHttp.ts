@@ -13,7 +13,7 @@ import {
 import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
 import { authorizedFetch, boundedFetch, MAX_MESSAGE_BYTES, sameOrigin } from '../../client/internal.ts'
 import { BackendError, SessionForgotten } from '../errors.ts'
-import { type About, type Link, type LinkOptions, ownRequest } from './link.ts'
+import { type About, type Link, type LinkOptions, ownRequest, RequestDeadline } from './link.ts'
 import { isOfSessionEra, SessionLost } from './lostSession.ts'
 import { askUpstream } from '../upstreams/answer.ts'
 import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
@@ -21,7 +21,8 @@ import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
 
 const FORMATS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
-const limitedFetch = boundedFetch(sameOrigin(fetch))
+/** For requests that are few, or go to other servers than the one behind a link. */
+export const limitedFetch = boundedFetch(sameOrigin(fetch))
 
 /** Undefined where the server does not speak the stateless era. All its addresses are tried. */
 export async function openModernHttp(
@@ -78,14 +79,16 @@ class ModernHttpLink implements Link {
   /** What the server says of itself at this address; undefined where it is of the session era. */
   async discover(upstream: Upstream): Promise<About | undefined> {
     const { startMs, upstreams } = this.#options
-    const onCancel = (listener: () => void): void => AbortSignal.timeout(startMs).addEventListener('abort', listener)
+    const deadline = new RequestDeadline(startMs)
     try {
-      const asked = ownRequest('server/discover', {}, { onCancel })
+      const asked = ownRequest('server/discover', {}, { onCancel: deadline.onCancel })
       const result = await this.#timed(asked, (message, signal) => this.#fetched(upstream, message, signal))
       return discovered(result)
     } catch (error) {
       if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') upstreams.leaveOut(upstream)
       return notModern(error)
+    } finally {
+      deadline.clear()
     }
   }
 

@@ -8,14 +8,15 @@ import {
   type HttpAddress,
   lineReader,
 } from '../../client/index.ts'
-import { ChildTransport, httpTransport, sseTransport } from '../../client/internal.ts'
+import { ChildTransport, sseTransport } from '../../client/internal.ts'
 import { BackendError } from '../errors.ts'
 import type { Credentials } from './relayed.ts'
-import { unref } from '../../protocol/index.ts'
 import type { Link, LinkOptions, UpstreamSession } from './link.ts'
 import { lostSessionFetch } from './lostSession.ts'
+import { SessionTransport } from './http/sessionTransport.ts'
 import { openModernHttp } from './modernHttp.ts'
 import { type OpenedTransport, openSession, resumeSession } from './session.ts'
+import { Upstream } from '../upstreams/upstreams.ts'
 
 export function openLink(address: Address, options: LinkOptions): Promise<Link> {
   return 'url' in address ? openHttp(address, options) : openProcess(address, options)
@@ -76,9 +77,6 @@ function startFailure(error: unknown, server: string): Error {
   return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })
 }
 
-/** The stream of the gateway before may be open for a while, and servers take only one. */
-const LISTEN = { everyMs: 500, tries: 60 }
-
 /** Ends a session that no link has. */
 export async function endSession(address: HttpAddress, options: LinkOptions, session: UpstreamSession): Promise<void> {
   const { transport, endSession: end } = overHttp(address, { ...options, session }, await options.authorizer())
@@ -91,41 +89,19 @@ export async function endSession(address: HttpAddress, options: LinkOptions, ses
 }
 
 function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {
-  const { credentials, session } = options
-  const listening = Promise.withResolvers<void>()
-  const own = new OwnHeaders(credentials)
-  const watched =
-    (inner: FetchLike): FetchLike =>
-    async (url, init) => {
-      const response = inner(url, init)
-      if (init?.method === 'GET')
-        response.then(
-          () => listening.resolve(),
-          () => listening.resolve(),
-        )
-      return response
-    }
-  const transport = httpTransport(address, {
-    ...(authorizer && { authorizer }),
-    ...(session && { session }),
-    wrapFetch: (inner) => own.fetch(lostSessionFetch(watched(inner))),
-  })
-  const listenAgain = async (): Promise<void> => {
-    for (let tries = 0; tries < LISTEN.tries; tries++) {
-      const isRefused = await transport.resumeStream('').then(
-        () => false,
-        (error: unknown) => failureReason(error).status === 409,
-      )
-      if (!isRefused) return
-      await new Promise((resolve) => unref(setTimeout(resolve, LISTEN.everyMs)))
-    }
-  }
+  const { credentials, session, upstreams } = options
+  // A session is at one address, the first, which is also the one that the login is for.
+  const upstream = upstreams?.all[0] ?? new Upstream(address.url)
+  const transport = new SessionTransport({ address, upstream, authorizer, headers: credentials?.headers, session })
   return {
     transport,
-    endSession: () => transport.terminateSession(),
-    setHeaders: (headers) => own.set(headers),
-    listening: listening.promise,
-    listenAgain,
+    endSession: () => transport.endSession(),
+    setHeaders: (headers) => transport.setHeaders(headers),
+    listening: transport.listening,
+    listenAgain: () => {
+      void transport.listen()
+      return transport.listening
+    },
   }
 }
 
@@ -134,7 +110,7 @@ function overSse(address: HttpAddress, options: LinkOptions, authorizer?: Author
   const own = new OwnHeaders(credentials)
   const transport = sseTransport(address, {
     ...(authorizer && { authorizer }),
-    wrapFetch: (inner) => own.fetch(lostSessionFetch(inner, true)),
+    wrapFetch: (inner) => own.fetch(lostSessionFetch(inner)),
     startTimeoutMs: startMs,
   })
   const setHeaders = (headers: Readonly<Record<string, string>>): void => own.set(headers)

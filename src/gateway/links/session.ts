@@ -4,7 +4,15 @@ import type { Transport } from '@modelcontextprotocol/client'
 import { isObject, type Json, LEGACY_VERSIONS, META, MODERN_VERSION, settledWithin } from '../../protocol/index.ts'
 import { BackendError } from '../errors.ts'
 import { BackendConnection } from './connection.ts'
-import { type About, aboutOf, type Link, type LinkOptions, ownRequest, type UpstreamSession } from './link.ts'
+import {
+  type About,
+  aboutOf,
+  type Link,
+  type LinkOptions,
+  ownRequest,
+  RequestDeadline,
+  type UpstreamSession,
+} from './link.ts'
 import { GATEWAY_INFO } from '../version.ts'
 import type { Relayed } from './relayed.ts'
 
@@ -65,17 +73,15 @@ export async function resumeSession(
 /** What a server of the stateless era says of itself; undefined where it is of the session era. */
 async function discover(connection: BackendConnection, startMs: number): Promise<About | undefined> {
   connection.era = 'modern'
-  const cancelled = new AbortController()
-  const onCancel = (listener: () => void): void => cancelled.signal.addEventListener('abort', listener)
-  const timer = setTimeout(() => cancelled.abort(), Math.min(DISCOVER_MS, startMs))
+  const deadline = new RequestDeadline(Math.min(DISCOVER_MS, startMs))
   try {
-    const result = await connection.request(ownRequest('server/discover', {}, { onCancel }))
+    const result = await connection.request(ownRequest('server/discover', {}, { onCancel: deadline.onCancel }))
     return discovered(result)
   } catch (error) {
     if (connection.isClosed) throw error
     return undefined
   } finally {
-    clearTimeout(timer)
+    deadline.clear()
   }
 }
 
@@ -89,12 +95,14 @@ async function initialize(connection: BackendConnection, transport: Transport, o
   const { server, declared, startMs } = options
   connection.era = 'legacy'
   const params = { protocolVersion: LEGACY_VERSIONS[0], capabilities: declared, clientInfo: GATEWAY_INFO }
-  const late = AbortSignal.timeout(startMs)
-  const onCancel = (listener: () => void): void => late.addEventListener('abort', listener)
-  const result = await connection.request(ownRequest('initialize', params, { onCancel })).catch((error: unknown) => {
-    if (!late.aborted) throw error
-    throw new BackendError('BACKEND_TIMEOUT', server, `has not started within ${startMs / 1000} seconds.`)
-  })
+  const deadline = new RequestDeadline(startMs)
+  const initialized = connection.request(ownRequest('initialize', params, { onCancel: deadline.onCancel }))
+  const result = await initialized
+    .catch((error: unknown) => {
+      if (!deadline.isOver) throw error
+      throw new BackendError('BACKEND_TIMEOUT', server, `has not started within ${startMs / 1000} seconds.`)
+    })
+    .finally(() => deadline.clear())
   const { protocolVersion: version } = result
   if (typeof version === 'string') transport.setProtocolVersion?.(version)
   connection.notify('notifications/initialized')

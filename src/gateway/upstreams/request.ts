@@ -12,9 +12,13 @@ export interface AnswerReceiver {
 }
 
 export interface UpstreamMessage {
+  /** @default POST */
+  readonly method?: 'GET' | 'DELETE'
+  /** @default that of the address */
+  readonly path?: string | undefined
   /** Names and values in turn. */
   readonly headers: string[]
-  readonly body: Buffer | string
+  readonly body?: Buffer | string
 }
 
 /** One address, as a request uses it. */
@@ -30,6 +34,11 @@ export interface UpstreamChoice {
   pick(tried?: ReadonlySet<UpstreamTarget>): UpstreamTarget | undefined
   /** Connecting has failed. */
   leaveOut(target: UpstreamTarget): void
+}
+
+/** The controller keeps the bytes of the headers for as long as the response lasts, which may be hours. */
+interface KeptHeaders {
+  rawHeaders?: unknown
 }
 
 export class UpstreamRequest implements Dispatcher.DispatchHandler {
@@ -74,7 +83,8 @@ export class UpstreamRequest implements Dispatcher.DispatchHandler {
     this.#wasSent = true
   }
 
-  onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: KeptHeaders, status: number, headers: IncomingHttpHeaders): void {
+    controller.rawHeaders = null
     if (status >= 200 && !this.#isOver) this.#receiver.begin(status, headers)
   }
 

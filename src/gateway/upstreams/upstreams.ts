@@ -17,8 +17,8 @@ const RETRY = { firstMs: 500, maxMs: 30_000 }
 /** What takes its time is limited by those who wait for it. */
 const NO_TIMEOUTS = { headersTimeout: 0, bodyTimeout: 0 }
 
-/** One address. */
-export class Upstream implements UpstreamTarget {
+/** One address, which is its own choice where there is no other. */
+export class Upstream implements UpstreamTarget, UpstreamChoice {
   readonly url: string
   readonly #pool: Pool
   #path: string
@@ -34,9 +34,23 @@ export class Upstream implements UpstreamTarget {
     this.#pool = new Pool(origin, NO_TIMEOUTS)
   }
 
-  dispatch({ headers, body }: UpstreamMessage, handler: Dispatcher.DispatchHandler): void {
-    this.#pool.dispatch({ method: 'POST', path: this.#path, headers, body }, handler)
+  dispatch(message: UpstreamMessage, handler: Dispatcher.DispatchHandler): void {
+    const { method = 'POST', path = this.#path, headers, body = null } = message
+    this.#pool.dispatch({ method, path, headers, body }, handler)
   }
+
+  /** Sends to this address, and to no other. */
+  send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {
+    const request = new UpstreamRequest(this, message, receiver)
+    request.start()
+    return request
+  }
+
+  pick(tried?: ReadonlySet<UpstreamTarget>): Upstream | undefined {
+    return tried === undefined ? this : undefined
+  }
+
+  leaveOut(): void {}
 
   /** The server wants requests at another path, such as one with a slash at its end. */
   moveTo(url: string): void {

@@ -1,0 +1,168 @@
+/**
+ * One HTTP request of a session, and its response: its status and headers first, then its events as they come, or its text.
+ * Redirects are followed within the server's origin only, because headers, tokens and sessions belong to that server.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { MAX_MESSAGE_BYTES, type SizeCounter, totalBytes } from '../../../client/internal.ts'
+import { mediaTypeOf } from '../../../protocol/index.ts'
+import type { AnswerReceiver, UpstreamRequest } from '../../upstreams/request.ts'
+import type { Upstream } from '../../upstreams/upstreams.ts'
+import { EventReader, type EventSink } from './eventReader.ts'
+
+export interface ExchangeRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly headers: Headers
+  readonly body?: string
+  /** Takes the events, where the response is a stream of them. Without it the response is read as text. */
+  readonly sink?: EventSink | undefined
+  /** Told at once when the response begins: its first event may come in the same moment. */
+  readonly onReply?: ((reply: Reply) => void) | undefined
+}
+
+/** The beginning of a response. */
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /** Whether its events go to the sink. */
+  readonly isStream: boolean
+  /** The whole body of another one. */
+  text(): Promise<string>
+}
+
+const MAX_REDIRECTS = 3
+/** Other statuses make a GET of a POST. */
+const REDIRECTS: ReadonlySet<number> = new Set([307, 308])
+
+export class Exchange implements AnswerReceiver {
+  readonly #upstream: Upstream
+  /** Those that are under way. */
+  readonly #all: Set<Exchange>
+  /** What is needed until the response has begun. */
+  #opening: { readonly request: ExchangeRequest; readonly settle: PromiseWithResolvers<Reply> } | undefined
+  #sent: UpstreamRequest | undefined
+  #redirects = 0
+  #events: EventReader | undefined
+  #text: TextBody | undefined
+  #isOver = false
+
+  constructor(upstream: Upstream, all: Set<Exchange>) {
+    this.#upstream = upstream
+    this.#all = all
+  }
+
+  /** Sends the request. Rejects where there is no response. */
+  open(request: ExchangeRequest): Promise<Reply> {
+    const settle = Promise.withResolvers<Reply>()
+    this.#all.add(this)
+    this.#opening = { request, settle }
+    this.#send(request, undefined)
+    return settle.promise
+  }
+
+  begin(status: number, headers: IncomingHttpHeaders): void {
+    if (this.#opening === undefined) return
+    const { request, settle } = this.#opening
+    const path = REDIRECTS.has(status) ? this.#pathOf(headers.location) : undefined
+    if (path !== undefined && this.#redirects++ < MAX_REDIRECTS) {
+      this.#sent?.cancel()
+      return this.#send(request, path)
+    }
+    this.#opening = undefined
+    const isStream = isOk(status) && mediaTypeOf(headers['content-type']) === 'text/event-stream'
+    const reply = this.#read({ status, headers }, isStream ? request.sink : undefined)
+    request.onReply?.(reply)
+    settle.resolve(reply)
+  }
+
+  data(chunk: Buffer): void {
+    const taken = this.#events?.take(chunk) ?? this.#text?.take(chunk)
+    if (taken === false)
+      this.#end(new MessageTooLarge(`The server sent more than ${MAX_MESSAGE_BYTES} bytes in one message.`))
+  }
+
+  end(): void {
+    this.#end(undefined)
+  }
+
+  fail(error: Error): void {
+    this.#end(error)
+  }
+
+  /** Ends it. The sink is told nothing more. */
+  cancel(): void {
+    this.#events = undefined
+    this.#end(new Error('The connection was closed.'))
+  }
+
+  #send({ method, headers, body }: ExchangeRequest, path: string | undefined): void {
+    const message = {
+      ...(method !== 'POST' && { method }),
+      ...(path !== undefined && { path }),
+      ...(body !== undefined && { body }),
+      headers: [...headers].flat(),
+    }
+    this.#sent = this.#upstream.send(message, this)
+    // It may have failed at once.
+    if (this.#isOver) this.#sent.cancel()
+  }
+
+  #read(head: Pick<Reply, 'status' | 'headers'>, sink: EventSink | undefined): Reply {
+    if (sink !== undefined) {
+      this.#events = new EventReader(sink)
+      return { ...head, isStream: true, text: () => Promise.resolve('') }
+    }
+    const body = new TextBody()
+    this.#text = body
+    return { ...head, isStream: false, text: () => body.whole }
+  }
+
+  #pathOf(location: string | undefined): string | undefined {
+    const from = this.#upstream.url
+    if (location === undefined || !URL.canParse(location, from)) return undefined
+    const { origin, pathname, search } = new URL(location, from)
+    return origin === new URL(from).origin ? pathname + search : undefined
+  }
+
+  #end(error: Error | undefined): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#sent?.cancel()
+    this.#all.delete(this)
+    this.#opening?.settle.reject(error ?? new Error('There was no response.'))
+    this.#opening = undefined
+    this.#text?.end(error)
+    this.#events?.end(error instanceof MessageTooLarge)
+  }
+}
+
+class MessageTooLarge extends Error {}
+
+/** A body that is no stream of events. */
+class TextBody {
+  readonly #chunks: Buffer[] = []
+  readonly #sizeWith: SizeCounter = totalBytes()
+  readonly #whole = Promise.withResolvers<string>()
+
+  constructor() {
+    this.#whole.promise.catch(() => {}) // nobody may want it
+  }
+
+  get whole(): Promise<string> {
+    return this.#whole.promise
+  }
+
+  /** False where it is too large. */
+  take(chunk: Buffer): boolean {
+    this.#chunks.push(chunk)
+    return this.#sizeWith(chunk) <= MAX_MESSAGE_BYTES
+  }
+
+  end(error: Error | undefined): void {
+    if (error === undefined) this.#whole.resolve(Buffer.concat(this.#chunks).toString())
+    else this.#whole.reject(error)
+  }
+}
+
+export function isOk(status: number): boolean {
+  return status >= 200 && status < 300
+}

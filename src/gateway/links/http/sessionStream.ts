@@ -1,0 +1,81 @@
+/**
+ * A stream of messages of a server: the response to one request, or what belongs to none. It outlives its connections. The
+ * response to a request goes on where the server has named an event, from that event; the other one is opened again.
+ */
+import type { EventSourceMessage } from 'eventsource-parser'
+import { backoffMs, isObject, type Json, parseJson, type RequestId } from '../../../protocol/index.ts'
+import type { EventSink } from './eventReader.ts'
+
+export interface StreamOwner {
+  take(message: Json): void
+  /** Opens a stream again, after the event of this id. */
+  reopen(stream: SessionStream, lastEventId: string | undefined): Promise<Reopening>
+  /** Runs it after a while, unless the connection is closed by then. */
+  later(ms: number, work: () => void): void
+}
+
+/** What became of an attempt: the stream is open, it failed, or the server does not do that. */
+export type Reopening = 'open' | 'failed' | 'refused'
+
+/** The request that a stream answers. */
+export interface StreamedRequest {
+  readonly id: RequestId
+  /** The stream has ended without the response, and does not go on. */
+  readonly onEnd: (() => void) | undefined
+}
+
+/** The same as those of the official SDK. */
+const PAUSE = { firstMs: 1000, maxMs: 30_000, factor: 1.5 }
+const MAX_FAILURES = 2
+/** What a server may ask for in place of that. */
+const ASKED_PAUSE = { leastMs: 100, mostMs: 600_000 }
+
+export class SessionStream implements EventSink {
+  readonly #owner: StreamOwner
+  readonly #request: StreamedRequest | undefined
+  #lastEventId: string | undefined
+  #pauseMs: number | undefined
+  #isAnswered = false
+
+  constructor(owner: StreamOwner, request?: StreamedRequest) {
+    this.#owner = owner
+    this.#request = request
+  }
+
+  event({ id, event, data }: EventSourceMessage): void {
+    if (id !== undefined && id !== '') this.#lastEventId = id
+    const message = event === undefined || event === 'message' ? parseJson(data) : undefined
+    if (isObject(message)) this.take(message)
+  }
+
+  retry(ms: number): void {
+    this.#pauseMs = Math.min(Math.max(ms, ASKED_PAUSE.leastMs), ASKED_PAUSE.mostMs)
+  }
+
+  take(message: Json): void {
+    if (this.#request !== undefined && message['id'] === this.#request.id && !('method' in message))
+      this.#isAnswered = true
+    this.#owner.take(message)
+  }
+
+  /** Its connection has ended. What is too large would come again after the same event. */
+  end(isTooLarge: boolean): void {
+    if (isTooLarge) this.#lastEventId = undefined
+    this.#goOn(0)
+  }
+
+  /** What belongs to no request is worth any number of attempts; whoever waits for a response is told. */
+  #goOn(failures: number): void {
+    if (this.#isAnswered) return
+    const isLost = this.#lastEventId === undefined || failures >= MAX_FAILURES
+    if (this.#request !== undefined && isLost) return this.#request.onEnd?.()
+    const pauseMs = this.#pauseMs ?? backoffMs(failures + 1, PAUSE)
+    this.#owner.later(pauseMs, () => void this.#reopen(failures))
+  }
+
+  async #reopen(failures: number): Promise<void> {
+    const outcome = await this.#owner.reopen(this, this.#lastEventId)
+    if (outcome === 'failed') this.#goOn(failures + 1)
+    else if (outcome === 'refused') this.#request?.onEnd?.()
+  }
+}

@@ -1,0 +1,223 @@
+/**
+ * The session era over Streamable HTTP (2025-03-26 to 2025-11-25), on undici's `dispatch`. A session may wait for a person
+ * for hours, and the official SDK's transport with `fetch` takes four times the memory meanwhile.
+ *
+ * - A message is one POST. The response to a request is JSON, or a stream, which goes on by `Last-Event-ID` when it breaks.
+ * - What belongs to no request comes on a stream of its own (GET), from the moment the session is initialized. Servers need
+ *   not have one (405).
+ * - DELETE ends the session. Closing without it leaves the session to whoever goes on with it.
+ */
+import {
+  type FetchLike,
+  type JSONRPCMessage,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  type Transport,
+  type TransportSendOptions,
+} from '@modelcontextprotocol/client'
+import type { Authorizer, HttpAddress } from '../../../client/index.ts'
+import { authorizedFetch, headersOf } from '../../../client/internal.ts'
+import { isId, type Json, mediaTypeOf, parseJson, readMessage, settledWithin, unref } from '../../../protocol/index.ts'
+import type { Upstream } from '../../upstreams/upstreams.ts'
+import type { UpstreamSession } from '../link.ts'
+import { lostIn, mayBeLost } from '../lostSession.ts'
+import { limitedFetch } from '../modernHttp.ts'
+import { Exchange, type ExchangeRequest, isOk, type Reply } from './exchange.ts'
+import { SessionStream, type Reopening, type StreamOwner } from './sessionStream.ts'
+
+export interface SessionTransportOptions {
+  readonly address: HttpAddress
+  readonly upstream: Upstream
+  /** The login of the gateway's operator, where there is one. */
+  readonly authorizer: Authorizer | undefined
+  /** The headers of the one caller of the link. */
+  readonly headers: Readonly<Record<string, string>> | undefined
+  /** The session to go on with. @default a new one */
+  readonly session: UpstreamSession | undefined
+}
+
+const SESSION = 'mcp-session-id'
+const VERSION = 'mcp-protocol-version'
+const STREAM = 'text/event-stream'
+const WHOLE = 'application/json'
+/** The stream of the gateway before may be open for a while, and servers take only one. */
+const TAKEN = 409
+/** Of other refusals these may be over later. */
+const PASSING: ReadonlySet<number> = new Set([401, 408, TAKEN, 425, 429])
+const END_MS = 5000
+
+export class SessionTransport implements Transport, StreamOwner {
+  declare onmessage?: Transport['onmessage']
+  declare onclose?: Transport['onclose']
+  declare onerror?: Transport['onerror']
+  sessionId: string | undefined
+  readonly #options: SessionTransportOptions
+  readonly #listening = Promise.withResolvers<void>()
+  readonly #exchanges = new Set<Exchange>()
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  #headers: Readonly<Record<string, string>> | undefined
+  #version: string | undefined
+  #isClosed = false
+
+  constructor(options: SessionTransportOptions) {
+    this.#options = options
+    this.#headers = options.headers
+    this.sessionId = options.session?.id
+    this.#version = options.session?.version
+  }
+
+  /** Resolves when the stream for what belongs to no request is open, or it is known that there will be none for now. */
+  get listening(): Promise<void> {
+    return this.#listening.promise
+  }
+
+  start(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#version = version
+  }
+
+  /** The caller's headers from now on: tokens change while a session lasts. */
+  setHeaders(headers: Readonly<Record<string, string>>): void {
+    this.#headers = headers
+  }
+
+  async send(message: JSONRPCMessage, { onRequestStreamEnd: onEnd }: TransportSendOptions = {}): Promise<void> {
+    const { id, method } = message as Json
+    const stream = method !== undefined && isId(id) ? new SessionStream(this, { id, onEnd }) : undefined
+    const reply = await this.#post(message, stream)
+    if (method === 'notifications/initialized') void this.listen()
+    if (reply.isStream) return
+    const text = await reply.text()
+    if (stream !== undefined && reply.status !== 202) takeWhole(stream, reply, text)
+  }
+
+  /** Opens the stream for what belongs to no request, and keeps it open. */
+  async listen(): Promise<void> {
+    const stream = new SessionStream(this)
+    if ((await this.reopen(stream, undefined)) === 'failed') stream.end(false)
+  }
+
+  /** Ends the session at the server, which need not allow that. */
+  async endSession(): Promise<void> {
+    if (this.sessionId === undefined) return
+    const ended = this.#exchange({ method: 'DELETE', headers: this.#headersWith({}) }).then((reply) => reply.text())
+    this.sessionId = undefined
+    await settledWithin(ended, END_MS)
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    this.#listening.resolve()
+    for (const timer of this.#timers) clearTimeout(timer)
+    for (const exchange of this.#exchanges) exchange.cancel()
+    this.onclose?.()
+    return Promise.resolve()
+  }
+
+  take(message: Json): void {
+    this.onmessage?.(message as unknown as JSONRPCMessage)
+  }
+
+  later(ms: number, work: () => void): void {
+    if (this.#isClosed) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      work()
+    }, ms)
+    this.#timers.add(unref(timer))
+  }
+
+  async reopen(stream: SessionStream, lastEventId: string | undefined): Promise<Reopening> {
+    const headers = this.#headersWith({ accept: STREAM })
+    if (lastEventId !== undefined) headers.set('last-event-id', lastEventId)
+    const { status = 0, isStream = false } = await this.#exchange({ method: 'GET', headers, sink: stream }).catch(
+      (): Partial<Reply> => ({}),
+    )
+    if (status !== TAKEN) this.#listening.resolve()
+    if (isStream) return 'open'
+    return status === 0 || status >= 500 || PASSING.has(status) ? 'failed' : 'refused'
+  }
+
+  async #post(message: Json, sink: SessionStream | undefined): Promise<Reply> {
+    const begins = message['method'] === 'initialize'
+    const hasSession = this.sessionId !== undefined
+    const reply = await this.#exchange({
+      method: 'POST',
+      headers: this.#headersWith({ accept: `${WHOLE}, ${STREAM}`, 'content-type': WHOLE }),
+      body: JSON.stringify(message),
+      sink,
+      ...(begins && { onReply: (begun) => this.#beginSession(begun) }),
+    })
+    const { status } = reply
+    if (isOk(status)) return reply
+    const text = await reply.text().catch(() => '')
+    const lost = begins || !mayBeLost(status) ? undefined : lostIn(text, { status, hasSession, id: message['id'] })
+    throw lost ?? refused(status, text)
+  }
+
+  #beginSession({ status, headers }: Reply): void {
+    const id = headers[SESSION]
+    if (isOk(status)) this.sessionId = typeof id === 'string' && id !== '' ? id : undefined
+  }
+
+  #headersWith(more: Readonly<Record<string, string>>): Headers {
+    const { sessionId } = this
+    const session = {
+      ...(sessionId !== undefined && { [SESSION]: sessionId }),
+      ...(this.#version !== undefined && { [VERSION]: this.#version }),
+    }
+    return headersOf(this.#options.address.headers, this.#headers, session, more)
+  }
+
+  #exchange(request: ExchangeRequest): Promise<Reply> {
+    const { authorizer } = this.#options
+    return authorizer === undefined ? this.#open(request) : this.#authorized(authorizer, request)
+  }
+
+  #open(request: ExchangeRequest): Promise<Reply> {
+    if (this.#isClosed) return Promise.reject(new Error('The connection is closed.'))
+    const exchange = new Exchange(this.#options.upstream, this.#exchanges)
+    return exchange.open(request)
+  }
+
+  /** The login looks at status and headers of a response, and at no body: that goes where it goes without a login. */
+  async #authorized(authorizer: Authorizer, request: ExchangeRequest): Promise<Reply> {
+    const { url } = this.#options.address
+    let reply: Reply | undefined
+    const send: FetchLike = async (_, init) => {
+      reply = await this.#open({ ...request, headers: new Headers(init?.headers) })
+      return new Response(null, { status: reply.status, headers: headersOf(plainHeaders(reply)) })
+    }
+    const { method, headers } = request
+    await authorizedFetch(authorizer, url, send, limitedFetch)(url, { method, headers })
+    if (reply === undefined) throw new Error('Nothing was sent.')
+    return reply
+  }
+}
+
+/** Takes a response that is no stream. */
+function takeWhole(stream: SessionStream, { headers }: Reply, text: string): void {
+  const contentType = headers['content-type']
+  if (mediaTypeOf(contentType) !== WHOLE) {
+    const sentence = 'The server answered with something that is no MCP message.'
+    throw new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, sentence, { contentType })
+  }
+  for (const message of [parseJson(text)].flat()) {
+    readMessage(message)
+    stream.take(message as Json)
+  }
+  stream.end(false)
+}
+
+function refused(status: number, text: string): SdkHttpError {
+  const sentence = `The server answered HTTP ${status}.`
+  return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, sentence, { status, statusText: '', text })
+}
+
+function plainHeaders({ headers }: Reply): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]))
+}
