@@ -1,6 +1,6 @@
 /** What the program needs, and users of the library do not. Nothing is promised about these names. */
 export { createGateway } from './createGateway.ts'
-export { databaseFault, problemText, readGatewayConfig } from './config/index.ts'
+export { databaseFault, problemText, readGatewayConfig, settingsOfStart } from './config/index.ts'
 export { prometheusMetrics } from './telemetry/prometheus.ts'
 export { listenWorkersAdmin } from './workers/admin.ts'
 export { overdrawn } from './workers/shares.ts'

@@ -21,6 +21,11 @@ export function nameAdvice(name: string, known: readonly string[]): string {
   return nearest === undefined ? `. It has: ${known.join(', ')}.` : `; did you mean "${nearest.each}"?`
 }
 
+/** Whether a name is most likely meant to be this one, among names that others may choose freely. */
+export function isMisspelt(name: string, known: string): boolean {
+  return name !== known && distance(name.toLowerCase(), known) <= 2
+}
+
 /** `inputSchema` contains `input`. */
 function contains(name: string, known: string): boolean {
   return known.length > 3 && name.toLowerCase().includes(known.toLowerCase())

@@ -126,7 +126,7 @@ test('behind several gateways a task is lost with the one where it began', async
     expect(session?.sentence).toContain('a task lives in the gateway where it began, and is lost with it')
   })
   expect(lostText(other.gateway)).toEqual([
-    'Several gateways: what a caller has at sdk is lost with the gateway that has it (see --postgres).',
+    'What a caller has at sdk is lost with the process of the gateway that has it (see --postgres).',
   ])
   await owner.gateway.drain({ deadlineMs: 0 })
   await expect(elsewhere.experimental.tasks.getTask(task.taskId)).rejects.toThrow('process of the gateway')

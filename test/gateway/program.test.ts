@@ -15,9 +15,9 @@ const PATIENCE = { timeout: 30_000 }
 const folder = mkdtempSync(join(tmpdir(), 'pannier-gateway-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-function writeConfig(servers: object): string {
+function writeConfig(servers: object, settings: object = {}): string {
   const file = join(folder, 'mcp.json')
-  writeFileSync(file, JSON.stringify({ mcpServers: servers, gateway: { admin: { port: 0 } } }))
+  writeFileSync(file, JSON.stringify({ mcpServers: servers, gateway: { admin: { port: 0 }, ...settings } }))
   return file
 }
 
@@ -91,9 +91,35 @@ test('reads the file again on SIGHUP, and keeps what is not changed', async () =
   await vi.waitFor(() => expect(shown()).toContain('was read again'), PATIENCE)
   expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3') // it waits for a server that is starting
   expect(await call(client, 'tools_recall')).toBe('milk')
-  writeConfig({})
+  expect(shown()).not.toContain('next start')
+  writeConfig({}, { limits: { callsAtOnce: 5 }, catalogue: 'all' })
   child.kill('SIGHUP')
   await vi.waitFor(async () => expect((await client.listTools()).tools).toEqual([]), PATIENCE)
+  await vi.waitFor(() => expect(shown()).toContain('mcp.json has no servers: clients get empty lists.'), PATIENCE)
+  expect(shown()).toContain('gateway.limits has changed, which counts from the next start on.')
+  expect(shown()).not.toContain('gateway.catalogue')
+})
+
+test.each([[], ['--workers', '2']])('a port that is in use is told at once %s', async (...workers) => {
+  const { port } = new URL((await modernServer()).url)
+  const { status, stderr } = await pannier([
+    'gateway',
+    writeConfig({ tools: stdioEntry() }),
+    '--port',
+    port,
+    ...workers,
+  ])
+  expect(status).toBe(2)
+  expect(stderr).toContain(`Port ${port} of 127.0.0.1 is in use.`)
+  expect(stderr).not.toContain('Worker 1')
+})
+
+test('an admin port that is in use is told with the setting for another', async () => {
+  const port = Number(new URL((await modernServer()).url).port)
+  const { shown } = await startProgram(writeConfig({ tools: stdioEntry() }, { admin: { port } }))
+  const sentence = `There is no admin address: Port ${port} of 127.0.0.1 is in use.`
+  await vi.waitFor(() => expect(shown()).toContain(sentence), PATIENCE)
+  expect(shown()).toContain('It is "gateway": { "admin": { "port": … } } in the file.')
 })
 
 test('serves a client on standard input and output', async () => {

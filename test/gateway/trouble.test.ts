@@ -27,7 +27,7 @@ test('servers that are broken in any way are named in the error, and the others 
   const odd = {
     gone: { url: 'http://127.0.0.1:1/mcp' },
     unknown: { command: 'there-is-no-such-program' },
-    ending: { command: process.execPath, args: ['-e', '0'] },
+    ending: { command: process.execPath, args: ['-e', 'process.exit(3)'] },
     silent: { url: await rudeServer(() => {}), pannier: { startSeconds: 1 } },
     page: { url: await rudeServer((_, res) => res.end('<html>')) },
     failing: { url: await rudeServer((_, res) => res.writeHead(500).end()) },
@@ -45,6 +45,9 @@ test('servers that are broken in any way are named in the error, and the others 
   await Promise.all(Object.keys(odd).map(isNamed))
   for (const backend of gateway.backends.slice(0, -1))
     await vi.waitFor(() => expect(backend.condition.kind, backend.name).toBe('down'), PATIENCE)
+  await expect(call(client, 'ending_thing')).rejects.toThrow(
+    'The server "ending" cannot be started: its process ended with exit code 3. What it printed is in the log.',
+  )
 })
 
 test('a process that dies in a call ends that call with an error, and is there again for the next', async () => {

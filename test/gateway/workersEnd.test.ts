@@ -44,13 +44,11 @@ async function allServe(gateway: GatewayProcess): Promise<void> {
   )
 }
 
-/** Has a worker stand still. Gives what ends it. */
-async function freeze(gateway: GatewayProcess, worker: number): Promise<() => void> {
+/** Has a worker stand still. */
+async function freeze(gateway: GatewayProcess, worker: number): Promise<void> {
   const { pid } = (await workersOf(gateway))[worker - 1]!
-  const end = (): void => void (isAlive(pid) && process.kill(pid, 'SIGKILL'))
-  onTestFinished(end)
+  onTestFinished(() => void (isAlive(pid) && process.kill(pid, 'SIGKILL')))
   process.kill(pid, 'SIGSTOP')
-  return end
 }
 
 /** Which of the workers holds what a caller without a name uses: the one whose death ends it. */
@@ -148,14 +146,16 @@ test('a worker that starts while another file is read serves that one', async ()
 
 test('a worker that ends while another file is read keeps nobody from serving it', async () => {
   const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)
-  const end = await freeze(gateway, 2)
+  await freeze(gateway, 2)
   gateway.reload({ theirs: { url: (await modernServer()).url } })
   const servers = async () => (await fetch(`${gateway.admin}servers`)).text()
   await vi.waitFor(async () => expect(await servers()).toContain('theirs'), PATIENCE)
-  end()
   await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
   expect(gateway.shown()).not.toContain('was not used')
-})
+  expect(gateway.shown()).toContain('Worker 2 does not answer, and is ended.')
+  await vi.waitFor(() => expect(gateway.shown()).toContain('Worker 2 serves again.'), PATIENCE)
+  await allServe(gateway)
+}, 60_000)
 
 test('SIGTERM ends a worker that does not answer any more', async () => {
   const gateway = await startGatewayProcess({ ours: { url: (await modernServer()).url } }, WORKERS)

@@ -30,7 +30,7 @@ const TABLE_MS = 10_000
 const SETTLED_MS = 200
 
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
-  const { databaseFault, problemText, readGatewayConfig } = await import('../../gateway/internal.ts')
+  const { databaseFault, problemText, readGatewayConfig, settingsOfStart } = await import('../../gateway/internal.ts')
   const { display, signal } = context
   if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
   const { postgres } = options
@@ -41,7 +41,9 @@ export async function serveGateway(file: string, options: ServeOptions, context:
     return postgres === undefined ? found : { ...found, settings: { ...found.settings, postgres } }
   }
   const config = await read()
-  const showUnusable = ({ unusable }: GatewayConfig): void => {
+  const startedWith = config.settings
+  const showUnusable = ({ servers, unusable }: GatewayConfig): void => {
+    if (servers.length + unusable.length === 0) display.note(`${file} has no servers: clients get empty lists.`)
     for (const problem of unusable.flatMap(({ problems }) => problems))
       display.note(`Left out: ${problemText(problem)}`)
   }
@@ -53,6 +55,8 @@ export async function serveGateway(file: string, options: ServeOptions, context:
       const changed = await read()
       await served.reload(changed)
       display.note(`${file} was read again.`)
+      for (const name of settingsOfStart(startedWith, changed.settings))
+        display.note(`gateway.${name} has changed, which counts from the next start on.`)
       showUnusable(changed)
     } catch (error) {
       display.note(`${file} was not used, and nothing changes: ${error instanceof Error ? error.message : ''}`)
@@ -104,7 +108,8 @@ async function startAdmin(served: ServedGateway, { display }: CommandContext): P
     const pages = await served.listenAdmin()
     if (pages.length > 0) display.note(`Health and servers: ${pages.join(', ')}`)
   } catch (error) {
-    display.note(`There is no admin address: ${error instanceof Error ? error.message : ''}`)
+    const why = error instanceof Error ? error.message : ''
+    display.note(`There is no admin address: ${why} It is "gateway": { "admin": { "port": … } } in the file.`)
   }
 }
 

@@ -100,17 +100,18 @@ export function servedText(gateway: Pick<Gateway, 'backends' | 'leftOut' | 'cell
   return alignColumns([SERVED_HEAD, ...rows, ...leftOut.map(leftOutRow)], '  ', width)
 }
 
-/** Behind several gateways: what of servers does not survive one of them. */
+/** Behind several gateways, or workers of one: what of servers does not survive one of them. */
 export function lostText(gateway: Pick<Gateway, 'backends' | 'cellsOf'>): readonly string[] {
   // To clients of the session era nothing else is a limit of what is kept.
-  const names = gateway.backends.flatMap((backend) => {
+  const lost = gateway.backends.filter((backend) => {
     const [, session] = gateway.cellsOf(backend) ?? []
-    return session?.limits.some(({ kind }) => kind === 'memory') ? [plainLine(backend.name, 40)] : []
+    return session?.limits.some(({ kind }) => kind === 'memory')
   })
-  if (names.length === 0) return []
-  return [
-    `Several gateways: what a caller has at ${names.join(', ')} is lost with the gateway that has it (see --postgres).`,
-  ]
+  if (lost.length === 0) return []
+  const names = lost.map(({ name }) => plainLine(name, 40)).join(', ')
+  // The id of a session can be kept in a database; a process cannot.
+  const advice = lost.some(({ config }) => kindOf(config.address) === 'http') ? ' (see --postgres)' : ''
+  return [`What a caller has at ${names} is lost with the process of the gateway that has it${advice}.`]
 }
 
 function leftOutRow({ name, problems }: Gateway['leftOut'][number]): readonly string[] {
@@ -164,11 +165,16 @@ function stateOf({ config, verdict }: ServedBackend): string {
   return `${verdict.state.toLowerCase()} (${Math.round(verdict.confidence * 100)} %)`
 }
 
-function servingOf({ config, about, isShared }: ServedBackend): string {
+function servingOf({ config, about, isShared, verdict }: ServedBackend): string {
   const isProcess = 'command' in config.address
-  if (!isShared) return isProcess ? 'a process for each caller' : 'a session for each caller'
+  if (!isShared) return (isProcess ? 'a process for each caller' : 'a session for each caller') + guessText(verdict)
   if (about?.version === '2026-07-28') return isProcess ? 'one process' : 'a request each'
   return isProcess ? 'shared processes' : 'a shared connection'
+}
+
+/** Why a server that is most likely stateless is not shared. */
+function guessText(verdict: ServedBackend['verdict']): string {
+  return verdict?.state === 'STATELESS' ? '; shared where "state": "stateless" says it' : ''
 }
 
 /** Tools with changed definitions, by the names under which the gateway lists them. */

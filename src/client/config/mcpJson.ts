@@ -77,7 +77,9 @@ export async function readConfigFile(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (cause) {
-    throw new ClientError('CONFIG_UNREADABLE', `Cannot read ${file} (${errnoOf(cause)}); check its path.`, { cause })
+    const errno = errnoOf(cause)
+    const advice = errno === 'EISDIR' ? 'it is a folder; name the file in it' : 'check its path'
+    throw new ClientError('CONFIG_UNREADABLE', `Cannot read ${file} (${errno}); ${advice}.`, { cause })
   }
 }
 

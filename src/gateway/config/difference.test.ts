@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { difference, type GatewayConfig, gatewayConfigOf } from './index.ts'
+import { difference, settingsOfStart, type GatewayConfig, gatewayConfigOf } from './index.ts'
 
 function config(servers: object, gateway = {}): Promise<GatewayConfig> {
   return gatewayConfigOf({ servers, gateway }, { env: {}, folder: '/f' })
@@ -26,11 +26,24 @@ test('a reload tells apart what is new, gone, changed and the same', async () =>
   expect(found.changed[1]?.before.address).toEqual({ url: 'http://a/1', headers: {} })
   expect(names(found.same)).toEqual(['kept'])
   expect(found.same[0]).toBe(before.servers[1])
-  expect(found.settings).toBe(false)
 })
 
 test('a setting of the gateway for its servers changes them, too', async () => {
   const servers = { a: { command: 'a' } }
   const found = difference(await config(servers), await config(servers, { definitions: 'pin' }))
-  expect(found).toMatchObject({ settings: true, changed: [{ after: { name: 'a' } }], same: [] })
+  expect(found).toMatchObject({ changed: [{ after: { name: 'a' } }], same: [] })
+})
+
+test('settings that a reload does not set are named where they differ', async () => {
+  const servers = { a: { command: 'a' } }
+  const before = await config(servers, { workers: 2, limits: { callsAtOnce: 3 }, leaseSeconds: 30 })
+  const reloaded = { catalogue: 'search', definitions: 'pin', stateful: 'reject', views: { v: { tools: ['a_*'] } } }
+  const after = await config(servers, {
+    ...reloaded,
+    limits: { callsAtOnce: 4 },
+    leaseSeconds: 30,
+    allowedHosts: ['a.example'],
+  })
+  expect(settingsOfStart(before.settings, after.settings)).toEqual(['limits', 'workers', 'allowedHosts'])
+  expect(settingsOfStart(before.settings, before.settings)).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { GatewaySettings } from './gatewaySettings.ts'
 import type { BackendConfig, GatewayConfig } from './read.ts'
 
 /** What a reload changes. The lists name servers in the order of the new file; those that are gone, in that of the old. */
@@ -8,11 +9,9 @@ export interface ConfigDifference {
   readonly changed: readonly { readonly before: BackendConfig; readonly after: BackendConfig }[]
   /** Equal in address and settings: they keep their processes, connections and calls. */
   readonly same: readonly BackendConfig[]
-  /** Whether a setting of the gateway itself differs. */
-  readonly settings: boolean
 }
 
-type Configured = Pick<GatewayConfig, 'servers' | 'settings'>
+type Configured = Pick<GatewayConfig, 'servers'>
 
 export function difference(before: Configured, after: Configured): ConfigDifference {
   const old = new Map(before.servers.map((server) => [server.name, server]))
@@ -28,6 +27,16 @@ export function difference(before: Configured, after: Configured): ConfigDiffere
     removed: before.servers.filter(({ name }) => !names.has(name)),
     changed: known.filter((pair) => !isSame(pair)),
     same: known.filter(isSame).map((pair) => pair.before),
-    settings: !isDeepStrictEqual(before.settings, after.settings),
   }
+}
+
+/** What a reload sets; everything else of the gateway is set when it starts. */
+const SET_ANEW: ReadonlySet<string> = new Set(['stateful', 'views', 'catalogue', 'definitions'])
+
+/** The names of settings that differ, and have no effect before the next start. */
+export function settingsOfStart(before: GatewaySettings, after: GatewaySettings): readonly string[] {
+  const old = new Map<string, unknown>(Object.entries(before))
+  const now = new Map<string, unknown>(Object.entries(after))
+  const names = [...new Set([...old.keys(), ...now.keys()])]
+  return names.filter((name) => !SET_ANEW.has(name) && !isDeepStrictEqual(old.get(name), now.get(name)))
 }

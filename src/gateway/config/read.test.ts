@@ -182,7 +182,7 @@ test('all problems are told at once, by file, line and key, and without any valu
     },
     "my server": { "command": "\${principal.id}", "args": "${secret}", "pannier": { "tools": ["a"], "prefix": "a b" } },
     "user": { "url": "https://ann:${secret}@a.example" },
-    "none": {},
+    "none": { "panier": {} },
     "text": "${secret}",
     "..": { "command": "dots" },
     "p": { "command": "p", "pannier": { "prefix": "x_y" } },
@@ -192,7 +192,7 @@ test('all problems are told at once, by file, line and key, and without any valu
     "twice": { "command": "one" },
     "twice": { "command": "two" }
   },
-  "mcpServers": { "r": { "command": "again", "pannier": [] } },
+  "mcpServers": { "r": { "command": "again", "pannier": [] } }, "Gatewy": {},
   "gateway": {
     "view": {},
     "views": { "": {}, "a": { "rename": { "x": "y", "z": "y" }, "tools": [7], "deny": [""] } },
@@ -218,12 +218,14 @@ test('all problems are told at once, by file, line and key, and without any valu
     'mcp.json:12: servers["my server"].pannier.prefix must be 1 to 32 of the characters A-Z, a-z, 0-9, _ and -, or false for none.',
     'mcp.json:13: servers.user.url holds a user name or password; give an Authorization header or a bearer token instead.',
     'mcp.json:14: servers.none needs a "command" or a "url".',
+    'mcp.json:14: servers.none.panier is not read; did you mean "pannier"?',
     'mcp.json:15: servers.text must be an object.',
     'mcp.json:16: servers[".."] cannot be part of an address; give it another name.',
     'mcp.json:18: servers.q.pannier.prefix cannot be told apart from that of servers.p.',
     'mcp.json:20: servers.s.pannier.prefix must not be false, because another server has no prefix already.',
     'mcp.json:22: servers.twice stands there twice; leave one of them out.',
     'mcp.json:24: mcpServers.r.pannier must be an object.',
+    'mcp.json:24: Gatewy is not read; did you mean "gateway"?',
     'mcp.json:24: mcpServers.r has the name of servers.r; give it another one.',
     'mcp.json:26: gateway.view is not known; did you mean "views"?',
     'mcp.json:27: gateway.views[""] cannot be part of an address; give it another name.',
@@ -273,4 +275,5 @@ test.each<[string, object, RegExp]>([
 test('a file that is no JSON is refused by its line', async () => {
   await expect(readGatewayConfig(fileWith('{\n "servers": }'))).rejects.toThrow('mcp.json is not valid JSON at line 2')
   await expect(readGatewayConfig(join(folder, 'none.json'))).rejects.toMatchObject({ code: 'CONFIG_UNREADABLE' })
+  await expect(readGatewayConfig(folder)).rejects.toThrow('(EISDIR); it is a folder; name the file in it.')
 })

@@ -13,7 +13,7 @@ import {
   readConfigFile,
   type Variables,
 } from '../../client/internal.ts'
-import { isObject } from '../../protocol/index.ts'
+import { isMisspelt, isObject } from '../../protocol/index.ts'
 import { clash, type NamedServer } from '../catalog/prefixes.ts'
 import { type BackendSettings, backendSettings, type DefinitionPolicy } from './backendSettings.ts'
 import { type GatewaySettings, gatewaySettings, routeNameFault } from './gatewaySettings.ts'
@@ -82,6 +82,7 @@ async function configOf(source: ConfigSource, place: ReadPlace): Promise<Gateway
   const invalid = (path: FieldPath, sentence: string): void => report({ path, code: 'CONFIG_INVALID', sentence })
 
   if (source.servers === undefined) throw noServers(source)
+  for (const name of source.names) if (isMisspelt(name, 'gateway')) invalid([name], misspelt('gateway'))
   for (const path of source.repeated) invalid(path, 'stands there twice; leave one of them out.')
   const settings = gatewaySettings(source.gateway, { path: ['gateway'], variables: place.variables, report })
   const read: ReadEntry[] = []
@@ -147,6 +148,8 @@ async function readBackend(
   if (!disabled) checkAddress(address, report)
   const place = { path: ['pannier'], variables: known, report }
   const settings = backendSettings(fields['pannier'], place, definitions)
+  for (const name of Object.keys(fields))
+    if (isMisspelt(name, 'pannier')) report({ path: [name], code: 'CONFIG_INVALID', sentence: misspelt('pannier') })
   if (settings.urls.length > 0 && !takesReplicas(address))
     report({ path: ['pannier', 'urls'], code: 'CONFIG_INVALID', sentence: REPLICAS })
   if (settings.forwardAuthorization && !disabled) {
@@ -155,6 +158,10 @@ async function readBackend(
       report({ path: [...place.path, 'forwardAuthorization'], code: 'CONFIG_INVALID', sentence })
   }
   return { name, address, settings: { ...settings, disabled } }
+}
+
+function misspelt(known: string): string {
+  return `is not read; did you mean "${known}"?`
 }
 
 const REPLICAS = 'are for a server that has a "url", and is not of the transport "sse".'

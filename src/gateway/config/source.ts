@@ -14,6 +14,8 @@ export interface ConfigSource {
   /** Undefined where there is no object of servers. */
   readonly servers: readonly SourceEntry[] | undefined
   readonly gateway: unknown
+  /** The names of all members at the top. */
+  readonly names: readonly string[]
   /** Members that stand twice in one object of servers or settings. */
   readonly repeated: readonly FieldPath[]
   lineOf(path: FieldPath): number | undefined
@@ -38,6 +40,7 @@ export function sourceOfText(text: string, file: string): ConfigSource {
     file,
     servers: containers.length === 0 ? undefined : entries.map(({ node, ...each }) => ({ ...each, entry: read(node) })),
     gateway: gateway && read(gateway),
+    names: root === undefined ? [] : propertiesOf(root).map(({ name }) => name),
     repeated: [
       ...containers.flatMap(({ path, node }) => repeatedIn(node, path)),
       ...(gateway === undefined ? [] : repeatedIn(gateway, ['gateway'])),
@@ -62,6 +65,7 @@ export function sourceOfValue(value: unknown): ConfigSource {
   return {
     servers: found.length === 0 ? undefined : entries,
     gateway: root['gateway'],
+    names: Object.keys(root),
     repeated: [],
     lineOf: () => undefined,
   }

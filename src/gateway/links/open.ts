@@ -50,7 +50,7 @@ const unchanged = { incoming: (line: string) => line, outgoing: (line: string) =
 const MAX_LOG_LINE_BYTES = 16 * 1024
 
 async function openProcess(address: CommandAddress, options: LinkOptions): Promise<Link> {
-  const start = (): OpenedTransport => {
+  const start = (): OpenedTransport & { readonly transport: ChildTransport } => {
     const transport = new ChildTransport(address, unchanged)
     transport.stderr.on('data', lineReader(options.onLog, MAX_LOG_LINE_BYTES))
     return { transport, endSession: () => Promise.resolve() }
@@ -65,13 +65,17 @@ async function openProcess(address: CommandAddress, options: LinkOptions): Promi
     const isGone = error instanceof BackendError && error.reason === 'BACKEND_LOST'
     // Some programs of the session era exit when a request comes before `initialize`.
     if (!isGone) throw startFailure(error, options.server)
-    return openSession(start(), options, false).catch((again: unknown) => {
-      throw startFailure(again, options.server)
+    const again = start()
+    return openSession(again, options, false).catch((second: unknown) => {
+      throw startFailure(second, options.server, again.transport.ended)
     })
   }
 }
 
-function startFailure(error: unknown, server: string): Error {
+/** `ended`: how its process ended, where it did. */
+function startFailure(error: unknown, server: string, ended?: string): Error {
+  if (ended !== undefined)
+    return new BackendError('BACKEND_DOWN', server, `cannot be started: ${ended} What it printed is in the log.`)
   if (error instanceof BackendError) return error
   const { why = 'its process ended.' } = failureReason(error)
   return new BackendError('BACKEND_DOWN', server, `cannot be started: ${why}`, { cause: error })

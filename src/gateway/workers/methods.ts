@@ -41,6 +41,8 @@ export interface WorkerMethods {
   meet(params: { readonly others: readonly string[] }): Promise<void>
   reload(config: GatewayConfig): Promise<void>
   report(params: object): Promise<WorkerReport>
+  /** Answers. */
+  ping(params: object): void
   /** What is served, as text. */
   table(options: WorkerTableOptions): Promise<string>
   /** Lets calls finish, and ends all servers. */

@@ -1,7 +1,9 @@
 /** One of the workers of a gateway: a process, and the next one in its place when that has ended. */
 import cluster, { type Worker } from 'node:cluster'
+import { sleep } from '../../protocol/index.ts'
 import { IpcChannel, ProcessGoneError } from './channel.ts'
 import type { SharedCounters } from './counters.ts'
+import { inTime } from './inTime.ts'
 import type { PrimaryMethods, WorkerMethods, WorkerStart } from './methods.ts'
 
 type WorkerChannel = IpcChannel<PrimaryMethods, WorkerMethods>
@@ -13,6 +15,10 @@ export interface SlotOptions {
   /** Its process has ended; `how` is its signal or its exit code. */
   readonly onEnd: (slot: WorkerSlot, how: string) => void
 }
+
+/** A process that works answers between two pieces of work, sooner than this. */
+const SILENT_MS = 5000
+const PING_EVERY_MS = 1000
 
 export class WorkerSlot {
   readonly worker: number
@@ -48,6 +54,19 @@ export class WorkerSlot {
   /** Asks its process; rejects where there is none. */
   ask: WorkerChannel['ask'] = (name, params) =>
     this.#channel?.ask(name, params) ?? Promise.reject(new ProcessGoneError())
+
+  /** Gives what its process does, for as long as that answers anything. Rejects where it stands still. */
+  whileAwake<T>(work: Promise<T>): Promise<T> {
+    const over = new AbortController()
+    return Promise.race([work, this.#silence(over.signal)]).finally(() => over.abort())
+  }
+
+  async #silence(until: AbortSignal): Promise<never> {
+    for (;;) {
+      await inTime(this.ask('ping', {}), SILENT_MS)
+      await sleep(PING_EVERY_MS, until)
+    }
+  }
 
   /** Resolves when its process has ended. */
   get ended(): Promise<void> {

@@ -57,6 +57,7 @@ class GatewayWorker {
       meet: ({ others }) => this.#served.meet(others),
       reload: (config) => this.#served.reload(shareOut(config, this.#place)),
       report: async () => ({ ...this.#served.report(), metrics: await this.#metrics?.() }),
+      ping: () => {},
       table: (params) => options.tableOf(this.#served, params),
       drain: () => this.drain(),
     })

@@ -7,10 +7,12 @@
  */
 import cluster from 'node:cluster'
 import { sleep } from '../../protocol/index.ts'
+import { openListener } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
 import type { GatewayConfig } from '../config/index.ts'
 import { ProcessGoneError } from './channel.ts'
 import { SharedCounters } from './counters.ts'
+import { inTime, SilentWorkerError } from './inTime.ts'
 import type { ServeAddress, WorkerReport, WorkerStart, WorkerTableOptions } from './methods.ts'
 import { ownAddress } from './ownAddress.ts'
 import { restartPauseMs } from './restarts.ts'
@@ -37,7 +39,7 @@ export interface WorkerState {
 
 /** A worker that is busy for longer is reported as one that does not answer. */
 const REPORT_MS = 2000
-/** Calls have 25 seconds to finish, and processes of servers some to end. Who takes longer does not answer any more. */
+/** Calls have 25 seconds to finish, and processes of servers some to end. */
 const DRAIN_MS = 35_000
 
 export class Workers {
@@ -71,6 +73,7 @@ export class Workers {
   /** Resolves with the address when all workers serve. */
   async start(at: ServeAddress): Promise<string> {
     this.#at = at
+    await assertFree(at)
     await Promise.all(this.#slots.map((slot) => this.#begin(slot)))
     const [first] = await Promise.all(this.#slots.map((slot) => this.#serve(slot)))
     if (first === undefined) throw new TypeError('A gateway has at least one worker.')
@@ -83,9 +86,21 @@ export class Workers {
     this.#config = config
     const there = this.#slots.filter(({ url }) => url !== undefined)
     // One that ends meanwhile is told when it is started again.
-    await Promise.all(there.map((slot) => slot.ask('reload', config).catch(unlessGone)))
+    await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('reload', config))))
     // New addresses of the gateway have to be known to each other as well.
-    await Promise.all(there.map((slot) => slot.ask('meet', { others: this.#othersOf(slot) }).catch(unlessGone)))
+    await Promise.all(there.map((slot) => this.#tell(slot, slot.ask('meet', { others: this.#othersOf(slot) }))))
+  }
+
+  /** One that stands still would serve the old file for ever: another is started in its place. */
+  async #tell(slot: WorkerSlot, told: Promise<void>): Promise<void> {
+    try {
+      await slot.whileAwake(told)
+    } catch (error) {
+      if (error instanceof ProcessGoneError) return
+      if (!(error instanceof SilentWorkerError)) throw error
+      this.#options.onNews(`Worker ${slot.worker} does not answer, and is ended.`)
+      slot.kill()
+    }
   }
 
   /** What is served, as text; undefined where no worker can tell. */
@@ -109,7 +124,7 @@ export class Workers {
     this.#stopped.abort()
     await Promise.all(
       this.#slots.map(async (slot) => {
-        await inTime(slot.ask('drain', {}), DRAIN_MS).catch(() => {}) // it has ended, or does not answer
+        await inTime(slot.whileAwake(slot.ask('drain', {})), DRAIN_MS).catch(() => {}) // it has ended, or does not answer
         slot.kill()
         await slot.ended
       }),
@@ -171,14 +186,11 @@ export class Workers {
   }
 }
 
-async function inTime<T>(work: Promise<T>, withinMs: number): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error('The worker is busy.')), withinMs)
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
-}
-
-function unlessGone(error: unknown): void {
-  if (!(error instanceof ProcessGoneError)) throw error
+/** Before processes are started: a port that is in use is told at once. */
+async function assertFree(at: ServeAddress): Promise<void> {
+  if (at.port === 0) return
+  const { close } = await openListener(at, (_, res) => void res.writeHead(503).end())
+  await close()
 }
 
 function hasKeys({ settings }: GatewayConfig): boolean {
