@@ -13,7 +13,6 @@ import {
   send,
   serveStdio,
 } from '../server/internal.ts'
-import { unref } from '../protocol/index.ts'
 import type { Cell } from '../probe/index.ts'
 import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
@@ -22,13 +21,14 @@ import { measuresOf } from './admin/measures.ts'
 import { Advice } from './advice.ts'
 import { Backend } from './backends/backend.ts'
 import { createNames } from './catalog/index.ts'
-import { type BackendConfig, difference, type GatewayConfig, namedServers } from './config/index.ts'
+import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
 import { type GatewayDatabase, openDatabase } from './database.ts'
 import { Definitions } from './definitions.ts'
 import { closedInTurn, openReplicaListener, type ReplicaListenOptions } from './replicaListener.ts'
 import { type RouteCatalogue, Routes, UNION_PATH, VIEWS_PATH } from './routes/routes.ts'
 import type { GatewayOptions, GatewayReport } from './options.ts'
 import { assertMayListen, guardsOf, principalOf, serverOptions } from './options.ts'
+import { ServedBackends } from './servedBackends.ts'
 import { GatewayMetrics } from './telemetry/metrics.ts'
 
 export interface GatewayListenOptions extends Pick<ListenOptions, 'host' | 'port' | 'advertise' | 'drainOnTerm'> {
@@ -48,11 +48,9 @@ export class Gateway {
   readonly #metrics: GatewayMetrics
   readonly #definitions: Definitions
   readonly #database: GatewayDatabase | undefined
-  readonly #advice = new Advice(() => (this.#database || !this.#routes.hasOthers ? [] : this.#backends))
+  readonly #served: ServedBackends
+  readonly #advice = new Advice(() => (this.#database || !this.#routes.hasOthers ? [] : this.backends))
   #config: GatewayConfig
-  #backends: readonly Backend[] = []
-  #deadline: Promise<void> | undefined
-  #isReady = false
   /** Resolves when it is known where other gateways reach this one. */
   #reached = Promise.resolve()
   #drained: Promise<void> | undefined
@@ -65,7 +63,7 @@ export class Gateway {
     this.#config = options
     this.#logger = new LoggerSlot(options.logger)
     this.#metrics = new GatewayMetrics(() => ({
-      servers: this.#backends.map(measuresOf),
+      servers: this.backends.map(measuresOf),
       parked: this.#routes.parked,
     }))
     this.#database = openDatabase(options, {
@@ -74,8 +72,8 @@ export class Gateway {
       logger: () => this.#logger.current,
     })
     this.#routes = new Routes({
-      backends: () => this.#backends,
-      ready: () => (this.#isReady ? undefined : this.#deadline),
+      backends: () => this.backends,
+      ready: () => this.#served.ready,
       listDeadlineMs: options.settings.listDeadlineMs,
       server: serverOptions(options, this.#logger, this.#database),
       busOf: options.bus === undefined ? this.#database?.busOf : undefined,
@@ -87,15 +85,15 @@ export class Gateway {
       file: options.file,
       nameOf: (server, tool) => createNames(namedServers(this.#config)).exposed(server, tool),
       logger: () => this.#logger.current,
-      onAccepted: () => void Promise.all(this.#backends.map((backend) => backend.recheck())),
+      onAccepted: () => void Promise.all(this.backends.map((backend) => backend.recheck())),
     })
-    this.#backends = servedBy(options).map((config) => this.#createBackend(config))
+    this.#served = new ServedBackends(options, (config) => this.#createBackend(config))
     this.#setRoutes()
   }
 
   /** The servers behind the gateway, in order, and how each of them is. */
   get backends(): readonly Backend[] {
-    return this.#backends
+    return this.#served.all
   }
 
   /** The servers of the configuration that cannot be served, each with what is wrong in its entry. */
@@ -121,13 +119,13 @@ export class Gateway {
   }
 
   /** Resolves when each server was tried once. */
-  async tried(): Promise<void> {
-    await Promise.all(this.#backends.map(({ tried }) => tried))
+  tried(): Promise<void> {
+    return this.#served.tried()
   }
 
   /** Resolves when each server was tried, and it is known of those that are there whether they keep something. */
-  async judged(): Promise<void> {
-    await Promise.all(this.#backends.map((backend) => backend.judged()))
+  judged(): Promise<void> {
+    return this.#served.judged()
   }
 
   /** Connects to all servers, and serves them over HTTP. Waits for none of them. */
@@ -143,7 +141,7 @@ export class Gateway {
       this.#reached = this.#routes.reach(advertise ?? `http://${reachableHost(address)}:${port}`)
     this.#database?.leases.start()
     await this.#reached
-    this.#logger.current.info({ url, servers: this.#backends.length }, 'Listening.')
+    this.#logger.current.info({ url, servers: this.backends.length }, 'Listening.')
     return { port, url, close }
   }
 
@@ -206,25 +204,20 @@ export class Gateway {
   /** What the admin address answers: how the gateway is, and its servers. */
   report(): GatewayReport {
     return {
-      health: healthOf(this.#backends, this.leftOut),
-      servers: [...serversOf(this.#backends, this.#facts()), ...leftOutOf(this.leftOut)],
+      health: healthOf(this.backends, this.leftOut),
+      servers: [...serversOf(this.backends, this.#facts()), ...leftOutOf(this.leftOut)],
     }
   }
 
-  /** Serves what another configuration says. What did not change keeps its processes, connections and calls. */
+  /**
+   * Serves what another configuration says. What did not change keeps its processes, connections and calls. Of the settings of
+   * the gateway itself, views, catalogue, definitions and `stateful` are set anew; the others count from the next start on.
+   */
   async reload(config: GatewayConfig): Promise<void> {
-    const same = new Set(difference(this.#config, config).same.map(({ name }) => name))
-    const kept = new Map(this.#backends.map((backend) => [backend.name, backend]))
-    const before = this.#backends
     this.#config = config
-    this.#backends = servedBy(config).map((server) => {
-      const backend = same.has(server.name) ? kept.get(server.name) : undefined
-      return backend ?? this.#createBackend(server)
-    })
-    const added = this.#backends.filter((backend) => !before.includes(backend))
-    if (this.#deadline !== undefined) for (const backend of added) backend.start()
+    const left = this.#served.replace(config)
     this.#setRoutes()
-    await Promise.all(before.filter((backend) => !this.#backends.includes(backend)).map((backend) => backend.close()))
+    await Promise.all(left.map((backend) => backend.close()))
   }
 
   /** Lets calls finish, and then ends all processes and sessions. */
@@ -238,16 +231,16 @@ export class Gateway {
     this.#metrics.close()
     this.#advice.close()
     await this.#database?.leases.stopping()
-    for (const backend of this.#backends) backend.handOn()
+    for (const backend of this.backends) backend.handOn()
     await this.#routes.drain(options)
-    await Promise.all([...this.#backends.map((backend) => backend.close()), this.#admin?.close()])
+    await Promise.all([...this.backends.map((backend) => backend.close()), this.#admin?.close()])
     await this.#database?.close()
   }
 
   #setRoutes(): void {
     this.#routes.set({
       named: namedServers(this.#config),
-      served: this.#backends.map(({ name }) => name),
+      served: this.backends.map(({ name }) => name),
       views: this.#config.settings.views,
       catalogue: this.#config.settings.catalogue,
     })
@@ -269,31 +262,18 @@ export class Gateway {
   }
 
   #start(): void {
-    if (this.#deadline !== undefined) return
-    for (const backend of this.#backends) backend.start()
+    if (this.#served.hasStarted) return
+    this.#served.start(this.#options.settings.listDeadlineMs)
     this.#metrics.refresh()
     this.#routes.open().catch(this.#unopened)
-    this.#deadline = this.#firstTries()
     void this.judged().then(() => this.#advice.watch(() => this.#logger.current))
   }
 
   readonly #unopened = (error: unknown): void => this.#logger.current.error({ err: errorDetails(error) }, NOT_OPENED)
-
-  /** Lists wait for servers that are still starting, but not for long. */
-  async #firstTries(): Promise<void> {
-    const { listDeadlineMs } = this.#options.settings
-    const late = new Promise((resolve) => unref(setTimeout(resolve, listDeadlineMs)))
-    await Promise.race([this.tried(), late])
-    this.#isReady = true
-  }
 }
 
 const NOT_OPENED =
   'Clients are not told when lists change, and other instances are not heard: the bus could not be opened.'
-
-function servedBy({ servers }: GatewayConfig): readonly BackendConfig[] {
-  return servers.filter(({ settings }) => !settings.disabled)
-}
 
 export function createGateway(options: GatewayOptions): Gateway {
   return new Gateway(options)

@@ -1,0 +1,68 @@
+/** The servers behind a gateway as they are now: those of its configuration that are not disabled, in its order. */
+import { unref } from '../protocol/index.ts'
+import type { Backend } from './backends/backend.ts'
+import { type BackendConfig, difference, type GatewayConfig } from './config/index.ts'
+
+export class ServedBackends {
+  readonly #create: (config: BackendConfig) => Backend
+  #config: GatewayConfig
+  #all: readonly Backend[]
+  #firstTries: Promise<void> | undefined
+  #isReady = false
+
+  constructor(config: GatewayConfig, create: (config: BackendConfig) => Backend) {
+    this.#config = config
+    this.#create = create
+    this.#all = servedBy(config).map(create)
+  }
+
+  get all(): readonly Backend[] {
+    return this.#all
+  }
+
+  get hasStarted(): boolean {
+    return this.#firstTries !== undefined
+  }
+
+  /** Resolves when lists need not wait any more for servers that are starting; undefined when that is so. */
+  get ready(): Promise<void> | undefined {
+    return this.#isReady ? undefined : this.#firstTries
+  }
+
+  /** Connects to all of them. Lists wait so long for those that are still starting. */
+  start(deadlineMs: number): void {
+    for (const backend of this.#all) backend.start()
+    this.#firstTries = this.#triedWithin(deadlineMs)
+  }
+
+  async #triedWithin(deadlineMs: number): Promise<void> {
+    const late = new Promise((resolve) => unref(setTimeout(resolve, deadlineMs)))
+    await Promise.race([this.tried(), late])
+    this.#isReady = true
+  }
+
+  /** Resolves when each server was tried once. */
+  async tried(): Promise<void> {
+    await Promise.all(this.#all.map(({ tried }) => tried))
+  }
+
+  /** Resolves when each server was tried, and it is known of those that are there whether they keep something. */
+  async judged(): Promise<void> {
+    await Promise.all(this.#all.map((backend) => backend.judged()))
+  }
+
+  /** Serves those of another configuration. Gives those that are not served any more. */
+  replace(config: GatewayConfig): readonly Backend[] {
+    const before = this.#all
+    const same = new Set(difference(this.#config, config).same.map(({ name }) => name))
+    const kept = new Map(before.filter(({ name }) => same.has(name)).map((backend) => [backend.name, backend]))
+    this.#config = config
+    this.#all = servedBy(config).map((server) => kept.get(server.name) ?? this.#create(server))
+    if (this.hasStarted) for (const backend of this.#all) if (!before.includes(backend)) backend.start()
+    return before.filter((backend) => !this.#all.includes(backend))
+  }
+}
+
+function servedBy({ servers }: GatewayConfig): readonly BackendConfig[] {
+  return servers.filter(({ settings }) => !settings.disabled)
+}
