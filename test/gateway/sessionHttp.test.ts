@@ -29,6 +29,8 @@ test('a session is begun without an id, and its id and revision go with everythi
     expect(headers['mcp-session-id']).toMatch(/^s\d$/)
     expect(headers['mcp-protocol-version']).toBe('2025-06-18')
     expect(headers['x-own']).toBe('mine')
+    expect(headers['user-agent']).toMatch(/^pannier-gateway\/\d/)
+    expect(headers['accept-encoding']).toBe('identity')
   }
   expect(server.of('POST', 'tools/call')[0]?.headers).toMatchObject({
     accept: 'application/json, text/event-stream',

@@ -1,17 +1,7 @@
 /** Links to servers of the stateless era over HTTP. Nothing stays open: each request is one POST. */
-import type { FetchLike } from '@modelcontextprotocol/client'
-import { createParser } from 'eventsource-parser'
-import {
-  isObject,
-  type Json,
-  mediaTypeOf,
-  MODERN_VERSION,
-  parseJson,
-  RemoteError,
-  requestHeaders,
-} from '../../protocol/index.ts'
+import { isObject, type Json, MODERN_VERSION, parseJson, RemoteError, requestHeaders } from '../../protocol/index.ts'
 import { type Authorizer, failureReason, type HttpAddress } from '../../client/index.ts'
-import { authorizedFetch, boundedFetch, MAX_MESSAGE_BYTES, sameOrigin } from '../../client/internal.ts'
+import { headersOf } from '../../client/internal.ts'
 import { BackendError, SessionForgotten } from '../errors.ts'
 import { type About, type Link, type LinkOptions, ownRequest, RequestDeadline } from './link.ts'
 import { isOfSessionEra, SessionLost } from './lostSession.ts'
@@ -19,10 +9,10 @@ import { askUpstream } from '../upstreams/answer.ts'
 import { type Upstream, Upstreams } from '../upstreams/upstreams.ts'
 import { type Credentials, paramsFor, type Relayed } from './relayed.ts'
 import { discovered } from './session.ts'
+import type { EventSink } from './http/eventReader.ts'
+import { OWN_HEADERS, Requester } from './http/requester.ts'
 
-const FORMATS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
-/** For requests that are few, or go to other servers than the one behind a link. */
-export const limitedFetch = boundedFetch(sameOrigin(fetch))
+const FORMATS = { ...OWN_HEADERS, accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 
 /** Undefined where the server does not speak the stateless era. All its addresses are tried. */
 export async function openModernHttp(
@@ -61,7 +51,7 @@ class ModernHttpLink implements Link {
   about: About = { version: MODERN_VERSION, info: undefined, capabilities: {}, instructions: undefined }
   readonly #address: HttpAddress
   readonly #options: ModernLinkOptions
-  readonly #fetch: FetchLike
+  readonly #authorizer: Authorizer | undefined
   #inFlight = 0
   #lastId = 0
 
@@ -69,7 +59,7 @@ class ModernHttpLink implements Link {
     this.#address = address
     this.#options = options
     this.isDirect = authorizer === undefined
-    this.#fetch = authorizer === undefined ? limitedFetch : authorizedFetch(authorizer, address.url, limitedFetch)
+    this.#authorizer = authorizer
   }
 
   get inFlight(): number {
@@ -82,7 +72,7 @@ class ModernHttpLink implements Link {
     const deadline = new RequestDeadline(startMs)
     try {
       const asked = ownRequest('server/discover', {}, { onCancel: deadline.onCancel })
-      const result = await this.#timed(asked, (message, signal) => this.#fetched(upstream, message, signal))
+      const result = await this.#timed(asked, (message, signal) => this.#requested(upstream, message, signal))
       return discovered(result)
     } catch (error) {
       if (error instanceof BackendError && error.reason === 'BACKEND_DOWN') upstreams.leaveOut(upstream)
@@ -95,7 +85,7 @@ class ModernHttpLink implements Link {
   request(relayed: Relayed): Promise<Json> {
     const isDirect = this.isDirect || this.#ownOf(relayed) !== undefined
     return this.#timed(relayed, (message, signal) =>
-      isDirect ? this.#asked(message, signal) : this.#fetched(undefined, message, signal),
+      isDirect ? this.#asked(message, signal) : this.#requested(undefined, message, signal),
     )
   }
 
@@ -155,19 +145,25 @@ class ModernHttpLink implements Link {
   }
 
   /** Follows redirects to other paths, and renews the login. */
-  async #fetched(upstream: Upstream | undefined, message: OwnMessage, signal: AbortSignal): Promise<Json> {
-    const { id, headers, body } = message
-    const url = upstream?.url ?? this.#address.url
+  async #requested(upstream: Upstream | undefined, message: OwnMessage, signal: AbortSignal): Promise<Json> {
+    const target = upstream ?? this.#options.upstreams.first
+    const requester = new Requester(target, this.#authorizer)
+    const stream = new MessageStream(message)
+    const close = (): void => requester.close()
+    signal.addEventListener('abort', close)
     try {
-      const response = await this.#fetch(url, { method: 'POST', headers, body, signal })
-      if (response.url !== '') upstream?.moveTo(response.url)
-      const isStream = mediaTypeOf(response.headers.get('content-type')) === 'text/event-stream'
-      const answer = isStream ? await readEvents(response, message) : parseJson(await response.text())
-      return this.#resultOf(answer, id, response.status)
+      const { id, headers, body } = message
+      const reply = await requester.request({ method: 'POST', headers: headersOf(headers), body, sink: stream })
+      if (reply.path !== undefined) target.moveTo(reply.path)
+      const answer = reply.isStream ? await stream.whole : parseJson(await reply.text())
+      return this.#resultOf(answer, id, reply.status)
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof RemoteError) throw error
       throw this.#lost(error)
+    } finally {
+      signal.removeEventListener('abort', close)
+      close()
     }
   }
 
@@ -206,12 +202,28 @@ interface OwnMessage {
 }
 
 /** The messages of a stream: notifications for the caller, and the answer. */
-class MessageStream {
+class MessageStream implements EventSink {
   answer: unknown
   readonly #message: OwnMessage
+  readonly #ended = Promise.withResolvers<unknown>()
 
   constructor(message: OwnMessage) {
     this.#message = message
+  }
+
+  /** The answer, or undefined when the stream has ended without one. */
+  get whole(): Promise<unknown> {
+    return this.#ended.promise
+  }
+
+  event({ data }: { data: string }): void {
+    if (this.take(data)) this.end()
+  }
+
+  retry(): void {}
+
+  end(): void {
+    this.#ended.resolve(this.answer)
   }
 
   /** Whether that was the answer. */
@@ -224,15 +236,4 @@ class MessageStream {
       notify(message['method'], message['params'])
     return this.answer !== undefined
   }
-}
-
-async function readEvents(response: Response, message: OwnMessage): Promise<unknown> {
-  const stream = new MessageStream(message)
-  const parser = createParser({ maxBufferSize: MAX_MESSAGE_BYTES, onEvent: ({ data }) => void stream.take(data) })
-  const decoder = new TextDecoder()
-  for await (const chunk of response.body ?? []) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
-    if (stream.answer !== undefined) break
-  }
-  return stream.answer
 }

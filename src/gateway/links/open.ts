@@ -94,8 +94,7 @@ export async function endSession(address: HttpAddress, options: LinkOptions, ses
 
 function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {
   const { credentials, session, upstreams } = options
-  // A session is at one address, the first, which is also the one that the login is for.
-  const upstream = upstreams?.all[0] ?? new Upstream(address.url)
+  const upstream = upstreams?.first ?? new Upstream(address.url)
   const transport = new SessionTransport({ address, upstream, authorizer, headers: credentials?.headers, session })
   return {
     transport,

@@ -53,9 +53,8 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
   leaveOut(): void {}
 
   /** The server wants requests at another path, such as one with a slash at its end. */
-  moveTo(url: string): void {
-    const { pathname, search } = new URL(url)
-    this.#path = pathname + search
+  moveTo(path: string): void {
+    this.#path = path
   }
 
   /** Whether connecting works. Nothing is sent. */
@@ -85,6 +84,13 @@ export class Upstreams implements UpstreamChoice {
 
   constructor(urls: readonly string[]) {
     this.all = [...new Set(urls)].map((url) => new Upstream(url))
+  }
+
+  /** The address of sessions and of logins. */
+  get first(): Upstream {
+    const [first] = this.all
+    if (first === undefined) throw new TypeError('A server has no address.')
+    return first
   }
 
   send(message: UpstreamMessage, receiver: AnswerReceiver): UpstreamRequest {

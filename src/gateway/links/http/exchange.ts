@@ -23,6 +23,8 @@ export interface ExchangeRequest {
 export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
+  /** Where the request was redirected to. */
+  readonly path: string | undefined
   /** Whether its events go to the sink. */
   readonly isStream: boolean
   /** The whole body of another one. */
@@ -41,6 +43,7 @@ export class Exchange implements AnswerReceiver {
   #opening: { readonly request: ExchangeRequest; readonly settle: PromiseWithResolvers<Reply> } | undefined
   #sent: UpstreamRequest | undefined
   #redirects = 0
+  #path: string | undefined
   #events: EventReader | undefined
   #text: TextBody | undefined
   #isOver = false
@@ -55,7 +58,7 @@ export class Exchange implements AnswerReceiver {
     const settle = Promise.withResolvers<Reply>()
     this.#all.add(this)
     this.#opening = { request, settle }
-    this.#send(request, undefined)
+    this.#send(request)
     return settle.promise
   }
 
@@ -65,11 +68,12 @@ export class Exchange implements AnswerReceiver {
     const path = REDIRECTS.has(status) ? this.#pathOf(headers.location) : undefined
     if (path !== undefined && this.#redirects++ < MAX_REDIRECTS) {
       this.#sent?.cancel()
-      return this.#send(request, path)
+      this.#path = path
+      return this.#send(request)
     }
     this.#opening = undefined
     const isStream = isOk(status) && mediaTypeOf(headers['content-type']) === 'text/event-stream'
-    const reply = this.#read({ status, headers }, isStream ? request.sink : undefined)
+    const reply = this.#read({ status, headers, path: this.#path }, isStream ? request.sink : undefined)
     request.onReply?.(reply)
     settle.resolve(reply)
   }
@@ -94,7 +98,8 @@ export class Exchange implements AnswerReceiver {
     this.#end(new Error('The connection was closed.'))
   }
 
-  #send({ method, headers, body }: ExchangeRequest, path: string | undefined): void {
+  #send({ method, headers, body }: ExchangeRequest): void {
+    const path = this.#path
     const message = {
       ...(method !== 'POST' && { method }),
       ...(path !== undefined && { path }),
@@ -106,7 +111,7 @@ export class Exchange implements AnswerReceiver {
     if (this.#isOver) this.#sent.cancel()
   }
 
-  #read(head: Pick<Reply, 'status' | 'headers'>, sink: EventSink | undefined): Reply {
+  #read(head: Omit<Reply, 'isStream' | 'text'>, sink: EventSink | undefined): Reply {
     if (sink !== undefined) {
       this.#events = new EventReader(sink)
       return { ...head, isStream: true, text: () => Promise.resolve('') }

@@ -8,7 +8,6 @@
  * - DELETE ends the session. Closing without it leaves the session to whoever goes on with it.
  */
 import {
-  type FetchLike,
   type JSONRPCMessage,
   SdkError,
   SdkErrorCode,
@@ -17,13 +16,13 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client'
 import type { Authorizer, HttpAddress } from '../../../client/index.ts'
-import { authorizedFetch, headersOf } from '../../../client/internal.ts'
+import { headersOf } from '../../../client/internal.ts'
 import { isId, type Json, mediaTypeOf, parseJson, readMessage, settledWithin, unref } from '../../../protocol/index.ts'
 import type { Upstream } from '../../upstreams/upstreams.ts'
 import type { UpstreamSession } from '../link.ts'
 import { lostIn, mayBeLost } from '../lostSession.ts'
-import { limitedFetch } from '../modernHttp.ts'
-import { Exchange, type ExchangeRequest, isOk, type Reply } from './exchange.ts'
+import { isOk, type Reply } from './exchange.ts'
+import { OWN_HEADERS, Requester } from './requester.ts'
 import { SessionStream, type Reopening, type StreamOwner } from './sessionStream.ts'
 
 export interface SessionTransportOptions {
@@ -54,7 +53,7 @@ export class SessionTransport implements Transport, StreamOwner {
   sessionId: string | undefined
   readonly #options: SessionTransportOptions
   readonly #listening = Promise.withResolvers<void>()
-  readonly #exchanges = new Set<Exchange>()
+  readonly #requester: Requester
   readonly #timers = new Set<ReturnType<typeof setTimeout>>()
   #headers: Readonly<Record<string, string>> | undefined
   #version: string | undefined
@@ -62,6 +61,7 @@ export class SessionTransport implements Transport, StreamOwner {
 
   constructor(options: SessionTransportOptions) {
     this.#options = options
+    this.#requester = new Requester(options.upstream, options.authorizer)
     this.#headers = options.headers
     this.sessionId = options.session?.id
     this.#version = options.session?.version
@@ -104,7 +104,9 @@ export class SessionTransport implements Transport, StreamOwner {
   /** Ends the session at the server, which need not allow that. */
   async endSession(): Promise<void> {
     if (this.sessionId === undefined) return
-    const ended = this.#exchange({ method: 'DELETE', headers: this.#headersWith({}) }).then((reply) => reply.text())
+    const ended = this.#requester
+      .request({ method: 'DELETE', headers: this.#headersWith({}) })
+      .then((reply) => reply.text())
     this.sessionId = undefined
     await settledWithin(ended, END_MS)
   }
@@ -113,7 +115,7 @@ export class SessionTransport implements Transport, StreamOwner {
     this.#isClosed = true
     this.#listening.resolve()
     for (const timer of this.#timers) clearTimeout(timer)
-    for (const exchange of this.#exchanges) exchange.cancel()
+    this.#requester.close()
     this.onclose?.()
     return Promise.resolve()
   }
@@ -134,9 +136,9 @@ export class SessionTransport implements Transport, StreamOwner {
   async reopen(stream: SessionStream, lastEventId: string | undefined): Promise<Reopening> {
     const headers = this.#headersWith({ accept: STREAM })
     if (lastEventId !== undefined) headers.set('last-event-id', lastEventId)
-    const { status = 0, isStream = false } = await this.#exchange({ method: 'GET', headers, sink: stream }).catch(
-      (): Partial<Reply> => ({}),
-    )
+    const { status = 0, isStream = false } = await this.#requester
+      .request({ method: 'GET', headers, sink: stream })
+      .catch((): Partial<Reply> => ({}))
     if (status !== TAKEN) this.#listening.resolve()
     if (isStream) return 'open'
     return status === 0 || status >= 500 || PASSING.has(status) ? 'failed' : 'refused'
@@ -145,7 +147,7 @@ export class SessionTransport implements Transport, StreamOwner {
   async #post(message: Json, sink: SessionStream | undefined): Promise<Reply> {
     const begins = message['method'] === 'initialize'
     const hasSession = this.sessionId !== undefined
-    const reply = await this.#exchange({
+    const reply = await this.#requester.request({
       method: 'POST',
       headers: this.#headersWith({ accept: `${WHOLE}, ${STREAM}`, 'content-type': WHOLE }),
       body: JSON.stringify(message),
@@ -170,32 +172,7 @@ export class SessionTransport implements Transport, StreamOwner {
       ...(sessionId !== undefined && { [SESSION]: sessionId }),
       ...(this.#version !== undefined && { [VERSION]: this.#version }),
     }
-    return headersOf(this.#options.address.headers, this.#headers, session, more)
-  }
-
-  #exchange(request: ExchangeRequest): Promise<Reply> {
-    const { authorizer } = this.#options
-    return authorizer === undefined ? this.#open(request) : this.#authorized(authorizer, request)
-  }
-
-  #open(request: ExchangeRequest): Promise<Reply> {
-    if (this.#isClosed) return Promise.reject(new Error('The connection is closed.'))
-    const exchange = new Exchange(this.#options.upstream, this.#exchanges)
-    return exchange.open(request)
-  }
-
-  /** The login looks at status and headers of a response, and at no body: that goes where it goes without a login. */
-  async #authorized(authorizer: Authorizer, request: ExchangeRequest): Promise<Reply> {
-    const { url } = this.#options.address
-    let reply: Reply | undefined
-    const send: FetchLike = async (_, init) => {
-      reply = await this.#open({ ...request, headers: new Headers(init?.headers) })
-      return new Response(null, { status: reply.status, headers: headersOf(plainHeaders(reply)) })
-    }
-    const { method, headers } = request
-    await authorizedFetch(authorizer, url, send, limitedFetch)(url, { method, headers })
-    if (reply === undefined) throw new Error('Nothing was sent.')
-    return reply
+    return headersOf(OWN_HEADERS, this.#options.address.headers, this.#headers, session, more)
   }
 }
 
@@ -216,8 +193,4 @@ function takeWhole(stream: SessionStream, { headers }: Reply, text: string): voi
 function refused(status: number, text: string): SdkHttpError {
   const sentence = `The server answered HTTP ${status}.`
   return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, sentence, { status, statusText: '', text })
-}
-
-function plainHeaders({ headers }: Reply): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]))
 }
