@@ -13,23 +13,25 @@ const ledger: RunOptions['ledger'] = {
 function begin(options: Partial<RunOptions> = {}) {
   const [late, lost] = [[] as string[], [] as unknown[]]
   const journal = newJournal('call')
-  const run = new Run({
-    journal,
-    ledger,
-    shared: { ledger, scope: () => 'everyone', holder: () => undefined },
-    responses: {},
-    assertAskable: () => {},
-    shedding: () => 'no',
-    later: setImmediate,
-    maxAsks: 3,
-    unwindMs: 1000,
-    onStuck: () => {},
-    onLate: (what) => void late.push(what),
-    onRefused: () => {},
-    onChanging: () => {},
-    onLost: (what, error) => void lost.push([what, error]),
-    ...options,
-  })
+  const run = new Run(
+    () => ({
+      journal,
+      ledger,
+      shared: { ledger, scope: () => 'everyone', holder: () => undefined },
+      responses: {},
+      assertAskable: () => {},
+      shedding: () => 'no',
+      maxAsks: 3,
+      unwindMs: 1000,
+      onStuck: () => {},
+      onLate: (what) => void late.push(what),
+      onRefused: () => {},
+      onChanging: () => {},
+      onLost: (what, error) => void lost.push([what, error]),
+      ...options,
+    }),
+    setImmediate,
+  )
   return { run, journal, late, lost }
 }
 

@@ -31,23 +31,25 @@ const neverLedger: RunOptions['ledger'] = {
 }
 
 function runOver(journal: Journal, responses: Record<string, unknown> = {}, options: Partial<RunOptions> = {}): Run {
-  return new Run({
-    journal,
-    responses,
-    ledger: neverLedger,
-    shared: { ledger: neverLedger, scope: () => 'everyone', holder: () => undefined },
-    assertAskable: () => {},
-    shedding: () => 'no',
-    later: setImmediate,
-    maxAsks: 3,
-    unwindMs: 1000,
-    onStuck: () => {},
-    onLate: () => {},
-    onRefused: () => {},
-    onChanging: () => {},
-    onLost: () => {},
-    ...options,
-  })
+  return new Run(
+    () => ({
+      journal,
+      responses,
+      ledger: neverLedger,
+      shared: { ledger: neverLedger, scope: () => 'everyone', holder: () => undefined },
+      assertAskable: () => {},
+      shedding: () => 'no',
+      maxAsks: 3,
+      unwindMs: 1000,
+      onStuck: () => {},
+      onLate: () => {},
+      onRefused: () => {},
+      onChanging: () => {},
+      onLost: () => {},
+      ...options,
+    }),
+    setImmediate,
+  )
 }
 
 /** What the journal is at the start of the next round, on another machine. */

@@ -17,8 +17,6 @@ export interface RunOptions extends AskOptions, StepOptions {
   readonly ledger: SingleUse
   /** Whether, and why, this process wants another instance to continue the call. */
   readonly shedding: () => 'no' | 'busy' | 'draining'
-  /** Runs a function after everything that is ready to run has run, as setImmediate does. */
-  readonly later: (fn: () => void) => void
   /** How long a handler may take to unwind after its round has ended, in milliseconds. */
   readonly unwindMs: number
   /** Called when a handler did not unwind within `unwindMs`. */
@@ -47,9 +45,14 @@ interface Playing {
   readonly resolve: (outcome: Outcome<never>) => void
 }
 
+/** Runs a function after everything that is ready to run has run, as setImmediate does. */
+export type RunLater = (fn: () => void) => void
+
 export class Run implements RoundListener, GivenListener {
-  readonly #options: RunOptions
+  readonly #makeOptions: () => RunOptions
+  readonly #later: RunLater
   readonly #lifecycle: RoundLifecycle
+  #optionsMade: RunOptions | undefined
   #playing: Playing | undefined
   #asksMade: Asks | undefined
   #stepsMade: Steps | undefined
@@ -57,12 +60,19 @@ export class Run implements RoundListener, GivenListener {
   #detached = false
   #isLate = false
 
-  constructor(options: RunOptions) {
-    this.#options = options
-    this.#lifecycle = new RoundLifecycle(options.later, this)
+  /** `options` is called when they are first needed. */
+  constructor(options: () => RunOptions, later: RunLater) {
+    this.#makeOptions = options
+    this.#later = later
+    this.#lifecycle = new RoundLifecycle(later, this)
   }
 
   // Made when first used, because many handlers neither ask nor use steps.
+  get #options(): RunOptions {
+    this.#optionsMade ??= this.#makeOptions()
+    return this.#optionsMade
+  }
+
   get #asks(): Asks {
     this.#asksMade ??= new Asks(this.#options.journal, this.#lifecycle, this.#options, () => this.detach())
     return this.#asksMade
@@ -161,7 +171,7 @@ export class Run implements RoundListener, GivenListener {
     this.#lifecycle.close()
     const given = this.#given
     // What follows from rejections is known at the end of this turn.
-    if (outcome.kind === 'complete' && given?.isUndecided) this.#options.later(() => this.#finish(outcome, given))
+    if (outcome.kind === 'complete' && given?.isUndecided) this.#later(() => this.#finish(outcome, given))
     else this.#finish(outcome, given)
   }
 

@@ -26,23 +26,25 @@ test('who watches a run sees the steps that run and not those that are replayed,
     ended: () => void seen.push('ended'),
   }
   const play = () => {
-    const run = new Run({
-      journal,
-      watch,
-      ledger,
-      shared: { ledger, scope: () => 'everyone', holder: () => undefined },
-      responses: {},
-      assertAskable: () => {},
-      maxAsks: 5,
-      shedding: () => 'no',
-      later: setImmediate,
-      unwindMs: 100,
-      onStuck: () => {},
-      onLate: () => {},
-      onRefused: () => {},
-      onChanging: () => {},
-      onLost: () => {},
-    })
+    const run = new Run(
+      () => ({
+        journal,
+        watch,
+        ledger,
+        shared: { ledger, scope: () => 'everyone', holder: () => undefined },
+        responses: {},
+        assertAskable: () => {},
+        maxAsks: 5,
+        shedding: () => 'no',
+        unwindMs: 100,
+        onStuck: () => {},
+        onLate: () => {},
+        onRefused: () => {},
+        onChanging: () => {},
+        onLost: () => {},
+      }),
+      setImmediate,
+    )
     return run.play(async () => {
       expect(await run.step('a', () => 1)).toBe(1)
       expect(await run.once('b', async () => 2)).toBe(2)

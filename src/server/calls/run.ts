@@ -26,7 +26,7 @@ export interface HandlerRun<T, R> {
 /** Written to the log here. */
 type Reports = 'onChanging' | 'onLate' | 'onLost' | 'onRefused' | 'onStuck'
 
-export interface RunSetup extends Omit<RunOptions, 'journal' | 'later' | Reports> {
+export interface RunSetup extends Omit<RunOptions, 'journal' | Reports> {
   /** A client's answer did not fit. */
   readonly onRefused?: () => void
   /** Names the handler in the log. */
@@ -43,7 +43,7 @@ export async function runHandler<T, R>(
   const opened = given ?? handlerRun.open()
   const journal = opened instanceof Promise ? await opened : opened
   if (around !== undefined) return around(journal, () => runHandler(handlerRun, undefined, journal))
-  const run = newRun(journal, handlerRun.setup(journal))
+  const run = new Run(() => runOptions(journal, handlerRun.setup(journal)), runLater)
   const outcome = await run.play(() => handlerRun.invoke(run, journal))
   switch (outcome.kind) {
     case 'complete':
@@ -59,12 +59,11 @@ export async function runHandler<T, R>(
   }
 }
 
-function newRun(journal: Journal, setup: RunSetup): Run {
+function runOptions(journal: Journal, setup: RunSetup): RunOptions {
   const { about, logger } = setup
-  return new Run({
+  return {
     ...setup,
     journal,
-    later: runLater,
     onRefused: (key) => {
       // Without what was wrong: the messages of a schema may quote the answer.
       logger()?.info({ ...about, key }, 'An answer did not fit its question, which is asked again.')
@@ -81,7 +80,7 @@ function newRun(journal: Journal, setup: RunSetup): Run {
     onLost: (what, error) =>
       logger()?.error({ ...about, err: errorDetails(error) }, `A handler did not wait for ${what}, which failed.`),
     onStuck: () => logger()?.warn(about, 'A handler did not return after its round had ended; let RoundEnded pass.'),
-  })
+  }
 }
 
 /** Whether the client has to bring something back beside the answers. A first round often has nothing to remember. */

@@ -131,7 +131,8 @@ function membersOf(value: unknown): number {
     for (const item of value) members += membersOf(item)
     return members
   }
-  for (const key of Object.keys(value)) members += 1 + membersOf((value as Record<string, unknown>)[key])
+  // Not by Object.keys: a list of them would cost more than the rest.
+  for (const key in value) members += 1 + membersOf((value as Record<string, unknown>)[key])
   return members
 }
 
