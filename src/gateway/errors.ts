@@ -16,14 +16,19 @@ export const BACKEND_CODES = [
 
 export type BackendCode = (typeof BACKEND_CODES)[number]
 
+interface BackendErrorOptions extends ErrorOptions {
+  /** The number of the JSON-RPC error. @default INTERNAL_ERROR, after which clients may try again */
+  readonly code?: number
+}
+
 /** Names the server and what the caller can do. Callers get it as a JSON-RPC error with the code in its data. */
 export class BackendError extends RemoteError {
   readonly reason: BackendCode
   /** The message without the server's name, as the end of a sentence. */
   readonly why: string
 
-  constructor(reason: BackendCode, server: string, sentence: string, options?: ErrorOptions) {
-    super(CODES.INTERNAL_ERROR, `The server "${server}" ${sentence}`, { code: reason, server })
+  constructor(reason: BackendCode, server: string, sentence: string, options?: BackendErrorOptions) {
+    super(options?.code ?? CODES.INTERNAL_ERROR, `The server "${server}" ${sentence}`, { code: reason, server })
     this.reason = reason
     this.why = sentence
     if (options?.cause !== undefined) this.cause = options.cause
@@ -39,6 +44,12 @@ export class SessionForgotten extends BackendError {
     super('BACKEND_LOST', server, 'has forgotten the session of this caller. Call again.', { cause })
     this.answer = cause.answer
   }
+}
+
+/** A task was lost with what it ran in: its id leads nowhere from now on, and nobody need ask again. */
+export function taskLost(server: string, where: string): BackendError {
+  const sentence = `had this task in ${where} that has ended. What it did may have happened.`
+  return new BackendError('BACKEND_LOST', server, sentence, { code: CODES.INVALID_PARAMS })
 }
 
 /** A call ended while its server waited for an answer: nobody knows what it did. */

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Json, RemoteError } from '../../protocol/index.ts'
+import { BackendError } from '../errors.ts'
 import type { Link } from '../links/link.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { HeldTasks } from './heldTasks.ts'
@@ -10,15 +12,16 @@ interface By {
 
 const by = (method: string, params: object, { user, session }: By): Relayed =>
   ({ method, params, peer: { session }, principal: user && { id: user } }) as unknown as Relayed
-const linkOf = () => ({ isClosed: false }) as unknown as Link & { isClosed: boolean }
+const linkOf = (era = 'legacy') => ({ isClosed: false, era }) as unknown as Link & { isClosed: boolean }
 const created = { task: { taskId: 'task-1', status: 'working' } }
 let released: string[] = []
 const hold = (name: string) => () => () => void released.push(name)
 
 /** The name of a task that a server calls `task-1`. */
-function make(tasks: HeldTasks, link: Link, caller: By): string {
+function make(tasks: HeldTasks, link: Link, caller: By, more: object = {}): string {
   released = []
-  const { task } = tasks.keep(by('tools/call', { task: {} }, caller), created, link, hold('it'))
+  const result = { task: { ...created.task, ...more } }
+  const { task } = tasks.keep(by('tools/call', { task: {} }, caller), result, link, hold('it'))
   return String((task as { taskId: string }).taskId)
 }
 
@@ -54,18 +57,67 @@ test('a principal who comes back in another session has their tasks', () => {
   tasks.close()
 })
 
-test('a task is lost with its link, and its end gives the link back', () => {
+test('a task is lost with its link, and nobody need ask for it again', () => {
   const tasks = new HeldTasks('crm', 60_000)
   const link = linkOf()
   const taskId = make(tasks, link, { user: 'ann' })
-  const request = by('tasks/get', { taskId }, { user: 'ann' })
-  tasks.heard(request, { status: 'working' })
-  expect(released).toEqual([])
-  tasks.heard(request, { status: 'completed' })
-  expect(released).toEqual(['it'])
   link.isClosed = true
-  expect(() => tasks.requestFor(request)).toThrow('The server "crm" had this task')
+  expect(() => tasks.requestFor(by('tasks/get', { taskId }, { user: 'ann' }))).toThrow(
+    expect.objectContaining({
+      code: -32602,
+      message: expect.stringContaining('The server "crm" had this task in a session'),
+    }),
+  )
   tasks.close()
+})
+
+const failed = new RemoteError(-32000, 'The task broke.')
+const left = new BackendError('BACKEND_LOST', 'crm', 'was told that the caller has left.')
+
+test.each<[string, string, Json | RemoteError, boolean]>([
+  ['legacy', 'tasks/get', { status: 'working' }, false],
+  ['legacy', 'tasks/get', { status: 'completed' }, false],
+  ['legacy', 'tasks/get', { status: 'cancelled' }, true],
+  ['legacy', 'tasks/cancel', { status: 'cancelled' }, true],
+  ['legacy', 'tasks/result', { content: [] }, true],
+  ['legacy', 'tasks/result', failed, true],
+  ['legacy', 'tasks/result', left, false],
+  ['legacy', 'tasks/get', failed, false],
+  ['modern', 'tasks/get', { status: 'working' }, false],
+  ['modern', 'tasks/get', { status: 'completed', result: {} }, true],
+])(
+  'in an era that is %s, the answer to %s gives the link back where it is the last: %o',
+  (era, method, answer, isLast) => {
+    const tasks = new HeldTasks('crm', 60_000)
+    const taskId = make(tasks, linkOf(era), { user: 'ann' })
+    tasks.heard(by(method, { taskId }, { user: 'ann' }), answer)
+    expect(released).toEqual(isLast ? ['it'] : [])
+    tasks.close()
+  },
+)
+
+describe('a task that nobody asks for', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  test.each([
+    ['as long as its server keeps it', { ttl: 30_000 }, 30_000],
+    ['as long as its server keeps it, in the other dialect', { ttlMs: 30_000 }, 30_000],
+    ['no longer than others, where its server keeps it for long', { ttl: 90_000 }, 60_000],
+    ['like others, where its server keeps it for ever', { ttl: null }, 60_000],
+  ])('is held %s', (_, ttl, ms) => {
+    const tasks = new HeldTasks('crm', 60_000)
+    const taskId = make(tasks, linkOf(), { user: 'ann' }, ttl)
+    const request = by('tasks/get', { taskId }, { user: 'ann' })
+    vi.advanceTimersByTime(ms - 1)
+    expect(tasks.requestFor(request)).toBeDefined()
+    vi.advanceTimersByTime(ms - 1)
+    expect(released).toEqual([])
+    vi.advanceTimersByTime(1)
+    expect(released).toEqual(['it'])
+    expect(() => tasks.requestFor(request)).toThrow('has ended')
+    tasks.close()
+  })
 })
 
 test('what is no task is kept as it is', () => {

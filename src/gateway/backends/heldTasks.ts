@@ -3,8 +3,8 @@
  * there. Servers may number the tasks of each session, so that here a task has a name of its own: `@UUID/ID`.
  */
 import { randomUUID } from 'node:crypto'
-import { hasEnded, isObject, isTaskStatus, type Json, unref } from '../../protocol/index.ts'
-import { BackendError } from '../errors.ts'
+import { hasEnded, isObject, isTaskStatus, type Json, RemoteError, unref } from '../../protocol/index.ts'
+import { BackendError, taskLost } from '../errors.ts'
 import type { Link } from '../links/link.ts'
 import type { Relayed } from '../links/relayed.ts'
 
@@ -14,6 +14,8 @@ interface HeldTask {
   /** The id that the server has given it. */
   readonly id: string
   readonly release: () => void
+  /** How long it is kept after each request about it. */
+  readonly keptMs: number
   timer: ReturnType<typeof setTimeout>
 }
 
@@ -30,7 +32,7 @@ export class HeldTasks {
   readonly #server: string
   readonly #unaskedMs: number
 
-  /** A task that nobody asks for in `unaskedMs` is given up. */
+  /** A task that nobody asks for in `unaskedMs`, or in the time that its server keeps it, is given up. */
   constructor(server: string, unaskedMs: number) {
     this.#server = server
     this.#unaskedMs = unaskedMs
@@ -42,9 +44,9 @@ export class HeldTasks {
     if (name === undefined || !NAME.test(name)) return undefined
     const held = this.#held.get(name)
     if (held === undefined || held.link.isClosed || held.owner !== ownerOf(relayed))
-      throw new BackendError('BACKEND_LOST', this.#server, GONE)
+      throw taskLost(this.#server, 'a session or process')
     clearTimeout(held.timer)
-    held.timer = this.#giveUpLater(name)
+    held.timer = this.#giveUpLater(name, held.keptMs)
     return { link: held.link, relayed: { ...relayed, params: { ...relayed.params, taskId: held.id } } }
   }
 
@@ -53,21 +55,23 @@ export class HeldTasks {
     const task = createdIn(relayed, result)
     if (task === undefined) return result
     const name = `@${randomUUID()}/${task.taskId}`
+    const keptMs = Math.min(this.#unaskedMs, ttlMsOf(task))
     this.#held.set(name, {
       link,
       owner: ownerOf(relayed),
       id: task.taskId,
       release: hold(),
-      timer: this.#giveUpLater(name),
+      keptMs,
+      timer: this.#giveUpLater(name, keptMs),
     })
     const named = { ...task, taskId: name }
     return result['resultType'] === 'task' ? named : { ...result, task: named }
   }
 
-  /** A task that has ended needs its link only for those who read its result. */
-  heard(relayed: Relayed, { status }: Json): void {
-    const name = isTaskStatus(status) && hasEnded(status) ? namedIn(relayed) : undefined
-    if (name !== undefined) this.#held.get(name)?.release()
+  /** The answer to a request about a task. After its last one, the link is needed only for those who read it again. */
+  heard(relayed: Relayed, answer: Json | RemoteError): void {
+    const held = this.#held.get(namedIn(relayed) ?? '')
+    if (held !== undefined && isLast(relayed, answer, held.link)) held.release()
   }
 
   /** The tasks that a server lists for a link, by their names here. Those that nobody made here are left out. */
@@ -87,17 +91,27 @@ export class HeldTasks {
     this.#held.clear()
   }
 
-  #giveUpLater(name: string): ReturnType<typeof setTimeout> {
-    return unref(
-      setTimeout(() => {
-        this.#held.get(name)?.release()
-        this.#held.delete(name)
-      }, this.#unaskedMs),
-    )
+  #giveUpLater(name: string, ms: number): ReturnType<typeof setTimeout> {
+    const giveUp = (): void => {
+      this.#held.get(name)?.release()
+      this.#held.delete(name)
+    }
+    return unref(setTimeout(giveUp, ms))
   }
 }
 
-const GONE = 'had this task in a session or process that has ended. What it did may have happened.'
+/** In the session era, the result of a task that has ended is another request, which may end in the task's own error. */
+function isLast({ method }: Relayed, answer: Json | RemoteError, { era }: Link): boolean {
+  if (answer instanceof RemoteError) return method === 'tasks/result' && !(answer instanceof BackendError)
+  const { status } = answer
+  if (era === 'legacy') return method === 'tasks/result' || status === 'cancelled'
+  return isTaskStatus(status) && hasEnded(status)
+}
+
+/** Each dialect has a name of its own for it. */
+function ttlMsOf({ ttl, ttlMs = ttl }: Json): number {
+  return typeof ttlMs === 'number' && ttlMs > 0 ? ttlMs : Infinity
+}
 
 /** A principal may come back in another session. */
 function ownerOf({ principal, peer }: Relayed): string {

@@ -1,5 +1,5 @@
 /** Sends requests to a server over the links that their callers may use. */
-import type { Json } from '../../protocol/index.ts'
+import { type Json, RemoteError } from '../../protocol/index.ts'
 import type { BackendConfig } from '../config/index.ts'
 import { isBackendGone, SessionForgotten } from '../errors.ts'
 import type { CallerLease, ServerLeases } from '../leases/serverLeases.ts'
@@ -63,9 +63,14 @@ export class BackendSender {
   async send(relayed: Relayed): Promise<Json> {
     const held = this.#tasks.requestFor(relayed)
     if (held === undefined) return this.#sendAnywhere(relayed)
-    const result = await held.link.request(held.relayed)
-    this.#tasks.heard(relayed, result)
-    return result
+    try {
+      const result = await held.link.request(held.relayed)
+      this.#tasks.heard(relayed, result)
+      return result
+    } catch (error) {
+      if (error instanceof RemoteError) this.#tasks.heard(relayed, error)
+      throw error
+    }
   }
 
   /** From now on, other gateways may go on with what nobody uses here. */

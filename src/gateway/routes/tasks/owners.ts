@@ -6,7 +6,7 @@ import type { Json } from '../../../protocol/index.ts'
 import type { Call, Instance, MethodParts } from '../../../server/internal.ts'
 import type { Backend } from '../../backends/backend.ts'
 import { callerOf } from '../../backends/callers.ts'
-import { BackendError } from '../../errors.ts'
+import { taskLost } from '../../errors.ts'
 import { resultOf } from '../../response.ts'
 import { asModern } from '../elsewhereCalls.ts'
 import { placeOf } from '../placement.ts'
@@ -42,7 +42,7 @@ export class TaskOwners {
     const { server, owner } = own
     if (owner === undefined || !this.isElsewhere(own)) return undefined
     const result = await this.#forward(call, owner)
-    if (result === undefined) throw new BackendError('BACKEND_LOST', server, GONE)
+    if (result === undefined) throw taskLost(server, 'a process of the gateway')
     return result
   }
 
@@ -67,5 +67,3 @@ export class TaskOwners {
     return forwarded?.kind === 'answered' ? resultOf(forwarded.response) : undefined
   }
 }
-
-const GONE = 'had this task in a process of the gateway that has ended. What it did may have happened.'
