@@ -47,13 +47,18 @@ export class TaskCalls {
       return this.#watchSignal(call)
     }
     this.expect(call)
+    await this.prepared(call, this.#context.send(request, call.options))
+    if (!call.isOver) this.#watchSignal(call)
+  }
+
+  /** Waits for what a call needs before it counts as sent. Where that fails, the call is over. */
+  async prepared<T>(call: TaskCall, needed: Promise<T>): Promise<T> {
     try {
-      await this.#context.send(request, call.options)
+      return await needed
     } catch (error) {
       this.#sent.delete(call.key)
       throw error
     }
-    if (!call.isOver) this.#watchSignal(call)
   }
 
   answered(message: WireResponse, extra: unknown): void {

@@ -81,6 +81,9 @@ proves(
 )
 
 describe('which calls ask to become tasks', () => {
+  const lost = () => {
+    throw new TypeError('fetch failed')
+  }
   const parts = { 'tools/call': () => text('done') }
 
   test.each<[string, TasksOptions, boolean]>([
@@ -155,6 +158,35 @@ describe('which calls ask to become tasks', () => {
     await settled()
     expect(script.asked('tools/list').length).toBeLessThanOrEqual(100)
     expect(script.asked('tools/call')).toHaveLength(1)
+  })
+
+  test.each<[string, () => object]>([
+    ['cannot be sent', lost],
+    ['an instance fails to answer', () => ({ error: { code: -32603, message: 'Internal error.' } })],
+  ])('a list that %s is read again before the call goes out', async (_, fails) => {
+    let tries = 0
+    const list = () => (++tries < 3 ? fails() : { tools: [tool('job', 'required')] })
+    const script = await session({ parts: { ...parts, 'tools/list': list } })
+    void script.call(1)
+    await pass(5_000)
+    expect(tries).toBe(3)
+    expect(script.asked('tools/call').map(({ params }) => 'task' in params!)).toEqual([true])
+  })
+
+  test('where nobody is there to list the tools, the call is not sent, and fails with the reason', async () => {
+    const script = await session({ parts: { ...parts, 'tools/list': lost } })
+    const failed = expect(script.call(1)).rejects.toThrow('fetch failed')
+    await pass(60_000)
+    await failed
+    expect(script.asked('tools/call')).toEqual([])
+  })
+
+  test('where a server cannot list its tools, the call goes out', async () => {
+    const list = () => ({ error: { code: -32603, message: 'Internal error.' } })
+    const script = await session({ parts: { ...parts, 'tools/list': list } })
+    void script.call(1)
+    await pass(60_000)
+    expect(script.answer(1).result).toEqual(text('done'))
   })
 
   test('a call that is cancelled while the list is read is not sent', async () => {

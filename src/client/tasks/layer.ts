@@ -148,7 +148,7 @@ class TasksLayer implements LayerHandlers {
   /** In a session the call itself asks to become a task. */
   async #callInSession(call: TaskCall): Promise<void> {
     this.#calls.expect(call)
-    const support = await this.#tools.support(String(call.params['name']), call.sending)
+    const support = await this.#calls.prepared(call, this.#tools.support(String(call.params['name']), call.sending))
     if (call.isOver) return
     call.asksForTask = support === 'required' || (support === 'optional' && this.#asking.optional)
     const params = { ...call.params, task: { ttl: this.#asking.ttlMs } }

@@ -230,7 +230,7 @@ function unanswered(cause: unknown): ClientError {
 }
 
 function unreachable(cause: unknown): ClientError {
-  const sentence = `The task could not be polled or answered; it may go on. ${SEE_CAUSE}`
+  const sentence = `The task could not be polled or answered. It may go on, and what it does may have happened: follow it by error.data.taskId, or look before you call again. ${SEE_CAUSE}`
   return new ClientError('TASK_UNREACHABLE', sentence, { cause })
 }
 

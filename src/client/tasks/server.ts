@@ -1,7 +1,15 @@
 /** What a client knows of its server's tasks: the dialect, and in a session which tools run as tasks. */
-import { isObject, type Json, type RequestId, ROUNDS_CAPABILITY, TASKS_EXTENSION } from '../../protocol/index.ts'
+import {
+  backoffMs,
+  isObject,
+  type Json,
+  type RequestId,
+  ROUNDS_CAPABILITY,
+  sleep,
+  TASKS_EXTENSION,
+} from '../../protocol/index.ts'
 import { paramsOf, type WireResponse, type WireRequest } from '../layer/message.ts'
-import type { OwnRequests, SenderProfile } from '../layer/ownRequests.ts'
+import { isTransient, type OwnRequests, type SenderProfile, ServerFault } from '../layer/ownRequests.ts'
 
 /** What the beginning of a connection tells: which dialect the server speaks, and whether calls may ask for tasks. */
 export class TaskServer {
@@ -43,6 +51,9 @@ type TaskSupport = 'required' | 'optional' | 'forbidden'
 
 /** How many pages of a list are read. */
 const MAX_PAGES = 100
+/** How often a page is requested, where that fails in a way that may pass. With the pauses that takes about two seconds. */
+const MAX_TRIES = 5
+const BACKOFF = { firstMs: 100, maxMs: 1_000 }
 
 /** Which tools of a session-era server run as tasks, from the lists that pass by. Where none has, one is requested. */
 export class TaskTools {
@@ -55,6 +66,7 @@ export class TaskTools {
     this.#requests = requests
   }
 
+  /** Rejects where nobody is there to list the tools: a tool that runs only as a task would refuse the call. */
   async support(name: string, sending: SenderProfile): Promise<TaskSupport> {
     if (!this.#known.has(name) && !this.#isComplete) {
       this.#reading ??= this.#readList(sending).finally(() => (this.#reading = undefined))
@@ -89,15 +101,27 @@ export class TaskTools {
     let cursor: unknown
     try {
       for (let page = 0; page < MAX_PAGES; page++) {
-        const params = cursor === undefined ? {} : { cursor }
-        const result = await this.#requests.request('tools/list', params, sending, new AbortController().signal)
+        const result = await this.#readPage(cursor === undefined ? {} : { cursor }, sending)
         this.learn(result)
         cursor = result['nextCursor']
         if (typeof cursor !== 'string') break
       }
       this.#isComplete = true
-    } catch {
-      // The call itself then fails with the reason.
+    } catch (error) {
+      if (!(error instanceof ServerFault)) throw error
+      // The server is there, and says itself what is wrong with the call.
+    }
+  }
+
+  async #readPage(params: Json, sending: SenderProfile): Promise<Json> {
+    const { signal } = new AbortController()
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#requests.request('tools/list', params, sending, signal)
+      } catch (error) {
+        if (!isTransient(error) || tries === MAX_TRIES) throw error
+      }
+      await sleep(backoffMs(tries, BACKOFF), signal)
     }
   }
 }
