@@ -46,7 +46,7 @@ test('calls, durations, links, lists and servers are measured by server, tool an
     'pannier_gateway_calls_in_flight{server="ours"} 0',
     'pannier_gateway_links{server="http",kind="connection"} 2',
     'pannier_gateway_tools{server="ours"} 3',
-    'pannier_gateway_calls_parked 1', // it is kept for a client that asks again
+    'pannier_gateway_calls_parked 0', // its end is kept for a client that asks again, and waits for nobody
     'mcp_server_operation_duration_count{mcp_method_name="tools/call"',
   ])
     expect(text).toContain(line)

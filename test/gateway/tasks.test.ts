@@ -229,6 +229,17 @@ test('a session has its own tasks, and its process stays while one runs', async 
   await vi.waitFor(() => expect(gateway.backends[0]?.links).toBe(0), PATIENCE)
 })
 
+test('a task is told as gone when its server has forgotten the session, and its link is given back', async () => {
+  const sdk = await sessionServer(undefined, sdkTasks)
+  const { url, gateway } = await startGateway({ sdk: { url: sdk.url, pannier: { state: 'stateful', idleSeconds: 1 } } })
+  const client = await connectV1(url)
+  const taskId = await createV1(client, 'sdk_endless')
+  sdk.forgetAll()
+  const message = expect.stringContaining('had this task in a session or process that has ended. What it did may have')
+  await expect(client.experimental.tasks.getTask(taskId)).rejects.toMatchObject({ code: -32602, message })
+  await vi.waitFor(() => expect(gateway.backends[0]?.links).toBe(0), PATIENCE)
+})
+
 test('a session-era client lists the tasks of its own session', async () => {
   const { url } = await startGateway({ sdk: { url: (await sessionServer(undefined, listingTasks)).url } })
   const [one, other] = [await connectV1(url), await connectV1(url)]

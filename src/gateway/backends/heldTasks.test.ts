@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Json, RemoteError } from '../../protocol/index.ts'
-import { BackendError } from '../errors.ts'
+import { BackendError, SessionForgotten } from '../errors.ts'
 import type { Link } from '../links/link.ts'
 import type { Relayed } from '../links/relayed.ts'
 import { HeldTasks } from './heldTasks.ts'
@@ -83,6 +83,7 @@ test.each<[string, string, Json | RemoteError, boolean]>([
   ['legacy', 'tasks/result', failed, true],
   ['legacy', 'tasks/result', left, false],
   ['legacy', 'tasks/get', failed, false],
+  ['legacy', 'tasks/get', new SessionForgotten('crm', new Error('404')), true],
   ['modern', 'tasks/get', { status: 'working' }, false],
   ['modern', 'tasks/get', { status: 'completed', result: {} }, true],
 ])(

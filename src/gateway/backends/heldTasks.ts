@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { hasEnded, isObject, isTaskStatus, type Json, RemoteError, unref } from '../../protocol/index.ts'
-import { BackendError, taskLost } from '../errors.ts'
+import { BackendError, SessionForgotten, taskLost } from '../errors.ts'
 import type { Link } from '../links/link.ts'
 import type { Relayed } from '../links/relayed.ts'
 
@@ -44,7 +44,7 @@ export class HeldTasks {
     if (name === undefined || !NAME.test(name)) return undefined
     const held = this.#held.get(name)
     if (held === undefined || held.link.isClosed || held.owner !== ownerOf(relayed))
-      throw taskLost(this.#server, 'a session or process')
+      throw this.lost()
     clearTimeout(held.timer)
     held.timer = this.#giveUpLater(name, held.keptMs)
     return { link: held.link, relayed: { ...relayed, params: { ...relayed.params, taskId: held.id } } }
@@ -86,6 +86,11 @@ export class HeldTasks {
     return { ...result, tasks: known }
   }
 
+  /** What is told of a task that was lost with its link. */
+  lost(): BackendError {
+    return taskLost(this.#server, 'a session or process')
+  }
+
   close(): void {
     for (const { timer } of this.#held.values()) clearTimeout(timer)
     this.#held.clear()
@@ -102,6 +107,7 @@ export class HeldTasks {
 
 /** In the session era, the result of a task that has ended is another request, which may end in the task's own error. */
 function isLast({ method }: Relayed, answer: Json | RemoteError, { era }: Link): boolean {
+  if (answer instanceof SessionForgotten) return true
   if (answer instanceof RemoteError) return method === 'tasks/result' && !(answer instanceof BackendError)
   const { status } = answer
   if (era === 'legacy') return method === 'tasks/result' || status === 'cancelled'

@@ -69,7 +69,7 @@ export class BackendSender {
       return result
     } catch (error) {
       if (error instanceof RemoteError) this.#tasks.heard(relayed, error)
-      throw error
+      throw error instanceof SessionForgotten ? this.#tasks.lost() : error
     }
   }
 

@@ -68,6 +68,11 @@ export class Parking {
     return this.#calls.size
   }
 
+  /** The number of calls that have not ended. */
+  get waiting(): number {
+    return this.#waiting.all.calls
+  }
+
   find(id: string): ParkedCall | undefined {
     return this.#calls.get(id)?.call
   }

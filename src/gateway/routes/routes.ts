@@ -148,7 +148,7 @@ export class Routes {
 
   /** How many calls wait for an answer of their callers. */
   get parked(): number {
-    return this.#parking.size
+    return this.#parking.waiting
   }
 
   /** Whether other gateways serve the same, as far as this one knows. */
