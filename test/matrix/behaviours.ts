@@ -26,6 +26,8 @@ export interface Behaviour {
   /** Whether the tool says that it may run twice, or does nothing that counts. */
   readonly mayRepeat?: true
   readonly needsTasks?: true
+  /** Whether it asks its caller, so that a call may take several requests. */
+  readonly isAsked?: true
 }
 
 const CHANGES = 20
@@ -60,15 +62,15 @@ const hasHeard = (caller: Caller, isHeard: boolean): boolean => isHeard || calle
 
 export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   'a plain call': { tool: 'plain', isRight: text(() => 'plain') },
-  'one elicitation': { tool: 'one', isRight: text((key) => key) },
-  'two, one after the other': { tool: 'two', isRight: twice },
-  'two, of a tool that may run twice': { tool: 'two_again', isRight: twice, mayRepeat: true },
-  'several at once': { tool: 'many', isRight: text((key) => `${key} ${key} ${key}`) },
-  'URL mode': { tool: 'visit', isRight: text(() => 'accept') },
-  decline: { tool: 'decline', isRight: text(() => 'decline') },
-  cancel: { tool: 'cancel', isRight: text(() => 'cancel') },
-  sampling: { tool: 'sample', isRight: text((key) => key) },
-  roots: { tool: 'roots', isRight: text((key) => `file:///${key}`) },
+  'one elicitation': { tool: 'one', isAsked: true, isRight: text((key) => key) },
+  'two, one after the other': { tool: 'two', isAsked: true, isRight: twice },
+  'two, of a tool that may run twice': { tool: 'two_again', isAsked: true, isRight: twice, mayRepeat: true },
+  'several at once': { tool: 'many', isAsked: true, isRight: text((key) => `${key} ${key} ${key}`) },
+  'URL mode': { tool: 'visit', isAsked: true, isRight: text(() => 'accept') },
+  decline: { tool: 'decline', isAsked: true, isRight: text(() => 'decline') },
+  cancel: { tool: 'cancel', isAsked: true, isRight: text(() => 'cancel') },
+  sampling: { tool: 'sample', isAsked: true, isRight: text((key) => key) },
+  roots: { tool: 'roots', isAsked: true, isRight: text((key) => `file:///${key}`) },
   progress: {
     tool: 'progress',
     isRight: (result, caller) =>
@@ -110,6 +112,7 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       client.task?.(toolName('task'), { key }, options) ?? Promise.reject(new Error('This client knows no tasks.')),
     isRight: twice,
     needsTasks: true,
+    isAsked: true,
   },
   'structured results': {
     tool: 'structured',

@@ -1,12 +1,14 @@
 /** All cells once, and then kills, one after the other over all cells, until there are enough or the time is over. */
+import { BEHAVIOURS } from './behaviours.ts'
 import { type Cell, nameOf, POSSIBLE_CELLS } from './cells.ts'
 import { Fleet } from './fleet/fleet.ts'
 import type { GatewayCommand } from './fleet/gateways.ts'
 import type { ServerName } from './fleet/servers.ts'
 import { planKills, type PlannedKill, type Slice, sliceOf } from './plan.ts'
 import { remainsOf } from './remains.ts'
-import { runScenario } from './scenario.ts'
-import { emptyTally, noteKill, noteRun, type Tally } from './tally.ts'
+import { runScenario, type ScenarioResult } from './scenario.ts'
+import { emptyTally, noteKill, noteRun, type Tally, violate } from './tally.ts'
+import { repeatsOf } from './verdict.ts'
 
 export interface MatrixOptions {
   readonly cells?: readonly Cell[]
@@ -24,8 +26,10 @@ export interface MatrixOptions {
 const GATEWAYS_SHARE = 0.6
 /** Where no run was there to count them. */
 const MESSAGES = 20
+/** So many cells of a server have gateways of their own. */
+const CELLS_PER_FLEET = 50
 
-/** Each server has gateways of its own, and all work at once. */
+/** Fleets work at once, each before one server, and those before the same server share what is to be done. */
 export async function runMatrix(options: MatrixOptions): Promise<Tally> {
   const { cells = POSSIBLE_CELLS, kills, minutes, slice = { part: 1, of: 1 } } = options
   const began = performance.now()
@@ -34,55 +38,84 @@ export async function runMatrix(options: MatrixOptions): Promise<Tally> {
   const alone = sliceOf(cells, slice)
   const servers = new Set([...alone, ...planned.map(({ cell }) => cell)].map(({ server }) => server))
   const until = began + minutes * 60_000
-  const work = [...servers].map((server) => ({
-    server,
-    alone: alone.filter((cell) => cell.server === server),
-    planned: planned.filter(({ cell }) => cell.server === server),
-    until,
-  }))
-  await Promise.all(work.map((each) => runServer(each, tally, options)))
+  const fleets = [...servers].flatMap((server) => {
+    const work = new ServerWork(server, alone, planned)
+    const count = Math.max(1, Math.round(work.alone.length / CELLS_PER_FLEET))
+    return Array.from({ length: count }, () => runFleet(work, until, tally, options))
+  })
+  await Promise.all(fleets)
   tally.seconds = Math.round((performance.now() - began) / 1000)
   return tally
 }
 
-interface ServerWork {
+/** What is still to be done before one server. */
+class ServerWork {
   readonly server: ServerName
-  readonly alone: readonly Cell[]
-  readonly planned: readonly PlannedKill[]
-  readonly until: number
+  readonly alone: Cell[]
+  /** Kills of gateways come first. In the end gateways live, and must be what they were. */
+  readonly ofGateways: PlannedKill[]
+  readonly warmUp: PlannedKill[]
+  readonly rest: PlannedKill[]
+  /** By cell, how many messages there were when nothing was killed. */
+  readonly messages = new Map<string, number>()
+
+  constructor(server: ServerName, cells: readonly Cell[], planned: readonly PlannedKill[]) {
+    this.server = server
+    this.alone = cells.filter((cell) => cell.server === server)
+    const kills = planned.filter(({ cell }) => cell.server === server)
+    const isOfGateway = ({ victim }: PlannedKill): boolean => victim === 'holder' || victim === 'other'
+    this.ofGateways = kills.filter(isOfGateway)
+    this.rest = kills.filter((kill) => !isOfGateway(kill))
+    this.warmUp = this.rest.splice(0, Math.ceil(this.rest.length / 4))
+  }
 }
 
-async function runServer(work: ServerWork, tally: Tally, options: MatrixOptions): Promise<void> {
-  const { server, alone, planned, until } = work
+async function runFleet(work: ServerWork, until: number, tally: Tally, options: MatrixOptions): Promise<void> {
+  const { server, messages } = work
   const { command, looksBack = true } = options
   const fleet = await Fleet.start(server, command)
-  const messages = new Map<string, number>()
-  const killAll = async (kills: readonly PlannedKill[], by = until): Promise<void> => {
-    for (const { cell, victim, at } of kills) {
-      if (performance.now() > by) return
+  const played: [Cell, ScenarioResult][] = []
+  const killAll = async (kills: PlannedKill[], by = until): Promise<number> => {
+    let count = 0
+    while (performance.now() < by) {
+      const next = kills.shift()
+      if (next === undefined) break
+      const { cell, victim, at } = next
       const position = 1 + Math.floor(at * (messages.get(nameOf(cell)) ?? MESSAGES))
-      noteKill(tally, cell, victim, await runScenario(fleet, cell, { victim, at: position }))
+      const result = await runScenario(fleet, cell, { victim, at: position })
+      played.push([cell, result])
+      noteKill(tally, cell, victim, result)
+      if (result.killedAt !== undefined) count++
       await fleet.mended()
     }
+    return count
   }
   try {
     const fresh = looksBack ? await fleet.vitals() : []
-    for (const cell of alone) {
+    for (let cell = work.alone.shift(); cell !== undefined; cell = work.alone.shift()) {
       const result = await runScenario(fleet, cell)
       messages.set(nameOf(cell), result.messages)
       noteRun(tally, cell, result)
     }
-    const isOfGateway = ({ victim }: PlannedKill): boolean => victim === 'holder' || victim === 'other'
     // Where the time is short, all kinds of victims have a share of it.
     const now = performance.now()
-    await killAll(planned.filter(isOfGateway), now + (until - now) * GATEWAYS_SHARE)
-    const rest = planned.filter((kill) => !isOfGateway(kill))
-    // From here on the gateways live, and must be at the end what they were.
-    await killAll(rest.slice(0, Math.ceil(rest.length / 4)))
-    if (looksBack) await remainsOf(fleet, fresh, tally, () => killAll(rest.slice(Math.ceil(rest.length / 4))))
-    else await killAll(rest.slice(Math.ceil(rest.length / 4)))
+    await killAll(work.ofGateways, now + (until - now) * GATEWAYS_SHARE)
+    await killAll(work.warmUp)
+    if (looksBack) await remainsOf(fleet, fresh, tally, () => killAll(work.rest))
+    else await killAll(work.rest)
+    noteLateRepeats(fleet, played, tally)
     tally.orphans += await fleet.orphans()
   } finally {
     await fleet.stop()
+  }
+}
+
+/** What was done once more after its scenario was over. */
+function noteLateRepeats(fleet: Fleet, played: readonly [Cell, ScenarioResult][], tally: Tally): void {
+  for (const [cell, { keys, violations }] of played) {
+    const behaviour = BEHAVIOURS[cell.behaviour]
+    if (behaviour === undefined || violations.length > 0) continue
+    const repeats = keys.flatMap((key) => repeatsOf(behaviour, fleet.effectsOf(key)))
+    for (const each of repeats) violate(tally, `${nameOf(cell)}, later: ${each}`)
   }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fleet } from './fleet/fleet.ts'
 import type { Vitals } from './fleet/vitals.ts'
-import { countOf, type Tally, violate } from './tally.ts'
+import { type Tally, violate } from './tally.ts'
 
 const WITHIN_MS = 60_000
 const LOOK_MS = 1000
@@ -15,11 +15,10 @@ export async function remainsOf(
   fleet: Fleet,
   fresh: readonly Vitals[],
   tally: Tally,
-  between: () => Promise<void>,
+  killAll: () => Promise<number>,
 ): Promise<void> {
   const before = await atRest(fleet, fresh, tally)
-  const kills = countOf(tally).kills
-  await between()
+  const kills = await killAll()
   const after = await atRest(fleet, fresh, tally)
   for (const { pid, heapUsed } of after) {
     const heapBefore = before.find((each) => each.pid === pid)?.heapUsed
@@ -28,7 +27,7 @@ export async function remainsOf(
     if (more > MB_MORE) violate(tally, `${fleet.server}: a gateway needs ${more.toFixed(1)} MB more than before`)
     tally.remains.push({
       server: fleet.server,
-      kills: countOf(tally).kills - kills,
+      kills,
       heapMbBefore: round(heapBefore / MB),
       heapMb: round(heapUsed / MB),
     })
@@ -40,6 +39,7 @@ async function atRest(fleet: Fleet, fresh: readonly Vitals[], tally: Tally): Pro
   for (;;) {
     const now = await fleet.vitals()
     const left = now.flatMap((each) => leftOver(each, fresh))
+      console.error('REST', fleet.server, Math.round((performance.now() - began) / 1000), left.join('; '))
     if (left.length === 0) return now
     if (performance.now() - began > WITHIN_MS) {
       for (const each of left) violate(tally, `${fleet.server}: a gateway still has ${each} after a minute`)
@@ -57,7 +57,8 @@ function leftOver(now: Vitals, fresh: readonly Vitals[]): string[] {
     'requests under way': [now.inFlight, 0],
     links: [now.links, most(({ links }) => links)],
   }
-  for (const kind of Object.keys(now.resources))
+  // What is done in the next turn is not left.
+  for (const kind of Object.keys(now.resources).filter((each) => each !== 'Immediate'))
     counts[kind] = [now.resources[kind] ?? 0, most(({ resources }) => resources[kind] ?? 0)]
   return Object.entries(counts)
     .filter(([, [count, allowed]]) => count > allowed)

@@ -1,5 +1,5 @@
 /**
- * `npm run matrix`: every behaviour in every cell through two gateways behind a plain balancer, and 2,000 kills, in at most
+ * `npm run matrix`: every behaviour in every cell through two gateways behind a plain balancer, and at least 2,000 kills, in at most
  * 15 minutes. Prints what became of them, and writes docs/matrix.md. `-- --kills 50 --client v1 --server v1-stdio` does less,
  * and writes nothing. `-- --slice 2/3` does one of three parts; when the others have been done, their sum is written.
  */
@@ -12,7 +12,7 @@ const { values } = parseArgs({
     behaviour: { type: 'string', multiple: true },
     client: { type: 'string', multiple: true },
     server: { type: 'string', multiple: true },
-    kills: { type: 'string', default: '2100' },
+    kills: { type: 'string', default: '2300' },
     minutes: { type: 'string', default: '12' },
     slice: { type: 'string', default: '1/1' },
   },
@@ -43,4 +43,5 @@ const tally = await runMatrix({
 console.log(textReport(tally))
 const whole = cells.length === POSSIBLE_CELLS.length ? joinParts(tally, { part, of }) : undefined
 if (whole !== undefined) writeResults('matrix', pageReport(whole))
-process.exitCode = tally.violations.length + tally.orphans === 0 ? 0 : 1
+// Connections of clients that were cut off may be open still.
+process.exit(tally.violations.length + tally.orphans === 0 ? 0 : 1)

@@ -20,6 +20,8 @@ export interface Kill {
 }
 
 export interface ScenarioResult {
+  /** Of both callers. */
+  readonly keys: readonly string[]
   /** How many messages passed. */
   readonly messages: number
   /** On which way the message was before which something was killed; undefined where nothing was. */
@@ -30,6 +32,8 @@ export interface ScenarioResult {
 
 /** Long after every deadline of a gateway, also on a machine that is busy with something else. */
 const HUNG_AFTER_MS = 60_000
+/** The time limit of clients themselves. */
+const TIMEOUT_MS = 25_000
 let made = 0
 
 export async function runScenario(fleet: Fleet, cell: Cell, kill?: Kill): Promise<ScenarioResult> {
@@ -56,6 +60,7 @@ class Scenario {
   #worker: number | undefined
   #killedAt: Way | undefined
   #killing: Promise<void> | undefined
+  readonly #clientKilled = Promise.withResolvers<CallEnd>()
 
   constructor(fleet: Fleet, cell: Cell, behaviour: Behaviour, kill: Kill | undefined) {
     this.#fleet = fleet
@@ -69,12 +74,19 @@ class Scenario {
   async play(): Promise<ScenarioResult> {
     this.#fleet.onPassing = (passing) => this.#pass(passing)
     const outcomes = await Promise.all(this.#keys.map((key) => this.#outcome(key)))
-    await this.#killing
-    const violations = violationsOf(this.#behaviour, outcomes, this.#killedAt && this.#kill?.victim)
-    if (this.#behaviour.isCancelled && this.#killedAt === undefined)
+    const wentOn: string[] = []
+    if (this.#behaviour.isCancelled)
       for (const key of this.#keys)
-        if (!(await this.#happens('cancelled', key))) violations.push('the tool went on although its client had left')
-    return { messages: this.#messages, killedAt: this.#killedAt, ends: outcomes.map(({ end }) => end), violations }
+        if (!(await this.#isCancelled(key))) wentOn.push('the tool went on although its client had left')
+    await this.#killing
+    const violations = [...this.#violationsOf(outcomes), ...wentOn]
+    const ends = outcomes.map(({ end }) => end)
+    return { keys: this.#keys, messages: this.#messages, killedAt: this.#killedAt, ends, violations }
+  }
+
+  #violationsOf(outcomes: readonly Outcome[]): string[] {
+    const victim = this.#killedAt && this.#kill?.victim
+    return violationsOf(outcomes, { behaviour: this.#behaviour, client: this.#cell.client, victim })
   }
 
   close(): void {
@@ -103,7 +115,8 @@ class Scenario {
       case 'server':
         return this.#fleet.killServer(this.#worker)
       case 'client':
-        return this.#fleet.dropClient(this.#keys[0])
+        this.#fleet.dropClient(this.#keys[0])
+        this.#clientKilled.resolve({ kind: 'killed' })
     }
   }
 
@@ -112,13 +125,14 @@ class Scenario {
     const over = new AbortController()
     const heard = new Heard()
     if (this.#behaviour.isCancelled) void this.#cancelWhenBegun(key, left, over.signal)
-    const options = { signal: left.signal, timeout: 2 * HUNG_AFTER_MS }
+    const options = { signal: left.signal, timeout: TIMEOUT_MS }
     const ended = this.#run(key, heard, options).catch(
       (error: unknown): CallEnd => ({ kind: 'error', message: error instanceof Error ? error.message : String(error) }),
     )
     const late = sleep(HUNG_AFTER_MS, { kind: 'hung' } as const, { signal: over.signal, ref: false })
+    const killed = key === this.#keys[0] ? [this.#clientKilled.promise] : []
     try {
-      const end: CallEnd = await Promise.race([ended, late])
+      const end: CallEnd = await Promise.race([ended, late, ...killed])
       return { key, end, heard, effects: this.#fleet.effectsOf(key) }
     } finally {
       late.catch(() => {})
@@ -147,11 +161,12 @@ class Scenario {
     left.abort()
   }
 
-  async #happens(what: string, key: string): Promise<boolean> {
-    for (let waited = 0; waited < 200; waited++) {
-      if (this.#fleet.effectsOf(key).some((effect) => effect.what === what)) return true
+  /** Whether the tool hears that its client has left, unless something is killed on the way. */
+  async #isCancelled(key: string): Promise<boolean> {
+    for (let waited = 0; waited < 200 && this.#killedAt === undefined; waited++) {
+      if (this.#fleet.effectsOf(key).some(({ what }) => what === 'cancelled')) return true
       await sleep(25)
     }
-    return false
+    return this.#killedAt !== undefined
   }
 }

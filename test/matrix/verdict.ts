@@ -1,6 +1,7 @@
 /** Whether what became of a scenario is what was promised. */
 import { type Behaviour, textOf } from './behaviours.ts'
 import type { Heard, ToolResult } from './clients/client.ts'
+import type { ClientKind } from './clients/kinds.ts'
 import type { Effect } from './fleet/fleet.ts'
 import type { Victim } from './scenario.ts'
 
@@ -8,6 +9,8 @@ export type CallEnd =
   | { readonly kind: 'result'; readonly result: ToolResult; readonly isRight: boolean }
   | { readonly kind: 'error'; readonly message: string }
   | { readonly kind: 'hung' }
+  /** The client was killed before. */
+  | { readonly kind: 'killed' }
 
 /** What one caller got and heard, and what was done for it. */
 export interface Outcome {
@@ -17,31 +20,44 @@ export interface Outcome {
   readonly effects: readonly Effect[]
 }
 
-/** What a caller may be told when a process was killed. */
-const TOLD: readonly RegExp[] = [
-  // Of the gateway: it may have happened.
+/** The gateway says that the call has not begun. */
+const NOT_BEGUN = /cannot be reached|nothing listens there|is not there: .* tried again|Begin it anew|Call again/
+
+/** What a gateway may tell a caller when something was killed. */
+const BY_GATEWAY: readonly RegExp[] = [
   /may have happened|may have had effects/,
-  // Of the gateway: it has not begun, or nothing was to be done.
-  /cannot be reached|nothing listens there|is not there: .* tried again|Begin it anew|Call again/,
-  // Of the gateway: what the client brought is of before, and it is to begin again.
+  NOT_BEGUN,
+  // What the client brought is of before, and it is to begin again.
   /There is no such session \(any more\); initialize again/,
-  /There is no task with this id, or it has expired/,
-  // Of the balancer, when the gateway that it had sent the request to ended before it answered.
-  /50[23] by the balancer|answer(s|ed)( the probe with)? HTTP 50[23]/,
-  // Of the client, whose connection broke off in the middle of an answer.
-  /terminated|socket hang up|fetch failed|other side closed|connection (was )?(lost|closed)|stream (ended|disconnected|closed)/i,
 ]
 
+/** What a caller may be told where the gateway that had its request was killed, and can say nothing any more. */
+const BY_OTHERS: readonly RegExp[] = [
+  // The balancer had sent the request to that gateway.
+  /50[23] by the balancer|answer(s|ed)( the probe with)? HTTP 50[23]/,
+  // The client's connection broke off in the middle of an answer.
+  /terminated|socket hang up|fetch failed|other side closed|connection (was )?(lost|closed|cut)|stream (ended|disconnected|closed)/i,
+]
+
+/** The client of the SDK v2 does not notice that a stream without events to go on from has ended: its own time limit does. */
+const DEAF: ReadonlySet<ClientKind> = new Set(['v2 stateless'])
+const BY_TIME = /Request timed out/
+
+/** What was done, by which client, and what was killed meanwhile. */
+export interface Circumstances {
+  readonly behaviour: Behaviour
+  readonly client: ClientKind
+  readonly victim: Victim | undefined
+}
+
 /** What is wrong; nothing where all is well. */
-export function violationsOf(behaviour: Behaviour, outcomes: readonly Outcome[], victim: Victim | undefined): string[] {
-  return outcomes.flatMap((outcome, turn) => {
+export function violationsOf(outcomes: readonly Outcome[], circumstances: Circumstances): string[] {
+  return outcomes.flatMap((outcome) => {
     const others = outcomes.filter((each) => each !== outcome).map(({ key }) => key)
-    // A client that was killed is told nothing any more.
-    const isGone = victim === 'client' && turn === 0
     return [
       ...crossed(outcome, others),
-      ...repeated(behaviour, outcome),
-      ...(isGone ? [] : ended(behaviour, outcome, victim)),
+      ...repeatsOf(circumstances.behaviour, outcome.effects),
+      ...ended(outcome, circumstances),
     ]
   })
 }
@@ -51,7 +67,8 @@ function crossed({ key, end, heard }: Outcome, others: readonly string[]): strin
   return others.filter((other) => seen.includes(other)).map((other) => `${key} saw what belongs to ${other}: ${seen}`)
 }
 
-function repeated({ mayRepeat, tool }: Behaviour, { effects }: Outcome): string[] {
+/** What was done more than once. */
+export function repeatsOf({ mayRepeat, tool }: Behaviour, effects: readonly Effect[]): string[] {
   if (mayRepeat) return []
   return ['began', 'done'].flatMap((what) => {
     const times = effects.filter((effect) => effect.what === what).length
@@ -59,15 +76,31 @@ function repeated({ mayRepeat, tool }: Behaviour, { effects }: Outcome): string[
   })
 }
 
-function ended({ isCancelled }: Behaviour, { key, end }: Outcome, victim: Victim | undefined): string[] {
+function ended(outcome: Outcome, circumstances: Circumstances): string[] {
+  const { key, end } = outcome
+  const { behaviour, victim } = circumstances
+  if (end.kind === 'killed') return []
   if (end.kind === 'hung') return [`${key} heard nothing`]
   if (end.kind === 'result' && end.isRight) return []
-  if (end.kind === 'error' && isCancelled) return []
+  if (end.kind === 'error' && behaviour.isCancelled) return []
   const told = toldBy(end)
   if (told === undefined) return [`${key} got a wrong result: ${JSON.stringify(end)}`]
-  const mayFail = victim !== undefined && victim !== 'client'
-  if (!mayFail) return [`${key} heard an error: ${told}`]
-  return TOLD.some((sentence) => sentence.test(told)) ? [] : [`${key} heard an error that says too little: ${told}`]
+  if (victim === undefined || victim === 'client') return [`${key} heard an error: ${told}`]
+  if (!sentencesIn(circumstances).some((sentence) => sentence.test(told)))
+    return [`${key} heard an error that says too little: ${told}`]
+  return isUntrue(told, behaviour, outcome) ? [`${key} had begun, and heard: ${told}`] : []
+}
+
+/** What counts as told. */
+function sentencesIn({ client, victim }: Circumstances): readonly RegExp[] {
+  if (victim === 'server') return BY_GATEWAY
+  return [...BY_GATEWAY, ...BY_OTHERS, ...(DEAF.has(client) ? [BY_TIME] : [])]
+}
+
+/** Whether a caller was told that a call of one request has not begun, and it has. */
+function isUntrue(told: string, { isAsked }: Behaviour, { effects }: Outcome): boolean {
+  const saysSo = NOT_BEGUN.test(told) && !/may have/.test(told)
+  return saysSo && isAsked !== true && effects.some(({ what }) => what === 'began')
 }
 
 /** The sentence that a call ended with. */

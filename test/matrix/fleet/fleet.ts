@@ -30,8 +30,9 @@ export interface Effect {
 
 const VITALS = fileURLToPath(new URL('vitals.cjs', import.meta.url))
 const ORPHANS_END_WITHIN_MS = 60_000
-/** Processes and sessions that nobody uses end soon, so that what is left at the end is left for good. */
+/** Processes and sessions that nobody uses end soon, and calls that nobody answers, so that what is left is left for good. */
 const IDLE_SECONDS = 5
+const PARK_SECONDS = 20
 
 export class Fleet {
   readonly server: ServerName
@@ -244,7 +245,7 @@ export class Fleet {
 
   #writeFile(): void {
     const { isProcess, state } = this.#kind
-    const pannier = { state, idleSeconds: IDLE_SECONDS }
+    const pannier = { state, idleSeconds: IDLE_SECONDS, parkSeconds: PARK_SECONDS }
     const entry = isProcess
       ? { ...commandLine(this.#kind), env: { ...quickStart, ...this.#serverEnv() } }
       : { url: `http://127.0.0.1:${this.#http?.tap.port}/mcp` }

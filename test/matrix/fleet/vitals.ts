@@ -20,10 +20,11 @@ const TRIES = 400
 const TRY_MS = 25
 
 export async function readVitals(folder: string, pid: number, admin: string | undefined): Promise<Vitals> {
+  // Before the look inside, which would see this request.
+  const metrics = admin === undefined ? '' : await (await fetch(`${admin}/metrics`)).text()
   const path = join(folder, String(pid))
   rmSync(path, { force: true })
   process.kill(pid, 'SIGUSR2')
-  const metrics = admin === undefined ? '' : await (await fetch(`${admin}/metrics`)).text()
   for (let tried = 0; tried < TRIES && !existsSync(path); tried++) await sleep(TRY_MS)
   const inside = JSON.parse(readFileSync(path, 'utf8')) as Pick<Vitals, 'heapUsed' | 'rss' | 'resources'>
   const sum = (name: string): number =>

@@ -3,7 +3,7 @@ import { createServer, structured } from 'pannier/server'
 import { sqliteLedger } from 'pannier/state'
 import { sqliteTasks } from 'pannier/tasks'
 import { z } from 'zod'
-import { change, changingDescription, onChange, write } from '../serving/effects.ts'
+import { change, changingDescription, onChange, waitForCancel, write } from '../serving/effects.ts'
 import { tappedLines } from '../serving/lines.ts'
 import { PAGE_SIZE, PAGED } from '../serving/pages.ts'
 
@@ -64,9 +64,7 @@ offer('log', async (ctx, key) => {
 })
 offer('task', askTwice, { task: 'required' })
 server.tool('cancelled', { description: 'cancelled', input }, async ({ key }, ctx) => {
-  write('began', key)
-  await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
-  write('cancelled', key)
+  await waitForCancel(key, ctx.signal)
   return 'cancelled'
 })
 server.tool('structured', { description: 'structured', input, output: input }, ({ key }) => structured({ key }))

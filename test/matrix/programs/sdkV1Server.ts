@@ -21,7 +21,7 @@ import {
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import { change, changingDescription, onChange, write } from '../serving/effects.ts'
+import { change, changingDescription, onChange, waitForCancel, write } from '../serving/effects.ts'
 import { tappedLines } from '../serving/lines.ts'
 import { pageFrom } from '../serving/pages.ts'
 
@@ -112,9 +112,7 @@ function offerTelling(server: McpServer): void {
     return said('logged')
   })
   server.registerTool('cancelled', { description: 'cancelled', inputSchema }, async ({ key }, { signal }) => {
-    write('began', key)
-    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
-    write('cancelled', key)
+    await waitForCancel(key, signal)
     return said('cancelled')
   })
   const outputSchema = { key: z.string() }
@@ -145,7 +143,8 @@ function offerTask(server: McpServer): void {
   server.experimental.tasks.registerToolTask('task', config, {
     createTask: async ({ key }: Args, extra: CreateTaskRequestHandlerExtra) => {
       write('began', key)
-      const task = await extra.taskStore.createTask({ ttl: 60_000, pollInterval: 50 })
+      // What nobody asks for is forgotten before the matrix looks at what is left.
+      const task = await extra.taskStore.createTask({ ttl: 20_000, pollInterval: 50 })
       work(task.taskId, key, extra).catch(() => {})
       return { task }
     },

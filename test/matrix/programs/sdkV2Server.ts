@@ -16,7 +16,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import * as z from 'zod'
-import { change, changingDescription, onChange, write } from '../serving/effects.ts'
+import { change, changingDescription, onChange, waitForCancel, write } from '../serving/effects.ts'
 import { tappedLines } from '../serving/lines.ts'
 import { pageFrom } from '../serving/pages.ts'
 
@@ -116,9 +116,7 @@ function offerAsking(server: McpServer): void {
 
 function offerTelling(server: McpServer): void {
   server.registerTool('cancelled', { description: 'cancelled', inputSchema }, async ({ key }, ctx) => {
-    write('began', key)
-    await new Promise<void>((resolve) => ctx.mcpReq.signal.addEventListener('abort', () => resolve()))
-    write('cancelled', key)
+    await waitForCancel(key, ctx.mcpReq.signal)
     return said('cancelled')
   })
   const described = { description: 'structured', inputSchema, outputSchema: inputSchema }

@@ -31,3 +31,15 @@ export function changingDescription(): string {
   const lines = existsSync(changes) ? readFileSync(changes, 'utf8').split('\n') : []
   return `changed ${lines.filter((line) => line === 'list').length} times`
 }
+
+const WAITS_MS = 15_000
+
+/** What a tool does that waits until its caller gives up. In the session era a client that is gone has not said so. */
+export async function waitForCancel(key: string, signal: AbortSignal): Promise<void> {
+  write('began', key)
+  const timer = AbortSignal.timeout(WAITS_MS)
+  await new Promise<void>((resolve) =>
+    AbortSignal.any([signal, timer]).addEventListener('abort', () => resolve(), { once: true }),
+  )
+  if (signal.aborted) write('cancelled', key)
+}
