@@ -23,19 +23,33 @@ export interface Measured {
   readonly judged: readonly Judged[]
 }
 
+/** Those that were labelled before the probe saw them, and that no weight was made from. */
+const SETS = [
+  { set: 7, title: 'the seventh set' },
+  { set: 8, title: 'the eighth set' },
+] as const
+const WHOLE = ', the whole verdict'
+
 export function measure(): readonly Measured[] {
   const all = readRecordings()
-  const part = (wanted: Recording['part']): readonly Recording[] => all.filter((one) => one.part === wanted)
+  const fit = all.filter(({ part }) => part === 'fit')
+  const inSet = (wanted: number): readonly Recording[] => all.filter(({ set }) => set === wanted)
   const { program, together: both } = crossValidatedPrograms()
   return [
-    { title: 'that the weights were made from', judged: part('fit').map(byTools) },
+    { title: 'that the weights were made from', judged: fit.map(byTools) },
     { title: 'the same, each judged by weights made without its family', judged: crossValidated().map(asJudged) },
     { title: 'those whose files can be read, by files alone, in the same way', judged: program.map(asJudged) },
     { title: 'those of the third to sixth set, by both, in the same way', judged: both.map(asJudged) },
-    { title: 'kept aside, by tools alone', judged: part('aside').map(byTools) },
-    { title: 'kept aside, by files alone', judged: part('aside').map(byFiles) },
-    { title: 'kept aside, by both', judged: part('aside').map(byBoth) },
-    { title: 'kept aside, the whole verdict', judged: part('aside').flatMap(byProbe) },
+    ...SETS.flatMap(({ set, title }) => keptAside(inSet(set), title)),
+  ]
+}
+
+function keptAside(aside: readonly Recording[], title: string): readonly Measured[] {
+  return [
+    { title: `${title}, by tools alone`, judged: aside.map(byTools) },
+    { title: `${title}, by files alone`, judged: aside.map(byFiles) },
+    { title: `${title}, by both`, judged: aside.map(byBoth) },
+    { title: `${title}${WHOLE}`, judged: aside.flatMap(byProbe) },
   ]
 }
 
@@ -104,7 +118,11 @@ function calibrationRows({ title, judged }: Measured): readonly (readonly string
 }
 
 function wrongOf(measured: readonly Measured[]): string {
-  const kept = measured.at(-1)?.judged ?? []
-  const wrong = kept.filter(({ state, truth }) => state !== truth).map(({ name, truth }) => `\`${name}\` (${truth})`)
-  return `Wrong of those kept aside, by the whole verdict: ${wrong.join(', ')}.`
+  const whole = measured.filter(({ title }) => title.endsWith(WHOLE))
+  const lines = whole.map(({ title, judged }) => {
+    const wrong = judged.filter(({ state, truth }) => state !== truth)
+    const named = wrong.map(({ name, truth }) => `\`${name}\` (${truth})`)
+    return `Wrong of ${title.replace(WHOLE, '')}, by the whole verdict: ${named.join(', ')}.`
+  })
+  return lines.join('\n\n')
 }

@@ -12,6 +12,8 @@ export interface Recording {
   readonly version: string
   /** Those of the part "aside" were labelled before the probe saw them, and are not used for the weights. */
   readonly part: 'fit' | 'aside'
+  /** The set, of those that are kept aside. */
+  readonly set?: number
   readonly truth: Truth
   /** The reason, as a sentence. */
   readonly because: string

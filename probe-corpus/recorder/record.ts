@@ -15,7 +15,7 @@ const { values, positionals } = parseArgs({
     program: { type: 'string' },
     arg: { type: 'string', multiple: true },
     env: { type: 'string', multiple: true },
-    aside: { type: 'boolean', default: false },
+    aside: { type: 'string' },
   },
 })
 
@@ -44,7 +44,8 @@ function wantedServers(): readonly Wanted[] {
   return [
     {
       name,
-      part: values.aside ? 'aside' : 'fit',
+      part: values.aside === undefined ? 'fit' : 'aside',
+      ...(values.aside !== undefined && { set: Number(values.aside) }),
       truth: values.stateful === undefined ? 'STATELESS' : 'STATEFUL',
       because,
       ...(version !== undefined && { version }),
@@ -61,11 +62,12 @@ async function record(wanted: Wanted): Promise<Recording> {
   return withServer(launchOf(folder, program, wanted), async (server) => {
     if (!('program' in server)) throw new Error('It is started on stdio.')
     const listing = await listingOf(server.program)
-    const { name, part, truth, because, args, env } = wanted
+    const { name, part, set, truth, because, args, env } = wanted
     return {
       name,
       version: manifest.version,
       part,
+      ...(set !== undefined && { set }),
       truth,
       because,
       program,
