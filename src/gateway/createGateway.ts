@@ -204,7 +204,11 @@ export class Gateway {
   /** What the admin address answers: how the gateway is, and its servers. */
   report(): GatewayReport {
     return {
-      health: healthOf(this.backends, this.leftOut),
+      health: healthOf({
+        backends: this.backends,
+        leftOut: this.leftOut,
+        trouble: this.#database?.leases.trouble,
+      }),
       servers: [...serversOf(this.backends, this.#facts()), ...leftOutOf(this.leftOut)],
     }
   }

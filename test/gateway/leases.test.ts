@@ -1,5 +1,7 @@
 /** Gateways that look up in PostgreSQL who of them serves which caller, and one that is killed, stopped or frozen. */
 import { beforeAll, expect, test, vi } from 'vitest'
+import { GatewayLease } from '../../src/gateway/leases/gatewayLease.ts'
+import { Placements, postgres } from '../../src/postgres/internal.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
@@ -107,4 +109,29 @@ test('a gateway that is frozen loses its callers when its lease is over, and doe
   await vi.waitFor(async () => expect(await noted(ann)).toEqual(['milk', 'salt']), PATIENCE)
   // Nobody has taken bob, so that his process is still his.
   await vi.waitFor(async () => expect(await noted(bob)).toEqual(['bread', 'bread']), PATIENCE)
+})
+
+/** On two machines, each gateway may be reached by its own loopback address: no test of the address tells that. */
+test('gateways that say the same address to others are told so', async () => {
+  const placements = new Placements(postgres({ url: await newDatabase() }))
+  const told: unknown[] = []
+  const logger = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (...line: unknown[]) => void told.push(line),
+  }
+  const enter = (): GatewayLease => {
+    const address = (): string => 'http://127.0.0.1:8931'
+    const reached = async (): Promise<void> => {}
+    return new GatewayLease({ placements, leaseMs: 3000, address, reached, logger: () => logger })
+  }
+  const [here, there] = [enter(), enter()]
+  until(() => Promise.all([here.leave(), there.leave()]))
+  expect(await here.known()).toBe(true)
+  expect(told).toEqual([])
+  expect(await there.known()).toBe(true)
+  await vi.waitFor(() => expect(told).not.toEqual([]), PATIENCE)
+  const sentence = expect.stringContaining('Another gateway took this one for gone')
+  expect(told[0]).toEqual([{ address: 'http://127.0.0.1:8931' }, sentence])
 })

@@ -58,7 +58,7 @@ test.each(WAYS)(
     for (let time = 0; time < 4; time++) expect((await ask(url + path, parts)).result).toBeDefined()
     const shown = (): unknown => serversOf(gateway.backends, FACTS)[0]?.['replicas']
     expect(shown()).toMatchObject([{ isOut: true }, { isOut: false }])
-    expect(healthOf(gateway.backends, [])['warnings']).toEqual([
+    expect(healthOf({ backends: gateway.backends, leftOut: [], trouble: undefined })['warnings']).toEqual([
       `The server "one" is not used at ${dead}, because connecting fails there. That is tried again.`,
     ])
     const later = new ScriptedServer()

@@ -75,12 +75,15 @@ test('PostgreSQL is away for a while', async () => {
   expect(await codeOf(call(bob, 'stdio_recall'))).toBe('CALLER_UNPLACED')
   expect(await call(ann, 'stdio_recall')).toBe('milk')
   await vi.waitFor(async () => expect(await codeOf(call(ann, 'stdio_recall'))).toBe('CALLER_UNPLACED'), PATIENCE)
+  const warnings = (): string => JSON.stringify(gateway.gateway.report().health['warnings'])
+  expect(warnings()).toContain('PostgreSQL cannot be used.')
   await expect(call(ann, 'http_recall')).rejects.toThrow(/PostgreSQL.*cannot be used now\. The call was not begun/)
   expect(await call(ann, 'ours_add', { a: 1, b: 2 })).toBe('3')
   proxy.open()
   await vi.waitFor(async () => expect(await codeOf(call(bob, 'stdio_recall'))).toBe('none'), PATIENCE)
   expect(await call(ann, 'http_recall')).toBe('milk')
   expect(await call(ann, 'stdio_recall')).toBe('milk')
+  expect(warnings()).not.toContain('PostgreSQL')
 })
 
 test('requests are counted, and calls cancelled, over all gateways', async () => {

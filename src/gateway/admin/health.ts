@@ -5,8 +5,15 @@ import type { Backend } from '../backends/backend.ts'
 import { problemText, type UnusableBackend } from '../config/index.ts'
 import { backendCells, type GatewayFacts } from './cells.ts'
 
+export interface HealthFacts {
+  readonly backends: readonly Backend[]
+  readonly leftOut: readonly UnusableBackend[]
+  /** What is wrong with the gateway's database. */
+  readonly trouble: string | undefined
+}
+
 /** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
-export function healthOf(backends: readonly Backend[], leftOut: readonly UnusableBackend[]): Json {
+export function healthOf({ backends, leftOut, trouble }: HealthFacts): Json {
   const up = backends.filter(({ condition }) => condition.kind === 'up')
   return {
     live: true,
@@ -14,7 +21,11 @@ export function healthOf(backends: readonly Backend[], leftOut: readonly Unusabl
     servers: backends.length,
     leftOut: leftOut.length,
     up: up.length,
-    warnings: [...backends.flatMap(warningsOf), ...leftOut.map(leftOutText)],
+    warnings: [
+      ...(trouble === undefined ? [] : [trouble]),
+      ...backends.flatMap(warningsOf),
+      ...leftOut.map(leftOutText),
+    ],
   }
 }
 

@@ -43,8 +43,7 @@ export class HeldTasks {
     const name = namedIn(relayed)
     if (name === undefined || !NAME.test(name)) return undefined
     const held = this.#held.get(name)
-    if (held === undefined || held.link.isClosed || held.owner !== ownerOf(relayed))
-      throw this.lost()
+    if (held === undefined || held.link.isClosed || held.owner !== ownerOf(relayed)) throw this.lost()
     clearTimeout(held.timer)
     held.timer = this.#giveUpLater(name, held.keptMs)
     return { link: held.link, relayed: { ...relayed, params: { ...relayed.params, taskId: held.id } } }

@@ -20,9 +20,11 @@ export interface GatewayLeaseOptions {
   readonly logger: () => Logger
 }
 
-const AWAY =
+export const AWAY =
   'PostgreSQL cannot be used. Callers of servers that keep something are served for as long as the lease of this gateway lasts. It is tried again.'
 const BACK = 'PostgreSQL can be used.'
+const TAKEN_FOR_GONE =
+  'Another gateway took this one for gone, and its callers begin anew. Most likely others have the same address, or cannot reach it. Give each gateway an address of its own that the others reach: PANNIER_ADVERTISE.'
 /** So long a call waits for a lease. */
 const KNOWN_WITHIN_MS = 2000
 
@@ -61,6 +63,11 @@ export class GatewayLease {
 
   get isValid(): boolean {
     return this.#sent !== undefined && elapsedMs(this.#sent) < this.#times.runMs
+  }
+
+  /** Whether the database could not be used when it was last tried. */
+  get isAway(): boolean {
+    return this.#isAway
   }
 
   start(): void {
@@ -133,6 +140,8 @@ export class GatewayLease {
     const { placements } = this.#options
     const { holdMs, attemptMs } = this.#times
     if (this.#hasEntered && (await placements.renew(this.gateway, holdMs, this.#isStopping, attemptMs))) return
+    if (this.#hasEntered && this.isValid)
+      this.#options.logger().error({ address: this.gateway.address }, TAKEN_FOR_GONE)
     this.#sent = undefined
     this.#hasEntered = false
     this.#id = randomUUID()

@@ -3,7 +3,7 @@ import type { Keyring } from '../../state/seal/index.ts'
 import { type PostgresConnection, Placements } from '../../postgres/internal.ts'
 import { type Logger, errorDetails } from '../../server/internal.ts'
 import { unref } from '../../protocol/index.ts'
-import { GatewayLease } from './gatewayLease.ts'
+import { AWAY, GatewayLease } from './gatewayLease.ts'
 import { ServerLeases } from './serverLeases.ts'
 import type { UpstreamSession } from '../links/link.ts'
 import { UpstreamSessions } from './upstreamSessions.ts'
@@ -64,6 +64,11 @@ export class Leases {
     })
     this.#servers.set(leases, server)
     return leases
+  }
+
+  /** Undefined where PostgreSQL can be used. */
+  get trouble(): string | undefined {
+    return this.#gateway.isAway ? AWAY : undefined
   }
 
   remove(server: ServerLeases): void {
