@@ -217,6 +217,17 @@ describe('a span', () => {
     expect(span?.events).toEqual([])
   })
 
+  test('tells of a failure that a middleware gives in the place of a result', async () => {
+    const server = makeServer()
+    server.use(async (_, next) => {
+      await next()
+      return { isError: true, content: [{ type: 'text', text: 'Not on Sundays.' }] }
+    })
+    registerTracing()
+    await new Caller(server.fetch).call('greet', { name: 'Bob' })
+    expect(spans.getFinishedSpans()[0]?.attributes).toMatchObject({ 'error.type': 'tool_error' })
+  })
+
   test('of a session names the session, but not by the token that opens it', async () => {
     const server = makeServer()
     registerTracing()

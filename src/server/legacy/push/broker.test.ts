@@ -415,6 +415,22 @@ test('an answer that came before a call asked here anew, from somebody who may n
   expect(onAnswer.mock.calls).toEqual([[caller]])
 })
 
+/** Its answers bring no state, which would name the caller. */
+const echoless = { ...legacyPeer({ version: '2025-11-25', client: undefined, capabilities: {} }), session: 's' }
+
+test.each([
+  ['somebody else in the same session', { principal: { id: 'bob' } }],
+  ['nobody known in the same session', { principal: undefined }],
+  ['another session of the same principal', { peer: { ...echoless, session: 'other' } }],
+])('an answer of %s is ignored, and the question stays open', async (_, other) => {
+  const pushes = process()
+  const ann = { peer: echoless, principal: { id: 'ann' } }
+  const { question, answer } = await ask(pushes, 'a', 'call', { ...call, ...ann })
+  expect(await pushes.take(answerTo(question, 'theirs'), { ...ann, ...other }, gone)).toEqual(settled)
+  expect(await pushes.take(answerTo(question, 'hers'), ann, gone)).toEqual(settled)
+  expect(await answer).toEqual({ roots: ['hers'] })
+})
+
 test('a claim on a call outlives the states it guards', async () => {
   const { question } = await ask(process({ self: dead }), 'a')
   const claimed: number[] = []
