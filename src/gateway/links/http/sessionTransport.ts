@@ -44,7 +44,8 @@ const WHOLE = 'application/json'
 const TAKEN = 409
 /** Of other refusals these may be over later. */
 const PASSING: ReadonlySet<number> = new Set([401, 408, TAKEN, 425, 429])
-const END_MS = 5000
+/** How long whoever closes waits for the end of a session. */
+const END_MS = 2000
 
 export class SessionTransport implements Transport, StreamOwner {
   declare onmessage?: Transport['onmessage']
