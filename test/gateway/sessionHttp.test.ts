@@ -163,6 +163,31 @@ test.each([
   expect(server.of('POST', 'tools/call')).toHaveLength(1)
 })
 
+test('a response that comes on the stream of the session is taken, and a call that is over is not gone on with', async () => {
+  let news: ReturnType<typeof stream> | undefined
+  const { server, client } = await behindGateway(
+    {
+      call({ message: { id, params } }, res) {
+        stream(res).end('retry: 100\nid: e1\ndata:\n\n')
+        if (params?.arguments?.['way'] === 'news') news?.write(event({ id, result: said('elsewhere') }))
+      },
+      listen({ headers }, res) {
+        if (headers['last-event-id'] === undefined) news = stream(res)
+        else stream(res).end('id: e1\ndata:\n\n')
+      },
+    },
+    { ...STATEFUL, timeoutSeconds: 1 },
+  )
+  expect(await call(client, 'a_go', { way: 'news' })).toBe('elsewhere')
+  await expect(call(client, 'a_go')).rejects.toThrow('has not answered within 1 seconds')
+  const resumed = () => server.of('GET').filter(({ headers }) => headers['last-event-id'] === 'e1').length
+  await pause(300) // one may be under way
+  const before = resumed()
+  expect(before).toBeGreaterThan(2)
+  await pause(500)
+  expect(resumed()).toBe(before)
+})
+
 test.each([
   ['another id', (id: unknown) => JSON.stringify({ jsonrpc: '2.0', id: `not ${String(id)}`, result: {} })],
   ['no message', () => '{"hello": 1}'],

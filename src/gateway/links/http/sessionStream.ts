@@ -10,6 +10,8 @@ export interface StreamOwner {
   take(message: Json): void
   /** Opens a stream again, after the event of this id. */
   reopen(stream: SessionStream, lastEventId: string | undefined): Promise<Reopening>
+  /** The stream of a request is over. */
+  ended(id: RequestId): void
   /** Runs it after a while, unless the connection is closed by then. */
   later(ms: number, work: () => void): void
 }
@@ -35,7 +37,7 @@ export class SessionStream implements EventSink {
   readonly #request: StreamedRequest | undefined
   #lastEventId: string | undefined
   #pauseMs: number | undefined
-  #isAnswered = false
+  #isAbandoned = false
 
   constructor(owner: StreamOwner, request?: StreamedRequest) {
     this.#owner = owner
@@ -45,17 +47,16 @@ export class SessionStream implements EventSink {
   event({ id, event, data }: EventSourceMessage): void {
     if (id !== undefined && id !== '') this.#lastEventId = id
     const message = event === undefined || event === 'message' ? parseJson(data) : undefined
-    if (isObject(message)) this.take(message)
+    if (isObject(message)) this.#owner.take(message)
   }
 
   retry(ms: number): void {
     this.#pauseMs = Math.min(Math.max(ms, ASKED_PAUSE.leastMs), ASKED_PAUSE.mostMs)
   }
 
-  take(message: Json): void {
-    if (this.#request !== undefined && message['id'] === this.#request.id && !('method' in message))
-      this.#isAnswered = true
-    this.#owner.take(message)
+  /** Nobody waits for the response any more: it has come, or the request was cancelled. */
+  abandon(): void {
+    this.#isAbandoned = true
   }
 
   /** Its connection has ended. What is too large would come again after the same event. */
@@ -66,9 +67,9 @@ export class SessionStream implements EventSink {
 
   /** What belongs to no request is worth any number of attempts; whoever waits for a response is told. */
   #goOn(failures: number): void {
-    if (this.#isAnswered) return
+    if (this.#isAbandoned) return this.#over()
     const isLost = this.#lastEventId === undefined || failures >= MAX_FAILURES
-    if (this.#request !== undefined && isLost) return this.#request.onEnd?.()
+    if (this.#request !== undefined && isLost) return this.#over()
     const pauseMs = this.#pauseMs ?? backoffMs(failures + 1, PAUSE)
     this.#owner.later(pauseMs, () => void this.#reopen(failures))
   }
@@ -76,6 +77,12 @@ export class SessionStream implements EventSink {
   async #reopen(failures: number): Promise<void> {
     const outcome = await this.#owner.reopen(this, this.#lastEventId)
     if (outcome === 'failed') this.#goOn(failures + 1)
-    else if (outcome === 'refused') this.#request?.onEnd?.()
+    else if (outcome === 'refused') this.#over()
+  }
+
+  #over(): void {
+    if (this.#request === undefined) return
+    this.#owner.ended(this.#request.id)
+    if (!this.#isAbandoned) this.#request.onEnd?.()
   }
 }

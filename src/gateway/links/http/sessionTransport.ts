@@ -17,13 +17,23 @@ import {
 } from '@modelcontextprotocol/client'
 import type { Authorizer, HttpAddress } from '../../../client/index.ts'
 import { headersOf } from '../../../client/internal.ts'
-import { isId, type Json, mediaTypeOf, parseJson, readMessage, settledWithin, unref } from '../../../protocol/index.ts'
+import {
+  isId,
+  isObject,
+  type Json,
+  mediaTypeOf,
+  parseJson,
+  readMessage,
+  type RequestId,
+  settledWithin,
+  unref,
+} from '../../../protocol/index.ts'
 import type { Upstream } from '../../upstreams/upstreams.ts'
 import type { UpstreamSession } from '../link.ts'
 import { lostIn, mayBeLost } from '../lostSession.ts'
 import { isOk, type Reply } from './exchange.ts'
 import { OWN_HEADERS, Requester } from './requester.ts'
-import { SessionStream, type Reopening, type StreamOwner } from './sessionStream.ts'
+import { SessionStream, type Reopening, type StreamedRequest, type StreamOwner } from './sessionStream.ts'
 
 export interface SessionTransportOptions {
   readonly address: HttpAddress
@@ -55,6 +65,8 @@ export class SessionTransport implements Transport, StreamOwner {
   readonly #options: SessionTransportOptions
   readonly #listening = Promise.withResolvers<void>()
   readonly #requester: Requester
+  /** Of requests. */
+  readonly #streams = new Map<RequestId, SessionStream>()
   readonly #timers = new Set<ReturnType<typeof setTimeout>>()
   #headers: Readonly<Record<string, string>> | undefined
   #version: string | undefined
@@ -87,13 +99,12 @@ export class SessionTransport implements Transport, StreamOwner {
   }
 
   async send(message: JSONRPCMessage, { onRequestStreamEnd: onEnd }: TransportSendOptions = {}): Promise<void> {
-    const { id, method } = message as Json
-    const stream = method !== undefined && isId(id) ? new SessionStream(this, { id, onEnd }) : undefined
-    const reply = await this.#post(message, stream)
+    const { id, method, params } = message as Json
+    if (method !== undefined && isId(id)) return this.#request(message, { id, onEnd })
+    if (method === 'notifications/cancelled' && isObject(params)) this.#abandon(params['requestId'])
+    const reply = await this.#post(message, undefined)
     if (method === 'notifications/initialized') void this.listen()
-    if (reply.isStream) return
-    const text = await reply.text()
-    if (stream !== undefined && reply.status !== 202) takeWhole(stream, reply, text)
+    await reply.text()
   }
 
   /** Opens the stream for what belongs to no request, and keeps it open. */
@@ -121,8 +132,14 @@ export class SessionTransport implements Transport, StreamOwner {
     return Promise.resolve()
   }
 
+  /** The response to a request may come on any stream. */
   take(message: Json): void {
+    if (!('method' in message)) this.#abandon(message['id'])
     this.onmessage?.(message as unknown as JSONRPCMessage)
+  }
+
+  ended(id: RequestId): void {
+    this.#streams.delete(id)
   }
 
   later(ms: number, work: () => void): void {
@@ -143,6 +160,39 @@ export class SessionTransport implements Transport, StreamOwner {
     if (status !== TAKEN) this.#listening.resolve()
     if (isStream) return 'open'
     return status === 0 || status >= 500 || PASSING.has(status) ? 'failed' : 'refused'
+  }
+
+  async #request(message: Json, request: StreamedRequest): Promise<void> {
+    const stream = new SessionStream(this, request)
+    this.#streams.set(request.id, stream)
+    try {
+      const reply = await this.#post(message, stream)
+      if (reply.isStream) return
+      const text = await reply.text()
+      if (reply.status === 202) return this.ended(request.id) // the response comes on another stream
+      this.#takeWhole(reply, text)
+      stream.end(false)
+    } catch (error) {
+      this.ended(request.id)
+      throw error
+    }
+  }
+
+  #abandon(id: unknown): void {
+    if (isId(id)) this.#streams.get(id)?.abandon()
+  }
+
+  /** Takes a response that is no stream. */
+  #takeWhole({ headers }: Reply, text: string): void {
+    const contentType = headers['content-type']
+    if (mediaTypeOf(contentType) !== WHOLE) {
+      const sentence = 'The server answered with something that is no MCP message.'
+      throw new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, sentence, { contentType })
+    }
+    for (const message of [parseJson(text)].flat()) {
+      readMessage(message)
+      this.take(message as Json)
+    }
   }
 
   async #post(message: Json, sink: SessionStream | undefined): Promise<Reply> {
@@ -175,20 +225,6 @@ export class SessionTransport implements Transport, StreamOwner {
     }
     return headersOf(OWN_HEADERS, this.#options.address.headers, this.#headers, session, more)
   }
-}
-
-/** Takes a response that is no stream. */
-function takeWhole(stream: SessionStream, { headers }: Reply, text: string): void {
-  const contentType = headers['content-type']
-  if (mediaTypeOf(contentType) !== WHOLE) {
-    const sentence = 'The server answered with something that is no MCP message.'
-    throw new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, sentence, { contentType })
-  }
-  for (const message of [parseJson(text)].flat()) {
-    readMessage(message)
-    stream.take(message as Json)
-  }
-  stream.end(false)
 }
 
 function refused(status: number, text: string): SdkHttpError {
