@@ -10,6 +10,7 @@ import { movingEngine } from './movingEngine.ts'
 import { sqliteEngine } from './sqlite/engine.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
+const PATIENCE = { timeout: 20_000 }
 const host = { audience: 'books', logger: () => silent }
 
 function newTask(tool = 'print'): NewTask {
@@ -103,4 +104,23 @@ test('tasks of both are run and watched', async () => {
   expect([...heard].toSorted()).toEqual([id, before].toSorted())
   expect((await both.read(before, 'ann'))?.status).toBe('completed')
   expect((await both.read(id, 'ann'))?.status).toBe('completed')
+})
+
+test('tasks of a tool that is added later are run, too, wherever they are', async () => {
+  const { old, both } = await moving()
+  const early = await old.create(newTask('bind'))
+  const late = await both.create(newTask('bind'))
+  const run: string[] = []
+  const working = both.work({
+    tools: ['print'],
+    concurrency: 2,
+    run: async (lease: Lease) => {
+      run.push(lease.id)
+      await lease.end({ status: 'completed', result: {} })
+    },
+  })
+  onTestFinished(() => working.stop())
+  await vi.waitFor(() => expect(run).toHaveLength(1), PATIENCE)
+  working.serve('bind')
+  await vi.waitFor(() => expect(run.toSorted()).toEqual(expect.arrayContaining([early.id, late.id])), PATIENCE)
 })
