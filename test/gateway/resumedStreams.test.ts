@@ -29,6 +29,9 @@ class Slow {
   }
 }
 
+/** Before, nobody knows whether the gateway has had an event of the stream to go on from. */
+const ABOUT = 'Is slow, after an answer has shown that its stream is open.'
+
 type Serving = (slow: Slow) => RequestListener
 
 const servers: Readonly<Record<string, Serving>> = {
@@ -37,7 +40,11 @@ const servers: Readonly<Record<string, Serving>> = {
     const eventStore = new InMemoryEventStore()
     const begin = async (): Promise<StreamableHTTPServerTransport> => {
       const server = new McpServer({ name: 'sdk', version: '1' })
-      server.registerTool('slow', {}, async () => ({ content: [{ type: 'text', text: await slow.run() }] }))
+      server.registerTool('slow', { description: ABOUT }, async ({ requestId }) => {
+        const requestedSchema = { type: 'object' as const, properties: {} }
+        await server.server.elicitInput({ message: 'Sure?', requestedSchema }, { relatedRequestId: requestId })
+        return { content: [{ type: 'text', text: await slow.run() }] }
+      })
       const transport = new StreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         eventStore,
@@ -54,7 +61,7 @@ const servers: Readonly<Record<string, Serving>> = {
   },
   'Pannier in the session era': (slow) => {
     const server = createServer({ name: 'ours', version: '1', keys: KEYS, logger: quiet, architecture: 'stateful' })
-    server.tool('slow', { description: 'Asks, so that its stream is open, and is slow.' }, async (_, ctx) => {
+    server.tool('slow', { description: ABOUT }, async (_, ctx) => {
       await ctx.ask('first', { message: 'Sure?', schema: z.object({ sure: z.boolean() }) })
       return slow.run()
     })
