@@ -58,6 +58,20 @@ test('each caller has a link of their own, for all their calls', async () => {
   expect(at.size).toBe(2)
 })
 
+test.each<Sharing>(['caller', 'call', 'all'])(
+  'a link that has closed while nobody used it is not used again: %s',
+  async (sharing) => {
+    const at = places(4)
+    const first = hold(at, 'ann', sharing)
+    const link = (await first.begun) as { isClosed: boolean }
+    first.end()
+    await first.done
+    link.isClosed = true
+    expect(await hold(at, 'ann', sharing).begun).not.toBe(link)
+    expect(at.size).toBe(1)
+  },
+)
+
 test('calls of one caller use half of the links, and another has room', async () => {
   const at = places(4, 50)
   const mine = [hold(at, 'ann', 'call'), hold(at, 'ann', 'call')]

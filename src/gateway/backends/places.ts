@@ -30,6 +30,8 @@ interface LinkPlace {
   /** Whose places it counts for. */
   readonly holder: string
   readonly link: Promise<Link>
+  /** The link, once it is open. */
+  opened: Link | undefined
   /** What lets this gateway serve the caller. */
   readonly lease: CallerLease | undefined
   uses: number
@@ -148,7 +150,8 @@ export class Places {
   /** The link with the fewest calls, unless all have many and there is room for another. */
   #takeShared(relayed: Relayed): LinkPlace | undefined {
     const key = linkKey(relayed, 'all')
-    const [least] = [...this.#places].filter((place) => place.key === key).toSorted((a, b) => a.uses - b.uses)
+    const usable = [...this.#places].filter((place) => place.key === key && this.#isUsable(place))
+    const [least] = usable.toSorted((a, b) => a.uses - b.uses)
     const isFree = least !== undefined && least.uses < CALLS_AT_ONCE
     return isFree ? least : (this.#openAnother(key, relayed, false) ?? least)
   }
@@ -156,8 +159,16 @@ export class Places {
   /** `alone`: no other call may use it. */
   #find(key: string, alone: boolean, lease: CallerLease | undefined): LinkPlace | undefined {
     for (const place of this.#places)
-      if (place.key === key && place.lease === lease && (!alone || place.uses === 0)) return place
+      if (place.key === key && place.lease === lease && (!alone || place.uses === 0) && this.#isUsable(place))
+        return place
     return undefined
+  }
+
+  /** A server may end while nobody uses its link. A call that has not begun gets another one. */
+  #isUsable(place: LinkPlace): boolean {
+    if (place.opened?.isClosed !== true) return true
+    this.#retire(place)
+    return false
   }
 
   /** Makes room by closing a link that nobody uses; undefined where all are in use. */
@@ -171,9 +182,20 @@ export class Places {
     const resumed = lease !== undefined && !this.#has(lease) ? lease : undefined
     if (lease !== undefined) this.#follow(lease)
     const link = this.#whenEnded().then(() => this.#options.open(relayed, isOneCaller, resumed))
-    const place: LinkPlace = { key, holder: holderOf(relayed), link, lease, uses: 0, idle: undefined }
+    const place: LinkPlace = {
+      key,
+      holder: holderOf(relayed),
+      link,
+      opened: undefined,
+      lease,
+      uses: 0,
+      idle: undefined,
+    }
     this.#places.add(place)
-    link.catch(() => this.#drop(place))
+    link.then(
+      (opened) => (place.opened = opened),
+      () => this.#drop(place),
+    )
     return place
   }
 
