@@ -39,7 +39,6 @@ async function atRest(fleet: Fleet, fresh: readonly Vitals[], tally: Tally): Pro
   for (;;) {
     const now = await fleet.vitals()
     const left = now.flatMap((each) => leftOver(each, fresh))
-    console.error('REST', fleet.server, Math.round((performance.now() - began) / 1000), left.join('; '))
     if (left.length === 0) return now
     if (performance.now() - began > WITHIN_MS) {
       for (const each of left) violate(tally, `${fleet.server}: a gateway still has ${each} after a minute`)

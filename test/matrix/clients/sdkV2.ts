@@ -67,7 +67,7 @@ export function sdkMethods(client: Client, heard: Heard, isStateless: boolean): 
 function extensionTask(client: Client, connecting: Connecting): MatrixClient['call'] {
   const { url, name } = connecting
   const wire = new TaskCaller(url, { headers: { [CALLER_HEADER]: name } })
-  const capabilities = { ...TAKES_TASKS, elicitation: {} }
+  const capabilities = { ...TAKES_TASKS, ...CAPABILITIES }
   const answers = answersOf(connecting)
   const options: unknown = {
     endpointId: url,
