@@ -64,6 +64,7 @@ Where the message was before which something was killed:
 ${wayTable(tally).join('\n')}
 
 Violations: ${tally.violations.length}. Processes left behind: ${tally.orphans}.
+${tally.violations.map((violation) => `\n- ${violation}`).join('')}
 
 ## What is left
 
