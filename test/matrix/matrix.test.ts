@@ -34,11 +34,12 @@ test('two callers at once get their own results through two gateways, or an erro
 }, 180_000)
 
 test(
-  'every behaviour that a client and a server have works for two callers at once, through two gateways',
+  'so it is in every cell, and in the long form gateways hold in the end what they held before',
   async () => {
     const cells = isLong ? POSSIBLE_CELLS : shortCells().slice(0, 3)
-    const tally = await runMatrix({ cells, kills: 0, minutes: 5, looksBack: false })
+    const tally = await runMatrix({ cells, kills: amount(0, 200), minutes: 5, looksBack: isLong })
     expect(tally.violations).toEqual([])
+    expect(tally.orphans).toBe(0)
   },
   amount(180_000, 600_000),
 )

@@ -27,7 +27,7 @@ const GATEWAYS_SHARE = 0.6
 /** Where no run was there to count them. */
 const MESSAGES = 20
 /** So many cells of a server have gateways of their own. */
-const CELLS_PER_FLEET = 50
+const CELLS_PER_FLEET = 35
 
 /** Fleets work at once, each before one server, and those before the same server share what is to be done. */
 export async function runMatrix(options: MatrixOptions): Promise<Tally> {
@@ -40,7 +40,8 @@ export async function runMatrix(options: MatrixOptions): Promise<Tally> {
   const until = began + minutes * 60_000
   const fleets = [...servers].flatMap((server) => {
     const work = new ServerWork(server, alone, planned)
-    const count = Math.max(1, Math.round(work.alone.length / CELLS_PER_FLEET))
+    const ofServer = cells.filter((cell) => cell.server === server)
+    const count = Math.max(1, Math.round(ofServer.length / CELLS_PER_FLEET))
     return Array.from({ length: count }, () => runFleet(work, until, tally, options))
   })
   await Promise.all(fleets)
