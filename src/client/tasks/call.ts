@@ -50,10 +50,11 @@ export class TaskCall {
     return readTicket(this.params['requestState'])
   }
 
-  /** The answers that the request brings for that task. */
+  /** The answers that the request brings for that task. Without a ticket they belong to a round of the call. */
   get answers(): Readonly<Record<string, Json>> | undefined {
     const { inputResponses } = this.params
-    if (!isObject(inputResponses) || Object.keys(inputResponses).length === 0) return undefined
+    if (this.ticket === undefined || !isObject(inputResponses) || Object.keys(inputResponses).length === 0)
+      return undefined
     return inputResponses as Readonly<Record<string, Json>>
   }
 

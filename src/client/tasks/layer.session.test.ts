@@ -101,6 +101,15 @@ describe('which calls ask to become tasks', () => {
     expect(script.answer(1).result).toEqual(text('done'))
   })
 
+  test('a round of a call that becomes a task has its own answers, which the task is not sent', async () => {
+    const asPart = { 'tasks/get': () => task('completed'), 'tasks/result': () => text('done') }
+    const script = await session({ parts: { ...asPart, 'tools/call': () => ({ task: task('completed') }) } })
+    await script.call(1, { inputResponses: { name: accept() }, requestState: 'of the server' })
+    await pass(1_000)
+    expect(script.asked('tasks/input_response')).toEqual([])
+    expect(script.answer(1).result).toMatchObject(text('done'))
+  })
+
   test('none where the server has no tasks for calls, and nothing is asked about that', async () => {
     for (const server of [{}, { tasks: {} }, { tasks: { requests: { tools: {} } } }]) {
       const script = await session({ server, parts })
