@@ -224,7 +224,7 @@ describe('a span', () => {
       return { isError: true, content: [{ type: 'text', text: 'Not on Sundays.' }] }
     })
     registerTracing()
-    await new Caller(server.fetch).call('greet', { name: 'Bob' })
+    await new Caller(server.fetch).round('greet', { name: 'Bob' })
     expect(spans.getFinishedSpans()[0]?.attributes).toMatchObject({ 'error.type': 'tool_error' })
   })
 
