@@ -100,6 +100,27 @@ test('news come on the stream of the session, which is opened again after the la
   expect(server.of('GET').some(({ headers }) => headers['last-event-id'] === 'e7')).toBe(true)
 })
 
+test('a call waits for the stream of its session where the server is only busy: what it sends before would be lost', async () => {
+  const open = new Set<unknown>()
+  const { client } = await behindGateway({
+    async listen({ headers }, res) {
+      const session = headers['mcp-session-id']
+      if (session !== 's1') await pause(1500)
+      open.add(session)
+      stream(res)
+    },
+    call: (request, res) => json(res, request, said(String(open.has(request.headers['mcp-session-id'])))),
+  })
+  expect(await call(client, 'a_go')).toBe('true')
+})
+
+test('a server that answers for the stream of a session with the first event only is not waited for long', async () => {
+  const { client } = await behindGateway({ listen: () => {} })
+  const began = performance.now()
+  expect(await call(client, 'a_go')).toBe('went')
+  expect(performance.now() - began).toBeLessThan(5000)
+})
+
 test('the stream of the session is tried again when the server says 503, 409 or 429', async () => {
   const triedAgain = async (status: number): Promise<void> => {
     let tries = 0

@@ -101,6 +101,8 @@ function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Autho
     endSession: () => transport.endSession(),
     setHeaders: (headers) => transport.setHeaders(headers),
     listening: transport.listening,
+    // Where the server has answered before, it will: it is only busy.
+    listeningMs: upstream.answersStreams ? options.startMs : undefined,
     listenAgain: () => {
       void transport.listen()
       return transport.listening

@@ -29,6 +29,8 @@ export interface OpenedTransport {
   readonly isSession?: boolean
   /** Resolves when the server can send what belongs to no response; servers lose what they send before. */
   readonly listening?: Promise<void>
+  /** How long to wait for that. @default a moment */
+  readonly listeningMs?: number | undefined
   /** Does the same for a session that another gateway has begun. */
   listenAgain?(): Promise<void>
 }
@@ -44,7 +46,7 @@ export async function openSession(opened: OpenedTransport, options: LinkOptions,
     await transport.start()
     const found = asks ? await discover(connection, options.startMs) : undefined
     const about = found ?? (await initialize(connection, transport, options))
-    if (connection.era === 'legacy') await settledWithin(opened.listening, LISTENING_MS)
+    if (connection.era === 'legacy') await settledWithin(opened.listening, opened.listeningMs ?? LISTENING_MS)
     return new SessionLink(connection, about, opened)
   } catch (error) {
     await connection.close()

@@ -26,6 +26,8 @@ export class Upstream implements UpstreamTarget, UpstreamChoice {
   inFlight = 0
   /** Whether connecting has failed, and has not worked since. */
   isOut = false
+  /** Whether a stream was asked for and answered here before. Some servers answer with the first event only. */
+  answersStreams = false
 
   constructor(url: string) {
     const { origin, pathname, search } = new URL(url)

@@ -157,6 +157,7 @@ export class SessionTransport implements Transport, StreamOwner {
     const { status = 0, isStream = false } = await this.#requester
       .request({ method: 'GET', headers, sink: stream })
       .catch((): Partial<Reply> => ({}))
+    if (status !== 0) this.#options.upstream.answersStreams = true
     if (status !== TAKEN) this.#listening.resolve()
     if (isStream) return 'open'
     return status === 0 || status >= 500 || PASSING.has(status) ? 'failed' : 'refused'
