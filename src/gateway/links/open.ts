@@ -92,6 +92,9 @@ export async function endSession(address: HttpAddress, options: LinkOptions, ses
   }
 }
 
+/** So long a server that is only busy is waited for. */
+const BUSY_MS = 5000
+
 function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Authorizer): OpenedTransport {
   const { credentials, session, upstreams } = options
   const upstream = upstreams?.first ?? new Upstream(address.url)
@@ -102,7 +105,7 @@ function overHttp(address: HttpAddress, options: LinkOptions, authorizer?: Autho
     setHeaders: (headers) => transport.setHeaders(headers),
     listening: transport.listening,
     // Where the server has answered before, it will: it is only busy.
-    listeningMs: upstream.answersStreams ? options.startMs : undefined,
+    listeningMs: upstream.answersStreams ? Math.min(BUSY_MS, options.startMs) : undefined,
     listenAgain: () => {
       void transport.listen()
       return transport.listening
