@@ -121,6 +121,17 @@ test('a server that answers for the stream of a session with the first event onl
   expect(performance.now() - began).toBeLessThan(5000)
 })
 
+test('an event whose id cannot stand in a header ends its call, and nothing else', async () => {
+  const { client } = await behindGateway({
+    call(request, res) {
+      if (request.message.params?.arguments?.['odd'] !== true) return json(res, request, said('went'))
+      stream(res, 'retry: 100\nid: 5 \u20ac\ndata:\n\n').end()
+    },
+  })
+  await expect(call(client, 'a_go', { odd: true })).rejects.toThrow('The server "a" has ended its stream')
+  expect(await call(client, 'a_go')).toBe('went')
+})
+
 test('the stream of the session is tried again when the server says 503, 409 or 429', async () => {
   const triedAgain = async (status: number): Promise<void> => {
     let tries = 0

@@ -32,6 +32,9 @@ const MAX_FAILURES = 2
 /** What a server may ask for in place of that. */
 const ASKED_PAUSE = { leastMs: 100, mostMs: 600_000 }
 
+/** An id that cannot stand in a header is none to go on from. */
+const IN_HEADER = /^[\x20-\x7e]+$/
+
 export class SessionStream implements EventSink {
   readonly #owner: StreamOwner
   readonly #request: StreamedRequest | undefined
@@ -45,7 +48,7 @@ export class SessionStream implements EventSink {
   }
 
   event({ id, event, data }: EventSourceMessage): void {
-    if (id !== undefined && id !== '') this.#lastEventId = id
+    if (id !== undefined && IN_HEADER.test(id)) this.#lastEventId = id
     const message = event === undefined || event === 'message' ? parseJson(data) : undefined
     if (isObject(message)) this.#owner.take(message)
   }
