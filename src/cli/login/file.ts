@@ -1,8 +1,10 @@
 /** Stored logins by server, in one file that only its user can read. */
+import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { writePrivateFile } from '../../client/index.ts'
 import { isObject } from '../../protocol/index.ts'
+import { lockFile, withFileLock } from '../../state/stores/index.ts'
 import { InputError } from '../exit.ts'
 
 /** Client registration and tokens, as the SDK gave them. */
@@ -15,7 +17,12 @@ export interface Login {
 export interface LoginFile {
   load(): Promise<Login>
   save(login: Login): Promise<void>
+  /** Waits until nobody else, in this process or another, changes the login of this server. Gives the end of that. */
+  lock(): Promise<() => void>
 }
+
+/** A flow of somebody else asks several servers. */
+const FLOW_MS = 30_000
 
 export function loginFile(path: string, serverUrl: string): LoginFile {
   const key = resourceKey(serverUrl)
@@ -24,21 +31,23 @@ export function loginFile(path: string, serverUrl: string): LoginFile {
       const login = (await readAll(path))[key]
       return isObject(login) ? login : {}
     },
-    save: (login) =>
-      oneAfterTheOther(async () => {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-        await writePrivateFile(path, `${JSON.stringify({ ...(await readAll(path)), [key]: login }, null, 2)}\n`)
-      }),
+    save: async (login) => {
+      await makeFolder(path)
+      // Logins of several servers are in one file, and one that was saved meanwhile must not be lost.
+      await withFileLock(`${path}.lock`, async () =>
+        writePrivateFile(path, `${JSON.stringify({ ...(await readAll(path)), [key]: login }, null, 2)}\n`),
+      )
+    },
+    lock: async () => {
+      await makeFolder(path)
+      const digest = createHash('sha256').update(key).digest('hex').slice(0, 16)
+      return lockFile(`${path}.${digest}.lock`, { waitMs: FLOW_MS })
+    },
   }
 }
 
-let lastSave: Promise<void> = Promise.resolve()
-
-/** Logins of several servers are in one file, and one that was saved meanwhile must not be lost. */
-function oneAfterTheOther(save: () => Promise<void>): Promise<void> {
-  const saved = lastSave.then(save)
-  lastSave = saved.catch(() => {})
-  return saved
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
 }
 
 /** A token belongs to a resource: origin and path, without the query. */

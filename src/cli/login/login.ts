@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { type Authorizer, openPage, plainLine, readVisitAddress } from '../../client/index.ts'
 import { openLoopback } from './loopback.ts'
-import { type Login, loginFile } from './file.ts'
+import { type Login, type LoginFile, loginFile } from './file.ts'
 
 export interface LoginHost {
   /** Shows a line to the person. */
@@ -29,19 +29,30 @@ export interface BrowserLogin {
 
 export async function browserLogin(serverUrl: string, path: string, host: LoginHost): Promise<BrowserLogin> {
   const file = loginFile(path, serverUrl)
-  let login = await file.load()
-  const loopback = await openLoopback(login.redirectUrl)
-  // A client that was registered with another redirect URL has to register again.
-  if (login.redirectUrl !== loopback.redirectUrl) login = { ...login, client: undefined }
+  const loopback = await openLoopback((await file.load()).redirectUrl)
+  const { redirectUrl } = loopback
+  const load = async (): Promise<Login> => {
+    const stored = await file.load()
+    // A client that was registered with another redirect URL has to register again.
+    return stored.redirectUrl === redirectUrl ? stored : { ...stored, client: undefined }
+  }
+  let login = await load()
+  const turn = flowTurn(file, async () => {
+    login = await load()
+  })
   const authorizer = authorizerOf({
-    redirectUrl: loopback.redirectUrl,
+    redirectUrl,
     read: () => login,
     change: async (changed) => {
-      login = { ...login, ...changed, redirectUrl: loopback.redirectUrl }
+      login = { ...login, ...changed, redirectUrl }
       await file.save(login)
     },
     visit: (state) => loopback.visit(state, host.signal),
-    show: (url) => showLoginPage(url, host),
+    show: (url) => {
+      turn.end() // nobody waits for a person, who gets tokens that are new to all
+      return showLoginPage(url, host)
+    },
+    exclusive: turn.exclusive,
   })
   return { authorizer, close: loopback.close }
 }
@@ -54,6 +65,11 @@ export async function storedLogin(serverUrl: string, path: string): Promise<Auth
   const file = loginFile(path, serverUrl)
   let login = await file.load()
   if (login.tokens === undefined) return undefined
+  let ended: unknown
+  const { exclusive } = flowTurn(file, async () => {
+    const stored = await file.load()
+    if (!isDeepStrictEqual(stored.tokens, ended)) login = stored
+  })
   const refuse = (): never => {
     throw new UnauthorizedError('The login has ended.')
   }
@@ -66,6 +82,7 @@ export async function storedLogin(serverUrl: string, path: string): Promise<Auth
     },
     visit: refuse,
     show: refuse,
+    exclusive,
   })
   const { invalidateCredentials } = authorizer
   return {
@@ -74,12 +91,37 @@ export async function storedLogin(serverUrl: string, path: string): Promise<Auth
     invalidateCredentials: async (what) => {
       if (what === 'discovery' || what === 'verifier') return invalidateCredentials?.(what)
       const stored = await file.load()
-      login = isDeepStrictEqual(stored.tokens, login.tokens) ? { ...login, tokens: undefined } : stored
+      const isEnded = isDeepStrictEqual(stored.tokens, login.tokens)
+      if (isEnded) ended = stored.tokens
+      login = isEnded ? { ...login, tokens: undefined } : stored
     },
   }
 }
 
-interface Parts {
+interface FlowTurn {
+  readonly exclusive: NonNullable<Authorizer['exclusive']>
+  /** Lets others begin before the flow is over. */
+  end(): void
+}
+
+/** One flow at a time with the tokens of a server, which are read again at its beginning. */
+function flowTurn(file: LoginFile, reread: () => Promise<void>): FlowTurn {
+  let end = (): void => {}
+  return {
+    exclusive: async (flow) => {
+      end = await file.lock()
+      try {
+        await reread()
+        await flow()
+      } finally {
+        end()
+      }
+    },
+    end: () => end(),
+  }
+}
+
+interface Parts extends Pick<FlowTurn, 'exclusive'> {
   readonly redirectUrl: string
   read(): Login
   change(changed: Partial<Login>): Promise<void>
@@ -87,13 +129,14 @@ interface Parts {
   show(url: URL): Promise<void>
 }
 
-function authorizerOf({ redirectUrl, read, change, visit, show }: Parts): Authorizer {
+function authorizerOf({ redirectUrl, read, change, visit, show, exclusive }: Parts): Authorizer {
   let verifier = ''
   let state = ''
   let discovery: OAuthDiscoveryState | undefined
   let visited: Promise<URLSearchParams> | undefined
   return {
     redirectUrl,
+    exclusive,
     clientMetadata: {
       client_name: 'pannier',
       redirect_uris: [redirectUrl],

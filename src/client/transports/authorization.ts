@@ -24,6 +24,11 @@ export interface Authorizer extends OAuthClientProvider {
    * compares it here. Not needed without a redirect, as with client credentials.
    */
   authorizationResponse?(): Promise<URLSearchParams>
+  /**
+   * Runs a flow while nobody else runs one with the same tokens, and reads the tokens again before: a refresh token may be
+   * used once only. Needed where several processes, or several authorizers of one process, share tokens.
+   */
+  exclusive?(flow: () => Promise<void>): Promise<void>
 }
 
 /** How many flows one request may start. */
@@ -63,7 +68,12 @@ export function authorizedFetch(
         throw new UnauthorizedError(`The server still answers ${response.status} after a login.`)
       // Another request may have got a new token while this one was under way.
       if ((await token()) !== used && challenge.status === 401) continue
-      await authorizedOnce(authorizer, () => authorize(authorizer, serverUrl, challenge, flowFetch))
+      const flow = async (): Promise<void> => {
+        // So may another process while this one waited for its turn.
+        if ((await token()) !== used && challenge.status === 401) return
+        await authorize(authorizer, serverUrl, challenge, flowFetch)
+      }
+      await authorizedOnce(authorizer, () => authorizer.exclusive?.(flow) ?? flow())
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Ledgers, carry stores and SQLite files for the other folders of this package. */
 export { type CarryStore, type MemoryCarryStoreOptions, memoryCarryStore } from './carryStore.ts'
 export { ExpiringMap, makeSweeper } from './expiry.ts'
+export { lockFile, withFileLock } from './fileLock.ts'
 export {
   assertClaim,
   assertId,

@@ -106,7 +106,7 @@ function setBusyTimeout(database: DatabaseSync, ms: number): void {
 }
 
 // Loaded when a file is opened and not before: other runtimes lack node:sqlite, and Node 22 prints a warning for it.
-function sqliteClass(): typeof DatabaseSync {
+export function sqliteClass(): typeof DatabaseSync {
   const module = process.getBuiltinModule('node:sqlite')
   if (module) return module.DatabaseSync
   throw new StateError(
