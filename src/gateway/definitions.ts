@@ -42,6 +42,7 @@ export class Definitions {
   readonly #pinned: PinStore
   readonly #seen: PinStore = memoryPins()
   readonly #withheld = new Map<string, ReadonlySet<string>>()
+  readonly #unusable = new Map<string, string>()
   #isWatching = false
 
   constructor(options: DefinitionsOptions) {
@@ -62,13 +63,20 @@ export class Definitions {
         check = checkDefinitions(pins, name, { tools: served, policy })
         return check.pins
       })
+      this.#unusable.delete(name)
       this.#report(name, check)
       return check.withheld
     } catch (error) {
       const why = error instanceof Error ? error.message : ''
+      this.#unusable.set(name, why)
       this.#options.logger().error({ server: name, why }, UNUSABLE)
       return new Set(served.map((tool) => String(tool['name'])))
     }
+  }
+
+  /** Why the pins of a server cannot be used, so that all its tools are withheld; undefined where they can. */
+  faultOf(server: string): string | undefined {
+    return this.#unusable.get(server)
   }
 
   close(): void {

@@ -10,10 +10,12 @@ export interface HealthFacts {
   readonly leftOut: readonly UnusableBackend[]
   /** What is wrong with the gateway's database. */
   readonly trouble: string | undefined
+  /** Why the pins of a server cannot be used. */
+  readonly pinFaultOf: (server: string) => string | undefined
 }
 
 /** Live, ready, and warnings in words. Ready: at least one server can be called, or there is none. */
-export function healthOf({ backends, leftOut, trouble }: HealthFacts): Json {
+export function healthOf({ backends, leftOut, trouble, pinFaultOf }: HealthFacts): Json {
   const up = backends.filter(({ condition }) => condition.kind === 'up')
   return {
     live: true,
@@ -23,7 +25,7 @@ export function healthOf({ backends, leftOut, trouble }: HealthFacts): Json {
     up: up.length,
     warnings: [
       ...(trouble === undefined ? [] : [trouble]),
-      ...backends.flatMap(warningsOf),
+      ...backends.flatMap((backend) => warningsOf(backend, pinFaultOf(backend.name))),
       ...leftOut.map(leftOutText),
     ],
   }
@@ -49,7 +51,7 @@ function unreachedOf({ name, upstreams }: Backend): readonly string[] {
   return [`The server "${name}" is not used at ${where}, because connecting fails there. That is tried again.`]
 }
 
-function warningsOf(backend: Backend): readonly string[] {
+function warningsOf(backend: Backend, pinFault: string | undefined): readonly string[] {
   const { name, condition, keepsState, config, withheld } = backend
   const isProcess = 'command' in config.address
   return [
@@ -62,12 +64,14 @@ function warningsOf(backend: Backend): readonly string[] {
           `The server "${name}" keeps something between calls, so each caller has a ${isProcess ? 'process' : 'session'} of their own there. What it keeps is lost when that ends, and callers must come back to this gateway. Where the server has a stateless form, use that.`,
         ]
       : []),
-    ...(withheld.size > 0
-      ? [
-          `The server "${name}" has changed definitions of tools, which are withheld: ${[...withheld].join(', ')}. Look at them, and accept them, with: pannier gateway accept`,
-        ]
-      : []),
+    ...(withheld.size > 0 ? [withheldText(name, [...withheld], pinFault)] : []),
   ]
+}
+
+function withheldText(name: string, tools: readonly string[], pinFault: string | undefined): string {
+  if (pinFault !== undefined)
+    return `All tools of the server "${name}" are withheld, because their pins cannot be used: ${pinFault}`
+  return `The server "${name}" has changed definitions of tools, which are withheld: ${tools.join(', ')}. Look at them, and accept them, with: pannier gateway accept`
 }
 
 export function serversOf(backends: readonly Backend[], facts: GatewayFacts): readonly Json[] {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { ClientError, writePrivateFile } from '../../client/index.ts'
 import { errnoOf } from '../../client/internal.ts'
 import { isObject, parseJson } from '../../protocol/index.ts'
+import { lockFile } from '../../state/stores/index.ts'
 import type { DefinitionDigests } from './definition.ts'
 import type { PinnedTool, Pins } from './pins.ts'
 
@@ -28,7 +29,12 @@ export function pinFile(path: string): PinFile {
     })
     return text === undefined ? new Map() : readPins(text, path)
   }
+  // What changes nothing is not written, and needs no lock: the folder may be read-only then.
   const updateNow = async (change: (pins: Pins) => Pins): Promise<Pins> => {
+    const before = await load()
+    return change(before) === before ? before : locked(path, () => writeChanged(change))
+  }
+  const writeChanged = async (change: (pins: Pins) => Pins): Promise<Pins> => {
     const before = await load()
     const after = change(before)
     if (after !== before) await write(path, after)
@@ -37,7 +43,7 @@ export function pinFile(path: string): PinFile {
   return {
     path,
     load,
-    // A FIFO lock within this process: each change begins with what the one before it wrote.
+    // Within this process a FIFO lock: each change begins with what the one before it wrote.
     update: (change) => {
       const updated = last.then(() => updateNow(change))
       last = updated.catch(() => undefined)
@@ -53,9 +59,16 @@ async function write(path: string, pins: Pins): Promise<void> {
   try {
     await writePrivateFile(path, `${JSON.stringify({ version: VERSION, servers }, null, 2)}\n`)
   } catch (cause) {
-    const sentence = `Cannot write the pins of tools to ${path} (${errnoOf(cause)}); check its folder and rights.`
-    throw new ClientError('CONFIG_UNREADABLE', sentence, { cause })
+    throw unwritable(path, errnoOf(cause), cause)
   }
+}
+
+/** Workers, other gateways and `pannier gateway accept` change one file: no pin of another process may be lost. */
+async function locked<Result>(path: string, run: () => Promise<Result>): Promise<Result> {
+  const free = await lockFile(`${path}.lock`).catch((cause: unknown) => {
+    throw unwritable(path, errnoOf(cause), cause)
+  })
+  return run().finally(free)
 }
 
 /** Bad pins are never taken for none: then every changed definition would be pinned as if it were the first. */
@@ -87,6 +100,11 @@ function isTextsOrNone(value: unknown): value is DefinitionDigests | undefined {
 
 function unreadable(path: string, code: string, cause: unknown): ClientError {
   return new ClientError('CONFIG_UNREADABLE', `Cannot read the pins of tools in ${path} (${code}).`, { cause })
+}
+
+function unwritable(path: string, why: string, cause: unknown): ClientError {
+  const sentence = `Cannot write the pins of tools to ${path} (${why}); check its folder and rights.`
+  return new ClientError('CONFIG_UNREADABLE', sentence, { cause })
 }
 
 function invalid(path: string): ClientError {

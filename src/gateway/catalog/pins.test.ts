@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../protocol/index.ts'
-import { acceptOffered, checkDefinitions, offeredTools, pinFile, pinPath, type Pins } from './index.ts'
+import { acceptOffered, checkDefinitions, offeredTools, pinFile, type PinFile, pinPath, type Pins } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-pins-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -136,8 +136,14 @@ describe('the file of pins', () => {
     expect(statSync(file.path).mode & 0o077).toBe(0)
   })
 
-  test('takes changes one after the other, and is not written for none', async () => {
+  test('takes changes one after the other, also of other processes, and is not written for none', async () => {
     const file = pinFile(join(folder, 'b.pins.json'))
+    // Each has what another process would have: no memory of the others, and a lock of its own.
+    const others = Array.from({ length: 20 }, () => pinFile(file.path))
+    const pinAt = (other: PinFile, at: number) =>
+      other.update((pins) => checkDefinitions(pins, `server${at}`, { tools: [read], policy: 'pin' }).pins)
+    await Promise.all(others.map(pinAt))
+    expect((await file.load()).size).toBe(20)
     const add = (name: string) => (pins: Pins) => check(pins, [{ name }]).pins
     await Promise.all(Array.from({ length: 5 }, (_, at) => file.update(add(`t${at}`))))
     expect([...((await file.load()).get('files')?.keys() ?? [])]).toEqual(['t0', 't1', 't2', 't3', 't4'])
