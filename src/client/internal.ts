@@ -10,3 +10,4 @@ export { boundedFetch, eventBytes, type SizeCounter, totalBytes } from './transp
 export { ChildTransport } from './transports/child.ts'
 export { headersOf, sameOrigin, sseTransport } from './transports/http.ts'
 export { MAX_MESSAGE_BYTES } from './transports/messageLimit.ts'
+export { guardGroups } from './transports/processGroup.ts'

@@ -1,6 +1,7 @@
 /** A gateway that the program serves, in one process or in several. */
 import type { Gateway, GatewayConfig, GatewayOptions } from '../../gateway/index.ts'
 import { createGateway } from '../../gateway/internal.ts'
+import { guardGroups } from '../../client/internal.ts'
 import { unref } from '../../protocol/index.ts'
 import { storedLoginFor } from '../connection.ts'
 import { catalogueText, lostText, servedText } from '../output/gateway.ts'
@@ -32,6 +33,7 @@ export interface ServedGateway {
 
 /** A gateway of this process, with the logins of whoever runs it. */
 export function gatewayOf(options: GatewayOptions): Gateway {
+  guardGroups()
   return createGateway({ ...options, authorizer: ({ url }) => storedLoginFor(url) })
 }
 

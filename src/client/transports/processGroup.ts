@@ -1,14 +1,24 @@
 /** Starts and ends child processes as process groups, so that the processes they start are ended, too. */
 import { type ChildProcess, spawn, type SpawnOptions, spawnSync } from 'node:child_process'
+import { GroupGuard } from './groupGuard.ts'
 
 const isWindows = process.platform === 'win32'
 const running = new Set<ChildProcess>()
+let isGuarded = false
+let guard: GroupGuard | undefined
+
+/** Groups that are started from now on end also when this process is killed, a few seconds after it. */
+export function guardGroups(): void {
+  isGuarded = true
+}
 
 /** Starts a program as the leader of a new process group. Ctrl-C in the terminal does not signal that group. */
 export function startGroup(command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
   const child = spawn(command, args, { ...options, detached: !isWindows, windowsHide: true })
   if (running.size === 0) process.once('exit', killAll)
   running.add(child)
+  if (isGuarded) guard ??= GroupGuard.start()
+  if (child.pid !== undefined) guard?.add(child.pid)
   child.once('error', () => forget(child))
   return child
 }
@@ -58,6 +68,7 @@ async function waitFor(condition: () => boolean, limitMs: number): Promise<void>
 
 function forget(child: ChildProcess): void {
   running.delete(child)
+  if (child.pid !== undefined) guard?.remove(child.pid)
   if (running.size === 0) process.removeListener('exit', killAll)
 }
 
