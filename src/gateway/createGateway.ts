@@ -18,7 +18,7 @@ import { backendCells, type GatewayFacts } from './admin/cells.ts'
 import { type AdminListening, type AdminListenOptions, listenAdmin } from './admin/listen.ts'
 import { healthOf, leftOutOf, serversOf } from './admin/health.ts'
 import { measuresOf } from './admin/measures.ts'
-import { Advice } from './advice.ts'
+import { Advice, missingKeys } from './advice.ts'
 import { Backend } from './backends/backend.ts'
 import { createNames } from './catalog/index.ts'
 import { type BackendConfig, type GatewayConfig, namedServers } from './config/index.ts'
@@ -208,6 +208,7 @@ export class Gateway {
         backends: this.backends,
         leftOut: this.leftOut,
         trouble: this.#database?.leases.trouble,
+        pinFaultOf: (server) => this.#definitions.faultOf(server),
       }),
       servers: [...serversOf(this.backends, this.#facts()), ...leftOutOf(this.leftOut)],
     }
@@ -270,6 +271,8 @@ export class Gateway {
     this.#served.start(this.#options.settings.listDeadlineMs)
     this.#metrics.refresh()
     this.#routes.open().catch(this.#unopened)
+    const keysAdvice = missingKeys(this.#options)
+    if (keysAdvice !== undefined) this.#logger.current.warn({}, keysAdvice)
     void this.judged().then(() => this.#advice.watch(() => this.#logger.current))
   }
 

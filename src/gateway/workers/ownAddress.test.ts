@@ -12,3 +12,7 @@ test.each([
 ] as const)('worker %i of a gateway that advertises %s', (worker, advertise, own) => {
   expect(ownAddress(worker, 8931, advertise)).toEqual(own)
 })
+
+test('an address with TLS is refused, since workers would be reached without', () => {
+  expect(() => ownAddress(1, 8931, 'https://10.0.0.7:9000')).toThrow(/^PANNIER_ADVERTISE is an https: address/)
+})

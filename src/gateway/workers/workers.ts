@@ -9,6 +9,7 @@ import cluster from 'node:cluster'
 import { sleep } from '../../protocol/index.ts'
 import { openListener } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
+import { hasKeys, missingKeys } from '../advice.ts'
 import type { GatewayConfig } from '../config/index.ts'
 import { ProcessGoneError } from './channel.ts'
 import { SharedCounters } from './counters.ts'
@@ -74,6 +75,8 @@ export class Workers {
   async start(at: ServeAddress): Promise<string> {
     this.#at = at
     await assertFree(at)
+    const advice = missingKeys(this.#config)
+    if (advice !== undefined) this.#options.onNews(advice)
     await Promise.all(this.#slots.map((slot) => this.#begin(slot)))
     const [first] = await Promise.all(this.#slots.map((slot) => this.#serve(slot)))
     if (first === undefined) throw new TypeError('A gateway has at least one worker.')
@@ -191,8 +194,4 @@ async function assertFree(at: ServeAddress): Promise<void> {
   if (at.port === 0) return
   const { close } = await openListener(at, (_, res) => void res.writeHead(503).end())
   await close()
-}
-
-function hasKeys({ settings }: GatewayConfig): boolean {
-  return settings.keys !== undefined || process.env['PANNIER_KEYS'] !== undefined
 }
