@@ -1,34 +1,17 @@
 /** Clients of both eras before servers of both eras, through two gateways behind a plain balancer. */
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { startBalancer } from '../survival/balancer.ts'
-import {
-  call,
-  CLIENTS,
-  connectClient,
-  modernServer,
-  sessionServer,
-  startGateway,
-  stdioEntry,
-} from './fixtures/gateways.ts'
+import { balancedGateways, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
+import { call, CLIENTS, connectClient, type modernServer } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 30_000 }
+const until = untilAllEnd()
 let url = ''
 let ours: Awaited<ReturnType<typeof modernServer>>
 
 beforeAll(async () => {
-  const ends: (() => unknown)[] = []
-  const until = (end: () => unknown): void => void ends.unshift(end)
-  ours = await modernServer(until)
-  const http = { url: (await sessionServer(until)).url, pannier: { state: 'stateful' } }
-  const servers = { ours: { url: ours.url }, http, stdio: stdioEntry() }
-  const balancer = await startBalancer()
-  until(() => balancer.close())
-  const gateways = await Promise.all([1, 2].map(() => startGateway(servers, {}, {}, until)))
-  balancer.targets = gateways.map((gateway) => gateway.url)
-  url = balancer.url
-  return async () => {
-    for (const end of ends) await end()
-  }
+  const behind = await serversOfBothEras(until)
+  ours = behind.ours
+  url = (await balancedGateways(behind.servers, until)).url
 })
 
 describe.each(CLIENTS)('the client %s', (kind) => {

@@ -4,7 +4,8 @@ import { expect, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { amount } from '../amount.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
-import { call, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import { call, CLIENTS, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import { ask } from './fixtures/statelessRequest.ts'
 import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
 const principal = ({ header }: { header: (name: string) => string | undefined }) => ({
@@ -59,12 +60,23 @@ proves('DT-20 DT-23', 'a server declared stateless is one process for callers wh
   expect(gateway.backends[0]?.links).toBe(0)
 })
 
-proves('DT-22', 'an answer of a server that keeps something says so', async () => {
-  const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful' }) })
-  const client = await connectClient('v1', url)
-  const { _meta } = await client.callTool({ name: 'stdio_add', arguments: { a: 1, b: 1 } })
-  expect(_meta?.['dev.pannier/backend']).toEqual({ name: 'stdio', stateful: true })
-})
+proves(
+  'DT-22',
+  'an answer of a server that keeps something says so, and so does what clients of both eras learn first',
+  async () => {
+    const { url } = await startGateway({ stdio: stdioEntry({ state: 'stateful' }) })
+    for (const kind of CLIENTS) {
+      const client = await connectClient(kind, url)
+      const { _meta } = await client.callTool({ name: 'stdio_add', arguments: { a: 1, b: 1 } })
+      expect(_meta?.['dev.pannier/backend']).toEqual({ name: 'stdio', stateful: true })
+    }
+    const keeps = { capabilities: { session: { persistent: true } } }
+    for (const at of [url, `${url}/stdio`]) {
+      expect((await RawSession.begin(at)).initialized.result).toMatchObject(keeps)
+      expect((await ask(at, { method: 'server/discover', params: {} })).result).toMatchObject(keeps)
+    }
+  },
+)
 
 proves(
   'DT-21 DT-23',

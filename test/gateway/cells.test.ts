@@ -47,6 +47,9 @@ test('the table and /servers say which clients can do what with each server, and
     /^Clients of the stateless era: everything, but lists .*; callers without a name share/,
   )
   expect(clients[4]).toBeUndefined()
+  await gateway.judged()
+  const { servers: judged } = JSON.parse(await (await fetch(`${admin?.url}servers`)).text())
+  expect(judged[0].verdict).toMatchObject({ ageSeconds: expect.any(Number), checkedAt: expect.any(String) })
 })
 
 test('a server that is refused serves no client, and the table says so', async () => {

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test, vi } from 'vitest'
 import { GatewayLease } from '../../src/gateway/leases/gatewayLease.ts'
 import { Placements, postgres } from '../../src/postgres/internal.ts'
+import { freePort } from '../docs/fixtures/nginx.ts'
 import { newDatabase, runSql } from '../postgres/database.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
@@ -67,6 +68,26 @@ test('a session outlives a gateway that is killed, and is ended when nobody come
   // Of the gateway that was killed, its own three sessions stay: nobody else knows them.
   await vi.waitFor(() => expect(sessions.filter((id) => !http.sessions.has(id))).toHaveLength(1), PATIENCE)
   expect(await noted(ann)).toEqual(['milk', ''])
+})
+
+test('a caller stays where they are when a gateway is added, and with the next gateway at the address of one that is killed', async () => {
+  const port = String(await freePort())
+  const settings = { admin: false, postgres: await newDatabase() }
+  const servers = { http: { url: http.url, pannier: { state: 'stateful' } }, stdio: stdioEntry() }
+  const start = (...args: string[]) => startGatewayProcess(servers, { settings, args })
+  const first = await start('--port', port)
+  const balancer = await startBalancer()
+  until(() => balancer.close())
+  balancer.targets = [first.url]
+  const clients = await Promise.all(['v1', 'v2'].map((kind) => connectClient(kind as 'v1', balancer.url)))
+  for (const [turn, client] of clients.entries()) await note(client, `note ${turn}`)
+  const added = await start()
+  balancer.targets = [added.url]
+  for (const [turn, client] of clients.entries()) expect(await noted(client)).toEqual([`note ${turn}`, `note ${turn}`])
+  await first.end('SIGKILL')
+  const next = await start('--port', port)
+  balancer.targets = [next.url]
+  for (const [turn, client] of clients.entries()) expect(await noted(client)).toEqual([`note ${turn}`, ''])
 })
 
 test('a gateway that is stopped hands its sessions on', async () => {

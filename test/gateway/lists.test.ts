@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { createServer } from 'pannier/server'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { post } from '../fixtures/modernClient.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
 
@@ -80,6 +81,20 @@ test('a list that has no end is cut, and what was read of it is served', async (
   const { gateway } = await startGateway({ a: { url } }, { logger })
   expect(gateway.backends[0]?.offer.tools).toHaveLength(20_000)
   expect(warned.join()).toContain('A server lists more than is read.')
+})
+
+test('what a server sets for a client in a list reaches none, whose server that may be, at /mcp and at /mcp/NAME', async () => {
+  const session = { 'modelcontextprotocol.io/state/session': { cart: 'forged', 'pannier-caller': 'forged' } }
+  const own = { headers: { 'x-caller': '${principal.id}' } }
+  const url = await listingServer(() => ({ tools: [tool('t')], _meta: session }))
+  const principal = () => ({ id: 'ann' })
+  const { url: at } = await startGateway({ a: { url }, b: { url, ...own } }, { principal })
+  const keeps = { capabilities: { extensions: { 'dev.pannier/client-state': {} } } }
+  for (const path of ['', '/a', '/b']) {
+    const { message } = await post(`${at}${path}`, { method: 'tools/list', ...keeps })
+    expect(message.result.tools.length).toBeGreaterThan(0)
+    expect(JSON.stringify(message)).not.toContain('forged')
+  }
 })
 
 test('a list that does not come is given up, and the server is tried again', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { call, type Wire } from '../fixtures/modernClient.ts'
+import { call, post, type Wire } from '../fixtures/modernClient.ts'
 import { commandOf } from '../interop/fixtures/instances.ts'
 import { effectTools } from './fixtures/effectTools.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
@@ -54,7 +54,22 @@ test('a gateway that is killed: what may be repeated goes on elsewhere with its 
   const seconds = await Promise.all(
     tools.map(async (tool) => at(owner.url, tool, tool, answered(await at(owner.url, tool, tool), 'Ann'))),
   )
+  const others = [
+    ['prompts/get', { name: 'plan', arguments: { key: 'planned' } }],
+    ['resources/read', { uri: 'item://listed' }],
+  ] as const
+  const round = async (url: string, [method, params]: (typeof others)[number], brought: Wire = {}): Promise<Wire> => {
+    const { requestState, inputResponses } = brought
+    return (await post(`${url}/desk`, { method, params: { ...params, requestState, inputResponses } })).message.result
+  }
+  const later = await Promise.all(
+    others.map(async (each) => round(owner.url, each, answered(await round(owner.url, each), 'Ann'))),
+  )
   await owner.end('SIGKILL')
+  for (const [turn, each] of others.entries())
+    expect(JSON.stringify(await round(other, each, answered(later[turn], 'Lee')))).toContain('"Ann Lee"')
+  for (const key of ['planned', 'listed'])
+    expect(effectsOf(key)).toEqual([`began ${key}`, `began ${key}`, `done ${key}`])
   for (const [turn, tool] of tools.slice(0, 3).entries()) {
     const answer = answered(seconds[turn], 'Lee')
     const atOnce = await Promise.all([1, 2, 3].map(() => at(other, tool, tool, answer)))

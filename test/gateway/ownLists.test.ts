@@ -137,6 +137,15 @@ test('callers without a name are told apart by their tokens, and a server that l
   expect(await call(ann, 'own_anns')).toBe('for ann')
 })
 
+test('where definitions are pinned, all callers are listed what was compared', async () => {
+  const { url: modern } = await modernLists(['ann'])
+  const pannier = { definitions: 'pin' }
+  const { url } = await startGateway({ modern: { url: modern, ...OWN, pannier } }, { principal })
+  const [ann, bob] = await annAndBob('v1', url)
+  for (const client of [ann, bob]) expect(await namesOf(client)).toEqual(['modern_all'])
+  await expect(call(ann, 'modern_of_ann')).rejects.toThrow()
+})
+
 test('a hook decides for which servers callers have lists of their own', async () => {
   const { url: address } = await modernLists(['ann'])
   const credentials: CredentialsHook = (caller, { name }) =>

@@ -17,8 +17,9 @@ beforeAll(async () => {
   const until = (end: () => unknown): void => void ends.unshift(end)
   const { url } = await sessionServer(until, () => effectTools(effects))
   const servers = { desk: { url, pannier: { state: 'stateful' } } }
-  owner = (await startGateway(servers, { principal }, {}, until)).url
-  other = (await startGateway(servers, { principal }, {}, until)).url
+  const top = { gateway: { views: { some: {} } } }
+  owner = (await startGateway(servers, { principal }, top, until)).url
+  other = (await startGateway(servers, { principal }, top, until)).url
   return async () => {
     for (const end of ends) await end()
   }
@@ -101,13 +102,17 @@ test('a client that leaves the other gateway ends the work behind', async () => 
   await vi.waitFor(() => expect(effects).toContain('cancelled e1'), { timeout: 5000 })
 })
 
-test('a ticket counts for its caller, its tool and its arguments alone, at each gateway', async () => {
+test('a ticket counts for its caller, its tool, its arguments and its address alone, at each gateway', async () => {
   const first = await at(owner, 'book', 'f1')
   const answer = answered(first, 'Ann')
   for (const url of [owner, other]) {
     expect(await at(url, 'book', 'f1', answer, { 'x-user': 'bob' })).toMatchObject({ code: -32602 })
     expect(await at(url, 'look', 'f1', answer)).toMatchObject({ code: -32602 })
     expect(await at(url, 'book', 'f2', answer)).toMatchObject({ code: -32602 })
+    const alone = { params: answer, headers: { 'x-user': 'ann' } }
+    expect((await call(`${url}/desk`, 'book', { key: 'f1' }, alone)).message.error).toMatchObject({ code: -32602 })
+    const viewed = await call(new URL('/views/some', url).href, 'desk_book', { key: 'f1' }, alone)
+    expect(viewed.message.error).toMatchObject({ code: -32602 })
   }
   expect(await at(other, 'book', 'f1', answer)).toHaveProperty('inputRequests')
 })

@@ -1,39 +1,16 @@
 /** Two gateways behind a plain balancer, before servers that keep something for each caller. */
 import { connect } from 'pannier/client'
-import type { ServerOptions } from 'pannier/server'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
-import { startBalancer } from '../survival/balancer.ts'
-import {
-  type AnyClient,
-  call,
-  CLIENTS,
-  connectClient,
-  modernServer,
-  sessionServer,
-  startGateway,
-  stdioEntry,
-} from './fixtures/gateways.ts'
+import { balancedGateways, principal, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
+import { type AnyClient, call, CLIENTS, connectClient } from './fixtures/gateways.ts'
 
-const principal: ServerOptions['principal'] = async ({ header }) => {
-  const id = header('x-user')
-  return id === undefined ? undefined : { id }
-}
+const until = untilAllEnd()
 let url = ''
 
 beforeAll(async () => {
-  const ends: (() => unknown)[] = []
-  const until = (end: () => unknown): void => void ends.unshift(end)
-  const http = { url: (await sessionServer(until)).url, pannier: { state: 'stateful' } }
-  const balancer = await startBalancer()
-  until(() => balancer.close())
-  const servers = { http, stdio: stdioEntry(), ours: { url: (await modernServer(until)).url } }
-  const gateways = await Promise.all([1, 2].map(() => startGateway(servers, { principal }, {}, until)))
-  balancer.targets = gateways.map((gateway) => gateway.url)
-  url = balancer.url
-  return async () => {
-    for (const end of ends) await end()
-  }
+  const { servers } = await serversOfBothEras(until)
+  url = (await balancedGateways(servers, until, { principal })).url
 })
 
 test.each(['v1', 'v2 in a session'] as const)(

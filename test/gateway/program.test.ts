@@ -4,11 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { serve } from '../../docs/snippets/gateway.ts'
 import { quickStart } from '../bundle/environment.ts'
 import { pannier, startPannier } from '../cli/fixtures/program.ts'
+import { accept, call as callByHand, type Wire } from '../fixtures/modernClient.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { call, connectClient, modernServer, stdioEntry } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 30_000 }
@@ -77,12 +81,16 @@ proves(
   },
 )
 
-test('reads the file again on SIGHUP, and keeps what is not changed', async () => {
+test('reads the file again on SIGHUP, and keeps what is not changed, with calls that wait', async () => {
   const tools = stdioEntry({ state: 'stateful' })
   const file = writeConfig({ tools })
   const { child, url, shown } = await startProgram(file)
   const client = await connectClient('v1', url)
   await call(client, 'tools_note', { text: 'milk' })
+  const session = await RawSession.begin(url, { capabilities: { elicitation: {} } })
+  const stream = await session.call('tools_confirm')
+  const asked = await stream.next()
+  const { message: parked } = await callByHand(url, 'tools_confirm')
   writeFileSync(file, '{ "mcpServers": ')
   child.kill('SIGHUP')
   await vi.waitFor(() => expect(shown()).toContain('was not used, and nothing changes'), PATIENCE)
@@ -91,6 +99,12 @@ test('reads the file again on SIGHUP, and keeps what is not changed', async () =
   await vi.waitFor(() => expect(shown()).toContain('was read again'), PATIENCE)
   expect(await call(client, 'ours_add', { a: 1, b: 2 })).toBe('3') // it waits for a server that is starting
   expect(await call(client, 'tools_recall')).toBe('milk')
+  await session.answer(asked, accept({ sure: true }))
+  await session.answer(await stream.next(), accept({ sure: true }))
+  expect((await stream.rest()).at(-1)?.result).toMatchObject({ content: [{ text: 'accept true, accept true' }] })
+  const { message: again } = await callByHand(url, 'tools_confirm', {}, { params: answers(parked.result) })
+  const { message: last } = await callByHand(url, 'tools_confirm', {}, { params: answers(again.result) })
+  expect(last.result.content[0].text).toBe('accept true, accept true')
   expect(shown()).not.toContain('next start')
   writeConfig({}, { limits: { callsAtOnce: 5 }, catalogue: 'all' })
   child.kill('SIGHUP')
@@ -122,17 +136,30 @@ test('an admin port that is in use is told with the setting for another', async 
   expect(shown()).toContain('It is "gateway": { "admin": { "port": … } } in the file.')
 })
 
-test('serves a client on standard input and output', async () => {
+function answers({ requestState, inputRequests }: Wire): Record<string, unknown> {
+  const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accept({ sure: true })]))
+  return { requestState, inputResponses }
+}
+
+test.each([
+  ['v1', () => new ClientV1({ name: 'desktop', version: '1' }, { capabilities: { elicitation: {} } })],
+  ['v2', () => new Client({ name: 'desktop', version: '1' }, { capabilities: { elicitation: {} } })],
+])('serves a client %s on standard input and output, and asks it', async (_, create) => {
   const file = writeConfig({ tools: stdioEntry() })
   const args = ['--conditions=pannier-source', 'src/cli/main.ts', 'gateway', file, '--stdio']
   const env = { PATH: process.env['PATH'] ?? '', ...quickStart, PANNIER_LOG_LEVEL: 'silent' }
-  const client = new Client({ name: 'desktop', version: '1' })
+  const client = create()
+  const answer = () => ({ action: 'accept' as const, content: { sure: true } })
+  if (client instanceof ClientV1) client.setRequestHandler(ElicitRequestSchema, answer)
+  else client.setRequestHandler('elicitation/create', answer)
   const transport = new StdioClientTransport({ command: process.execPath, args, env })
   await client.connect(transport)
   const { tools } = await client.listTools()
   expect(tools.map(({ name }) => name)).toContain('tools_add')
   const result = await client.callTool({ name: 'tools_add', arguments: { a: 1, b: 2 } })
   expect(result.content).toEqual([{ type: 'text', text: '3' }])
+  const confirmed = await client.callTool({ name: 'tools_confirm', arguments: {} })
+  expect(confirmed.content).toEqual([{ type: 'text', text: 'accept true, accept true' }])
   await client.close()
 })
 

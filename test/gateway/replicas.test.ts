@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gatewayConfigOf } from 'pannier/gateway'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { healthOf, serversOf } from '../../src/gateway/admin/health.ts'
-import { call, connectClient, modernServer, startGateway } from './fixtures/gateways.ts'
+import { serversOf } from '../../src/gateway/admin/health.ts'
+import { call, CLIENTS, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
 import { ask, type RequestParts } from './fixtures/statelessRequest.ts'
 import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
@@ -58,7 +58,7 @@ test.each(WAYS)(
     for (let time = 0; time < 4; time++) expect((await ask(url + path, parts)).result).toBeDefined()
     const shown = (): unknown => serversOf(gateway.backends, FACTS)[0]?.['replicas']
     expect(shown()).toMatchObject([{ isOut: true }, { isOut: false }])
-    expect(healthOf({ backends: gateway.backends, leftOut: [], trouble: undefined })['warnings']).toEqual([
+    expect(gateway.report().health['warnings']).toEqual([
       `The server "one" is not used at ${dead}, because connecting fails there. That is tried again.`,
     ])
     const later = new ScriptedServer()
@@ -129,6 +129,18 @@ test.each([
 ])('replicas of %j are refused', async (entry, sentence) => {
   const one = { ...entry, pannier: { urls: ['http://127.0.0.1:2/mcp'] } }
   await expect(gatewayConfigOf({ mcpServers: { one } })).rejects.toThrow(sentence)
+})
+
+test('sessions are begun at the first address alone', async () => {
+  const [first, second] = [await sessionServer(), await sessionServer()]
+  const begun = vi.spyOn(second.sessions, 'set')
+  const { url } = await startGateway({ one: { url: first.url, pannier: { state: 'stateful', urls: [second.url] } } })
+  for (const kind of CLIENTS) {
+    const client = await connectClient(kind, url)
+    expect(await call(client, 'one_add', { a: 1, b: 2 })).toBe('3')
+    expect(await call(client, 'one_confirm')).toBe('accept true, accept true')
+  }
+  expect(begun).not.toHaveBeenCalled()
 })
 
 test('an address of a replica that is none is named with its place', async () => {

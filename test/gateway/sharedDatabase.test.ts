@@ -1,38 +1,19 @@
 /** What gateways have in common by way of PostgreSQL, what works while that is away, and what gateways say that have none. */
 import { postgres } from 'pannier/postgres'
-import type { ServerOptions } from 'pannier/server'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { call as callByHand } from '../fixtures/modernClient.ts'
-import { newDatabase } from '../postgres/database.ts'
+import { newDatabase, runSql } from '../postgres/database.ts'
 import { TcpProxy } from '../postgres/tcpProxy.ts'
-import { startBalancer } from '../survival/balancer.ts'
-import {
-  call,
-  CLIENTS,
-  connectClient,
-  modernServer,
-  sessionServer,
-  startGateway,
-  stdioEntry,
-} from './fixtures/gateways.ts'
+import { balancedGateways, principal, serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
+import { call, CLIENTS, connectClient, type modernServer, startGateway, testIsOver } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 40_000 }
-const principal: ServerOptions['principal'] = async ({ header }) => {
-  const id = header('x-user')
-  return id === undefined ? undefined : { id }
-}
+const until = untilAllEnd()
 let ours: Awaited<ReturnType<typeof modernServer>>
 let servers: object = {}
 
 beforeAll(async () => {
-  const ends: (() => unknown)[] = []
-  const until = (end: () => unknown): void => void ends.unshift(end)
-  ours = await modernServer(until)
-  const http = { url: (await sessionServer(until)).url, pannier: { state: 'stateful' } }
-  servers = { ours: { url: ours.url }, http, stdio: stdioEntry() }
-  return async () => {
-    for (const end of ends) await end()
-  }
+  ;({ ours, servers } = await serversOfBothEras(until))
 })
 
 /** The code that a call fails with. */
@@ -45,14 +26,11 @@ const codeOf = (calling: Promise<unknown>): Promise<unknown> =>
 test.each(CLIENTS)('a caller with the client %s is served in one place behind a balancer', async (kind) => {
   const connection = postgres({ url: await newDatabase() })
   onTestFinished(() => connection.close())
-  const balancer = await startBalancer()
-  onTestFinished(() => balancer.close())
-  const gateways = await Promise.all([1, 2].map(() => startGateway(servers, { principal, postgres: connection })))
-  balancer.targets = gateways.map(({ url }) => url)
+  const { url, gateways } = await balancedGateways(servers, testIsOver, { principal, postgres: connection })
   for (const server of ['http', 'stdio']) {
     const names = ['ann', 'bob', 'carl']
     const clients = await Promise.all(
-      names.map((name) => connectClient(kind, balancer.url, { 'x-user': name }, { elicitation: {} })),
+      names.map((name) => connectClient(kind, url, { 'x-user': name }, { elicitation: {} })),
     )
     for (const [turn, client] of clients.entries()) await call(client, `${server}_note`, { text: names[turn] })
     for (let time = 0; time < 3; time++)
@@ -60,6 +38,37 @@ test.each(CLIENTS)('a caller with the client %s is served in one place behind a 
     for (const client of clients) expect(await call(client, `${server}_confirm`)).toBe('accept true, accept true')
   }
   for (const { gateway } of gateways) await gateway.drain({ deadlineMs: 0 })
+})
+
+test('the database has no name of a caller, no token, and nothing of what a call or its answers say', async () => {
+  const address = await newDatabase()
+  const top = { gateway: { postgres: address, limits: { requestsPerMinute: 1000 } } }
+  const { url } = await balancedGateways(servers, testIsOver, { principal }, top)
+  const secrets = ['annabelle-smith', 'the-token-of-ann', 'buy-oat-milk']
+  for (const kind of CLIENTS) {
+    const headers = { 'x-user': 'annabelle-smith', authorization: 'Bearer the-token-of-ann' }
+    const client = await connectClient(kind, url, headers)
+    for (const server of ['http', 'stdio']) {
+      await call(client, `${server}_note`, { text: 'buy-oat-milk' })
+      expect(await call(client, `${server}_recall`)).toContain('buy-oat-milk')
+      expect(await call(client, `${server}_confirm`)).toBe('accept true, accept true')
+    }
+    const cancel = new AbortController()
+    ours.states.length = 0
+    const waiting = call(client, 'ours_wait', {}, { signal: cancel.signal }).catch(() => {})
+    await vi.waitFor(() => expect(ours.states).toEqual(['waiting']), PATIENCE)
+    cancel.abort()
+    await waiting
+  }
+  const tables = await runSql<{ name: string }>(
+    address,
+    "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
+  )
+  const rows = await Promise.all(tables.map(async ({ name }) => [name, await runSql(address, `SELECT * FROM ${name}`)]))
+  const text = JSON.stringify(rows)
+  expect(text).toContain('"session"') // it is not empty
+  for (const secret of [...secrets, 'Really?', 'Sure?', 'accept'])
+    expect(text.includes(secret) ? rows : [], secret).toEqual([])
 })
 
 test('PostgreSQL is away for a while', async () => {
@@ -88,16 +97,13 @@ test('PostgreSQL is away for a while', async () => {
 
 test('requests are counted, and calls cancelled, over all gateways', async () => {
   const settings = { gateway: { postgres: await newDatabase(), limits: { requestsPerMinute: 20 } } }
-  const gateways = await Promise.all([1, 2].map(() => startGateway(servers, { principal }, settings)))
+  const { url: balanced, gateways } = await balancedGateways(servers, testIsOver, { principal }, settings)
   const statuses: number[] = []
   for (let time = 0; time < 12; time++)
     for (const { url } of gateways)
       statuses.push((await callByHand(url, 'ours_add', { a: 1, b: 2 }, { headers: { 'x-user': 'ann' } })).status)
   expect(statuses.filter((status) => status === 200)).toHaveLength(20)
-  const balancer = await startBalancer()
-  onTestFinished(() => balancer.close())
-  balancer.targets = gateways.map(({ url }) => url)
-  const bob = await connectClient('v1', balancer.url, { 'x-user': 'bob' })
+  const bob = await connectClient('v1', balanced, { 'x-user': 'bob' })
   ours.states.length = 0
   const cancel = new AbortController()
   const waiting = call(bob, 'ours_wait', {}, { signal: cancel.signal })

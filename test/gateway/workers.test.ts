@@ -1,28 +1,26 @@
 /** `pannier gateway FILE --workers 2`: two processes at one port, and each request comes by a new connection to the next one. */
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
+import { serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
 import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { call, CLIENTS, connectClient, modernServer, sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { call, CLIENTS, connectClient, type modernServer } from './fixtures/gateways.ts'
 
 const PATIENCE = { timeout: 30_000 }
 /** On a connection that is kept, all requests come to one worker. */
 const FRESH = { connection: 'close' }
 const SESSION = 'modelcontextprotocol.io/state/session'
 
+const until = untilAllEnd()
 let gateway: GatewayProcess
 let ours: Awaited<ReturnType<typeof modernServer>>
 
 beforeAll(async () => {
-  const ends: (() => unknown)[] = []
-  const until = (end: () => unknown): void => void ends.unshift(end)
-  ours = await modernServer(until)
-  const http = { url: (await sessionServer(until)).url, pannier: { state: 'stateful' } }
-  const servers = { ours: { url: ours.url }, http, stdio: stdioEntry() }
+  const behind = await serversOfBothEras(until)
+  ours = behind.ours
   const settings = { admin: { port: 0 }, workers: 2 }
-  gateway = await startGatewayProcess(servers, { settings, env: { PANNIER_KEYS: undefined }, until })
-  return async () => {
-    for (const end of ends) await end()
-  }
+  // Workers reach each other where other machines would.
+  const env = { PANNIER_KEYS: undefined, PANNIER_ADVERTISE: 'http://127.0.0.2' }
+  gateway = await startGatewayProcess(behind.servers, { settings, env, until })
 }, 60_000)
 
 const textOf = ({ content }: Wire): string => content[0].text
@@ -95,6 +93,12 @@ test.each(['http', 'stdio'])('a client that keeps state is one caller of the ser
   for (const client of clients) await at(client, 'note', { text: client.text })
   for (let time = 0; time < 3; time++)
     for (const client of clients) expect(textOf(await at(client, 'recall'))).toBe(client.text)
+})
+
+test('workers that other machines are to reach say once that these have none of their keys', async () => {
+  expect(
+    gateway.shown().match(/is to work with others \(PANNIER_ADVERTISE\), and has no keys: .*PANNIER_KEYS/g),
+  ).toHaveLength(1)
 })
 
 async function countedCalls(tool: string): Promise<number> {

@@ -2,12 +2,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { accept, call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { pannier } from '../cli/fixtures/program.ts'
 import { effectTools } from './fixtures/effectTools.ts'
 import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
-import { call, connectClient, modernServer, sessionServer, stdioEntry } from './fixtures/gateways.ts'
+import { call, connectClient, modernServer, sessionServer, stdioEntry, stubbornEntry } from './fixtures/gateways.ts'
 import { descendantsOf, isAlive } from './fixtures/processTree.ts'
 
 const PATIENCE = { timeout: 30_000 }
@@ -51,7 +54,45 @@ async function freeze(gateway: GatewayProcess, worker: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
 }
 
-/** Which of the workers holds what a caller without a name uses: the one whose death ends it. */
+/** How many sessions or processes each worker has of the first server, beside its own. */
+async function linksOf({ admin }: GatewayProcess): Promise<number[]> {
+  const { servers }: Wire = await (await fetch(`${admin}servers`)).json()
+  return servers[0].workers.map(({ links }: Wire) => links)
+}
+
+interface WaitingClient {
+  readonly client: Client
+  readonly key: string
+  /** The worker, from 1 on, in which its call waits. */
+  readonly holder: number
+  /** The text of the result, or the error. */
+  readonly outcome: Promise<unknown>
+}
+
+/** Session-era clients whose calls wait for an answer, at least one of them in each worker. */
+async function waitingClients(gateway: GatewayProcess, effects: readonly string[], answer: Promise<string>) {
+  const clients: WaitingClient[] = []
+  while (new Set(clients.map(({ holder }) => holder)).size < 2) {
+    const client = new Client({ name: 'v1', version: '1' }, { capabilities: { elicitation: {} } })
+    client.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { name: await answer } }))
+    await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit: { headers: FRESH } }))
+    onTestFinished(() => client.close())
+    // Requests go to the workers in turn. With this one, a call comes to the worker of its session, and the next session to the other.
+    await fetch(gateway.url, { headers: FRESH })
+    const before = await linksOf(gateway)
+    const key = `waits-${clients.length}`
+    const outcome = book(client, key)
+    await vi.waitFor(() => expect(effects).toContain(`began ${key}`), PATIENCE)
+    const holder = 1 + (await linksOf(gateway)).findIndex((links, at) => links > (before[at] ?? 0))
+    clients.push({ client, key, holder, outcome })
+    expect(clients.length).toBeLessThan(10)
+  }
+  return clients
+}
+
+const book = (client: Client, key: string): Promise<unknown> =>
+  client.callTool({ name: 'desk_book', arguments: { key } }).then(textOf, (error: unknown) => error)
+
 const textOf = (result: Wire): string => result.content?.[0]?.text
 
 test('a worker that is killed: calls that wait there are told or go on, and another one serves in its place', async () => {
@@ -64,8 +105,9 @@ test('a worker that is killed: calls that wait there are told or go on, and anot
     tools.map((tool, turn) => byHand(gateway.url, tool, { key: tool }, answered(first[turn], 'Ann'))),
   )
   const before = await workersOf(gateway)
-  const servers = await (await fetch(`${gateway.admin}servers`)).json()
-  const holder = servers.servers[0].workers.find(({ links }: Wire) => links > 0).worker as number
+  const holder = 1 + (await linksOf(gateway)).findIndex((links) => links > 0)
+  const isKilled = Promise.withResolvers<string>()
+  const clients = await waitingClients(gateway, effects, isKilled.promise)
   process.kill(before[holder - 1]!.pid, 'SIGKILL')
   await vi.waitFor(() => expect(gateway.shown()).toContain(`Worker ${holder} ended (SIGKILL)`), PATIENCE)
   expect(textOf(await byHand(gateway.url, 'desk_look', { key: 'desk_look' }, answered(second[0], 'Lee')))).toBe(
@@ -73,6 +115,14 @@ test('a worker that is killed: calls that wait there are told or go on, and anot
   )
   const { data } = await byHand(gateway.url, 'desk_book', { key: 'desk_book' }, answered(second[1], 'Lee'))
   expect(data).toEqual({ code: 'CALL_LOST', server: 'desk' })
+  // Clients of the session era, which are asked in place: who waited there hears so, and every session goes on.
+  isKilled.resolve('Ann')
+  for (const { client, key, outcome, holder: heldBy } of clients) {
+    if (heldBy === holder) expect(await outcome).toBeInstanceOf(Error)
+    else expect(await outcome).toBe('Ann Ann')
+    expect(effects.filter((effect) => effect === `began ${key}`)).toHaveLength(1)
+    expect(await book(client, `${key} again`)).toBe('Ann Ann')
+  }
   await vi.waitFor(() => expect(gateway.shown()).toContain(`Worker ${holder} serves again.`), PATIENCE)
   const after = await workersOf(gateway)
   expect(after[holder - 1]!.pid).not.toBe(before[holder - 1]!.pid)
@@ -110,14 +160,14 @@ test('a worker that gets SIGTERM lets its calls finish, and another one serves i
   await allServe(gateway)
 })
 
-test('all workers serve another file, and none of them one that cannot be read', async () => {
+test('with --watch all workers serve another file, and none of them one that cannot be read', async () => {
   const stdio = stdioEntry()
-  const gateway = await startGatewayProcess({ stdio }, WORKERS)
+  const gateway = await startGatewayProcess({ stdio }, { ...WORKERS, args: [...WORKERS.args, '--watch'] })
   const client = await connectClient('v1', gateway.url, FRESH)
   await call(client, 'stdio_note', { text: 'milk' })
-  gateway.reload('{ "mcpServers": ')
+  gateway.write('{ "mcpServers": ')
   await vi.waitFor(() => expect(gateway.shown()).toContain('was not used, and nothing changes'), PATIENCE)
-  gateway.reload({ stdio, ours: { url: (await modernServer()).url } })
+  gateway.write({ stdio, ours: { url: (await modernServer()).url } })
   await vi.waitFor(() => expect(gateway.shown()).toContain('was read again'), PATIENCE)
   for (let time = 0; time < 4; time++) {
     expect(textOf(await byHand(gateway.url, 'ours_add', { a: 1, b: 2 }))).toBe('3')
@@ -184,9 +234,15 @@ test('SIGTERM lets the calls of all workers finish, and leaves no process behind
   await vi.waitFor(() => expect(processes.filter(isAlive)).toEqual([]), PATIENCE)
 })
 
-test('when the primary process is killed, no worker and no process of a server stays', async () => {
-  const gateway = await startGatewayProcess({ stdio: stdioEntry() }, WORKERS)
-  for (const text of ['a', 'b']) await byHand(gateway.url, 'stdio_note', { text })
+test('when the processes of a gateway are killed, no process of a server stays, also none that ignores its end', async () => {
+  const gateway = await startGatewayProcess({ stubborn: stubbornEntry() }, WORKERS)
+  for (const text of ['a', 'b']) await byHand(gateway.url, 'stubborn_note', { text })
+  const [killed] = (await workersOf(gateway)).map(({ pid }) => pid)
+  const orphans = descendantsOf(killed!)
+  expect(orphans.length).toBeGreaterThan(1)
+  process.kill(killed!, 'SIGKILL')
+  await vi.waitFor(() => expect(orphans.filter(isAlive)).toEqual([]), PATIENCE)
+  await allServe(gateway)
   const processes = descendantsOf(gateway.pid)
   expect(processes.length).toBeGreaterThan(4)
   void gateway.end('SIGKILL')
