@@ -105,7 +105,14 @@ test('a gateway that knows its callers tells the server who calls, and keeps the
   writeFileSync(file, readFileSync(ACCESS)) // its pins are written beside it
   onTestFinished(() => rmSync(join(file, '..'), { recursive: true, force: true }))
   const { url } = await serve(file)
-  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
+  for (const path of ['/mcp', '/mcp/crm']) {
+    const refused = await fetch(new URL(path, url), { method: 'POST', body: '{}' })
+    expect([path, refused.status]).toEqual([path, 401])
+    const told = /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '')?.[1]
+    const where = new URL(told ?? expect.fail('not told'))
+    const document = await fetch(new URL(where.pathname, url)) // the name in it is that of the proxy in front
+    expect(await document.json()).toMatchObject({ authorization_servers: ['https://login.example.com'] })
+  }
   const token = await tokenFor({ email: 'ann@example.com' })
   const client = await connectClient('v2', url, { authorization: `Bearer ${token}` })
   const { tools } = await client.listTools()

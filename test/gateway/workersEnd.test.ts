@@ -8,6 +8,8 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { accept, call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { pannier } from '../cli/fixtures/program.ts'
+import type { Incoming, MessageStream } from '../interop/fixtures/messageStream.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { effectTools } from './fixtures/effectTools.ts'
 import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { call, connectClient, modernServer, sessionServer, stdioEntry, stubbornEntry } from './fixtures/gateways.ts'
@@ -34,6 +36,11 @@ function answered(asked: Wire, name: string): Wire {
     requestState: asked.requestState,
     inputResponses: Object.fromEntries(keys.map((key) => [key, accept({ name })])),
   }
+}
+
+function sure({ inputRequests, requestState }: Wire): Wire {
+  const keys = Object.keys(inputRequests)
+  return { requestState, inputResponses: Object.fromEntries(keys.map((key) => [key, accept({ sure: true })])) }
 }
 
 async function workersOf({ admin }: GatewayProcess): Promise<{ worker: number; pid: number; isServing: boolean }[]> {
@@ -150,9 +157,27 @@ test('a session-era client goes on when a worker is killed that it has nothing a
 
 test('a worker that gets SIGTERM lets its calls finish, and another one serves in its place', async () => {
   const ours = await modernServer()
-  const gateway = await startGatewayProcess({ ours: { url: ours.url } }, WORKERS)
+  const gateway = await startGatewayProcess({ stdio: stdioEntry(), ours: { url: ours.url } }, WORKERS)
   const [worker] = await workersOf(gateway)
+  // Calls that wait for their clients, of both eras; those of sessions are in both workers.
+  const sessions: { session: RawSession; stream: MessageStream; asked: Incoming }[] = []
+  while (sessions.length < 3 || (await linksOf(gateway)).includes(0)) {
+    const session = await RawSession.begin(gateway.url, { capabilities: { elicitation: {} }, headers: FRESH })
+    const stream = await session.call('stdio_confirm')
+    sessions.push({ session, stream, asked: await stream.next() })
+    expect(sessions.length).toBeLessThan(8)
+  }
+  const parked = await Promise.all([1, 2, 3].map(() => byHand(gateway.url, 'stdio_confirm')))
   process.kill(worker!.pid, 'SIGTERM')
+  for (const { session, stream, asked } of sessions) {
+    await session.answer(asked, accept({ sure: true }))
+    await session.answer(await stream.next(), accept({ sure: true }))
+    expect(textOf((await stream.rest()).at(-1)?.result)).toBe('accept true, accept true')
+  }
+  for (const each of parked) {
+    const again = await byHand(gateway.url, 'stdio_confirm', {}, sure(each))
+    expect(textOf(await byHand(gateway.url, 'stdio_confirm', {}, sure(again)))).toBe('accept true, accept true')
+  }
   for (let time = 0; time < 10; time++)
     expect(textOf(await byHand(gateway.url, 'ours_add', { a: 1, b: time }))).toBe(`${1 + time}`)
   await vi.waitFor(() => expect(gateway.shown()).toContain('Worker 1 serves again.'), PATIENCE)
@@ -222,10 +247,6 @@ test('SIGTERM lets the calls of all workers finish, and leaves no process behind
   const processes = descendantsOf(gateway.pid)
   expect(processes.length).toBeGreaterThan(4)
   const ended = gateway.end('SIGTERM')
-  const sure = ({ inputRequests, requestState }: Wire): Wire => ({
-    requestState,
-    inputResponses: Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accept({ sure: true })])),
-  })
   for (const each of asked) {
     const again = await byHand(gateway.url, 'stdio_confirm', {}, sure(each))
     expect(textOf(await byHand(gateway.url, 'stdio_confirm', {}, sure(again)))).toBe('accept true, accept true')
