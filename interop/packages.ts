@@ -1,7 +1,7 @@
-/** The npm packages of the clients, each installed into its client's own folder. */
+/** Pinned npm packages of others, such as the clients, each installed into a folder of its own. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 
 interface Manifest {
   readonly version?: string
@@ -14,21 +14,22 @@ export function clientFolder(client: string): string {
   return join(import.meta.dirname, 'clients', client)
 }
 
-/** Installs what is missing or has another version, without install scripts. */
-export function installPackages(client: string): void {
-  const folder = clientFolder(client)
+/** Installs what is missing or has another version in a folder with a package.json, without install scripts. */
+export function installPackages(folder: string): void {
   const pinned = Object.entries(manifestIn(folder)?.dependencies ?? {})
-  if (pinned.every(([name, version]) => versionOf(client, name) === version)) return
-  console.error(`Installing the packages of interop/clients/${client} …`)
+  if (pinned.every(([name, version]) => versionOf(folder, name) === version)) return
+  const title = relative(process.cwd(), folder)
+  console.error(`Installing the packages of ${title} …`)
   const { status } = spawnSync('npm', ['install', '--prefix', folder, ...FLAGS], {
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
   })
-  if (status !== 0) throw new Error(`The packages of interop/clients/${client} could not be installed.`)
+  if (status !== 0) throw new Error(`The packages of ${title} could not be installed.`)
 }
 
-function versionOf(client: string, name: string): string | undefined {
-  return manifestIn(join(clientFolder(client), 'node_modules', name))?.version
+/** The version that is installed in a folder. */
+export function versionOf(folder: string, name: string): string | undefined {
+  return manifestIn(join(folder, 'node_modules', name))?.version
 }
 
 function manifestIn(folder: string): Manifest | undefined {
@@ -41,7 +42,7 @@ export function packageRows(client: string): readonly (readonly string[])[] {
   const pinned = Object.keys(manifestIn(clientFolder(client))?.dependencies ?? {})
   const names = new Set([...pinned, '@modelcontextprotocol/sdk', '@modelcontextprotocol/client'])
   return [...names].flatMap((name) => {
-    const version = versionOf(client, name)
+    const version = versionOf(clientFolder(client), name)
     return version === undefined ? [] : [[client, name, version]]
   })
 }

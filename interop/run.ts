@@ -11,7 +11,7 @@ import { PLACES } from './driver.ts'
 import { EXPECTED } from './expected.ts'
 import { type JudgedLeg, judgeLeg, nameOf } from './judge.ts'
 import { runLeg } from './legs.ts'
-import { installPackages, packageRows } from './packages.ts'
+import { clientFolder, installPackages, packageRows } from './packages.ts'
 import { resultsPage, withResults } from './page.ts'
 import { bundleServer } from './server/bundle.ts'
 import { placeRows, TITLES } from './tables.ts'
@@ -22,7 +22,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 
 const part = process.argv.includes('--only') ? (process.argv[process.argv.indexOf('--only') + 1] ?? '') : undefined
 const chosen = CLIENTS.filter(({ name }) => part === undefined || name.includes(part))
-for (const { name } of chosen) installPackages(name)
+for (const { name } of chosen) installPackages(clientFolder(name))
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-interop-server-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))

@@ -8,16 +8,29 @@ import { addTally, emptyTally, type Tally } from './tally.ts'
 
 const folder = join(root, 'node_modules/.cache/pannier-matrix')
 
+/** Stores what a part found, as of this commit. */
+export function storePart(name: string, found: object): void {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(pathOf(name), JSON.stringify(found))
+}
+
+/** What a part found; undefined where it was not run at this commit. */
+export function stored<T>(name: string): T | undefined {
+  return existsSync(pathOf(name)) ? (JSON.parse(readFileSync(pathOf(name), 'utf8')) as T) : undefined
+}
+
+function pathOf(name: string): string {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
+  return join(folder, `${commit}-${name}.json`)
+}
+
 /** Stores a part. Gives the sum of all parts; undefined while one of this commit is missing. */
 export function joinParts(tally: Tally, { part, of }: Slice): Tally | undefined {
   if (of === 1) return tally
-  mkdirSync(folder, { recursive: true })
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root, encoding: 'utf8' }).trim()
-  const pathOf = (each: number): string => join(folder, `${commit}-${each}-of-${of}.json`)
-  writeFileSync(pathOf(part), JSON.stringify(tally))
-  const paths = Array.from({ length: of }, (_, index) => pathOf(index + 1))
-  if (!paths.every((path) => existsSync(path))) return undefined
+  storePart(`${part}-of-${of}`, tally)
+  const parts = Array.from({ length: of }, (_, index) => stored<Tally>(`${index + 1}-of-${of}`))
+  if (parts.includes(undefined)) return undefined
   const sum = emptyTally()
-  for (const path of paths) addTally(sum, JSON.parse(readFileSync(path, 'utf8')) as Tally)
+  for (const each of parts) if (each !== undefined) addTally(sum, each)
   return sum
 }

@@ -21,9 +21,13 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2
  * Each pair of a cell and a victim by turns, in an order that mixes them; each time a pair comes, at another of its messages.
  * Steps of the golden ratio divide a range evenly, however many there are.
  */
-export function planKills(cells: readonly Cell[], kills: number): readonly PlannedKill[] {
+export function planKills(
+  cells: readonly Cell[],
+  kills: number,
+  victims: readonly Victim[] = VICTIMS,
+): readonly PlannedKill[] {
   const pairs = cells
-    .flatMap((cell) => VICTIMS.map((victim) => ({ cell, victim, seed: hash(`${nameOf(cell)} ${victim}`) })))
+    .flatMap((cell) => victims.map((victim) => ({ cell, victim, seed: hash(`${nameOf(cell)} ${victim}`) })))
     .toSorted((a, b) => a.seed - b.seed)
   return Array.from({ length: pairs.length === 0 ? 0 : kills }, (_, turn) => {
     const { cell, victim } = pairs[turn % pairs.length] as (typeof pairs)[number]

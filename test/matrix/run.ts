@@ -2,23 +2,32 @@
  * `npm run matrix`: every behaviour in every cell through two gateways behind a plain balancer, and at least 2,000 kills, in at most
  * 15 minutes. Prints what became of them, and writes docs/matrix.md. `-- --kills 50 --client v1 --server v1-stdio` does less,
  * and writes nothing. `-- --slice 2/3` does one of three parts; when the others have been done, their sum is written.
+ * `-- --others` runs what others have and ours, `-- --others mcp-hub` one of these (`others/run.ts`).
  */
 import { parseArgs } from 'node:util'
 import '../../scripts/compileCache.ts'
 import bundlePrograms from '../bundle/build.ts'
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
+    others: { type: 'boolean', default: false },
     behaviour: { type: 'string', multiple: true },
     client: { type: 'string', multiple: true },
     server: { type: 'string', multiple: true },
-    kills: { type: 'string', default: '2300' },
-    minutes: { type: 'string', default: '12' },
+    kills: { type: 'string' },
+    minutes: { type: 'string' },
     slice: { type: 'string', default: '1/1' },
   },
 })
 await bundlePrograms()
 // What programs need to start quickly is read when these modules are loaded.
+if (values.others) {
+  const { runOthers } = await import('./others/run.ts')
+  const { behaviour, kills = '75', minutes = '1' } = values
+  await runOthers({ names: positionals, kills: Number(kills), minutes: Number(minutes), behaviours: behaviour })
+  process.exit()
+}
 const { POSSIBLE_CELLS } = await import('./cells.ts')
 const { runMatrix } = await import('./matrix.ts')
 const { writeResults } = await import('./page.ts')
@@ -35,8 +44,8 @@ const cells = POSSIBLE_CELLS.filter(
 )
 const tally = await runMatrix({
   cells,
-  kills: Number(values.kills),
-  minutes: Number(values.minutes),
+  kills: Number(values.kills ?? 2300),
+  minutes: Number(values.minutes ?? 12),
   slice: { part, of },
   onProgress: (line) => console.log(line),
 })

@@ -27,19 +27,26 @@ export interface ScenarioResult {
   /** On which way the message was before which something was killed; undefined where nothing was. */
   readonly killedAt: Way | undefined
   readonly ends: readonly CallEnd[]
+  readonly outcomes: readonly Outcome[]
   readonly violations: readonly string[]
 }
 
+export interface Limits {
+  /** The time limit of clients themselves. */
+  readonly timeoutMs: number
+  readonly hungAfterMs: number
+  /** Whether the time limit is that of connecting, too, and clients end their sessions. */
+  readonly isPolite?: true
+}
+
 /** Long after every deadline of a gateway, also on a machine that is busy with something else. */
-const HUNG_AFTER_MS = 60_000
-/** The time limit of clients themselves. */
-const TIMEOUT_MS = 25_000
+const LIMITS: Limits = { timeoutMs: 25_000, hungAfterMs: 60_000 }
 let made = 0
 
-export async function runScenario(fleet: Fleet, cell: Cell, kill?: Kill): Promise<ScenarioResult> {
+export async function runScenario(fleet: Fleet, cell: Cell, kill?: Kill, limits = LIMITS): Promise<ScenarioResult> {
   const behaviour = BEHAVIOURS[cell.behaviour]
   if (behaviour === undefined) throw new Error(`There is no behaviour "${cell.behaviour}".`)
-  const run = new Scenario(fleet, cell, behaviour, kill)
+  const run = new Scenario(fleet, cell, behaviour, { kill, limits })
   try {
     return await run.play()
   } finally {
@@ -53,6 +60,7 @@ class Scenario {
   readonly #cell: Cell
   readonly #behaviour: Behaviour
   readonly #kill: Kill | undefined
+  readonly #limits: Limits
   readonly #keys: readonly [string, string]
   readonly #clients: MatrixClient[] = []
   #messages = 0
@@ -62,11 +70,12 @@ class Scenario {
   #killing: Promise<void> | undefined
   readonly #clientKilled = Promise.withResolvers<CallEnd>()
 
-  constructor(fleet: Fleet, cell: Cell, behaviour: Behaviour, kill: Kill | undefined) {
+  constructor(fleet: Fleet, cell: Cell, behaviour: Behaviour, given: { kill: Kill | undefined; limits: Limits }) {
     this.#fleet = fleet
     this.#cell = cell
     this.#behaviour = behaviour
-    this.#kill = kill
+    this.#kill = given.kill
+    this.#limits = given.limits
     const id = ++made
     this.#keys = [`ann-${id}-`, `bob-${id}-`]
   }
@@ -81,7 +90,7 @@ class Scenario {
     await this.#killing
     const violations = [...this.#violationsOf(outcomes), ...wentOn]
     const ends = outcomes.map(({ end }) => end)
-    return { keys: this.#keys, messages: this.#messages, killedAt: this.#killedAt, ends, violations }
+    return { keys: this.#keys, messages: this.#messages, killedAt: this.#killedAt, ends, outcomes, violations }
   }
 
   #violationsOf(outcomes: readonly Outcome[]): string[] {
@@ -121,19 +130,20 @@ class Scenario {
   }
 
   async #outcome(key: string): Promise<Outcome> {
+    const began = performance.now()
     const left = new AbortController()
     const over = new AbortController()
     const heard = new Heard()
     if (this.#behaviour.isCancelled) void this.#cancelWhenBegun(key, left, over.signal)
-    const options = { signal: left.signal, timeout: TIMEOUT_MS }
+    const options = { signal: left.signal, timeout: this.#limits.timeoutMs }
     const ended = this.#run(key, heard, options).catch(
       (error: unknown): CallEnd => ({ kind: 'error', message: error instanceof Error ? error.message : String(error) }),
     )
-    const late = sleep(HUNG_AFTER_MS, { kind: 'hung' } as const, { signal: over.signal, ref: false })
+    const late = sleep(this.#limits.hungAfterMs, { kind: 'hung' } as const, { signal: over.signal, ref: false })
     const killed = key === this.#keys[0] ? [this.#clientKilled.promise] : []
     try {
       const end: CallEnd = await Promise.race([ended, late, ...killed])
-      return { key, end, heard, effects: this.#fleet.effectsOf(key) }
+      return { key, end, heard, effects: this.#fleet.effectsOf(key), ms: performance.now() - began }
     } finally {
       late.catch(() => {})
       over.abort()
@@ -142,7 +152,11 @@ class Scenario {
 
   async #run(key: string, heard: Heard, options: Caller['options']): Promise<CallEnd> {
     const { needsTasks: takesTasks } = this.#behaviour
-    const client = await connectClient(this.#cell.client, { url: this.#fleet.url, name: key, heard, takesTasks })
+    const door = this.#fleet.doorFor(key)
+    const { isPolite: endsSession, timeoutMs } = this.#limits
+    const timeout = endsSession ? timeoutMs : undefined
+    const connecting = { ...door, name: key, heard, takesTasks, timeout, endsSession }
+    const client = await connectClient(this.#cell.client, connecting)
     this.#clients.push(client)
     const caller: Caller = {
       key,

@@ -18,6 +18,8 @@ export interface Outcome {
   readonly end: CallEnd
   readonly heard: Heard
   readonly effects: readonly Effect[]
+  /** How long it took. */
+  readonly ms: number
 }
 
 /** The gateway says that the call has not begun. */
@@ -55,14 +57,15 @@ export function violationsOf(outcomes: readonly Outcome[], circumstances: Circum
   return outcomes.flatMap((outcome) => {
     const others = outcomes.filter((each) => each !== outcome).map(({ key }) => key)
     return [
-      ...crossed(outcome, others),
+      ...crossedOver(outcome, others),
       ...repeatsOf(circumstances.behaviour, outcome.effects),
       ...ended(outcome, circumstances),
     ]
   })
 }
 
-function crossed({ key, end, heard }: Outcome, others: readonly string[]): string[] {
+/** What belongs to others, and was seen. */
+export function crossedOver({ key, end, heard }: Outcome, others: readonly string[]): string[] {
   const seen = JSON.stringify([end, heard.logs, heard.updated, heard.asked])
   return others.filter((other) => seen.includes(other)).map((other) => `${key} saw what belongs to ${other}: ${seen}`)
 }

@@ -79,7 +79,7 @@ async function comparePassing(bench: Bench, backend: Child): Promise<CaseResult>
 
 /** The server is the same program for both, on the other core. */
 async function compareStdio(bench: Bench): Promise<CaseResult> {
-  installPackages('mcp-proxy')
+  installPackages(clientFolder('mcp-proxy'))
   const program = join(clientFolder('mcp-proxy'), 'node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs')
   const [command = '', ...args] = bench.serverCommand('pannier', { transport: 'stdio' })
   const servers = { bench: { command, args, pannier: { state: 'stateless' } } }

@@ -1,4 +1,5 @@
 /** What the matrix does with a client, whichever it is, and what each client notes of what it hears. */
+import type { Pipe } from '../fleet/pipe.ts'
 
 export interface CallOptions {
   readonly signal: AbortSignal
@@ -39,6 +40,14 @@ export interface Connecting {
   /** The caller, who answers with it, and whose requests are known by it at the balancer. */
   readonly name: string
   readonly heard: Heard
+  /** Whether the address speaks HTTP+SSE of 2024-11-05. */
+  readonly isSse?: boolean | undefined
+  /** Where it does not go to the address, but starts a gateway for itself. */
+  readonly transport?: (() => Pipe) | undefined
+  /** How long it waits for each answer while it connects, in milliseconds. @default the SDK's own */
+  readonly timeout?: number | undefined
+  /** Whether it ends its session when it is closed, as the specification asks of clients. */
+  readonly endsSession?: boolean | undefined
   /** Whether it lets tools run as tasks that may. */
   readonly takesTasks?: boolean | undefined
 }

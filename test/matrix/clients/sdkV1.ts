@@ -1,6 +1,8 @@
 /** The official SDK v1, which knows sessions alone, with its tasks of 2025-11-25. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import {
   CallToolResultSchema,
   CreateMessageRequestSchema,
@@ -22,7 +24,7 @@ import {
 } from './client.ts'
 
 export async function connectSdkV1(connecting: Connecting): Promise<MatrixClient> {
-  const { url, name, heard } = connecting
+  const { url, name, heard, timeout } = connecting
   const client = new Client({ name: 'v1', version: '1' }, { capabilities: { ...CAPABILITIES, tasks: {} } })
   const answers = answersOf(connecting)
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => answers.elicit(params))
@@ -38,9 +40,12 @@ export async function connectSdkV1(connecting: Connecting): Promise<MatrixClient
     heard.lists++
   })
   const requestInit = { headers: { [CALLER_HEADER]: name } }
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(url), { requestInit, reconnectionOptions: RECONNECTION }),
-  )
+  const transport =
+    connecting.transport?.() ??
+    (connecting.isSse
+      ? new SSEClientTransport(new URL(url), { requestInit })
+      : new StreamableHTTPClientTransport(new URL(url), { requestInit, reconnectionOptions: RECONNECTION }))
+  await client.connect(transport as Transport, timeout === undefined ? {} : { timeout })
   const onprogress = (): void => void heard.progress++
   return {
     call: async (tool, args, options) =>
@@ -64,6 +69,9 @@ export async function connectSdkV1(connecting: Connecting): Promise<MatrixClient
     hearLogs: () => client.setLoggingLevel('info'),
     listen: (uri) => client.subscribeResource({ uri }),
     resources: () => allPages(async (cursor) => (await client.listResources({ cursor })) as never),
-    close: () => client.close().catch(() => {}),
+    close: async () => {
+      if (connecting.endsSession && 'terminateSession' in transport) await transport.terminateSession().catch(() => {})
+      await client.close().catch(() => {})
+    },
   }
 }

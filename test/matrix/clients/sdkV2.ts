@@ -20,7 +20,7 @@ import {
 const LOG_LEVEL = { 'io.modelcontextprotocol/logLevel': 'info' }
 
 export async function connectSdkV2(connecting: Connecting, isStateless: boolean): Promise<MatrixClient> {
-  const { url, name, heard } = connecting
+  const { url, name, heard, timeout } = connecting
   const mode = isStateless ? 'auto' : 'legacy'
   const client = new Client({ name: 'v2', version: '1' }, { capabilities: CAPABILITIES, versionNegotiation: { mode } })
   const answers = answersOf(connecting)
@@ -30,6 +30,7 @@ export async function connectSdkV2(connecting: Connecting, isStateless: boolean)
   const requestInit = { headers: { [CALLER_HEADER]: name } }
   await client.connect(
     new StreamableHTTPClientTransport(new URL(url), { requestInit, reconnectionOptions: RECONNECTION }),
+    timeout === undefined ? {} : { timeout },
   )
   return {
     ...sdkMethods(client, heard, isStateless),

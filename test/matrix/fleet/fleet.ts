@@ -1,5 +1,5 @@
 /** Gateways as processes behind a plain balancer, one server behind them, and every way between them through a tap. */
-import type { ChildProcess } from 'node:child_process'
+import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,10 +7,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { newKey } from 'pannier/state'
 import { quickStart } from '../../bundle/environment.ts'
-import { anyGateway, freePort, type GatewayCommand, ourGateway, PANNIER } from './gateways.ts'
+import {
+  anyGateway,
+  type Door,
+  filledIn,
+  freePort,
+  type GatewayCommand,
+  ourGateway,
+  PANNIER,
+  type ServerEntry,
+  isServing,
+  type Words,
+} from './gateways.ts'
+import { HttpServer } from './httpServer.ts'
 import { type LineTap, startLineTap } from './lineTap.ts'
 import type { OnPassing } from './passing.ts'
-import { kill, orphansOf, readUntil, start } from './processes.ts'
+import { Pipe } from './pipe.ts'
+import { endProcess, kill, orphansOf, start } from './processes.ts'
 import { commandLine, KINDS, type ServerKind, type ServerName } from './servers.ts'
 import { startTap, type Tap } from './tap.ts'
 import { reachesServer, readVitals, type Vitals } from './vitals.ts'
@@ -33,6 +46,8 @@ const ORPHANS_END_WITHIN_MS = 60_000
 /** Processes and sessions that nobody uses end soon, and calls that nobody answers, so that what is left is left for good. */
 const IDLE_SECONDS = 5
 const PARK_SECONDS = 20
+/** A gateway that does not serve so long after a kill is started anew. */
+const HEALS_WITHIN_MS = 5000
 
 export class Fleet {
   readonly server: ServerName
@@ -42,9 +57,11 @@ export class Fleet {
   readonly #keys = newKey()
   readonly #command: GatewayCommand
   readonly #kind: ServerKind
-  #http: { child: ChildProcess; readonly tap: Tap; readonly port: number } | undefined
+  #http: HttpServer | undefined
   #lines: LineTap | undefined
   #members: Member[] = []
+  /** Gateways that clients have started for themselves, by caller. */
+  readonly #pipes = new Map<string, { readonly child: ChildProcess; readonly pipe: Pipe }>()
   #front: Tap | undefined
   #starting: Promise<unknown> | undefined
   #effectsRead = 0
@@ -63,14 +80,21 @@ export class Fleet {
     fleet.#front = await startTap({ way: 'client ↔ gateway', onPassing, isBalancer: true })
     fleet.#tellFront()
     if (fleet.#kind.isProcess) fleet.#lines = await startLineTap(fleet.#linesPath, onPassing)
-    else await fleet.#serve(onPassing)
-    fleet.#writeFile()
-    await Promise.all(Array.from({ length: command.replicas ?? 2 }, () => fleet.#add()))
+    else fleet.#http = await HttpServer.start(fleet.#kind, fleet.#env(), onPassing)
+    const replicas = command.isPerClient ? 0 : (command.replicas ?? 2)
+    await Promise.all(Array.from({ length: replicas }, () => fleet.#add()))
     return fleet
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${this.#front?.port}${this.#command.path ?? '/mcp'}`
+  /** How a client gets to the gateways. */
+  doorFor(name: string): Door {
+    const door = this.#doorOf(`http://127.0.0.1:${this.#front?.port}`)
+    return this.#command.isPerClient ? { ...door, transport: () => this.#pipe(name) } : door
+  }
+
+  #doorOf(origin: string): Door {
+    const { path = '/mcp', isSse } = this.#command
+    return { url: `${origin}${path}`, isSse }
   }
 
   /** The name of a tool at the gateways. */
@@ -80,15 +104,12 @@ export class Fleet {
 
   /** The addresses of the gateways. */
   get addresses(): readonly string[] {
-    return this.#members.map(({ url }) => url)
+    const pipes = [...this.#pipes.values()].filter(({ pipe }) => pipe.isRunning)
+    return [...this.#members.map(({ url }) => url), ...pipes.map(({ pipe }) => pipe.target)]
   }
 
   get #effects(): string {
     return join(this.#folder, 'effects')
-  }
-
-  get #file(): string {
-    return join(this.#folder, 'mcp.json')
   }
 
   get #linesPath(): string {
@@ -109,30 +130,50 @@ export class Fleet {
   async #add(): Promise<void> {
     const onPassing: OnPassing = (passing) => this.onPassing(passing)
     const tap = await startTap({ way: 'gateway ↔ gateway', onPassing, isBalancer: false })
-    const { command, args, isOurs, path = '/mcp' } = this.#command
+    const { isOurs } = this.#command
     const port = isOurs ? 0 : await freePort()
-    const child = start(command, this.#filled(args, port), {
-      env: {
-        ...this.#env(),
-        NODE_OPTIONS: `${quickStart.NODE_OPTIONS} --require=${JSON.stringify(VITALS)}`.trim(),
-        MATRIX_VITALS: this.#folder,
-        PANNIER_ADVERTISE: `http://127.0.0.1:${tap.port}`,
-        // So that they know each other before a client makes them meet.
-        PANNIER_PEERS: `http://127.0.0.1:${this.#front?.port}`,
-      },
-      stdio: ['ignore', 'ignore', 'pipe'],
+    const child = this.#spawnGateway(port, ['ignore', 'ignore', 'pipe'], {
+      NODE_OPTIONS: `${quickStart.NODE_OPTIONS} --require=${JSON.stringify(VITALS)}`.trim(),
+      MATRIX_VITALS: this.#folder,
+      PANNIER_ADVERTISE: `http://127.0.0.1:${tap.port}`,
+      // So that they know each other before a client makes them meet.
+      PANNIER_PEERS: `http://127.0.0.1:${this.#front?.port}`,
     })
     // It looks at once whether the address leads to it that it tells the others.
     const started = isOurs
       ? await ourGateway(child, (serving) => (tap.targets = [serving]))
-      : await anyGateway(child, `http://127.0.0.1:${port}${path}`)
+      : await anyGateway(child, this.#doorOf(`http://127.0.0.1:${port}`), this.toolName('plain'))
     const url = new URL(started.url).origin
     this.#members.push({ child, url, admin: started.admin, tap })
     this.#tellFront()
   }
 
+  /** `ofOurs`: what only a gateway of ours gets that tells of itself; any other gets what its command says. */
+  #spawnGateway(port: number, stdio: StdioOptions, ofOurs: Record<string, string> = {}): ChildProcess {
+    const { command, args, env = {}, isOurs } = this.#command
+    const folder = mkdtempSync(join(this.#folder, 'gateway-'))
+    const words = this.#words(folder, port)
+    const own = Object.fromEntries(
+      Object.entries(env).map(([name, value]) => [name, filledIn([value], words).join('')]),
+    )
+    const { PATH = '' } = process.env
+    return start(command, filledIn(args, words), {
+      env: isOurs ? { ...this.#env(), ...ofOurs } : { PATH, HOME: folder, ...own },
+      stdio,
+    })
+  }
+
+  #pipe(name: string): Pipe {
+    const child = this.#spawnGateway(0, ['pipe', 'pipe', 'ignore'])
+    const pipe = new Pipe(child, (passing) => this.onPassing(passing))
+    this.#pipes.set(name, { child, pipe })
+    return pipe
+  }
+
   /** Kills a gateway, at once, and the balancer finds out by itself. Another one is started in its place. */
   async kill(url: string): Promise<void> {
+    const own = [...this.#pipes.values()].find(({ pipe }) => pipe.target === url)
+    if (own !== undefined) return kill(own.child)
     const member = this.#members.find((each) => each.url === url)
     if (member === undefined) return
     this.#members = this.#members.filter((each) => each !== member)
@@ -145,26 +186,20 @@ export class Fleet {
 
   /** Kills the process of the server that works on this call, or the newest one. One over HTTP is started again. */
   async killServer(pid: number | undefined): Promise<void> {
-    const http = this.#http
-    if (http !== undefined) {
-      await kill(http.child)
-      http.tap.close()
-      this.#starting = this.#restart(http)
+    if (this.#http !== undefined) {
+      await this.#http.kill()
+      this.#starting = this.#http.restart()
       this.#starting.catch(() => {})
       return
     }
     const victim = pid ?? this.#lines?.processes.at(-1)
-    if (victim !== undefined && this.#lines?.processes.includes(victim)) process.kill(victim, 'SIGKILL')
-  }
-
-  async #restart(http: { child: ChildProcess; readonly tap: Tap; readonly port: number }): Promise<void> {
-    http.child = (await this.#spawnServer(http.port)).child
-    await http.tap.reopen()
+    if (victim !== undefined && this.#lines?.processes.includes(victim)) endProcess(victim)
   }
 
   /** Cuts a client off. */
   dropClient(name: string): void {
     this.#front?.drop(name)
+    this.#pipes.get(name)?.pipe.drop()
   }
 
   /** Resolves when there are as many processes as before, and gateways reach their server. */
@@ -174,20 +209,37 @@ export class Fleet {
     await Promise.all(admins.map(reachesServer))
   }
 
+  /** Starts all gateways anew, where one does not serve any more. Gives whether it was needed. */
+  async revived(): Promise<boolean> {
+    await this.mended()
+    if (this.#command.isPerClient || this.#command.isOurs) return false
+    const serves = await Promise.all(
+      this.#members.map(({ url }) => isServing(this.#doorOf(url), this.toolName('plain'), HEALS_WITHIN_MS)),
+    )
+    if (serves.every(Boolean)) return false
+    for (const url of this.addresses) {
+      await this.kill(url)
+      await this.mended()
+    }
+    return true
+  }
+
   /** What the gateways hold that are there now. */
   vitals(): Promise<readonly Vitals[]> {
     return Promise.all(this.#members.map(({ child, admin }) => readVitals(this.#folder, child.pid ?? 0, admin)))
   }
 
-  /** Processes that belong to nobody any more, and do not end within a minute. */
-  async orphans(): Promise<number> {
-    const count = (): number => {
-      const known = [...this.#members.map(({ child }) => child.pid), this.#http?.child.pid, process.pid]
-      return orphansOf(this.#folder, new Set(known.map((pid) => pid ?? 0))).length
-    }
-    for (const began = performance.now(); performance.now() - began < ORPHANS_END_WITHIN_MS; await sleep(250))
-      if (count() === 0) return 0
-    return count()
+  /** How many processes belong to nobody any more, and do not end within this time, in milliseconds. */
+  async orphans(withinMs = ORPHANS_END_WITHIN_MS): Promise<number> {
+    for (const began = performance.now(); performance.now() - began < withinMs; await sleep(250))
+      if (this.#orphans().length === 0) return 0
+    return this.#orphans().length
+  }
+
+  /** Clients have left by then, so that a gateway that one had started for itself belongs to nobody, either. */
+  #orphans(): number[] {
+    const known = new Set([...this.#members.map(({ child }) => child.pid ?? 0), this.#http?.pid ?? 0])
+    return orphansOf(this.#folder, known)
   }
 
   async stop(): Promise<void> {
@@ -197,11 +249,10 @@ export class Fleet {
       tap.close()
       await kill(child)
     }
-    if (this.#http !== undefined) {
-      this.#http.tap.close()
-      await kill(this.#http.child)
-    }
+    for (const { child } of this.#pipes.values()) await kill(child)
+    await this.#http?.kill()
     this.#lines?.close()
+    for (const pid of this.#orphans()) endProcess(pid)
     await sleep(100) // processes of a server end with their input, and write to the folder until then
     rmSync(this.#folder, { recursive: true, force: true })
   }
@@ -210,47 +261,36 @@ export class Fleet {
     if (this.#front) this.#front.targets = this.#members.map(({ url }) => url)
   }
 
-  #filled(args: readonly string[], port: number): string[] {
-    const { command, args: rest } = commandLine(this.#kind)
-    const line = [command, ...rest]
-    const url = `http://127.0.0.1:${this.#http?.tap.port}/mcp`
-    return args.flatMap((arg) =>
-      arg === 'COMMAND'
-        ? line
-        : [
-            arg
-              .replace('FILE', this.#file)
-              .replace('PORT', String(port))
-              .replace('URL', url)
-              .replace('LINE', line.map((part) => JSON.stringify(part)).join(' ')),
-          ],
-    )
-  }
-
-  async #serve(onPassing: OnPassing): Promise<void> {
-    const tap = await startTap({ way: 'gateway ↔ server', onPassing, isBalancer: false })
-    const { child, port } = await this.#spawnServer(0)
-    tap.targets = [`http://127.0.0.1:${port}`]
-    this.#http = { child, tap, port }
-  }
-
-  async #spawnServer(port: number): Promise<{ child: ChildProcess; port: number }> {
+  #words(folder: string, port: number): Words {
     const { command, args } = commandLine(this.#kind)
-    const child = start(command, [...args, '--http'], {
-      env: { ...this.#env(), PORT: String(port) },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    return { child, port: await readUntil(child.stdout, (said) => Number(said) || undefined) }
+    // Not every gateway passes its environment on.
+    const given = Object.entries({ ...quickStart, ...this.#serverEnv() }).map(([name, value]) => `${name}=${value}`)
+    const COMMAND = ['env', ...given, command, ...args]
+    return {
+      COMMAND,
+      FILE: this.#writeFile(folder),
+      FOLDER: folder,
+      PORT: String(port),
+      FRONT: String(this.#front?.port),
+      KEYS: this.#keys,
+      URL: this.#http?.url ?? '',
+      LINE: COMMAND.map((part) => `'${part}'`).join(' '),
+    }
   }
 
-  #writeFile(): void {
-    const { isProcess, state } = this.#kind
-    const pannier = { state, idleSeconds: IDLE_SECONDS, parkSeconds: PARK_SECONDS }
-    const entry = isProcess
-      ? { ...commandLine(this.#kind), env: { ...quickStart, ...this.#serverEnv() } }
-      : { url: `http://127.0.0.1:${this.#http?.tap.port}/mcp` }
-    const mcpServers = { [this.server]: { ...entry, pannier } }
-    writeFileSync(this.#file, JSON.stringify({ mcpServers, gateway: { admin: { port: 0 } } }))
+  #writeFile(folder: string): string {
+    const entry: ServerEntry =
+      this.#http === undefined
+        ? { ...commandLine(this.#kind), env: { ...quickStart, ...this.#serverEnv() } }
+        : { url: this.#http.url }
+    const path = join(folder, 'mcp.json')
+    writeFileSync(path, JSON.stringify(this.#command.file?.(entry) ?? this.#ourFile(entry)))
+    return path
+  }
+
+  #ourFile(entry: ServerEntry): unknown {
+    const pannier = { state: this.#kind.state, idleSeconds: IDLE_SECONDS, parkSeconds: PARK_SECONDS }
+    return { mcpServers: { [this.server]: { ...entry, pannier } }, gateway: { admin: { port: 0 } } }
   }
 
   #serverEnv(): Record<string, string> {

@@ -4,20 +4,47 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type Connecting, Heard } from '../clients/client.ts'
+import { connectSdkV1 } from '../clients/sdkV1.ts'
 import { readUntil } from './processes.ts'
 
-/** A command line in which FILE, PORT, URL (of the server behind) and COMMAND (its whole command line) are replaced. */
+/**
+ * A command line in which words are replaced: FILE (its configuration), FOLDER (of its own), PORT, FRONT (the port of the
+ * balancer), URL (of the server behind), LINE (the server's command line as one argument) and COMMAND (as several).
+ */
 export interface GatewayCommand {
   readonly command: string
   readonly args: readonly string[]
+  /** What it gets beside PATH; the same words are replaced. */
+  readonly env?: Readonly<Record<string, string>>
+  /** What FILE holds. @default mcpServers, with settings of ours */
+  readonly file?: (entry: ServerEntry) => unknown
   /** The path of its endpoint. @default /mcp */
   readonly path?: string
+  /** Whether its endpoint is HTTP+SSE of 2024-11-05. */
+  readonly isSse?: true
+  /** Whether each client starts one for itself, and speaks with it on its standard input and output. */
+  readonly isPerClient?: true
   /** What names of tools begin with, where SERVER is replaced. @default SERVER_ */
   readonly prefix?: string
   /** Whether it says so when it serves, as ours does. Else its port is tried. */
   readonly isOurs?: true
   /** How many are behind the balancer. @default 2 */
   readonly replicas?: number
+}
+
+/** A server as files of gateways describe it. */
+export type ServerEntry =
+  | { readonly url: string }
+  | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
+
+/** Where clients come in. */
+export type Door = Pick<Connecting, 'url' | 'isSse' | 'transport'>
+
+/** What words of a command line stand for. */
+export interface Words {
+  readonly COMMAND: readonly string[]
+  readonly [word: string]: string | readonly string[]
 }
 
 export interface StartedGateway {
@@ -27,13 +54,21 @@ export interface StartedGateway {
 }
 
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
-const TRIES = 600
-const TRY_MS = 50
+const START_WITHIN_MS = 30_000
+const TRY_MS = 100
+const TRY_WITHIN_MS = 3000
 
 export const PANNIER: GatewayCommand = {
   command: process.execPath,
   args: ['--conditions=pannier-source', main, 'gateway', 'FILE', '--port', '0'],
   isOurs: true,
+}
+
+/** Replaces words in arguments. */
+export function filledIn(args: readonly string[], { COMMAND, ...words }: Words): string[] {
+  const fill = (text: string): string =>
+    Object.entries(words).reduce((filled, [word, value]) => filled.replace(word, () => String(value)), text)
+  return args.flatMap((arg) => (arg === 'COMMAND' ? COMMAND : [fill(arg)]))
 }
 
 /** Waits until ours has said where it serves, and what. */
@@ -55,19 +90,37 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Waits until something answers at the address. */
-export async function anyGateway(child: ChildProcess, url: string): Promise<StartedGateway> {
+/** Waits until a tool can be called at the address. */
+export async function anyGateway(child: ChildProcess, door: Door, tool: string): Promise<StartedGateway> {
   child.stderr?.resume()
-  for (let tried = 0; tried < TRIES && child.exitCode === null; tried++) {
-    const isThere = await fetch(url, { signal: AbortSignal.timeout(1000) }).then(
-      async (response) => {
-        await response.body?.cancel()
-        return true
-      },
-      () => false,
-    )
-    if (isThere) return { url }
-    await sleep(TRY_MS)
+  const ended = new Promise<false>((resolve) => child.once('exit', () => resolve(false)))
+  if (await Promise.race([isServing(door, tool, START_WITHIN_MS), ended])) return door
+  throw new Error(`A gateway did not start at ${door.url}.`)
+}
+
+/** Whether a call of this tool comes back within this time; it is tried again and again. */
+export async function isServing(door: Door, tool: string, withinMs: number): Promise<boolean> {
+  for (const until = performance.now() + withinMs; performance.now() < until; await sleep(TRY_MS))
+    if (await hasAnswered(door, tool)) return true
+  return false
+}
+
+async function hasAnswered(door: Door, tool: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(TRY_WITHIN_MS)
+  try {
+    const client = await connectSdkV1({
+      ...door,
+      name: 'nobody',
+      heard: new Heard(),
+      timeout: TRY_WITHIN_MS,
+      endsSession: true,
+    })
+    try {
+      return (await client.call(tool, { key: 'nobody' }, { signal, timeout: TRY_WITHIN_MS })).isError !== true
+    } finally {
+      await client.close()
+    }
+  } catch {
+    return false
   }
-  throw new Error(`A gateway did not start at ${url}.`)
 }

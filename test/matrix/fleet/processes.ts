@@ -26,6 +26,14 @@ export async function kill(child: ChildProcess): Promise<void> {
   await gone
 }
 
+export function endProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // it has ended
+  }
+}
+
 /** Reads lines until one of them, or all so far, say what is looked for. What comes later is read and forgotten. */
 export function readUntil<T>(output: Readable | null, look: (said: string) => T | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -48,7 +56,7 @@ export function readUntil<T>(output: Readable | null, look: (said: string) => T 
   })
 }
 
-/** Processes with this text in their environment whose parent is none of these, but for these themselves. */
+/** Processes with this text in their environment that descend from none of these, but for these themselves. */
 export function orphansOf(text: string, known: ReadonlySet<number>): number[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && !known.has(Number(entry)))
@@ -56,12 +64,18 @@ export function orphansOf(text: string, known: ReadonlySet<number>): number[] {
     .map(Number)
 }
 
-function isOrphan(pid: string, text: string, parents: ReadonlySet<number>): boolean {
+function isOrphan(pid: string, text: string, ancestors: ReadonlySet<number>): boolean {
   try {
     if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes(text)) return false
-    const parent = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]
-    return !parents.has(Number(parent))
+    // Some gateways start servers by a shell.
+    for (let parent = parentOf(Number(pid)); parent > 1; parent = parentOf(parent))
+      if (ancestors.has(parent)) return false
+    return true
   } catch {
     return false // it has ended
   }
+}
+
+function parentOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1])
 }

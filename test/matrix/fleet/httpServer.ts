@@ -1,0 +1,59 @@
+/** The process of a server over HTTP, behind a tap. When it was killed it is started again, at the same port. */
+import type { ChildProcess } from 'node:child_process'
+import type { OnPassing } from './passing.ts'
+import { kill, readUntil, start } from './processes.ts'
+import { commandLine, type ServerKind } from './servers.ts'
+import { startTap, type Tap } from './tap.ts'
+
+export class HttpServer {
+  readonly #kind: ServerKind
+  readonly #env: Readonly<Record<string, string>>
+  readonly #tap: Tap
+  #child: ChildProcess | undefined
+  #port = 0
+
+  private constructor(kind: ServerKind, env: Readonly<Record<string, string>>, tap: Tap) {
+    this.#kind = kind
+    this.#env = env
+    this.#tap = tap
+  }
+
+  static async start(
+    kind: ServerKind,
+    env: Readonly<Record<string, string>>,
+    onPassing: OnPassing,
+  ): Promise<HttpServer> {
+    const tap = await startTap({ way: 'gateway ↔ server', onPassing, isBalancer: false })
+    const server = new HttpServer(kind, env, tap)
+    await server.#spawn()
+    tap.targets = [`http://127.0.0.1:${server.#port}`]
+    return server
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#tap.port}/mcp`
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child !== undefined) await kill(this.#child)
+    this.#tap.close()
+  }
+
+  async restart(): Promise<void> {
+    await this.#spawn()
+    await this.#tap.reopen()
+  }
+
+  async #spawn(): Promise<void> {
+    const { command, args } = commandLine(this.#kind)
+    this.#child = start(command, [...args, '--http'], {
+      env: { ...this.#env, PORT: String(this.#port) },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    this.#port = await readUntil(this.#child.stdout, (said) => Number(said) || undefined)
+  }
+}
