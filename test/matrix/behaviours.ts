@@ -11,6 +11,8 @@ export interface Caller {
   readonly options: CallOptions
   /** The name of a tool at the gateways. */
   readonly toolName: (tool: string) => string
+  /** The address of a resource as its server has it. */
+  readonly plainUri: (uri: string) => string
   /** Whether something was killed, so that not everything can be heard any more. */
   readonly isDisturbed: () => boolean
 }
@@ -48,7 +50,7 @@ function callTool({ client, key, options, toolName }: Caller, tool: string): Pro
 
 /** A client does not learn when its subscription counts, so the server changes until the client has heard of it. */
 async function changeUntil(caller: Caller, tool: string, isHeard: () => boolean): Promise<ToolResult> {
-  await caller.client.listen(`note://${caller.key}`)
+  await caller.client.listen(tool === 'touch' ? `note://${caller.key}` : undefined)
   let result = await callTool(caller, tool)
   for (let time = 1; time < CHANGES && !isHeard(); time++) {
     for (let waited = 0; waited < HEARD_WITHIN_MS && !isHeard(); waited += 20) await sleep(20)
@@ -102,7 +104,10 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   pagination: {
     tool: 'plain',
-    run: async ({ client }) => ({ content: [{ text: (await client.resources()).toSorted().join() }] }),
+    run: async ({ client, plainUri }) => {
+      const uris = (await client.resources()).map(plainUri)
+      return { content: [{ text: uris.toSorted().join() }] }
+    },
     isRight: text(() => PAGED.toSorted().join()),
     mayRepeat: true,
   },

@@ -164,6 +164,7 @@ class Scenario {
       heard,
       options,
       toolName: (tool) => this.#fleet.toolName(tool),
+      plainUri: (uri) => this.#fleet.plainUri(uri),
       isDisturbed: () => this.#killedAt !== undefined,
     }
     const result = await perform(this.#behaviour, caller)

@@ -28,8 +28,8 @@ export interface MatrixClient {
   readonly task?: MatrixClient['call']
   /** Asks for log messages of the calls that follow. */
   hearLogs(): Promise<unknown>
-  /** Asks to be told when lists change, and when this resource does. */
-  listen(uri: string): Promise<unknown>
+  /** Asks to be told when lists change, or when this resource does. */
+  listen(uri: string | undefined): Promise<unknown>
   /** The addresses of all resources, page by page. */
   resources(): Promise<readonly string[]>
   close(): Promise<void>

@@ -67,7 +67,7 @@ export async function connectSdkV1(connecting: Connecting): Promise<MatrixClient
       throw new Error('The task ended without a result.')
     },
     hearLogs: () => client.setLoggingLevel('info'),
-    listen: (uri) => client.subscribeResource({ uri }),
+    listen: async (uri) => uri !== undefined && client.subscribeResource({ uri }),
     resources: () => allPages(async (cursor) => (await client.listResources({ cursor })) as never),
     close: async () => {
       if (connecting.endsSession && 'terminateSession' in transport) await transport.terminateSession().catch(() => {})

@@ -54,10 +54,11 @@ export function sdkMethods(client: Client, heard: Heard, isStateless: boolean): 
       if (isStateless) meta = { _meta: LOG_LEVEL }
       else await client.setLoggingLevel('info')
     },
-    listen: (uri) =>
-      isStateless
-        ? client.listen({ toolsListChanged: true, resourceSubscriptions: [uri] })
-        : client.subscribeResource({ uri }),
+    listen: async (uri) => {
+      if (isStateless)
+        return client.listen(uri === undefined ? { toolsListChanged: true } : { resourceSubscriptions: [uri] })
+      return uri !== undefined && client.subscribeResource({ uri })
+    },
     resources: () =>
       allPages(async (cursor) => (await client.listResources(cursor === undefined ? {} : { cursor })) as never),
     close: () => client.close().catch(() => {}),

@@ -102,6 +102,12 @@ export class Fleet {
     return `${(this.#command.prefix ?? 'SERVER_').replace('SERVER', this.server)}${tool}`
   }
 
+  /** Some gateways put the name of the server before addresses, too. */
+  plainUri(uri: string): string {
+    const prefix = this.toolName('')
+    return uri.startsWith(prefix) ? uri.slice(prefix.length) : uri
+  }
+
   /** The addresses of the gateways. */
   get addresses(): readonly string[] {
     const pipes = [...this.#pipes.values()].filter(({ pipe }) => pipe.isRunning)

@@ -133,10 +133,11 @@ class Running {
     )
   }
 
-  /** What does not work is tried once more with fresh callers, since a machine can be slow. */
+  /** What is named and does not work is tried once more with fresh callers, since a machine can be slow. */
   async #leaveAlone(stand: Stand, cell: Cell, into: Record<string, string>): Promise<void> {
     let why = ''
-    for (let turn = 0; turn < 2; turn++) {
+    const tries = this.#gateway.claims(cell) ? 2 : 1
+    for (let turn = 0; turn < tries; turn++) {
       const { result, fates } = await this.#play(stand, cell)
       this.#messages.set(nameOf(cell), result.messages)
       why = fates.every((fate) => fate === 'right') ? '' : reasonOf(result, fates)
