@@ -1,18 +1,7 @@
 /** What was found of gateways of others, as text and as the part of docs/matrix.md between its marks. */
-import { type FateCount, sumOf, type Trial } from './counts.ts'
+import { emptyFates, type FateCount, sumOf, type Trial } from './counts.ts'
 import { OTHERS, type OtherGateway } from './gateways.ts'
-import { FATES, type Fate } from './judge.ts'
 import { OTHER_VICTIMS } from './trial.ts'
-
-const FATE_NAMES: Readonly<Record<Fate, string>> = {
-  right: 'its result',
-  told: 'an error',
-  silent: 'nothing until the time limit',
-  bystander: 'an error, though only the other client was killed',
-  wrong: 'a wrong result',
-  doubled: 'done twice',
-  crossed: "saw what is the other's",
-}
 
 export function trialText(trial: Trial): string {
   const { name, version, kills, told, revived, left, seconds } = trial
@@ -41,10 +30,22 @@ ${trials.flatMap(failures).join('\n') || 'Nothing.'}
 
 ### Killed
 
-Kills of the gateway, of the server and of a client, and what became of the calls of the callers that were left.
+What became of calls: their result / an error / nothing until the client's time limit. Where the gateway itself was killed, nobody is
+left who could tell, and what is heard is up to the client.
 
 ${table(
-  ['gateway', 'kills', ...FATES.map((fate) => FATE_NAMES[fate]), 'started anew', 'processes left'],
+  [
+    'gateway',
+    'kills',
+    'the gateway killed',
+    'the server killed',
+    'the other client killed',
+    'wrong results',
+    'done twice',
+    "saw what is the other's",
+    'started anew',
+    'processes left',
+  ],
   trials.map(killRow),
 )}
 `
@@ -95,10 +96,12 @@ function failures(trial: Trial): string[] {
 }
 
 function killRow(trial: Trial): string[] {
-  const sum = sumOf(trial)
-  const byVictim = OTHER_VICTIMS.map((victim) => trial.kills[victim]?.kills ?? 0)
-  const counts = [...FATES.map((fate) => sum[fate]), trial.revived, trial.left]
-  return [titleOf(trial), byVictim.join(' + '), ...counts.map(String)]
+  const { kills, wrong, doubled, crossed } = sumOf(trial)
+  const ends = OTHER_VICTIMS.map((victim) => {
+    const { right, told, bystander, silent } = trial.kills[victim] ?? emptyFates()
+    return `${right} / ${told + bystander} / ${silent}`
+  })
+  return [titleOf(trial), String(kills), ...ends, ...[wrong, doubled, crossed, trial.revived, trial.left].map(String)]
 }
 
 function countText(count: FateCount): string {
