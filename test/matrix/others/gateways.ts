@@ -24,6 +24,8 @@ export interface OtherGateway {
   readonly command: GatewayCommand
   /** How several of them are started. @default the same; undefined where each client has its own */
   readonly two?: GatewayCommand
+  /** What was seen when it was looked why something named does not work. */
+  readonly notes?: string
   /** Whether its documentation says that several may stand behind a balancer. */
   readonly claimsTwo?: true
 }
@@ -83,6 +85,8 @@ export const OTHERS: readonly OtherGateway[] = [
       (['v1-stdio', 'v2-stdio'] as const).map((server) => [client, server] as const),
     ),
     claims: named('progress', 'cancellation by the client', 'list changes', 'resource updates', 'pagination'),
+    notes:
+      'Notifications of progress that come right before the result may get lost; here three of them and the result come right after each other.',
     command: {
       ...node('mcp-proxy/node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs', ...MCP_PROXY, '--', 'COMMAND'),
       prefix: '',
@@ -123,6 +127,9 @@ export const OTHERS: readonly OtherGateway[] = [
       ['v1', 'v1'],
     ],
     claims: named('list changes', 'pagination'),
+    notes:
+      'It tells clients of a changed list where names come or go; here a description changes. Of a list in pages it takes the first. ' +
+      'A server that was killed was not called again within a minute.',
     command: {
       ...node('mcp-hub/node_modules/mcp-hub/dist/cli.js', '--port', 'PORT', '--config', 'FILE'),
       file: (entry) => ({ mcpServers: { tools: entry } }),

@@ -30,8 +30,8 @@ ${trials.flatMap(failures).join('\n') || 'Nothing.'}
 
 ### Killed
 
-What became of calls: their result / an error / nothing until the client's time limit. Where the gateway itself was killed, nobody is
-left who could tell, and what is heard is up to the client.
+What became of calls: their result / an error / nothing until the client's time limit. Where the gateway itself was killed, what is heard
+is up to the client, and to whether its stream can be taken up again.
 
 ${table(
   [
@@ -86,13 +86,16 @@ function pick(cells: Readonly<Record<string, string>>, names: readonly string[])
   return Object.fromEntries(names.map((name) => [name, cells[name] ?? '']))
 }
 
-/** One line for each pair of a client and a server. */
+/** What does not work, by behaviour, with its pairs of a client and a server. */
 function failures(trial: Trial): string[] {
   const failed = trial.claimed.filter((name) => trial.cells[name] !== '')
-  const byPair = Map.groupBy(failed, (name) => name.slice(0, name.indexOf(', ')))
-  return [...byPair].map(
-    ([pair, names]) => `- ${titleOf(trial)}, ${pair}: ${names.map((name) => name.slice(pair.length + 2)).join('; ')}`,
+  if (failed.length === 0) return []
+  const byBehaviour = Map.groupBy(failed, (name) => name.slice(name.indexOf(', ') + 2))
+  const lists = [...byBehaviour].map(
+    ([behaviour, names]) => `${behaviour} (${names.map((name) => name.slice(0, name.indexOf(', '))).join(', ')})`,
   )
+  const { notes } = gatewayOf(trial)
+  return [`- ${titleOf(trial)}: ${lists.join('; ')}.${notes === undefined ? '' : ` ${notes}`}`]
 }
 
 function killRow(trial: Trial): string[] {
