@@ -3,8 +3,10 @@ import { gatewayConfigOf } from 'pannier/gateway'
 import { expect, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
 import { amount } from '../amount.ts'
+import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { call, CLIENTS, connectClient, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import { sure } from './fixtures/parkedRounds.ts'
 import { ask } from './fixtures/statelessRequest.ts'
 import { json, type Received, result, ScriptedServer } from './fixtures/statelessServers.ts'
 
@@ -140,3 +142,23 @@ test('sessions without a name count together by their address, so that many of t
   await Promise.all(held)
   expect(await third.request('tools/call', call)).toMatchObject({ result: { content: [] } })
 })
+
+test.each(['http', 'stdio'])(
+  'one caller has half of the room of the server %s: a call beyond that waits, and others are served meanwhile',
+  async (name) => {
+    const pannier = { state: 'stateful', maxProcesses: 2, maxSessions: 2 }
+    const entry = name === 'http' ? { url: (await sessionServer()).url, pannier } : stdioEntry(pannier)
+    const { url } = await startGateway({ [name]: entry }, { principal })
+    const by = async (user: string, tool: string, params: object = {}): Promise<Wire> =>
+      (await callByHand(url, `${name}_${tool}`, {}, { headers: { 'x-user': user }, params: { ...params } })).message
+        .result
+    const first = await by('ann', 'confirm')
+    let isBegun = false
+    const second = by('ann', 'confirm').finally(() => (isBegun = true))
+    for (let time = 0; time < 3; time++) expect((await by('bob', 'recall')).content[0].text).toBe('')
+    expect(isBegun).toBe(false)
+    const last = await by('ann', 'confirm', sure(await by('ann', 'confirm', sure(first))))
+    expect(last.content[0].text).toBe('accept true, accept true')
+    expect(await second).toHaveProperty('inputRequests')
+  },
+)

@@ -65,7 +65,11 @@ test('a gateway that is killed: what may be repeated goes on elsewhere with its 
   const later = await Promise.all(
     others.map(async (each) => round(owner.url, each, answered(await round(owner.url, each), 'Ann'))),
   )
+  const long = answered(await at(owner.url, 'desk_look', 'long'), 'A'.repeat(16_000))
+  const asked = await at(owner.url, 'desk_look', 'long', long)
   await owner.end('SIGKILL')
+  // Its ticket has no room for the first answer.
+  expect((await at(other, 'desk_look', 'long', answered(asked, 'Lee'))).data).toMatchObject({ code: 'CALL_LOST' })
   for (const [turn, each] of others.entries())
     expect(JSON.stringify(await round(other, each, answered(later[turn], 'Lee')))).toContain('"Ann Lee"')
   for (const key of ['planned', 'listed'])

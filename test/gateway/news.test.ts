@@ -1,39 +1,15 @@
 /** Clients of both eras hear what changes at the servers, at whichever of several processes they are. */
 import { createServer } from 'pannier/server'
-import { expect, onTestFinished, test } from 'vitest'
-import { open } from '../fixtures/modernClient.ts'
+import { onTestFinished, test } from 'vitest'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
-import { MessageStream } from '../interop/fixtures/messageStream.ts'
+import type { MessageStream } from '../interop/fixtures/messageStream.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { newDatabase } from '../postgres/database.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { startGateway } from './fixtures/gateways.ts'
+import { heardUntil, listen } from './fixtures/news.ts'
 
-const FRESH = { connection: 'close' }
 const URI = 'item://one'
-
-async function listen(url: string, notifications: object): Promise<MessageStream> {
-  const abort = new AbortController()
-  onTestFinished(() => abort.abort())
-  const { signal } = abort
-  const response = await open(url, {
-    method: 'subscriptions/listen',
-    params: { notifications },
-    headers: FRESH,
-    signal,
-  })
-  const stream = new MessageStream(response, abort)
-  expect(await stream.next()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' })
-  return stream
-}
-
-/** The address of each resource that a stream tells of, and `tools` for a changed list, until this one comes. */
-async function heardUntil(stream: MessageStream, wanted: string): Promise<void> {
-  for (;;) {
-    const { method, params } = (await stream.next()) as { method?: string; params?: { uri?: string } }
-    if ((method === 'notifications/tools/list_changed' ? 'tools' : params?.uri) === wanted) return
-  }
-}
 
 /** Addresses of two processes that serve the same, or twice the one that leads to both in turn. */
 type Addresses = readonly [string, string]

@@ -1,5 +1,5 @@
 /** Prompts, resources, templates and completion of many servers, and the transport of 2024-11-05. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { sseServer } from '../client/fixtures/servers/oldServers.ts'
 import {
   type AnyClient,
@@ -39,12 +39,20 @@ describe.each(CLIENTS)('the client %s', (kind) => {
     expect(completed).toMatchObject({ completion: { values: ['a1', 'a2'] } })
   })
 
-  test('calls a server of 2024-11-05, and is asked by it', async () => {
-    const { url: sse } = await sseServer()
+  test('calls a server of 2024-11-05, is asked by it, and hears when its connection, and with it the call, has ended', async () => {
+    const { url: sse, cut, seen } = await sseServer()
     const { url, gateway } = await startGateway({ old: { url: sse }, http: { url: (await sessionServer()).url } })
     const client = await connectClient(kind, url, {}, { elicitation: {} })
     expect(await call(client, 'old_hello')).toBe('hello')
     expect(await call(client, 'old_greet')).toMatch(/^Hello/)
     expect(gateway.backends[0]).toMatchObject({ isShared: false, condition: { kind: 'up' } }) // its stream is a session
+    const before = seen.length
+    const waiting = expect(call(client, 'old_wait')).rejects.toThrow(
+      /"old" has closed its connection.* may have happened/,
+    )
+    await vi.waitFor(() => expect(seen.length).toBeGreaterThan(before))
+    cut()
+    await waiting
+    expect(await call(client, 'old_hello')).toBe('hello')
   })
 })

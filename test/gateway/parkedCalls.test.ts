@@ -1,10 +1,11 @@
 /** Two gateways before one server of the session era: a call waits in one of them, and its answer comes to the other. */
 import { beforeAll, expect, test, vi } from 'vitest'
 import type { ServerOptions } from 'pannier/server'
-import { accept, call, type Wire } from '../fixtures/modernClient.ts'
+import { call, type Wire } from '../fixtures/modernClient.ts'
 import { startBalancer } from '../survival/balancer.ts'
 import { effectTools } from './fixtures/effectTools.ts'
 import { call as callBy, connectClient, sessionServer, startGateway } from './fixtures/gateways.ts'
+import { answered, textOf } from './fixtures/parkedRounds.ts'
 
 const PATIENCE = { timeout: 30_000 }
 const effects: string[] = []
@@ -32,15 +33,6 @@ async function at(url: string, tool: string, key: string, brought: Wire = {}, mo
   const { message } = await call(url, `desk_${tool}`, { key }, { params, headers })
   return message.result ?? message.error
 }
-
-/** What a client brings back that was asked this. */
-function answered(asked: Wire, name: string): Wire {
-  const keys = Object.keys(asked.inputRequests)
-  const inputResponses = Object.fromEntries(keys.map((key) => [key, accept({ name })]))
-  return { requestState: asked.requestState, inputResponses }
-}
-
-const textOf = (result: Wire): string => result.content?.[0]?.text
 
 test('an answer that comes to another gateway reaches the call that waits for it', async () => {
   const first = await at(owner, 'book', 'a1')
@@ -115,6 +107,14 @@ test('a ticket counts for its caller, its tool, its arguments and its address al
     expect(viewed.message.error).toMatchObject({ code: -32602 })
   }
   expect(await at(other, 'book', 'f1', answer)).toHaveProperty('inputRequests')
+})
+
+test('a hundred calls of one caller may wait, one more is refused, and those of others wait all the same', async () => {
+  const waits = (user: string, key: string): Promise<Wire> => at(owner, 'book', key, {}, { 'x-user': user })
+  const all = await Promise.all(Array.from({ length: 100 }, (_, turn) => waits('many', `h${turn}`)))
+  expect(all.filter(({ inputRequests }) => inputRequests === undefined)).toEqual([])
+  expect(await waits('many', 'h100')).toMatchObject({ data: { code: 'BACKEND_BUSY', server: 'desk' } })
+  expect(await waits('other', 'o1')).toHaveProperty('inputRequests')
 })
 
 test('a call whose gateway is gone ends with an error that says what may have happened', async () => {

@@ -11,9 +11,10 @@ import { proves } from '../proves.ts'
 import { serve } from '../../docs/snippets/gateway.ts'
 import { quickStart } from '../bundle/environment.ts'
 import { pannier, startPannier } from '../cli/fixtures/program.ts'
-import { accept, call as callByHand, type Wire } from '../fixtures/modernClient.ts'
+import { accept, call as callByHand } from '../fixtures/modernClient.ts'
 import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { call, connectClient, modernServer, stdioEntry } from './fixtures/gateways.ts'
+import { sure } from './fixtures/parkedRounds.ts'
 
 const PATIENCE = { timeout: 30_000 }
 const folder = mkdtempSync(join(tmpdir(), 'pannier-gateway-'))
@@ -102,8 +103,8 @@ test('reads the file again on SIGHUP, and keeps what is not changed, with calls 
   await session.answer(asked, accept({ sure: true }))
   await session.answer(await stream.next(), accept({ sure: true }))
   expect((await stream.rest()).at(-1)?.result).toMatchObject({ content: [{ text: 'accept true, accept true' }] })
-  const { message: again } = await callByHand(url, 'tools_confirm', {}, { params: answers(parked.result) })
-  const { message: last } = await callByHand(url, 'tools_confirm', {}, { params: answers(again.result) })
+  const { message: again } = await callByHand(url, 'tools_confirm', {}, { params: sure(parked.result) })
+  const { message: last } = await callByHand(url, 'tools_confirm', {}, { params: sure(again.result) })
   expect(last.result.content[0].text).toBe('accept true, accept true')
   expect(shown()).not.toContain('next start')
   writeConfig({}, { limits: { callsAtOnce: 5 }, catalogue: 'all' })
@@ -135,11 +136,6 @@ test('an admin port that is in use is told with the setting for another', async 
   await vi.waitFor(() => expect(shown()).toContain(sentence), PATIENCE)
   expect(shown()).toContain('It is "gateway": { "admin": { "port": … } } in the file.')
 })
-
-function answers({ requestState, inputRequests }: Wire): Record<string, unknown> {
-  const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accept({ sure: true })]))
-  return { requestState, inputResponses }
-}
 
 test.each([
   ['v1', () => new ClientV1({ name: 'desktop', version: '1' }, { capabilities: { elicitation: {} } })],

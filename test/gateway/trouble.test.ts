@@ -1,9 +1,14 @@
 /** Servers that are slow, broken, gone or rude: their callers hear which server it was, and the others notice nothing. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { proves } from '../proves.ts'
-import { call, connectClient, modernServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import { accept, call as callByHand } from '../fixtures/modernClient.ts'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
+import { effectTools } from './fixtures/effectTools.ts'
+import { call, connectClient, modernServer, sessionServer, startGateway, stdioEntry } from './fixtures/gateways.ts'
+import { answered } from './fixtures/parkedRounds.ts'
 
 const PATIENCE = { timeout: 30_000 }
 
@@ -57,6 +62,33 @@ test('a process that dies in a call ends that call with an error, and is there a
     /The server "stdio" has closed its connection before it answered/,
   )
   expect(await call(client, 'stdio_add', { a: 1, b: 2 })).toBe('3')
+})
+
+test('a call has its time without that in which its caller is asked, in both eras, and is cancelled at its server then', async () => {
+  const effects: string[] = []
+  const { url: address } = await sessionServer(undefined, () => effectTools(effects))
+  const { url } = await startGateway({ desk: { url: address, pannier: { state: 'stateful', timeoutSeconds: 1 } } })
+  const thinking = () => sleep(1300)
+  const inSession = async () => {
+    const session = await RawSession.begin(url, { capabilities: { elicitation: {} } })
+    const stream = await session.call('desk_wait', { key: 'session' })
+    const asked = await stream.next()
+    await thinking()
+    await session.answer(asked, accept({ name: 'Ann' }))
+    return (await stream.rest()).at(-1)?.error
+  }
+  const inRounds = async () => {
+    const { message } = await callByHand(url, 'desk_wait', { key: 'rounds' })
+    await thinking()
+    const params = answered(message.result, 'Ann')
+    return (await callByHand(url, 'desk_wait', { key: 'rounds' }, { params })).message.error
+  }
+  const late = { data: { code: 'BACKEND_TIMEOUT', server: 'desk' } }
+  expect(await Promise.all([inSession(), inRounds()])).toMatchObject([late, late])
+  await vi.waitFor(() => {
+    for (const key of ['session', 'rounds'])
+      expect(effects.filter((effect) => effect.endsWith(key))).toEqual([`waits ${key}`, `cancelled ${key}`])
+  }, PATIENCE)
 })
 
 test('the shared process of a stateless server that died is started again', async () => {

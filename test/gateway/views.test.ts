@@ -1,7 +1,9 @@
 /** Views: some of the tools of all servers, under names and descriptions of one's own. */
 import { expect, test, vi } from 'vitest'
 import { gatewayConfigOf } from 'pannier/gateway'
+import { RawSession } from '../interop/fixtures/rawSession.ts'
 import { call, CLIENTS, connectClient, modernServer, sessionServer, startGateway } from './fixtures/gateways.ts'
+import { heardUntil, listen } from './fixtures/news.ts'
 
 const PATIENCE = { timeout: 30_000 }
 
@@ -47,12 +49,15 @@ test('what a view does not have is refused, also of a server that was never reac
   await expect(call(client, 'gone_add')).rejects.toThrow('There is no tool "gone_add".')
 })
 
-test('views follow the file: they change, come and go while others are served', async () => {
+test('views follow the file: they change, which clients of both eras are told, come and go while others are served', async () => {
   const { base, gateway, servers } = await startViews()
+  const session = await RawSession.begin(`${base}/views/sums`)
+  const told = [await session.listen(), await listen(`${base}/views/sums`, { toolsListChanged: true })]
   const client = await connectClient('v1', `${base}/views/sums`)
   const reload = async (changed: object) =>
     gateway.reload(await gatewayConfigOf({ mcpServers: servers, gateway: { views: changed } }))
   await reload({ sums: { tools: ['http_add'], rename: { http_add: 'plus' } }, late: { tools: ['ours_add'] } })
+  await Promise.all(told.map((stream) => heardUntil(stream, 'tools')))
   await vi.waitFor(
     async () => expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plus']),
     PATIENCE,

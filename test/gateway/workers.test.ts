@@ -4,10 +4,9 @@ import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { serversOfBothEras, untilAllEnd } from './fixtures/bothEras.ts'
 import { type GatewayProcess, startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { call, CLIENTS, connectClient, type modernServer } from './fixtures/gateways.ts'
+import { FRESH } from './fixtures/workers.ts'
 
 const PATIENCE = { timeout: 30_000 }
-/** On a connection that is kept, all requests come to one worker. */
-const FRESH = { connection: 'close' }
 const SESSION = 'modelcontextprotocol.io/state/session'
 
 const until = untilAllEnd()

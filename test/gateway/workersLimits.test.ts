@@ -3,9 +3,9 @@ import { expect, test, vi } from 'vitest'
 import { call as callByHand, type Wire } from '../fixtures/modernClient.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { modernServer } from './fixtures/gateways.ts'
+import { FRESH } from './fixtures/workers.ts'
 
 const PATIENCE = { timeout: 30_000 }
-const FRESH = { connection: 'close' }
 
 test('requests per minute and calls at once are counted over all workers, and those of a worker that dies are over', async () => {
   const ours = await modernServer()

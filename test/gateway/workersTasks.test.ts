@@ -11,8 +11,8 @@ import { commandOf } from '../interop/fixtures/instances.ts'
 import { listening, taskServer } from '../tasks/fixtures/echoServer.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
 import { sessionServer } from './fixtures/gateways.ts'
+import { FRESH } from './fixtures/workers.ts'
 
-const FRESH = { connection: 'close' }
 const SERVERS = ['ours', 'http', 'stdio'] as const
 
 function listingTasks() {

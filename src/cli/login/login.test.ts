@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { loginFile } from './file.ts'
 import { browserLogin } from './login.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pannier-login-'))
@@ -43,4 +44,22 @@ test.each([
   expect(opened).toEqual([])
   expect(failed).toBeInstanceOf(Error)
   expect(notes).toMatch(/not opened/)
+})
+
+test('while one process uses the tokens of a server another waits, until a person is asked', async () => {
+  const [url, path] = ['https://b.example/mcp', join(folder, 'logins.json')]
+  const host = { note: () => {}, signal: new AbortController().signal, open: async () => {} }
+  const { authorizer, close } = await browserLogin(url, path, host)
+  const states: string[] = []
+  await authorizer.exclusive?.(async () => {
+    const other = loginFile(path, url).lock()
+    void other.then(() => states.push('other'))
+    await loginFile(path, 'https://c.example/mcp').lock() // which is of no interest to other servers
+    await authorizer.saveTokens({ access_token: 'a', token_type: 'Bearer' })
+    states.push('asks')
+    await authorizer.redirectToAuthorization(new URL('https://login.example/authorize'))
+    ;(await other)()
+  })
+  close()
+  expect(states).toEqual(['asks', 'other'])
 })
