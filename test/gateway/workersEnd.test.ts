@@ -107,7 +107,8 @@ test('a session-era client goes on when a worker is killed that it has nothing a
 
 test('a worker that gets SIGTERM lets its calls finish, and another one serves in its place', async () => {
   const ours = await modernServer()
-  const gateway = await startGatewayProcess({ stdio: stdioEntry(), ours: { url: ours.url } }, WORKERS)
+  const stdio = stdioEntry({ state: 'stateful', maxProcesses: 64 }) // of 16, callers without a name have 4 in each worker
+  const gateway = await startGatewayProcess({ stdio, ours: { url: ours.url } }, WORKERS)
   const [worker] = await workersOf(gateway)
   // Calls that wait for their clients, of both eras; those of sessions are in both workers.
   const sessions: { session: RawSession; stream: MessageStream; asked: Incoming }[] = []
