@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ephemeralKeyring } from 'pannier/state'
+import { createGateway, gatewayConfigOf } from 'pannier/gateway'
+import { ephemeralKeyring, newKey } from 'pannier/state'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { pannier, startPannier } from '../cli/fixtures/program.ts'
 import { accept, call as callByHand, envelope, raw, VERSION } from '../fixtures/modernClient.ts'
@@ -139,4 +140,20 @@ test('with other keys a client hears that its state is not valid, and nothing is
   const session = await RawSession.begin(first.url)
   session.url = second.url
   expect((await session.send({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).status).toBe(404)
+})
+
+test.each([
+  ['PANNIER_PEERS', { PANNIER_PEERS: 'http://127.0.0.1:9' }, 1],
+  ['PANNIER_ADVERTISE', { PANNIER_ADVERTISE: 'http://127.0.0.1:9' }, 1],
+  ['PANNIER_PEERS', { PANNIER_PEERS: 'http://127.0.0.1:9', PANNIER_KEYS: newKey() }, 0],
+  ['nobody', {}, 0],
+])('a gateway that is told of others by %s says at its start that it has no keys: %o', async (how, env, times) => {
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const [name, value] of Object.entries({ PANNIER_KEYS: undefined, ...env })) vi.stubEnv(name, value)
+  const warned: string[] = []
+  const logger = { debug() {}, info() {}, error() {}, warn: (_: object, text: string) => void warned.push(text) }
+  const gateway = createGateway({ ...(await gatewayConfigOf({ mcpServers: {} })), logger })
+  onTestFinished(() => gateway.drain({ deadlineMs: 0 }))
+  await gateway.listen()
+  expect(warned.filter((text) => text.startsWith(`This gateway is to work with others (${how})`))).toHaveLength(times)
 })
