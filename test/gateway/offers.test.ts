@@ -47,7 +47,7 @@ describe.each(CLIENTS)('the client %s', (kind) => {
     expect(await call(client, 'old_greet')).toMatch(/^Hello/)
     expect(gateway.backends[0]).toMatchObject({ isShared: false, condition: { kind: 'up' } }) // its stream is a session
     const before = seen.length
-    const waiting = call(client, 'old_wait').catch((error: Error) => error.message)
+    const waiting = call(client, 'old_wait').catch((error: unknown) => String(error))
     await vi.waitFor(() => expect(seen.length).toBeGreaterThan(before))
     cut()
     expect(await waiting).toMatch(/"old" has closed its connection.* may have happened/)

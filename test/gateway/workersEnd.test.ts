@@ -34,9 +34,15 @@ async function waitingClients(gateway: GatewayProcess, effects: readonly string[
   while (new Set(clients.map(({ holder }) => holder)).size < 2) {
     const client = new Client({ name: 'v1', version: '1' }, { capabilities: { elicitation: {} } })
     client.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { name: await answer } }))
-    await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), { requestInit: { headers: FRESH } }))
+    let answers = 0
+    const counted = (url: string | URL, init?: RequestInit): Promise<Response> =>
+      fetch(url, init).finally(() => answers++)
+    const options = { requestInit: { headers: FRESH }, fetch: counted }
+    await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url), options))
     onTestFinished(() => client.close())
-    // Requests go to the workers in turn. With this one, a call comes to the worker of its session, and the next session to the other.
+    // Requests go to the workers in turn. After three to begin the session and this one, the call comes to the worker of its
+    // session, and the next session to the other.
+    await vi.waitFor(() => expect(answers).toBe(3), PATIENCE)
     await fetch(gateway.url, { headers: FRESH })
     const before = await linksOf(gateway)
     const key = `waits-${clients.length}`
