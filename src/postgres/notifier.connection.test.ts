@@ -210,6 +210,18 @@ describe('a connection', () => {
     await vi.advanceTimersByTimeAsync(60_000)
     expect([clients.length, vi.getTimerCount()]).toEqual([1, 0])
   })
+
+  test('is not renewed where the notifier was stopped during an attempt that failed', async () => {
+    const slow = Promise.withResolvers<void>()
+    const { notifier, clients } = begin((client) => client.fates.push(slow.promise))
+    const subscribed = notifier.subscribe(listener())
+    await soon()
+    const stopped = notifier.stop()
+    slow.reject(away)
+    await Promise.all([subscribed, stopped])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(clients).toHaveLength(1)
+  })
 })
 
 test('a notifier that is stopped while it connects, or sends, is stopped after that, and lets go of its connection', async () => {

@@ -1,6 +1,6 @@
-/** Which tasks a claim takes, and which it leaves, without a worker. */
+/** Which tasks a claim takes, which it leaves, and when a worker claims nothing. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { newDatabase } from '../../../test/postgres/database.ts'
 import { EngineFixture } from '../../../test/postgres/engineFixture.ts'
 import { newTask } from '../../../test/tasks/contract/harness.ts'
@@ -14,7 +14,7 @@ const fixture = new EngineFixture()
 let url: string
 beforeAll(async () => void (url = await newDatabase()))
 
-/** An engine without workers, and claims on its tasks. */
+/** An engine without workers at first, and claims on its tasks. */
 async function begin(schema: string) {
   const { engine, connection } = await fixture.open({ url, schema })
   const [database, logger] = [databaseOf(connection), () => fixture.logger]
@@ -34,7 +34,7 @@ async function begin(schema: string) {
     await claim({ holdMs: 1 })
     await sleep(20)
   }
-  return { create, claim, lose }
+  return { engine, create, claim, lose }
 }
 
 test('of tasks that have lost their worker one is claimed, alone, and the others wait', async () => {
@@ -59,4 +59,24 @@ test('a task that has lost its worker comes before new ones where that is its tu
   expect(await claim({ isLostFirst: true, limit: 1 })).toMatchObject({ ids: [lost], isFull: true })
   expect(await claim({ limit: 1 })).toMatchObject({ ids: [fresh[2]] })
   expect(await claim()).toEqual({ ids: [], exhausted: [], isFull: false, hasSuspects: false })
+})
+
+test('a worker claims nothing else while it has a task on trial that has lost its worker, and the rest after that', async () => {
+  const { engine, create, lose } = await begin('trial')
+  const suspect = await create()
+  await lose()
+  const begun: string[] = []
+  const over = Promise.withResolvers<void>()
+  fixture.work(engine, async (lease) => {
+    begun.push(lease.id)
+    await over.promise
+    await lease.end({ status: 'completed', result: {} })
+  })
+  fixture.onTestEnd(() => over.resolve())
+  await vi.waitFor(() => expect(begun).toEqual([suspect]))
+  const other = await create()
+  await sleep(250) // half of the trial
+  expect(begun).toEqual([suspect])
+  over.resolve()
+  await vi.waitFor(() => expect(begun).toEqual([suspect, other]))
 })

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { newDatabase, runSql } from '../../../test/postgres/database.ts'
 import { EngineFixture } from '../../../test/postgres/engineFixture.ts'
 import { newTask } from '../../../test/tasks/contract/harness.ts'
-import { engineSettings } from '../../tasks/internal.ts'
+import { engineSettings, MAX_CALLERS } from '../../tasks/internal.ts'
 import { databaseOf } from '../database.ts'
 import type { Sql } from '../sql.ts'
 import { JobQueues } from './queue.ts'
@@ -80,6 +80,13 @@ test('where very many callers wait, those who have waited longest are among thos
   const ready = new ReadyTasks(store)
   const { picked } = await transaction(store, (sql) => ready.pick(sql, queue, 1))
   expect(picked.map(({ task }) => task)).toEqual([first?.task])
+})
+
+test('where more callers wait than were looked at, more tasks may be ready, also with slots left', async () => {
+  const { store, queue } = await backlog('slots', "sha256(('caller ' || n)::bytea)")
+  const { picked, isMore } = await transaction(store, (sql) => new ReadyTasks(store).pick(sql, queue, 3 * MAX_CALLERS))
+  expect(picked.length).toBeLessThan(3 * MAX_CALLERS)
+  expect(isMore).toBe(true)
 })
 
 test('tasks of an earlier version are run: those that wait in the queue, and those that have lost their worker', async () => {

@@ -102,6 +102,18 @@ test('a suspect waits for the other runs of its worker to end', async () => {
   await runs[1]?.end()
 })
 
+test('a suspect whose trial cannot be recorded is not run, and given back', async () => {
+  const recorded = vi.spyOn(tables.leases, 'setOnTrial').mockImplementationOnce(() => {
+    throw new Error('The file is locked.')
+  })
+  const suspect = await add({ crashes: 20 })
+  const { runs } = running()
+  await vi.waitFor(() => expect(recorded).toHaveBeenCalled())
+  await vi.waitFor(() => expect(runs.map(({ lease }) => lease.id)).toEqual([suspect]))
+  expect(recorded).toHaveBeenCalledTimes(2)
+  await runs[0]?.end()
+})
+
 test('a suspect that was not run yet when its worker stops is given back', async () => {
   await add()
   const { runs, working } = running()

@@ -52,6 +52,12 @@ test('where there are too many callers to look at, each comes into view in turn'
   expect([next(1), next(1), next(1)]).toEqual([['a'], ['z'], ['a']])
 })
 
+test('whoever has waited longest is in view from the first time on, at the end of the row, too', () => {
+  add('z')
+  for (let n = 0; n < MAX_CALLERS; n++) add(name(n))
+  expect(next(1)).toEqual(['z'])
+})
+
 test('fewer callers than are looked at are all seen at each time', () => {
   for (let n = 2; n < MAX_CALLERS; n++) add(name(n), { ready: 3, running: 1 })
   add('z')
