@@ -11,8 +11,8 @@ import type { Connector } from './connector.ts'
 import { ownAddress } from './credentials.ts'
 import { callerOf } from './callers.ts'
 import { HeldTasks } from './heldTasks.ts'
-import { CALLS_AT_ONCE, Places } from './places.ts'
-import type { Sharing } from './sharing.ts'
+import { CALLS_AT_ONCE, Places } from './places/places.ts'
+import type { Sharing } from './places/sharing.ts'
 
 export interface BackendSenderOptions {
   readonly config: BackendConfig

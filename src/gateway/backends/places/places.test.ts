@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
-import { type Link, ownRequest } from '../links/link.ts'
+import { type Link, ownRequest } from '../../links/link.ts'
 import { Places } from './places.ts'
 import type { Sharing } from './sharing.ts'
-import type { Relayed } from '../links/relayed.ts'
+import type { Relayed } from '../../links/relayed.ts'
 
 const opened: string[] = []
 const closed: string[] = []

@@ -1,7 +1,7 @@
 /** Who may use one link together. */
-import { digestOf } from '../../state/internal.ts'
-import { declaredOf, questionsOf, type Relayed } from '../links/relayed.ts'
-import { callerOf, isNameless } from './callers.ts'
+import { digestOf } from '../../../state/internal.ts'
+import { declaredOf, questionsOf, type Relayed } from '../../links/relayed.ts'
+import { callerOf, isNameless } from '../callers.ts'
 
 /**
  * `caller`: a link for each caller. `call`: a link for each call, kept for the next one. `all`: any calls on one link, and

@@ -2,14 +2,16 @@
  * Which link serves which call. Calls share a link where the server keeps nothing and cannot ask; a call that the server
  * may ask about has a link for itself; and where the server keeps something, each caller has a link of their own.
  */
-import { unref } from '../../protocol/index.ts'
-import { BackendError } from '../errors.ts'
-import type { CallerLease, ServerLeases } from '../leases/serverLeases.ts'
-import type { Link } from '../links/link.ts'
-import type { Relayed } from '../links/relayed.ts'
-import { holderOf } from './callers.ts'
-import { shareOf, Shares } from './shares.ts'
+import { unref } from '../../../protocol/index.ts'
+import { BackendError } from '../../errors.ts'
+import type { CallerLease, ServerLeases } from '../../leases/serverLeases.ts'
+import type { Link } from '../../links/link.ts'
+import type { Relayed } from '../../links/relayed.ts'
+import { holderOf } from '../callers.ts'
+import { closeLink, detachLink, EndingLinks } from './endingLinks.ts'
+import { shareOf, Shares } from '../shares.ts'
 import { linkKey, mayBeAskedForAnother, type Sharing } from './sharing.ts'
+import { PlaceQueue } from './placeQueue.ts'
 
 export interface PlacesOptions {
   readonly server: string
@@ -50,13 +52,12 @@ export const CALLS_AT_ONCE = 8
 export class Places {
   readonly #options: PlacesOptions
   readonly #places = new Set<LinkPlace>()
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new PlaceQueue()
   /** A call that waits for a person keeps its link, and one caller may have many such calls. */
   readonly #inUse = new Shares()
   /** Links that no other call may use, and that are closed after their last. */
   readonly #retired = new Set<LinkPlace>()
-  /** Links that are being closed: their processes still run. */
-  readonly #ending = new Set<Promise<void>>()
+  readonly #ending = new EndingLinks()
   #isHandingOn = false
 
   constructor(options: PlacesOptions) {
@@ -122,7 +123,7 @@ export class Places {
   async close(): Promise<void> {
     for (const place of this.#places) this.#drop(place)
     for (const place of this.#retired) this.#drop(place)
-    await Promise.all(this.#ending)
+    await this.#ending.all()
   }
 
   async #take(relayed: Relayed, sharing: Sharing, lease: CallerLease | undefined): Promise<LinkPlace> {
@@ -135,7 +136,7 @@ export class Places {
         return found
       }
       if (performance.now() >= until) throw this.#full()
-      await this.#someoneLeaves(until - performance.now())
+      await this.#waiting.wait(until - performance.now())
     }
   }
 
@@ -181,7 +182,9 @@ export class Places {
     // Only the first link of a caller has the session that gateways hand on.
     const resumed = lease !== undefined && !this.#has(lease) ? lease : undefined
     if (lease !== undefined) this.#follow(lease)
-    const link = this.#whenEnded().then(() => this.#options.open(relayed, isOneCaller, resumed))
+    const link = this.#ending
+      .room(this.#options.maxLinks - this.#places.size)
+      .then(() => this.#options.open(relayed, isOneCaller, resumed))
     const place: LinkPlace = {
       key,
       holder: holderOf(relayed),
@@ -222,39 +225,16 @@ export class Places {
     return unused.toSorted((a, b) => held.of(b.holder) - held.of(a.holder))[0]
   }
 
-  /** Where as many processes run as may, the next one waits for one that is being ended. */
-  async #whenEnded(): Promise<void> {
-    const [ending] = this.#ending
-    if (ending === undefined || this.#places.size + this.#ending.size < this.#options.maxLinks) return
-    this.#ending.delete(ending)
-    await ending
-  }
-
   #release(place: LinkPlace): void {
     place.uses--
     if (place.uses === 0 && this.#retired.has(place)) this.#drop(place)
-    if (place.uses > 0 || !this.#places.has(place)) return this.#wakeAll()
+    if (place.uses > 0 || !this.#places.has(place)) return this.#waiting.wakeAll()
     if (this.#isHandingOn && place.lease !== undefined) return this.#drop(place)
     // Last used, last in order: what is closed first is what nobody has used for longest.
     this.#places.delete(place)
     this.#places.add(place)
     place.idle = unref(setTimeout(() => this.#drop(place), this.#options.idleMs))
-    this.#wakeAll()
-  }
-
-  /** The next one may have its share already, so all look again. */
-  #wakeAll(): void {
-    for (const wake of this.#waiting.splice(0)) wake()
-  }
-
-  async #someoneLeaves(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms)
-    this.#waiting.push(resolve)
-    await promise
-    clearTimeout(timer)
-    const at = this.#waiting.indexOf(resolve)
-    if (at >= 0) this.#waiting.splice(at, 1)
+    this.#waiting.wakeAll()
   }
 
   async #dropBroken(place: LinkPlace): Promise<void> {
@@ -266,16 +246,14 @@ export class Places {
     clearTimeout(place.idle)
     const wasThere = this.#places.delete(place)
     if (!this.#retired.delete(place) && !wasThere) return
-    const ending = this.#end(place, leaving)
-    this.#ending.add(ending)
-    void ending.then(() => this.#ending.delete(ending))
-    this.#wakeAll()
+    this.#ending.add(this.#end(place, leaving))
+    this.#waiting.wakeAll()
   }
 
   async #end({ link, lease }: LinkPlace, leaving: Leaving): Promise<void> {
     // What another gateway may have taken is not ended here.
-    if (leaving === 'lost' || lease?.isValid === false) return detached(link)
-    await (leaving === 'ended' ? closed(link) : detached(link))
+    if (leaving === 'lost' || lease?.isValid === false) return detachLink(link)
+    await (leaving === 'ended' ? closeLink(link) : detachLink(link))
     if (lease === undefined || this.#has(lease)) return
     await this.#options.leases?.release(lease, leaving === 'handed on' && lease.session !== undefined)
   }
@@ -284,7 +262,7 @@ export class Places {
     if (place.uses === 0) return this.#drop(place)
     if (!this.#places.delete(place)) return
     this.#retired.add(place)
-    this.#wakeAll()
+    this.#waiting.wakeAll()
   }
 
   #full(): BackendError {
@@ -292,14 +270,4 @@ export class Places {
     const sentence = `has no room: ${maxLinks} callers use it, and none has left within ${waitMs / 1000} seconds. Try again later, or raise maxProcesses or maxSessions.`
     return new BackendError('BACKEND_BUSY', server, sentence)
   }
-}
-
-async function closed(opened: Promise<Link>): Promise<void> {
-  const link = await opened.catch(() => undefined)
-  await link?.close().catch(() => {}) // it is gone already
-}
-
-async function detached(opened: Promise<Link>): Promise<void> {
-  const link = await opened.catch(() => undefined)
-  await link?.detach().catch(() => {}) // it is gone already
 }
