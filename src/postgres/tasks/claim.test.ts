@@ -1,7 +1,8 @@
 /** Which tasks a claim takes, which it leaves, and when a worker claims nothing. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { newDatabase } from '../../../test/postgres/database.ts'
+import { newDatabase, runSql } from '../../../test/postgres/database.ts'
 import { EngineFixture } from '../../../test/postgres/engineFixture.ts'
 import { newTask } from '../../../test/tasks/contract/harness.ts'
 import { engineSettings } from '../../tasks/internal.ts'
@@ -80,3 +81,31 @@ test('a worker claims nothing else while it has a task on trial that has lost it
   over.resolve()
   await vi.waitFor(() => expect(begun).toEqual([suspect, other]))
 })
+
+test('a worker has stopped when its last claim has', async () => {
+  const { engine, create, claim } = await begin('stopping')
+  const created = await create()
+  const locking = new pg.Client({ connectionString: url })
+  await locking.connect()
+  fixture.onTestEnd(() => locking.end())
+  await locking.query('BEGIN; LOCK TABLE stopping.tasks IN ACCESS EXCLUSIVE MODE')
+  const working = engine.work({ tools: ['chore'], concurrency: 1, run: () => Promise.resolve() })
+  await expect.poll(() => waitingFor('stopping')).toBeGreaterThan(0)
+  let hasStopped = false
+  const stopped = working.stop().then(() => (hasStopped = true))
+  await sleep(100)
+  expect(hasStopped).toBe(false)
+  await locking.query('COMMIT')
+  await stopped
+  expect(await claim()).toMatchObject({ ids: [created] }) // it was given back
+})
+
+/** How many statements wait for a lock on tables of the schema. */
+async function waitingFor(schema: string): Promise<number> {
+  const [row] = await runSql<{ count: number }>(
+    url,
+    `SELECT count(*)::int AS count FROM pg_locks
+     WHERE NOT granted AND relation = '${schema}.tasks'::regclass`,
+  )
+  return row?.count ?? 0
+}
