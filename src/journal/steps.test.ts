@@ -36,6 +36,13 @@ describe.each(['step', 'once'] as const)('%s', (kind) => {
     expect(ledger.log).toEqual([])
   })
 
+  test.each(['', 'x'.repeat(257), 7 as never])('refuses the key %j, and does nothing for it', async (key) => {
+    const ledger = recordingLedger()
+    let times = 0
+    await expect(stepsOver(ledger)[kind](key, () => times++)).rejects.toMatchObject({ code: 'KEY_INVALID' })
+    expect([times, ledger.log]).toEqual([0, []])
+  })
+
   test('goes on only when its result is in durable storage', async () => {
     const log: string[] = []
     const commit = async (key: string, result: unknown): Promise<void> => {
