@@ -3,6 +3,8 @@ import type { Rounds } from './measure/compare.ts'
 /** How long and how often everything is measured. */
 export interface Plan {
   rounds: Rounds
+  /** How many processes of each program are measured, one after the other, each for all these rounds. */
+  generations: number
   /** Time under load before the rate counts. The SDK still gets faster after seven seconds. */
   warmUpMs: { baseline: number; sdk: number; pannier: number }
   memory: { calls: number; repeats: number }
@@ -23,7 +25,8 @@ export interface Plan {
 export const CONNECTIONS = 32
 
 export const FULL: Plan = {
-  rounds: { count: 7, turns: 10, turnMs: 200 },
+  rounds: { count: 3, turns: 10, turnMs: 200 },
+  generations: 3,
   warmUpMs: { baseline: 3_000, sdk: 10_000, pannier: 5_000 },
   memory: { calls: 15_000, repeats: 3 },
   clients: { rounds: { count: 45, turns: 5, turnMs: 20 }, warmUpMs: 1_000 },
@@ -42,6 +45,7 @@ export const FULL: Plan = {
 
 export const QUICK: Plan = {
   rounds: { count: 3, turns: 3, turnMs: 150 },
+  generations: 1,
   warmUpMs: { baseline: 500, sdk: 1_500, pannier: 750 },
   memory: { calls: 1_500, repeats: 1 },
   clients: { rounds: { count: 3, turns: 3, turnMs: 25 }, warmUpMs: 200 },

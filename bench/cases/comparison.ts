@@ -2,7 +2,7 @@ import type { Session } from '../load/load.ts'
 import { compare, type Series } from '../measure/compare.ts'
 import type { Contender, Sample } from '../measure/contender.ts'
 import type { Figure } from '../measure/figure.ts'
-import { wrongIn } from '../measure/series.ts'
+import { joinSeries, wrongIn } from '../measure/series.ts'
 import type { Child } from '../processes/child.ts'
 import { ownCpuMs } from '../processes/cpuUsage.ts'
 import { type Bench, type Case, type CaseResult, type Serving, withChildren } from './case.ts'
@@ -29,20 +29,46 @@ export interface Comparison {
 export function comparisonCase(comparison: Comparison): Case & { entrants: readonly Entrant[] } {
   const { title, entrants } = comparison
   const programs = [...new Set(entrants.map(({ program }) => program))]
-  const run = (bench: Bench): Promise<CaseResult> => {
-    const starting = entrants.map(({ program, role }) => bench.startServer(program, role))
-    return withChildren(starting, async (children) => {
-      const contenders = entrants.map((entrant, index) => {
-        const warmUpMs = bench.plan.warmUpMs[entrant.program]
-        return contender({ ...entrant, warmUpMs }, children[index])
-      })
-      return settle(
-        comparison,
-        await compare(contenders, bench.plan.rounds, (work) => bench.undisturbed(children, work)),
-      )
-    })
+  const run = async (bench: Bench): Promise<CaseResult> => {
+    const runners = entrants.map(({ name, program, role, load }) => ({
+      name,
+      load,
+      warmUpMs: bench.plan.warmUpMs[program],
+      start: () => bench.startServer(program, role),
+    }))
+    return settle(comparison, await compareProcesses(bench, runners))
   }
   return { title, programs, entrants, run }
+}
+
+/** A program that is compared, and its load. */
+export interface Runner {
+  name: string
+  load: Load
+  warmUpMs: number
+  start(): Promise<Child>
+}
+
+/**
+ * Compares programs by several processes of each, one generation after the other: how well V8 compiles the same program
+ * differs from process to process, by a tenth and more. `others` use the machine, too.
+ */
+export async function compareProcesses(
+  bench: Bench,
+  runners: readonly Runner[],
+  others: readonly Child[] = [],
+): Promise<Series[]> {
+  const { generations, rounds } = bench.plan
+  const all: Series[][] = []
+  for (let generation = 0; generation < generations; generation++) {
+    const starting = runners.map((runner) => runner.start())
+    const series = await withChildren(starting, (children) => {
+      const contenders = runners.map((runner, index) => contender(runner, children[index]))
+      return compare(contenders, rounds, (work) => bench.undisturbed([...children, ...others], work))
+    })
+    all.push(series)
+  }
+  return joinSeries(all)
 }
 
 /** A process as a contender of a comparison. */

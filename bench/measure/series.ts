@@ -2,6 +2,16 @@ import type { Series } from './compare.ts'
 import { cpuRate, rate, type Sample } from './contender.ts'
 import { median, pairedRatio, type Spread, spreadOf } from './statistics.ts'
 
+/** The same contenders in several comparisons, as one. */
+export function joinSeries(all: readonly (readonly Series[])[]): Series[] {
+  const [first = []] = all
+  return first.map(({ name }, index) => ({
+    name,
+    warmUp: all.flatMap((series) => series[index]?.warmUp ?? []),
+    rounds: all.flatMap((series) => series[index]?.rounds ?? []),
+  }))
+}
+
 export function rates(series: Series): Spread {
   return spreadOf(series.rounds.map(rate))
 }

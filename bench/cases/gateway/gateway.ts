@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { clientFolder, installPackages } from '../../../interop/packages.ts'
-import { echoLoad, type Load } from '../../load/kinds.ts'
-import { compare, type Series } from '../../measure/compare.ts'
+import { echoLoad } from '../../load/kinds.ts'
+import type { Series } from '../../measure/compare.ts'
 import type { Figure } from '../../measure/figure.ts'
 import { rates, ratios, wrongIn } from '../../measure/series.ts'
 import type { Child } from '../../processes/child.ts'
 import { LOAD_CORE } from '../../processes/affinity.ts'
 import { type GatewayRole, writeRole } from '../../programs/role.ts'
-import { type Bench, type Case, type CaseResult, mergeResults, withChild, withChildren } from '../case.ts'
-import { contender } from '../comparison.ts'
+import { type Bench, type Case, type CaseResult, mergeResults, withChild } from '../case.ts'
+import { compareProcesses, type Runner } from '../comparison.ts'
 import { contentionLines, rateLines, spreadText } from '../report.ts'
 import { hasNginx, startNginx } from './nginx.ts'
 import { compareWorkers } from './workers.ts'
@@ -19,13 +19,6 @@ const UNION = echoLoad({ prefix: 'bench_' })
 const BACKENDS = 20
 
 type GatewayProgram = 'gateway' | 'dispatchProxy' | 'sdkGateway' | 'mcpProxy'
-
-interface Rival {
-  name: string
-  starting: Promise<Child>
-  load: Load
-  warmUpMs: number
-}
 
 /** Our gateway against others, before a server over HTTP and before one on standard input and output. */
 export const gateway: Case = {
@@ -50,19 +43,24 @@ async function comparePassing(bench: Bench, backend: Child): Promise<CaseResult>
   const { baseline, sdk, pannier } = bench.plan.warmUpMs
   const mcp = echoLoad()
   const isThere = hasNginx()
-  const rivals: Rival[] = [
-    { name: 'dispatch proxy', starting: start(bench, 'dispatchProxy', { server: url }), load: mcp, warmUpMs: baseline },
-    { name: 'SDK gateway', starting: start(bench, 'sdkGateway', { server: url }), load: mcp, warmUpMs: sdk },
-    { name: 'pannier', starting: start(bench, 'gateway', { servers }), load: ALONE, warmUpMs: pannier },
+  const rivals: Runner[] = [
+    {
+      name: 'dispatch proxy',
+      start: () => start(bench, 'dispatchProxy', { server: url }),
+      load: mcp,
+      warmUpMs: baseline,
+    },
+    { name: 'SDK gateway', start: () => start(bench, 'sdkGateway', { server: url }), load: mcp, warmUpMs: sdk },
+    { name: 'pannier', start: () => start(bench, 'gateway', { servers }), load: ALONE, warmUpMs: pannier },
     {
       name: 'pannier, logging',
-      starting: start(bench, 'gateway', { servers, log: true }),
+      start: () => start(bench, 'gateway', { servers, log: true }),
       load: ALONE,
       warmUpMs: pannier,
     },
-    { name: 'pannier, /mcp', starting: start(bench, 'gateway', { servers }), load: UNION, warmUpMs: pannier },
+    { name: 'pannier, /mcp', start: () => start(bench, 'gateway', { servers }), load: UNION, warmUpMs: pannier },
     ...(isThere
-      ? [{ name: 'nginx', starting: startNginx(backend.port, bench.pinned), load: mcp, warmUpMs: baseline }]
+      ? [{ name: 'nginx', start: () => startNginx(backend.port, bench.pinned), load: mcp, warmUpMs: baseline }]
       : []),
   ]
   return compareAll(bench, rivals, [backend], (of) => ({
@@ -84,14 +82,14 @@ async function compareStdio(bench: Bench): Promise<CaseResult> {
   const [command = '', ...args] = bench.serverCommand('pannier', { transport: 'stdio' })
   const servers = { bench: { command, args, pannier: { state: 'stateless' } } }
   const { sdk, pannier } = bench.plan.warmUpMs
-  const rivals: Rival[] = [
+  const rivals: Runner[] = [
     {
       name: 'mcp-proxy',
-      starting: start(bench, 'mcpProxy', { program, command: [command, ...args] }),
+      start: () => start(bench, 'mcpProxy', { program, command: [command, ...args] }),
       load: echoLoad(),
       warmUpMs: sdk,
     },
-    { name: 'pannier, stdio', starting: start(bench, 'gateway', { servers }), load: ALONE, warmUpMs: pannier },
+    { name: 'pannier, stdio', start: () => start(bench, 'gateway', { servers }), load: ALONE, warmUpMs: pannier },
   ]
   return compareAll(bench, rivals, [], (of) => ({
     figures: [{ label: 'gateway: stdio / mcp-proxy', ...ratios(of('pannier, stdio'), of('mcp-proxy')), required: 5 }],
@@ -99,32 +97,25 @@ async function compareStdio(bench: Bench): Promise<CaseResult> {
   }))
 }
 
-function compareAll(
+async function compareAll(
   bench: Bench,
-  rivals: readonly Rival[],
+  rivals: readonly Runner[],
   others: readonly Child[],
   settle: (of: (name: string) => Series) => { figures: Figure[]; lines: string[] },
 ): Promise<CaseResult> {
-  return withChildren(
-    rivals.map(({ starting }) => starting),
-    async (children) => {
-      const contenders = rivals.map((rival, index) => contender(rival, children[index]))
-      const measured = [...children, ...others]
-      const series = await compare(contenders, bench.plan.rounds, (work) => bench.undisturbed(measured, work))
-      const of = (name: string): Series => {
-        const found = series.find((one) => one.name === name)
-        if (found === undefined) throw new Error(`Nothing was measured for ${name}.`)
-        return found
-      }
-      const { figures, lines } = settle(of)
-      return {
-        lines: [...rateLines(series, 'calls/s'), ...lines, ...contentionLines(series)],
-        figures,
-        wrong: wrongIn(series),
-        raw: series.map((one) => ({ ...one, rates: rates(one) })),
-      }
-    },
-  )
+  const series = await compareProcesses(bench, rivals, others)
+  const of = (name: string): Series => {
+    const found = series.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`Nothing was measured for ${name}.`)
+    return found
+  }
+  const { figures, lines } = settle(of)
+  return {
+    lines: [...rateLines(series, 'calls/s'), ...lines, ...contentionLines(series)],
+    figures,
+    wrong: wrongIn(series),
+    raw: series.map((one) => ({ ...one, rates: rates(one) })),
+  }
 }
 
 /** The memory of a gateway with many servers, after calls. */

@@ -38,7 +38,10 @@ async function measure(bench: Bench, children: readonly Child[], backend: Child)
     // A share of a core is a share of the time to get warm.
     return contender({ name, load: echoLoad({ path: '/mcp/bench' }), warmUpMs: bench.plan.warmUpMs.pannier }, child)
   })
-  const series = await compare(contenders, bench.plan.rounds, (work) => bench.undisturbed([...children, backend], work))
+  const { rounds, generations } = bench.plan
+  const series = await compare(contenders, { ...rounds, count: rounds.count * generations }, (work) =>
+    bench.undisturbed([...children, backend], work),
+  )
   const [one, two] = series
   if (one === undefined || two === undefined) throw new Error('Nothing was measured.')
   return {

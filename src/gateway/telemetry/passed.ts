@@ -56,7 +56,9 @@ function targetOf({ name: server, offer }: NamedOffer, method: string, header: H
 const known = new WeakMap<OfferedList, ReadonlySet<unknown>>()
 
 function namesIn(list: OfferedList): ReadonlySet<unknown> {
-  const names = known.get(list) ?? new Set(list.map(({ name }) => name))
+  const found = known.get(list)
+  if (found !== undefined) return found
+  const names = new Set(list.map(({ name }) => name))
   known.set(list, names)
   return names
 }
