@@ -110,6 +110,28 @@ test('nothing is posted again for another stream, nor after the result', async (
   expect(posted()).toEqual(['a', 'a'])
 })
 
+test('answers are posted again to a client that has missed the last event, because the connection was cut in that moment', async () => {
+  const { server, asked, answer, comesBack, posted } = await client()
+  await asked('a')
+  await answer('a')
+  server.send('later', '{"jsonrpc":"2.0","method":"notifications/message","params":{}}')
+  await vi.advanceTimersByTimeAsync(0)
+  await comesBack('e-a')
+  expect(posted()).toEqual(['a', 'a'])
+})
+
+test('a question that comes once more, to a client that has missed it, is answered on the same stream', async () => {
+  const { asked, answer, comesBack, posted } = await client()
+  await asked('a')
+  await answer('a')
+  await asked('b')
+  await comesBack('e-a')
+  await asked('b')
+  await answer('b')
+  await comesBack('e-b')
+  expect(posted()).toEqual(['a', 'b', 'b'])
+})
+
 test('an answer is posted again with the token that the client comes back with', async () => {
   const { server, asked, answer, comesBack } = await client()
   await asked('a')

@@ -17,6 +17,9 @@ interface PostedAnswer {
   readonly chars: number
 }
 
+/** More events than arrive at once. */
+const MAX_EVENT_IDS = 16
+
 /** The streams on which a server asked something and has not sent the result of the call. */
 export class AskingStreams {
   readonly #streams = new Set<AskingStream>()
@@ -47,7 +50,8 @@ export class AskingStreams {
 class AskingStream {
   readonly #channel: string
   readonly #all: Set<AskingStream>
-  #lastEventId: string | undefined
+  /** The newest ones. A client whose connection is cut may not have seen the last of what had come. */
+  readonly #eventIds: string[] = []
   /** The questions that came after the last answer was posted. */
   readonly #questions = new Set<string>()
   readonly #answers = new Map<string, PostedAnswer>()
@@ -62,7 +66,7 @@ class AskingStream {
   }
 
   isAt(channel: string, lastEventId: string): boolean {
-    return channel === this.#channel && lastEventId === this.#lastEventId
+    return channel === this.#channel && this.#eventIds.includes(lastEventId)
   }
 
   hasAsked(question: string): boolean {
@@ -84,7 +88,8 @@ class AskingStream {
 
   /** An event came. The result of the call is the last. */
   received(data: string, id: string | undefined): void {
-    this.#lastEventId = id ?? this.#lastEventId
+    if (id !== undefined) this.#eventIds.push(id)
+    if (this.#eventIds.length > MAX_EVENT_IDS) this.#eventIds.shift()
     if (!this.#all.has(this)) return
     const message = messageIn(data)
     if (message !== undefined && isResponse(message)) this.#all.delete(this)
