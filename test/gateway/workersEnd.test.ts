@@ -58,6 +58,23 @@ async function waitingClients(gateway: GatewayProcess, effects: readonly string[
 const book = (client: Client, key: string): Promise<unknown> =>
   client.callTool({ name: 'desk_book', arguments: { key } }).then(textOf, (error: unknown) => error)
 
+test('a connection that a worker has been given and not taken ends when the worker is killed', async () => {
+  const { url } = await modernServer()
+  const gateway = await startGatewayProcess({ ours: { url } }, WORKERS)
+  const [frozen] = await workersOf(gateway)
+  await freeze(gateway, 1)
+  const waiting = new Set<number>()
+  const ends = Array.from({ length: 4 }, async (_, turn) => {
+    waiting.add(turn)
+    const end = fetch(gateway.url, { headers: FRESH, signal: AbortSignal.timeout(10_000) })
+    return end.then(({ status }) => String(status), String).finally(() => waiting.delete(turn))
+  })
+  // Connections go to the workers in turn, and a worker gets the next one when it has taken one.
+  await vi.waitFor(() => expect(waiting.size).toBe(1), PATIENCE)
+  process.kill(frozen!.pid, 'SIGKILL')
+  expect((await Promise.all(ends)).toSorted()).toEqual(['406', '406', '406', 'TypeError: fetch failed'])
+})
+
 test('a worker that is killed: calls that wait there are told or go on, and another one serves in its place', async () => {
   const effects: string[] = []
   const { url: desk } = await sessionServer(undefined, () => effectTools(effects))

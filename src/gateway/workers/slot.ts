@@ -5,6 +5,7 @@ import { IpcChannel, ProcessGoneError } from './channel.ts'
 import type { SharedCounters } from './counters.ts'
 import { inTime } from './inTime.ts'
 import type { PrimaryMethods, WorkerMethods, WorkerStart } from './methods.ts'
+import { closeUntaken } from './untaken.ts'
 
 type WorkerChannel = IpcChannel<PrimaryMethods, WorkerMethods>
 
@@ -81,6 +82,7 @@ export class WorkerSlot {
     const { env, counters, onEnd } = this.#options
     const counted = counters.forProcess()
     const child = cluster.fork({ ...env, PANNIER_ADVERTISE: '' }) // its own address is another
+    closeUntaken(child)
     const channel: WorkerChannel = new IpcChannel(child, counted.methods)
     const ended = Promise.withResolvers<void>()
     this.#process = child
