@@ -19,6 +19,8 @@ export interface MatrixOptions {
   /** Whether what gateways hold at the end is compared with what they held at the start. @default true */
   readonly looksBack?: boolean
   readonly command?: GatewayCommand
+  /** So many cells of a server have gateways of their own. @default 35 */
+  readonly cellsPerFleet?: number
   readonly onProgress?: (line: string) => void
 }
 
@@ -26,12 +28,10 @@ export interface MatrixOptions {
 const GATEWAYS_SHARE = 0.6
 /** Where no run was there to count them. */
 const MESSAGES = 20
-/** So many cells of a server have gateways of their own. */
-const CELLS_PER_FLEET = 35
 
 /** Fleets work at once, each before one server, and those before the same server share what is to be done. */
 export async function runMatrix(options: MatrixOptions): Promise<Tally> {
-  const { cells = POSSIBLE_CELLS, kills, minutes, slice = { part: 1, of: 1 } } = options
+  const { cells = POSSIBLE_CELLS, kills, minutes, slice = { part: 1, of: 1 }, cellsPerFleet = 35 } = options
   const began = performance.now()
   const tally = emptyTally(options.onProgress)
   const planned = sliceOf(planKills(cells, kills), slice)
@@ -41,7 +41,7 @@ export async function runMatrix(options: MatrixOptions): Promise<Tally> {
   const fleets = [...servers].flatMap((server) => {
     const work = new ServerWork(server, alone, planned)
     const ofServer = cells.filter((cell) => cell.server === server)
-    const count = Math.max(1, Math.round(ofServer.length / CELLS_PER_FLEET))
+    const count = Math.max(1, Math.round(ofServer.length / cellsPerFleet))
     return Array.from({ length: count }, () => runFleet(work, until, tally, options))
   })
   await Promise.all(fleets)

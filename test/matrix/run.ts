@@ -2,6 +2,7 @@
  * `npm run matrix`: every behaviour in every cell through two gateways behind a plain balancer, and at least 2,000 kills, in at most
  * 15 minutes. Prints what became of them, and writes docs/matrix.md. `-- --kills 50 --client v1 --server v1-stdio` does less,
  * and writes nothing. `-- --slice 2/3` does one of three parts; when the others have been done, their sum is written.
+ * `-- --fleet workers` runs gateways of two workers each, `-- --fleet postgres` with PostgreSQL; neither writes anything.
  * `-- --others` runs what others have and ours, `-- --others mcp-hub` one of these (`others/run.ts`).
  */
 import { parseArgs } from 'node:util'
@@ -12,6 +13,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     others: { type: 'boolean', default: false },
+    fleet: { type: 'string' },
     behaviour: { type: 'string', multiple: true },
     client: { type: 'string', multiple: true },
     server: { type: 'string', multiple: true },
@@ -33,6 +35,7 @@ const { runMatrix } = await import('./matrix.ts')
 const { writeResults } = await import('./page.ts')
 const { joinParts } = await import('./parts.ts')
 const { pageReport, textReport } = await import('./report.ts')
+const { commandOf, VARIANTS } = await import('./fleet/variants.ts')
 
 const { behaviour: behaviours, client: clients, server: servers } = values
 const [part = 1, of = 1] = values.slice.split('/').map(Number)
@@ -42,7 +45,9 @@ const cells = POSSIBLE_CELLS.filter(
     (servers?.includes(server) ?? true) &&
     (behaviours?.includes(behaviour) ?? true),
 )
+const variant = VARIANTS.find((name) => name === values.fleet)
 const tally = await runMatrix({
+  ...(variant && { command: await commandOf(variant), looksBack: false, cellsPerFleet: 100 }),
   cells,
   kills: Number(values.kills ?? 2300),
   minutes: Number(values.minutes ?? 12),
@@ -50,7 +55,8 @@ const tally = await runMatrix({
   onProgress: (line) => console.log(line),
 })
 console.log(textReport(tally))
-const whole = cells.length === POSSIBLE_CELLS.length ? joinParts(tally, { part, of }) : undefined
+const isWhole = cells.length === POSSIBLE_CELLS.length && variant === undefined
+const whole = isWhole ? joinParts(tally, { part, of }) : undefined
 if (whole !== undefined) writeResults('matrix', pageReport(whole))
 // Connections of clients that were cut off may be open still.
 process.exit(tally.violations.length + tally.orphans === 0 ? 0 : 1)

@@ -23,10 +23,10 @@ import { HttpServer } from './httpServer.ts'
 import { type LineTap, startLineTap } from './lineTap.ts'
 import type { OnPassing } from './passing.ts'
 import { Pipe } from './pipe.ts'
-import { endProcess, kill, orphansOf, start } from './processes.ts'
+import { childrenOf, endProcess, kill, orphansOf, start } from './processes.ts'
 import { commandLine, KINDS, type ServerKind, type ServerName } from './servers.ts'
 import { startTap, type Tap } from './tap.ts'
-import { reachesServer, readVitals, type Vitals } from './vitals.ts'
+import { reachesServer, readVitals, type Vitals, workersServe } from './vitals.ts'
 
 interface Member {
   readonly child: ChildProcess
@@ -63,7 +63,9 @@ export class Fleet {
   /** Gateways that clients have started for themselves, by caller. */
   readonly #pipes = new Map<string, { readonly child: ChildProcess; readonly pipe: Pipe }>()
   #front: Tap | undefined
+  #database = ''
   #starting: Promise<unknown> | undefined
+  #workersKilled = 0
   #effectsRead = 0
   readonly #effectsBy = new Map<string, Effect[]>()
 
@@ -81,6 +83,7 @@ export class Fleet {
     fleet.#tellFront()
     if (fleet.#kind.isProcess) fleet.#lines = await startLineTap(fleet.#linesPath, onPassing)
     else fleet.#http = await HttpServer.start(fleet.#kind, fleet.#env(), onPassing)
+    fleet.#database = (await command.database?.()) ?? ''
     const replicas = command.isPerClient ? 0 : (command.replicas ?? 2)
     await Promise.all(Array.from({ length: replicas }, () => fleet.#add()))
     return fleet
@@ -141,7 +144,7 @@ export class Fleet {
     const child = this.#spawnGateway(port, ['ignore', 'ignore', 'pipe'], {
       NODE_OPTIONS: `${quickStart.NODE_OPTIONS} --require=${JSON.stringify(VITALS)}`.trim(),
       MATRIX_VITALS: this.#folder,
-      PANNIER_ADVERTISE: `http://127.0.0.1:${tap.port}`,
+      ...(!this.#command.hasWorkers && { PANNIER_ADVERTISE: `http://127.0.0.1:${tap.port}` }),
       // So that they know each other before a client makes them meet.
       PANNIER_PEERS: `http://127.0.0.1:${this.#front?.port}`,
     })
@@ -182,12 +185,23 @@ export class Fleet {
     if (own !== undefined) return kill(own.child)
     const member = this.#members.find((each) => each.url === url)
     if (member === undefined) return
+    if (this.#command.hasWorkers) return this.#killWorker(member)
     this.#members = this.#members.filter((each) => each !== member)
     await kill(member.child)
     member.tap.close()
     this.#tellFront()
     this.#starting = this.#add()
     this.#starting.catch(() => {}) // `mended` tells
+  }
+
+  /** One of them, by turns. The gateway starts another one in its place. */
+  async #killWorker({ child, admin }: Member): Promise<void> {
+    const workers = childrenOf(child.pid ?? 0)
+    const victim = workers[this.#workersKilled++ % workers.length]
+    if (victim === undefined) return
+    endProcess(victim)
+    this.#starting = admin === undefined ? undefined : workersServe(admin, workers.length)
+    this.#starting?.catch(() => {}) // `mended` tells
   }
 
   /** Kills the process of the server that works on this call, or the newest one. One over HTTP is started again. */
@@ -279,6 +293,7 @@ export class Fleet {
       PORT: String(port),
       FRONT: String(this.#front?.port),
       KEYS: this.#keys,
+      DATABASE: this.#database,
       URL: this.#http?.url ?? '',
       LINE: COMMAND.map((part) => `'${part}'`).join(' '),
     }

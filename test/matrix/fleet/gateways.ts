@@ -29,6 +29,10 @@ export interface GatewayCommand {
   readonly prefix?: string
   /** Whether it says so when it serves, as ours does. Else its port is tried. */
   readonly isOurs?: true
+  /** Whether it has workers, of which one is killed in its place, and which have addresses of their own. */
+  readonly hasWorkers?: true
+  /** Makes what DATABASE stands for, once for each fleet. */
+  readonly database?: () => Promise<string>
   /** How many are behind the balancer. @default 2 */
   readonly replicas?: number
 }

@@ -56,6 +56,10 @@ export function readUntil<T>(output: Readable | null, look: (said: string) => T 
   })
 }
 
+export function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
+}
+
 /** Processes with this text in their environment that descend from none of these, but for these themselves. */
 export function orphansOf(text: string, known: ReadonlySet<number>): number[] {
   return readdirSync('/proc')

@@ -18,6 +18,7 @@ export interface Vitals {
 
 const TRIES = 400
 const TRY_MS = 25
+const WORKER_TRIES = 600
 
 export async function readVitals(folder: string, pid: number, admin: string | undefined): Promise<Vitals> {
   // Before the look inside, which would see this request.
@@ -43,4 +44,15 @@ export async function reachesServer(admin: string): Promise<void> {
     await sleep(TRY_MS)
   }
   throw new Error('A gateway does not reach its server any more.')
+}
+
+/** Resolves when a gateway has all its workers again, of which one was killed. */
+export async function workersServe(admin: string, count: number): Promise<void> {
+  for (let tried = 0; tried < WORKER_TRIES; tried++) {
+    const { workers } = (await (await fetch(`${admin}/health`)).json()) as { workers: { isServing: boolean }[] }
+    // What has just been killed may not have been noticed yet.
+    if (tried > 0 && workers.filter(({ isServing }) => isServing).length === count) return
+    await sleep(4 * TRY_MS)
+  }
+  throw new Error('A gateway has fewer workers than before.')
 }
