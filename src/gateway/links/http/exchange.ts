@@ -15,6 +15,8 @@ export interface ExchangeRequest {
   readonly body?: string
   /** Takes the events, where the response is a stream of them. Without it the response is read as text. */
   readonly sink?: EventSink | undefined
+  /** Gets what can be cancelled, which is another one after each login. */
+  readonly onOpen?: ((exchange: Exchange) => void) | undefined
   /** Told at once when the response begins: its first event may come in the same moment. */
   readonly onReply?: ((reply: Reply) => void) | undefined
 }
@@ -58,6 +60,7 @@ export class Exchange implements AnswerReceiver {
     const settle = Promise.withResolvers<Reply>()
     this.#all.add(this)
     this.#opening = { request, settle }
+    request.onOpen?.(this)
     this.#send(request)
     return settle.promise
   }

@@ -26,6 +26,12 @@ export interface StreamedRequest {
   readonly onEnd: (() => void) | undefined
 }
 
+/** What the events come on. */
+interface StreamConnection {
+  /** Ends it. The stream is told nothing more. */
+  cancel(): void
+}
+
 /** The same as those of the official SDK. */
 const PAUSE = { firstMs: 1000, maxMs: 30_000, factor: 1.5 }
 const MAX_FAILURES = 2
@@ -41,6 +47,7 @@ export class SessionStream implements EventSink {
   #lastEventId: string | undefined
   #pauseMs: number | undefined
   #isAbandoned = false
+  #connection: StreamConnection | undefined
 
   constructor(owner: StreamOwner, request?: StreamedRequest) {
     this.#owner = owner
@@ -57,9 +64,20 @@ export class SessionStream implements EventSink {
     this.#pauseMs = Math.min(Math.max(ms, ASKED_PAUSE.leastMs), ASKED_PAUSE.mostMs)
   }
 
+  connect(connection: StreamConnection): void {
+    this.#connection = connection
+  }
+
   /** Nobody waits for the response any more: it has come, or the request was cancelled. */
   abandon(): void {
     this.#isAbandoned = true
+  }
+
+  /** Closes what a server has left open. */
+  closeAbandoned(): void {
+    if (!this.#isAbandoned) return
+    this.#connection?.cancel()
+    this.#over()
   }
 
   /** Its connection has ended. What is too large would come again after the same event. */
@@ -78,6 +96,7 @@ export class SessionStream implements EventSink {
   }
 
   async #reopen(failures: number): Promise<void> {
+    if (this.#isAbandoned) return this.#over()
     const outcome = await this.#owner.reopen(this, this.#lastEventId)
     if (outcome === 'failed') this.#goOn(failures + 1)
     else if (outcome === 'refused') this.#over()

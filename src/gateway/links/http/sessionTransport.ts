@@ -31,7 +31,7 @@ import {
 import type { Upstream } from '../../upstreams/upstreams.ts'
 import type { UpstreamSession } from '../link.ts'
 import { lostIn, mayBeLost } from '../lostSession.ts'
-import { isOk, type Reply } from './exchange.ts'
+import { type Exchange, type ExchangeRequest, isOk, type Reply } from './exchange.ts'
 import { OWN_HEADERS, Requester } from './requester.ts'
 import { SessionStream, type Reopening, type StreamedRequest, type StreamOwner } from './sessionStream.ts'
 
@@ -54,6 +54,10 @@ const WHOLE = 'application/json'
 const TAKEN = 409
 /** Of other refusals these may be over later. */
 const PASSING: ReadonlySet<number> = new Set([401, 408, TAKEN, 425, 429])
+/** So long a server may take to end the stream of a request that is over. Some never do, and each takes a connection. */
+const LINGER_MS = 2000
+/** How long the response may take to what needs none. */
+const NOTICE_MS = 60_000
 /** How long whoever closes waits for the end of a session. */
 const END_MS = 2000
 
@@ -70,6 +74,7 @@ export class SessionTransport implements Transport, StreamOwner {
   readonly #timers = new Set<ReturnType<typeof setTimeout>>()
   #headers: Readonly<Record<string, string>> | undefined
   #version: string | undefined
+  #isSweeping = false
   #isClosed = false
 
   constructor(options: SessionTransportOptions) {
@@ -102,9 +107,7 @@ export class SessionTransport implements Transport, StreamOwner {
     const { id, method, params } = message as Json
     if (method !== undefined && isId(id)) return this.#request(message, { id, onEnd })
     if (method === 'notifications/cancelled' && isObject(params)) this.#abandon(params['requestId'])
-    const reply = await this.#post(message, undefined)
-    if (method === 'notifications/initialized') void this.listen()
-    await reply.text()
+    return this.#tell(message)
   }
 
   /** Opens the stream for what belongs to no request, and keeps it open. */
@@ -155,7 +158,7 @@ export class SessionTransport implements Transport, StreamOwner {
     const headers = this.#headersWith({ accept: STREAM })
     if (lastEventId !== undefined) headers.set('last-event-id', lastEventId)
     const { status = 0, isStream = false } = await this.#requester
-      .request({ method: 'GET', headers, sink: stream })
+      .request({ method: 'GET', headers, sink: stream, onOpen: (exchange) => stream.connect(exchange) })
       .catch((): Partial<Reply> => ({}))
     if (status !== 0) this.#options.upstream.answersStreams = true
     if (status !== TAKEN) this.#listening.resolve()
@@ -167,7 +170,7 @@ export class SessionTransport implements Transport, StreamOwner {
     const stream = new SessionStream(this, request)
     this.#streams.set(request.id, stream)
     try {
-      const reply = await this.#post(message, stream)
+      const reply = await this.#post(message, { sink: stream, onOpen: (exchange) => stream.connect(exchange) })
       if (reply.isStream) return
       const text = await reply.text()
       if (reply.status === 202) return this.ended(request.id) // the response comes on another stream
@@ -179,8 +182,37 @@ export class SessionTransport implements Transport, StreamOwner {
     }
   }
 
+  /** Sends what is no request. Nobody waits for its response, so that has its time. */
+  async #tell(message: Json): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const onOpen = (exchange: Exchange): void => {
+      clearTimeout(timer)
+      timer = unref(setTimeout(() => exchange.cancel(), NOTICE_MS))
+    }
+    try {
+      const reply = await this.#post(message, { onOpen })
+      if (message['method'] === 'notifications/initialized') void this.listen()
+      await reply.text()
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
   #abandon(id: unknown): void {
-    if (isId(id)) this.#streams.get(id)?.abandon()
+    const stream = isId(id) ? this.#streams.get(id) : undefined
+    if (stream === undefined) return
+    stream.abandon()
+    this.#sweepLater()
+  }
+
+  /** One timer for all: most streams end by themselves, at once. */
+  #sweepLater(): void {
+    if (this.#isSweeping) return
+    this.#isSweeping = true
+    this.later(LINGER_MS, () => {
+      this.#isSweeping = false
+      for (const stream of this.#streams.values()) stream.closeAbandoned()
+    })
   }
 
   /** Takes a response that is no stream. */
@@ -196,14 +228,14 @@ export class SessionTransport implements Transport, StreamOwner {
     }
   }
 
-  async #post(message: Json, sink: SessionStream | undefined): Promise<Reply> {
+  async #post(message: Json, receiver: Pick<ExchangeRequest, 'sink' | 'onOpen'>): Promise<Reply> {
     const begins = message['method'] === 'initialize'
     const hasSession = this.sessionId !== undefined
     const reply = await this.#requester.request({
       method: 'POST',
       headers: this.#headersWith({ accept: `${WHOLE}, ${STREAM}`, 'content-type': WHOLE }),
       body: JSON.stringify(message),
-      sink,
+      ...receiver,
       ...(begins && { onReply: (begun) => this.#beginSession(begun) }),
     })
     const { status } = reply
