@@ -2,7 +2,7 @@
 import { type Behaviour, textOf } from './behaviours.ts'
 import type { Heard, ToolResult } from './clients/client.ts'
 import type { ClientKind } from './clients/kinds.ts'
-import type { Effect } from './fleet/fleet.ts'
+import type { Effect } from './fleet/effects.ts'
 import type { Victim } from './scenario.ts'
 
 export type CallEnd =

@@ -1,6 +1,6 @@
 /** Gateways as processes behind a plain balancer, one server behind them, and every way between them through a tap. */
 import type { ChildProcess, StdioOptions } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,18 +15,19 @@ import {
   type GatewayCommand,
   ourGateway,
   PANNIER,
-  type ServerEntry,
   isServing,
   type Words,
 } from './gateways.ts'
+import { type Effect, Effects } from './effects.ts'
 import { HttpServer } from './httpServer.ts'
 import { type LineTap, startLineTap } from './lineTap.ts'
 import type { OnPassing } from './passing.ts'
 import { Pipe } from './pipe.ts'
 import { childrenOf, endProcess, kill, orphansOf, start } from './processes.ts'
-import { commandLine, KINDS, type ServerKind, type ServerName } from './servers.ts'
+import { KINDS, type ServerKind, type ServerName } from './servers.ts'
 import { startTap, type Tap } from './tap.ts'
 import { reachesServer, readVitals, type Vitals, workersServe } from './vitals.ts'
+import { wordsOf } from './words.ts'
 
 interface Member {
   readonly child: ChildProcess
@@ -35,17 +36,8 @@ interface Member {
   readonly tap: Tap
 }
 
-/** One line of the file of effects. */
-export interface Effect {
-  readonly what: string
-  readonly pid: number
-}
-
 const VITALS = fileURLToPath(new URL('vitals.cjs', import.meta.url))
 const ORPHANS_END_WITHIN_MS = 60_000
-/** Processes and sessions that nobody uses end soon, and calls that nobody answers, so that what is left is left for good. */
-const IDLE_SECONDS = 5
-const PARK_SECONDS = 20
 /** A gateway that does not serve so long after a kill is started anew. */
 const HEALS_WITHIN_MS = 5000
 
@@ -62,18 +54,18 @@ export class Fleet {
   #members: Member[] = []
   /** Gateways that clients have started for themselves, by caller. */
   readonly #pipes = new Map<string, { readonly child: ChildProcess; readonly pipe: Pipe }>()
+  /** Callers that were cut off. */
+  readonly #dropped = new Set<string>()
   #front: Tap | undefined
   #database = ''
   #starting: Promise<unknown> | undefined
   #workersKilled = 0
-  #effectsRead = 0
-  readonly #effectsBy = new Map<string, Effect[]>()
+  readonly #effects = new Effects(join(this.#folder, 'effects'))
 
   private constructor(server: ServerName, command: GatewayCommand) {
     this.server = server
     this.#kind = KINDS[server]
     this.#command = command
-    writeFileSync(this.#effects, '')
   }
 
   static async start(server: ServerName, command = PANNIER): Promise<Fleet> {
@@ -117,23 +109,13 @@ export class Fleet {
     return [...this.#members.map(({ url }) => url), ...pipes.map(({ pipe }) => pipe.target)]
   }
 
-  get #effects(): string {
-    return join(this.#folder, 'effects')
-  }
-
   get #linesPath(): string {
     return join(this.#folder, 'lines')
   }
 
   /** What the server's tools have done for a key. */
   effectsOf(key: string): readonly Effect[] {
-    const text = readFileSync(this.#effects, 'utf8').slice(this.#effectsRead)
-    this.#effectsRead += text.lastIndexOf('\n') + 1
-    for (const line of text.split('\n').slice(0, -1)) {
-      const [what = '', of = '', pid] = line.split(' ')
-      this.#effectsBy.set(of, [...(this.#effectsBy.get(of) ?? []), { what, pid: Number(pid) }])
-    }
-    return this.#effectsBy.get(key) ?? []
+    return this.#effects.of(key)
   }
 
   async #add(): Promise<void> {
@@ -176,6 +158,7 @@ export class Fleet {
     const child = this.#spawnGateway(0, ['pipe', 'pipe', 'ignore'])
     const pipe = new Pipe(child, (passing) => this.onPassing(passing))
     this.#pipes.set(name, { child, pipe })
+    if (this.#dropped.has(name)) pipe.drop()
     return pipe
   }
 
@@ -218,6 +201,7 @@ export class Fleet {
 
   /** Cuts a client off. */
   dropClient(name: string): void {
+    this.#dropped.add(name)
     this.#front?.drop(name)
     this.#pipes.get(name)?.pipe.drop()
   }
@@ -282,40 +266,22 @@ export class Fleet {
   }
 
   #words(folder: string, port: number): Words {
-    const { command, args } = commandLine(this.#kind)
-    // Not every gateway passes its environment on.
-    const given = Object.entries({ ...quickStart, ...this.#serverEnv() }).map(([name, value]) => `${name}=${value}`)
-    const COMMAND = ['env', ...given, command, ...args]
+    const behind = { server: this.server, url: this.#http?.url, env: this.#serverEnv() }
     return {
-      COMMAND,
-      FILE: this.#writeFile(folder),
-      FOLDER: folder,
+      ...wordsOf(behind, folder, this.#command.file),
       PORT: String(port),
       FRONT: String(this.#front?.port),
       KEYS: this.#keys,
       DATABASE: this.#database,
-      URL: this.#http?.url ?? '',
-      LINE: COMMAND.map((part) => `'${part}'`).join(' '),
     }
   }
 
-  #writeFile(folder: string): string {
-    const entry: ServerEntry =
-      this.#http === undefined
-        ? { ...commandLine(this.#kind), env: { ...quickStart, ...this.#serverEnv() } }
-        : { url: this.#http.url }
-    const path = join(folder, 'mcp.json')
-    writeFileSync(path, JSON.stringify(this.#command.file?.(entry) ?? this.#ourFile(entry)))
-    return path
-  }
-
-  #ourFile(entry: ServerEntry): unknown {
-    const pannier = { state: this.#kind.state, idleSeconds: IDLE_SECONDS, parkSeconds: PARK_SECONDS }
-    return { mcpServers: { [this.server]: { ...entry, pannier } }, gateway: { admin: { port: 0 } } }
-  }
-
   #serverEnv(): Record<string, string> {
-    return { EFFECTS: this.#effects, PANNIER_KEYS: this.#keys, ...(this.#lines && { MATRIX_LINES: this.#linesPath }) }
+    return {
+      EFFECTS: this.#effects.path,
+      PANNIER_KEYS: this.#keys,
+      ...(this.#lines && { MATRIX_LINES: this.#linesPath }),
+    }
   }
 
   #env(): Record<string, string> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Behaviour } from '../behaviours.ts'
 import { Heard } from '../clients/client.ts'
-import type { Effect } from '../fleet/fleet.ts'
+import type { Effect } from '../fleet/effects.ts'
 import type { Victim } from '../scenario.ts'
 import type { CallEnd, Outcome } from '../verdict.ts'
 import { type Fate, fatesOf } from './judge.ts'

@@ -3,7 +3,7 @@
  * told. What does not depend on words counts as it does for ours: silence, wrong results, what was done twice or seen by another.
  */
 import type { Behaviour } from '../behaviours.ts'
-import type { Effect } from '../fleet/fleet.ts'
+import type { Effect } from '../fleet/effects.ts'
 import type { Limits, Victim } from '../scenario.ts'
 import { crossedOver, type Outcome, repeatsOf } from '../verdict.ts'
 
