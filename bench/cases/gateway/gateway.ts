@@ -27,7 +27,8 @@ export const gateway: Case = {
   async run(bench) {
     const overHttp = withChild(bench.startProgram('echoBackend', [], LOAD_CORE), async (backend) => {
       const passing = await comparePassing(bench, backend)
-      return [passing, await compareWorkers(bench, backend), await measureMemory(bench, backend)]
+      const prices = await comparePrices(bench, backend)
+      return [passing, prices, await compareWorkers(bench, backend), await measureMemory(bench, backend)]
     })
     return mergeResults([...(await overHttp), await compareStdio(bench)])
   },
@@ -37,42 +38,57 @@ function start(bench: Bench, program: GatewayProgram, role: GatewayRole): Promis
   return bench.startProgram(program, writeRole(role))
 }
 
-async function comparePassing(bench: Bench, backend: Child): Promise<CaseResult> {
+/** Against others that pass requests on. */
+function comparePassing(bench: Bench, backend: Child): Promise<CaseResult> {
   const url = `http://127.0.0.1:${backend.port}/mcp`
-  const servers = { bench: { url, pannier: { state: 'stateless' } } }
   const { baseline, sdk, pannier } = bench.plan.warmUpMs
-  const mcp = echoLoad()
-  const isThere = hasNginx()
+  const load = echoLoad()
   const rivals: Runner[] = [
-    {
-      name: 'dispatch proxy',
-      start: () => start(bench, 'dispatchProxy', { server: url }),
-      load: mcp,
-      warmUpMs: baseline,
-    },
-    { name: 'SDK gateway', start: () => start(bench, 'sdkGateway', { server: url }), load: mcp, warmUpMs: sdk },
-    { name: 'pannier', start: () => start(bench, 'gateway', { servers }), load: ALONE, warmUpMs: pannier },
-    {
-      name: 'pannier, logging',
-      start: () => start(bench, 'gateway', { servers, log: true }),
-      load: ALONE,
-      warmUpMs: pannier,
-    },
-    { name: 'pannier, /mcp', start: () => start(bench, 'gateway', { servers }), load: UNION, warmUpMs: pannier },
-    ...(isThere
-      ? [{ name: 'nginx', start: () => startNginx(backend.port, bench.pinned), load: mcp, warmUpMs: baseline }]
-      : []),
+    { name: 'dispatch proxy', start: () => start(bench, 'dispatchProxy', { server: url }), load, warmUpMs: baseline },
+    { name: 'SDK gateway', start: () => start(bench, 'sdkGateway', { server: url }), load, warmUpMs: sdk },
+    { name: 'pannier', start: () => start(bench, 'gateway', before(backend)), load: ALONE, warmUpMs: pannier },
   ]
   return compareAll(bench, rivals, [backend], (of) => ({
     figures: [
       { label: 'gateway: pannier / dispatch', ...ratios(of('pannier'), of('dispatch proxy')), required: 0.9 },
       { label: 'gateway: pannier / SDK', ...ratios(of('pannier'), of('SDK gateway')), required: 12 },
     ],
+    lines: [],
+  }))
+}
+
+/** What logging and reading requests cost, and nginx for scale. */
+function comparePrices(bench: Bench, backend: Child): Promise<CaseResult> {
+  const { baseline, pannier: warmUpMs } = bench.plan.warmUpMs
+  const role = before(backend)
+  const isThere = hasNginx()
+  const rivals: Runner[] = [
+    { name: 'pannier', start: () => start(bench, 'gateway', role), load: ALONE, warmUpMs },
+    { name: 'pannier, logging', start: () => start(bench, 'gateway', { ...role, log: true }), load: ALONE, warmUpMs },
+    { name: 'pannier, /mcp', start: () => start(bench, 'gateway', role), load: UNION, warmUpMs },
+    ...(isThere
+      ? [
+          {
+            name: 'nginx',
+            start: () => startNginx(backend.port, bench.pinned),
+            load: echoLoad(),
+            warmUpMs: baseline,
+          },
+        ]
+      : []),
+  ]
+  return compareAll(bench, rivals, [backend], (of) => ({
+    figures: [],
     lines: [
       `All servers at /mcp, where requests are read, against one: ${spreadText(ratios(of('pannier, /mcp'), of('pannier')).value)}.`,
       ...(isThere ? [] : ['nginx is not installed, so it was not measured.']),
     ],
   }))
+}
+
+/** A gateway before this server. */
+function before(backend: Child): GatewayRole {
+  return { servers: { bench: { url: `http://127.0.0.1:${backend.port}/mcp`, pannier: { state: 'stateless' } } } }
 }
 
 /** The server is the same program for both, on the other core. */
