@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ChildTransport } from './child.ts'
 import { echoLines } from '../echo/lines.ts'
 
@@ -20,4 +20,17 @@ test('a process that does not read is no reason for a warning, and what it did n
   expect((await settled).at(-1)).toMatchObject({ status: 'rejected' })
   process.off('warning', onWarning)
   expect(warnings).toEqual([])
+})
+
+test('what a process has started ends when the process ends by itself', async () => {
+  const starts =
+    'const { pid } = require("node:child_process").spawn("sleep", ["60"], { stdio: "ignore" }); console.log(JSON.stringify({ jsonrpc: "2.0", method: "started", params: { pid } })); process.stdin.once("data", () => process.exit(1))'
+  const transport = new ChildTransport({ command: process.execPath, args: ['-e', starts] }, echoLines())
+  const started = new Promise<object>((resolve) => (transport.onmessage = resolve))
+  const closed = new Promise<void>((resolve) => (transport.onclose = resolve))
+  await transport.start()
+  const { pid } = ((await started) as { params: { pid: number } }).params
+  await transport.send({ jsonrpc: '2.0', method: 'end' })
+  await closed
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 5_000 })
 })

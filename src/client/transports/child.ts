@@ -16,7 +16,7 @@ import {
 import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio'
 import type { CommandAddress } from '../config/address.ts'
 import { lineReader } from './lineReader.ts'
-import { endGroup, startGroup } from './processGroup.ts'
+import { endGroup, endMembers, startGroup } from './processGroup.ts'
 
 /** Gets each line in both directions, without its line end, and gives the line to use in its place. */
 export interface LineFilter {
@@ -127,6 +127,8 @@ export class ChildTransport implements Transport {
   #finish(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    // What the process had started may go on without it.
+    if (!this.#isClosing && this.#child !== undefined) void endMembers(this.#child)
     this.onclose?.()
   }
 }

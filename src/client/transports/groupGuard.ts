@@ -41,9 +41,16 @@ export class GroupGuard {
     const lose = (): void => void (this.#input = undefined)
     shell.once('error', lose)
     shell.once('exit', lose)
-    shell.stdin.on('error', lose)
     shell.unref()
-    if (shell.stdin instanceof Socket) shell.stdin.unref()
+    // There is none where this process may open no more files.
+    const input: Writable | undefined = shell.stdin
+    input?.on('error', lose)
+    if (input instanceof Socket) input.unref()
+  }
+
+  /** Whether it has ended, or could not be started. */
+  get isLost(): boolean {
+    return this.#input === undefined
   }
 
   add(group: number): void {

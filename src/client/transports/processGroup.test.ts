@@ -46,3 +46,10 @@ test('while groups run this process listens once for its own end, and then no lo
   await endGroup(children[1]!)
   expect(process.listenerCount('exit')).toBe(before)
 })
+
+test('a group that has ended by itself is forgotten: its number may be that of other processes later', async () => {
+  const before = process.listenerCount('exit')
+  const child = startGroup(process.execPath, ['-e', ''], { stdio: 'ignore' })
+  await once(child, 'exit')
+  expect(process.listenerCount('exit')).toBe(before)
+})

@@ -17,9 +17,12 @@ export function startGroup(command: string, args: readonly string[], options: Sp
   const child = spawn(command, args, { ...options, detached: !isWindows, windowsHide: true })
   if (running.size === 0) process.once('exit', killAll)
   running.add(child)
-  if (isGuarded) guard ??= GroupGuard.start()
-  if (child.pid !== undefined) guard?.add(child.pid)
+  if (isGuarded) protect(child)
   child.once('error', () => forget(child))
+  // The number of an empty group may soon be that of somebody else's.
+  child.once('exit', () => {
+    if (!signalGroup(child, 0)) forget(child)
+  })
   return child
 }
 
@@ -30,13 +33,19 @@ export function startGroup(command: string, args: readonly string[], options: Sp
 export async function endGroup(child: ChildProcess, graceMs = 2_000): Promise<void> {
   child.stdin?.end()
   await waitFor(() => hasExited(child), graceMs)
-  signalGroup(child, 'SIGTERM')
-  await waitFor(() => hasGroupEnded(child), graceMs)
-  signalGroup(child, 'SIGKILL')
-  await waitFor(() => hasGroupEnded(child), graceMs)
-  forget(child)
+  await endMembers(child, graceMs)
   // A process that left the group may still hold the pipes. They must not keep this process alive.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
+}
+
+/** Ends the processes of a group that are left, such as those that a leader started who has exited. */
+export async function endMembers(child: ChildProcess, graceMs = 2_000): Promise<void> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    if (!running.has(child)) return
+    signalGroup(child, signal)
+    await waitFor(() => hasGroupEnded(child), graceMs)
+  }
+  forget(child)
 }
 
 function hasExited({ pid, exitCode, signalCode }: ChildProcess): boolean {
@@ -44,7 +53,7 @@ function hasExited({ pid, exitCode, signalCode }: ChildProcess): boolean {
 }
 
 function hasGroupEnded(child: ChildProcess): boolean {
-  return hasExited(child) && !signalGroup(child, 0)
+  return !running.has(child) || (hasExited(child) && !signalGroup(child, 0))
 }
 
 /** Sends a signal to every process of the group. False if none is left. */
@@ -66,8 +75,16 @@ async function waitFor(condition: () => boolean, limitMs: number): Promise<void>
   }
 }
 
+/** A guard that somebody has ended, or that could not be started, is replaced. */
+function protect({ pid }: ChildProcess): void {
+  const isNew = guard === undefined || guard.isLost
+  if (isNew) guard = GroupGuard.start()
+  const groups = isNew ? [...running].map((child) => child.pid) : [pid]
+  for (const group of groups) if (group !== undefined) guard?.add(group)
+}
+
 function forget(child: ChildProcess): void {
-  running.delete(child)
+  if (!running.delete(child)) return
   if (child.pid !== undefined) guard?.remove(child.pid)
   if (running.size === 0) process.removeListener('exit', killAll)
 }
