@@ -12,14 +12,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const MODULE = fileURLToPath(new URL('./fileLock.ts', import.meta.url))
 
-/** A process that has the lock and keeps it. */
+/** A process in the folder that has the lock and keeps it. */
 async function holder(path: string) {
   const program = `
     import { lockFile } from ${JSON.stringify(MODULE)}
     await lockFile(${JSON.stringify(path)})
     process.stdout.write('locked')
     setInterval(() => {}, 60_000)`
-  const child = spawn(process.execPath, ['--conditions=pannier-source', '--input-type=module', '--eval', program])
+  const args = ['--conditions=pannier-source', '--input-type=module', '--eval', program]
+  const child = spawn(process.execPath, args, { cwd: folder })
   onTestFinished(() => void child.kill('SIGKILL'))
   await once(child.stdout, 'data')
   return child
@@ -58,4 +59,10 @@ test('a lock is free after a function that fails, and where there is no folder t
   await expect(withFileLock(path, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   await expect(withFileLock(path, async () => 'free', { waitMs: 0 })).resolves.toBe('free')
   await expect(lockFile(join(folder, 'none', 'x.lock'))).rejects.toMatchObject({ code: 'ENOENT' })
+})
+
+test('a path that begins with "file:" is a path, and no address in which "mode=memory" would lock nothing', async () => {
+  const name = 'file:x?mode=memory&.lock'
+  await holder(name)
+  await expect(lockFile(join(folder, name), { waitMs: 0 })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
 })

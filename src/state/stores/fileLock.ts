@@ -5,6 +5,7 @@
  * The file is never opened and closed here once it exists: closing it would free the lock of everybody in this process.
  */
 import { closeSync, openSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isLocked, LOCK_WAIT_MS, sqliteClass, withStoreErrors } from './sqliteFile.ts'
@@ -53,5 +54,5 @@ function openEmpty(path: string): DatabaseSync {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
-  return new (sqliteClass())(path, { timeout: 0 })
+  return new (sqliteClass())(resolve(path), { timeout: 0 }) // SQLite reads what begins with "file:" as an address
 }
