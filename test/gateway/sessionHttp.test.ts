@@ -61,6 +61,32 @@ test('an answer is read from JSON, from an event, and from an event whose bytes 
   for (const way of ['json', 'event', 'bytes', 'crlf']) expect(await call(client, 'a_go', { way }), way).toBe(words)
 })
 
+test('a byte order mark, with which writers of some platforms begin, is none of the answer', async () => {
+  const { client } = await behindGateway({
+    call({ message: { id, params } }, res) {
+      const result = said('went')
+      if (params?.arguments?.['way'] === 'event') return stream(res).end(`\ufeff${event({ id, result })}`)
+      res.writeHead(200, { 'content-type': 'application/json' })
+      res.end(`\ufeff${JSON.stringify({ jsonrpc: '2.0', id, result })}`)
+    },
+  })
+  for (const way of ['json', 'event']) expect(await call(client, 'a_go', { way }), way).toBe('went')
+})
+
+test('a revision that cannot stand in a header is told, and the server is not used', async () => {
+  const { server, gateway } = await behindGateway({
+    first(request, res) {
+      if (request.message.method !== 'initialize') return false
+      json(res, request, { protocolVersion: '2025-06-18 \u20ac', capabilities: { tools: {} }, serverInfo: {} }, 's1')
+      return true
+    },
+  })
+  expect(JSON.stringify(gateway.report().health['warnings'])).toContain(
+    'names a revision of the protocol that is none.',
+  )
+  expect(server.of('POST', 'tools/list')).toEqual([])
+})
+
 test('a question comes on the stream of its call, and its answer goes with a POST', async () => {
   const { server, client } = await behindGateway({
     first({ message }, res) {

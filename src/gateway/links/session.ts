@@ -93,6 +93,9 @@ export function discovered(result: Json): About | undefined {
   return aboutOf(result, isObject(meta) ? meta[META.server] : undefined, MODERN_VERSION)
 }
 
+/** Over HTTP the revision goes with each request, also of a gateway that goes on with the session. */
+const IN_HEADER = /^[\x21-\x7e]+$/
+
 async function initialize(connection: BackendConnection, transport: Transport, options: LinkOptions): Promise<About> {
   const { server, declared, startMs } = options
   connection.era = 'legacy'
@@ -106,6 +109,8 @@ async function initialize(connection: BackendConnection, transport: Transport, o
     })
     .finally(() => deadline.clear())
   const { protocolVersion: version } = result
+  if (typeof version === 'string' && !IN_HEADER.test(version))
+    throw new BackendError('BACKEND_DOWN', server, 'names a revision of the protocol that is none.')
   if (typeof version === 'string') transport.setProtocolVersion?.(version)
   connection.notify('notifications/initialized')
   return aboutOf(result, result['serverInfo'], version)

@@ -15,6 +15,16 @@ test('a character that is divided between chunks is whole in its event', () => {
   expect(events).toEqual(['ab', '5 € für 🎻', 'c'])
 })
 
+test.each([1, 2, 100])(
+  'a byte order mark is none of the first line, and kept elsewhere: %i bytes at a time',
+  (size) => {
+    const { events, reader } = reading()
+    const bytes = Buffer.from('\ufeffdata: a\n\ndata: \ufeffb\ufeff\n\n')
+    for (let at = 0; at < bytes.length; at += size) expect(reader.take(bytes.subarray(at, at + size))).toBe(true)
+    expect(events).toEqual(['a', '\ufeffb\ufeff'])
+  },
+)
+
 test('an event may have as many bytes as a message, and no more', () => {
   const { events, reader } = reading()
   const half = Buffer.alloc(MAX_MESSAGE_BYTES / 2 - 10, 'a')

@@ -11,6 +11,8 @@ export interface EventSink {
 }
 
 const LAST_ASCII = 0x7f
+/** A stream may begin with it. Elsewhere it is a character like others. */
+const BYTE_ORDER_MARK = '\ufeff'
 
 export class EventReader {
   readonly #sink: EventSink
@@ -18,6 +20,7 @@ export class EventReader {
   readonly #sizeWith = eventBytes()
   /** Only while a character is divided between two chunks. */
   #decoder: TextDecoder | undefined
+  #hasBegun = false
 
   constructor(sink: EventSink) {
     this.#sink = sink
@@ -31,7 +34,7 @@ export class EventReader {
   /** False where an event is too large. */
   take(chunk: Buffer): boolean {
     if (this.#sizeWith(chunk) > MAX_MESSAGE_BYTES) return false
-    this.#parser.feed(this.#textOf(chunk))
+    this.#parser.feed(this.#withoutMark(this.#textOf(chunk)))
     return true
   }
 
@@ -39,10 +42,16 @@ export class EventReader {
     this.#sink.end(isTooLarge)
   }
 
+  #withoutMark(text: string): string {
+    if (this.#hasBegun || text === '') return text
+    this.#hasBegun = true
+    return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
+  }
+
   #textOf(chunk: Buffer): string {
     const isWhole = (chunk.at(-1) ?? 0) <= LAST_ASCII
     if (isWhole && this.#decoder === undefined) return chunk.toString()
-    this.#decoder ??= new TextDecoder()
+    this.#decoder ??= new TextDecoder('utf-8', { ignoreBOM: true })
     const text = this.#decoder.decode(chunk, { stream: !isWhole })
     if (isWhole) this.#decoder = undefined
     return text

@@ -166,7 +166,7 @@ class TextBody {
   }
 
   end(error: Error | undefined): void {
-    if (error === undefined) this.#whole.resolve(Buffer.concat(this.#chunks).toString())
+    if (error === undefined) this.#whole.resolve(new TextDecoder().decode(Buffer.concat(this.#chunks)))
     else this.#whole.reject(error)
   }
 }
