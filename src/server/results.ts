@@ -1,6 +1,6 @@
 /** Results and messages as JSON text. Every result has its type and, in the stateless era, the server's identity. */
 import type { InputRequest } from '@modelcontextprotocol/client'
-import { type Json, META, type RequestId, toObject } from '../protocol/index.ts'
+import { isObject, type Json, META, parseJson, type RequestId, toObject } from '../protocol/index.ts'
 import type { ServerIdentity } from './options.ts'
 import type { Peer } from './call.ts'
 import { ServerError } from './errors.ts'
@@ -27,8 +27,9 @@ export class Results {
     if (isPlain && peer.era === 'modern') return this.#limited(plainText(written(result), this.#plainEnd))
     const meta = this.#meta(result['_meta'] as Json | undefined, peer, extraMeta)
     const caching = extraMeta !== undefined && privateCaching(result)
+    const taken = peer.era === 'modern' ? result : withObjectOutput(result)
     return this.#limited(
-      written({ resultType: 'complete', ...result, ...caching, ...(meta !== undefined && { _meta: meta }) }),
+      written({ resultType: 'complete', ...taken, ...caching, ...(meta !== undefined && { _meta: meta }) }),
     )
   }
 
@@ -77,12 +78,27 @@ export class Results {
   }
 }
 
+/** Structured content of revision 2025-11-25 is an object, and its clients refuse a result with another: that is text. */
+export function withObjectOutput(result: Json): Json {
+  const { structuredContent, ...rest } = result
+  if (structuredContent === undefined || isObject(structuredContent)) return result
+  const content: unknown[] = Array.isArray(rest['content']) ? rest['content'] : []
+  const text = written(structuredContent)
+  const isThere = content.some((item) => isObject(item) && saysSame(item['text'], structuredContent, text))
+  return isThere ? rest : { ...rest, content: [...content, { type: 'text', text }] }
+}
+
+/** Servers may write the text with spaces, and a string as it is. */
+function saysSame(said: unknown, value: unknown, text: string): boolean {
+  return typeof said === 'string' && (said === value || said === text || JSON.stringify(parseJson(said)) === text)
+}
+
 function privateCaching(result: Json): Json {
   return 'cacheScope' in result ? { cacheScope: 'private' } : {}
 }
 
 /** The runtime's own message is about JSON.stringify, and names neither the result nor what to do. */
-function written(result: Json): string {
+function written(result: unknown): string {
   try {
     return JSON.stringify(result)
   } catch (cause) {

@@ -1,6 +1,6 @@
 /** Calls of callers whom another gateway serves: that gateway answers, and its questions are asked here. */
 import { isObject, type Json, RemoteError } from '../../protocol/index.ts'
-import type { Call, Instance, MethodParts } from '../../server/internal.ts'
+import { type Call, type Instance, type MethodParts, withObjectOutput } from '../../server/internal.ts'
 import type { Backend } from '../backends/backend.ts'
 import { type BackendCode, callLost } from '../errors.ts'
 import { resultOf } from '../response.ts'
@@ -42,7 +42,7 @@ export class ElsewhereCalls {
       const result = await this.#forward(call, target, owner)
       if (isUnanswered(result)) return result.unanswered
       watched.saw(result)
-      return JSON.stringify(result)
+      return JSON.stringify(call.peer.era === 'modern' ? result : withObjectOutput(result))
     }
     // Other clients of the session era are asked here, on the stream of their call.
     const { backend, name } = target

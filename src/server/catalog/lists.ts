@@ -2,7 +2,7 @@
  * List results, serialized once and cached as text until the registry changes. Where entries are not for everyone, each
  * distinct set of entries that a caller may see is serialized once.
  */
-import { type Json, META, ProtocolError } from '../../protocol/index.ts'
+import { isObject, type Json, META, ProtocolError } from '../../protocol/index.ts'
 import type { Principal } from '../auth/authenticator.ts'
 import { isAllowed } from './access.ts'
 import type { TaskOptions } from './definitions.ts'
@@ -131,9 +131,21 @@ export class Lists {
   }
 }
 
-/** Revision 2025-11-25 lists with each tool whether it runs as a task; 2026-07-28 does not. */
+/**
+ * Revision 2025-11-25 lists with each tool whether it runs as a task; 2026-07-28 does not. Its output schemas are of
+ * objects, and its clients refuse the whole list for another one.
+ */
 function legacyListed({ listed, task }: Listed): Json {
-  return task?.task === undefined ? listed : { ...listed, execution: { taskSupport: task.task } }
+  const { outputSchema, ...rest } = listed
+  const known = outputSchema === undefined || isLegacyOutput(outputSchema) ? listed : rest
+  return task?.task === undefined ? known : { ...known, execution: { taskSupport: task.task } }
+}
+
+function isLegacyOutput(schema: unknown): boolean {
+  if (!isObject(schema) || schema['type'] !== 'object') return false
+  const { properties = {}, required = [] } = schema
+  if (!isObject(properties) || !Array.isArray(required)) return false
+  return Object.values(properties).every(isObject) && required.every((name) => typeof name === 'string')
 }
 
 function chunked<T>(items: readonly T[], size: number): T[][] {
