@@ -90,9 +90,9 @@ export class Asks {
     this.#journal = journal
     this.#lifecycle = lifecycle
     this.#options = options
-    for (const [key, { question, changes = 0 }] of journal.open) {
+    for (const [key, { question, changes = 0, earlier = 0 }] of journal.open) {
       this.#openBefore ??= new Map()
-      this.#openBefore.set(key, changes)
+      this.#openBefore.set(key, Math.max(changes, earlier))
       const response = own(options.responses, key)
       if (response !== undefined) journal.answers.set(key, { question, response })
     }

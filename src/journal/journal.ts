@@ -29,6 +29,8 @@ interface OpenQuestion {
   readonly times: number
   /** How often its text has changed since it was asked first. @default 0 */
   readonly changes?: number
+  /** How many other questions came before it, where all that were ever asked are open. @default 0 */
+  readonly earlier?: number
   /** Undefined when the caller is asked. */
   readonly approvers?: Approvers | undefined
 }

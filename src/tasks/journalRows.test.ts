@@ -28,7 +28,7 @@ test('a task without rows has an empty journal with the name of its call', () =>
 test('an answered question is an answer, and counts as asked', () => {
   const { answers, open } = journalOf({ ...nothing, asks: [ask('a', { times: 3, response: yes })] })
   expect(answers).toEqual(new Map([['a', { question: 'print of a', response: yes }]]))
-  expect(open).toEqual(new Map([['a', { question: 'print of a', times: 3 }]]))
+  expect(open).toEqual(new Map([['a', { question: 'print of a', times: 3, changes: 0, earlier: 0 }]]))
 })
 
 test('of several rows under one key the latest counts', () => {
@@ -40,7 +40,12 @@ test('of several rows under one key the latest counts', () => {
   ]
   const { answers, open } = journalOf({ ...nothing, asks })
   expect(answers).toEqual(new Map([['a', { question: 'new', response: { action: 'decline' } }]]))
-  expect(open.get('b')).toEqual({ question: undefined, times: 2 })
+  expect(open.get('b')).toEqual({ question: undefined, times: 2, changes: 1, earlier: 1 })
+})
+
+test('the rows of a key tell how often its text has changed, and a text that stays has not', () => {
+  const asks = ['one', 'one', 'two', 'three', 'three'].map((question, at) => ask('a', { question, times: at + 1 }))
+  expect(journalOf({ ...nothing, asks }).open.get('a')).toMatchObject({ question: 'three', changes: 2 })
 })
 
 test('what was answered before the task was made keeps how often it was asked', () => {

@@ -4,6 +4,7 @@
  * - A key is used on the wire once in the life of a task. A question that is asked again gets a new key.
  * - Of several rows with the same handler's key the latest counts. An answer may still fail validation in the run, so an
  *   answered question also counts as asked before.
+ * - The rows of a key tell how often its text has changed, and all rows how many questions there were.
  */
 import type { Journal } from '../journal/index.ts'
 import type { Json } from '../protocol/index.ts'
@@ -45,11 +46,23 @@ export function journalOf({ call, round, own, begunAt, steps, asks }: JournalRow
   const journal: Journal = { id: call, round, own, begunAt, answers: new Map(), steps: new Map(), open: new Map() }
   for (const { key, result } of steps) journal.steps.set(key, result)
   for (const { key, question, times, response, by } of asks) {
-    journal.open.set(key, { question, times })
+    journal.open.set(key, openQuestion(journal.open, key, question, times))
     if (response === undefined) journal.answers.delete(key)
     else journal.answers.set(key, { question, response, ...(by !== undefined && { by }) })
   }
   return journal
+}
+
+function openQuestion(
+  open: Journal['open'],
+  key: string,
+  question: string | undefined,
+  times: number,
+): { question: string | undefined; times: number; changes: number; earlier: number } {
+  const before = open.get(key)
+  const { changes = 0, earlier = open.size } = before ?? {}
+  const isOther = before !== undefined && before.question !== question
+  return { question, times, changes: isOther ? changes + 1 : changes, earlier }
 }
 
 /** What was answered before the call became a task, as rows under the handler's keys. */

@@ -130,3 +130,29 @@ test('a client that gives wrong answers for ever is not asked for ever', async (
   expect(task).toMatchObject({ status: 'completed', result: { isError: true } })
   expect(keys.size).toBe(5)
 })
+
+test.each([
+  ['text', () => ['sure', `Sure ${Math.random()}?`]],
+  ['key', () => [`sure${Math.random()}`, 'Sure?']],
+] as const)('a task whose question has another %s in each run is told, and not asked for ever', async (_, made) => {
+  const warned: unknown[] = []
+  const logger = { debug() {}, info() {}, error() {}, warn: (details: unknown) => void warned.push(details) }
+  const server = taskServer({ logger })
+  server.tool('ask', { description: 'Asks.', task: 'required' }, async (_, ctx) => {
+    const [key = '', message = ''] = made()
+    await ctx.ask(key, { message, schema: z.object({ yes: z.boolean() }) })
+    return 'done'
+  })
+  const client = new TaskCaller(await listening(server))
+  const taskId = await client.create('ask')
+  let task = await client.until(taskId)
+  let asked = 0
+  for (; asked < 50 && task.status === 'input_required'; asked++) {
+    const [key = ''] = Object.keys(task.inputRequests)
+    await client.update(taskId, { [key]: accept({ yes: true }) })
+    task = await client.until(taskId)
+  }
+  expect(asked).toBe(5)
+  expect(JSON.stringify(task)).toContain('ctx.step')
+  expect(warned.filter((details) => Object.hasOwn(details as object, 'key'))).toMatchObject([{ name: 'ask' }])
+})

@@ -93,6 +93,6 @@ export function assertRoundLeft({ round }: Journal, maxRounds: number): void {
   if (round + 1 < maxRounds) return
   throw new JournalError(
     'ROUNDS_EXHAUSTED',
-    `The call still asked for input after ${maxRounds} rounds. A question whose text changes each time is asked for ever.`,
+    `The call still asked for input after ${maxRounds} rounds. If a question has another text or key each time, take what varies from ctx.step.`,
   )
 }

@@ -16,8 +16,8 @@ export function declareJournals(harness: ContractHarness): void {
     const lease = await harness.worker(engine).nextLease()
     expect(lease.journal.steps).toEqual(journal.steps)
     expect(lease.journal.answers).toEqual(journal.answers)
-    expect(lease.journal.open.get('😀')).toEqual({ question: 'print', times: 2 })
-    expect(lease.journal.open.get('__proto__')).toEqual({ question: undefined, times: 1 })
+    expect(lease.journal.open.get('😀')).toMatchObject({ question: 'print', times: 2 })
+    expect(lease.journal.open.get('__proto__')).toMatchObject({ question: undefined, times: 1 })
     expect(lease.journal).toMatchObject({ id: journal.id, round: 3, own: { at: [1, null] }, begunAt: 1_700_000_000 })
   })
 
@@ -74,8 +74,8 @@ export function declareJournals(harness: ContractHarness): void {
     const { answers, open, own, round } = (await worker.nextLease()).journal
     expect(answers.get('__proto__')).toEqual({ question: 'fingerprint of __proto__', response: answerTo('__proto__') })
     expect(answers.get('b')).toEqual({ question: undefined, response: answerTo('b') })
-    expect(open.get('__proto__')).toEqual({ question: 'fingerprint of __proto__', times: 2 })
-    expect(open.get('b')).toEqual({ question: undefined, times: 1 })
+    expect(open.get('__proto__')).toMatchObject({ question: 'fingerprint of __proto__', times: 2 })
+    expect(open.get('b')).toMatchObject({ question: undefined, times: 1 })
     expect([own, round]).toEqual([{ seen: '😀' }, 1])
   })
 

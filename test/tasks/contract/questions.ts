@@ -78,7 +78,7 @@ export function declareQuestions(harness: ContractHarness): void {
     const { answers, open } = (await worker.nextLease()).journal
     expect(answers.get('a')).toEqual({ question: 'fingerprint of a', response: answerTo('a~3') })
     expect(answers.get('b')?.response).toEqual(answerTo('b'))
-    expect(open.get('a')).toEqual({ question: 'fingerprint of a', times: 3 })
+    expect(open.get('a')).toMatchObject({ question: 'fingerprint of a', times: 3 })
     expect([...answers.keys()].toSorted()).toEqual(['a', 'b'])
   })
 
@@ -91,7 +91,7 @@ export function declareQuestions(harness: ContractHarness): void {
     expect([task?.status, keysOf(task)]).toEqual(['input_required', ['b']])
     expect(await engine.answer(lease.id, 'ann', answering('b'))).toMatchObject({ status: 'working' })
     const again = await worker.nextLease()
-    expect(again.journal.open.get('a')).toEqual({ question: 'fingerprint of a', times: 5 })
+    expect(again.journal.open.get('a')).toMatchObject({ question: 'fingerprint of a', times: 5 })
     expect([...again.journal.answers.keys()]).toEqual(['b'])
     await again.ask([question('a', { times: 6 })], undefined)
     expect(keysOf(await engine.read(lease.id, 'ann'))).toEqual(['a~6'])
@@ -123,7 +123,7 @@ export function declareQuestions(harness: ContractHarness): void {
     await engine.answer(lease.id, 'ann', answering('a~2'))
     const { answers, open } = (await worker.nextLease()).journal
     expect(answers.get('a')).toEqual({ question: 'new', response: answerTo('a~2') })
-    expect(open.get('a')).toEqual({ question: 'new', times: 2 })
+    expect(open.get('a')).toMatchObject({ question: 'new', times: 2 })
   })
 
   test('a key that was answered before the task was made is not used again', async () => {
