@@ -1,5 +1,5 @@
 /** `pannier gateway FILE`, as a process. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -115,19 +115,20 @@ test('reads the file again on SIGHUP, and keeps what is not changed, with calls 
   expect(shown()).not.toContain('gateway.catalogue')
 })
 
-test.each([[], ['--workers', '2']])('a port that is in use is told at once %s', async (...workers) => {
-  const { port } = new URL((await modernServer()).url)
-  const { status, stderr } = await pannier([
-    'gateway',
-    writeConfig({ tools: stdioEntry() }),
-    '--port',
-    port,
-    ...workers,
-  ])
-  expect(status).toBe(2)
-  expect(stderr).toContain(`Port ${port} of 127.0.0.1 is in use.`)
-  expect(stderr).not.toContain('Worker 1')
-})
+test.each([[], ['--workers', '2']])(
+  'a port that is in use is told before anything is started %s',
+  async (...workers) => {
+    const { port } = new URL((await modernServer()).url)
+    const started = join(folder, `started-${workers.length}`)
+    const args = ['-e', `require('node:fs').writeFileSync(${JSON.stringify(started)}, '')`]
+    const file = writeConfig({ tools: { command: process.execPath, args } })
+    const { status, stderr } = await pannier(['gateway', file, '--port', port, ...workers])
+    expect(status).toBe(2)
+    expect(stderr).toContain(`Port ${port} of 127.0.0.1 is in use.`)
+    expect(stderr).not.toContain('Worker 1')
+    expect(existsSync(started)).toBe(false)
+  },
+)
 
 test('an admin port that is in use is told with the setting for another', async () => {
   const port = Number(new URL((await modernServer()).url).port)

@@ -30,7 +30,9 @@ const TABLE_MS = 10_000
 const SETTLED_MS = 200
 
 export async function serveGateway(file: string, options: ServeOptions, context: CommandContext): Promise<ExitCode> {
-  const { databaseFault, problemText, readGatewayConfig, settingsOfStart } = await import('../../gateway/internal.ts')
+  const { assertPortFree, databaseFault, problemText, readGatewayConfig, settingsOfStart } = await import(
+    '../../gateway/internal.ts'
+  )
   const { display, signal } = context
   if (options.stdio && options.workers !== undefined) throw new InputError(ONE_CLIENT)
   const { postgres } = options
@@ -48,6 +50,7 @@ export async function serveGateway(file: string, options: ServeOptions, context:
       display.note(`Left out: ${problemText(problem)}`)
   }
   showUnusable(config)
+  if (!options.stdio) await orExplain(() => assertPortFree(options))
   const served = await orExplain(() => servedBy(config, options, context))
 
   const reload = async (): Promise<void> => {

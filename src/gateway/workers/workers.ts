@@ -7,7 +7,6 @@
  */
 import cluster from 'node:cluster'
 import { sleep } from '../../protocol/index.ts'
-import { openListener } from '../../server/internal.ts'
 import { newKey } from '../../state/seal/index.ts'
 import { hasKeys, missingKeys } from '../advice.ts'
 import type { GatewayConfig } from '../config/index.ts'
@@ -74,7 +73,6 @@ export class Workers {
   /** Resolves with the address when all workers serve. */
   async start(at: ServeAddress): Promise<string> {
     this.#at = at
-    await assertFree(at)
     const advice = missingKeys(this.#config)
     if (advice !== undefined) this.#options.onNews(advice)
     await Promise.all(this.#slots.map((slot) => this.#begin(slot)))
@@ -187,11 +185,4 @@ export class Workers {
       own: ownAddress(worker, this.#at?.port ?? 0, process.env['PANNIER_ADVERTISE']),
     }
   }
-}
-
-/** Before processes are started: a port that is in use is told at once. */
-async function assertFree(at: ServeAddress): Promise<void> {
-  if (at.port === 0) return
-  const { close } = await openListener(at, (_, res) => void res.writeHead(503).end())
-  await close()
 }
