@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -54,11 +54,13 @@ test('a lock of another process is waited for, and is free when that is killed',
   await expect(withFileLock(path, async () => 'free', { waitMs: 0 })).resolves.toBe('free')
 })
 
-test('a lock is free after a function that fails, and where there is no folder that is told', async () => {
+test('a lock is free after a function that fails, and where there is no folder, or no file can be, that is told', async () => {
   const path = join(folder, 'failing.lock')
   await expect(withFileLock(path, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   await expect(withFileLock(path, async () => 'free', { waitMs: 0 })).resolves.toBe('free')
   await expect(lockFile(join(folder, 'none', 'x.lock'))).rejects.toMatchObject({ code: 'ENOENT' })
+  mkdirSync(join(folder, 'folder.lock'))
+  await expect(lockFile(join(folder, 'folder.lock'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
 })
 
 test('a path that begins with "file:" is a path, and no address in which "mode=memory" would lock nothing', async () => {

@@ -54,5 +54,6 @@ function openEmpty(path: string): DatabaseSync {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   }
-  return new (sqliteClass())(resolve(path), { timeout: 0 }) // SQLite reads what begins with "file:" as an address
+  // SQLite reads what begins with "file:" as an address.
+  return withStoreErrors(() => new (sqliteClass())(resolve(path), { timeout: 0 }))
 }
