@@ -4,7 +4,7 @@
  * tool is withheld until the change is accepted there.
  */
 import { unwatchFile, watchFile } from 'node:fs'
-import type { Json } from '../protocol/index.ts'
+import { type Json, unref } from '../protocol/index.ts'
 import type { Logger } from '../server/internal.ts'
 import {
   checkDefinitions,
@@ -32,6 +32,8 @@ type PinStore = Pick<PinFile, 'update'>
 
 const NONE: PinCheck = { pins: new Map(), changed: [], withheld: new Set() }
 const WATCH_MS = 1000
+/** Pins that cannot be used are tried again: another process may have had their lock. */
+const RETRY_MS = 5000
 const CHANGED = 'A server has changed the definition of a tool.'
 const WITHHELD = 'A server has changed the definition of a tool, which is withheld until that is accepted.'
 const UNUSABLE = 'The pins of tools cannot be used, so all tools of a server are withheld.'
@@ -44,6 +46,8 @@ export class Definitions {
   readonly #withheld = new Map<string, ReadonlySet<string>>()
   readonly #unusable = new Map<string, string>()
   #isWatching = false
+  #isClosed = false
+  #retry: ReturnType<typeof setTimeout> | undefined
 
   constructor(options: DefinitionsOptions) {
     this.#options = options
@@ -63,13 +67,14 @@ export class Definitions {
         check = checkDefinitions(pins, name, { tools: served, policy })
         return check.pins
       })
-      this.#unusable.delete(name)
+      if (served.length > 0) this.#unusable.delete(name) // no tools need no pins
       this.#report(name, check)
       return check.withheld
     } catch (error) {
       const why = error instanceof Error ? error.message : ''
+      if (this.#unusable.get(name) !== why) this.#options.logger().error({ server: name, why }, UNUSABLE)
       this.#unusable.set(name, why)
-      this.#options.logger().error({ server: name, why }, UNUSABLE)
+      this.#tryLater()
       return new Set(served.map((tool) => String(tool['name'])))
     }
   }
@@ -80,6 +85,8 @@ export class Definitions {
   }
 
   close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#retry)
     if (this.#path !== undefined) unwatchFile(this.#path, this.#options.onAccepted)
   }
 
@@ -95,6 +102,15 @@ export class Definitions {
       if (offered.server !== server || !withheld.has(tool) || !isNews(tool)) continue
       logger().warn({ server, tool, change, accept: `pannier gateway accept ${nameOf(server, tool)}` }, WITHHELD)
     }
+  }
+
+  #tryLater(): void {
+    if (this.#isClosed || this.#retry !== undefined) return
+    const retry = (): void => {
+      this.#retry = undefined
+      this.#options.onAccepted()
+    }
+    this.#retry = unref(setTimeout(retry, RETRY_MS))
   }
 
   /** Reads the time of the file again and again, which works for a file that is replaced, or not there yet. */

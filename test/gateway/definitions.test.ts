@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { McpServer, type RegisteredTool } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { gatewayConfigOf } from 'pannier/gateway'
 import { createServer } from 'pannier/server'
 import { checkDefinitions, offeredTools, pinFile, pinPath } from '../../src/gateway/catalog/index.ts'
+import { Definitions } from '../../src/gateway/definitions.ts'
+import { lockFile } from '../../src/state/stores/index.ts'
 import { pannier } from '../cli/fixtures/program.ts'
 import { KEYS, quiet } from '../interop/fixtures/instances.ts'
 import { startGatewayProcess } from './fixtures/gatewayProcess.ts'
@@ -138,6 +141,40 @@ test('pins outlast the gateway, hold only for tools that are served, and are nev
   expect(broken.warnings).toMatch(
     /All tools of the server .*ours.* are withheld, because their pins cannot be used: .*restore it/,
   )
+})
+
+test('tools whose pins another process has locked are withheld, and served soon after that', async () => {
+  const file = configFile({})
+  const free = await lockFile(`${pinPath(file)}.lock`)
+  const { logger, warned } = listener()
+  const { url, gateway } = await startGateway(await serverSaying('Looks.'), { file, logger }, pin)
+  const client = await connectClient('v2', url, {}, {})
+  expect(await namesOf(client)).toEqual([])
+  expect(JSON.stringify(gateway.report().health['warnings'])).toContain('.lock: Another process has locked the file;')
+  free()
+  await vi.waitFor(async () => expect(await namesOf(client)).toEqual(['ours_look', 'ours_hidden']), PATIENCE)
+  expect(gateway.report().health['warnings']).toEqual([])
+  expect(warned).toHaveLength(1)
+}, 45_000)
+
+test('pins that cannot be used are tried again every five seconds, and told once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const file = configFile({})
+  writeFileSync(pinPath(file), '{')
+  const { servers } = await gatewayConfigOf({ mcpServers: { ours: { url: 'http://127.0.0.1:1/mcp' } }, ...pin })
+  const { logger, warned } = listener()
+  const onAccepted = vi.fn()
+  const definitions = new Definitions({ file, nameOf: (_, tool) => tool, logger: () => logger, onAccepted })
+  onTestFinished(() => definitions.close())
+  for (const times of [1, 2]) {
+    expect(await definitions.withheldOf(servers[0]!, [TOOL])).toEqual(new Set(['look']))
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(onAccepted).toHaveBeenCalledTimes(times)
+  }
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(onAccepted).toHaveBeenCalledTimes(2)
+  expect(warned).toHaveLength(1)
 })
 
 /** A server whose tool says something else, in all its sessions, from one moment on. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { ClientError, writePrivateFile } from '../../client/index.ts'
 import { errnoOf } from '../../client/internal.ts'
 import { isObject, parseJson } from '../../protocol/index.ts'
+import { StateError } from '../../state/internal.ts'
 import { lockFile } from '../../state/stores/index.ts'
 import type { DefinitionDigests } from './definition.ts'
 import type { PinnedTool, Pins } from './pins.ts'
@@ -65,8 +66,9 @@ async function write(path: string, pins: Pins): Promise<void> {
 
 /** Workers, other gateways and `pannier gateway accept` change one file: no pin of another process may be lost. */
 async function locked<Result>(path: string, run: () => Promise<Result>): Promise<Result> {
-  const free = await lockFile(`${path}.lock`).catch((cause: unknown) => {
-    throw unwritable(path, errnoOf(cause), cause)
+  const lock = `${path}.lock`
+  const free = await lockFile(lock).catch((cause: unknown) => {
+    throw cause instanceof StateError ? locking(lock, cause) : unwritable(path, errnoOf(cause), cause)
   })
   return run().finally(free)
 }
@@ -104,6 +106,11 @@ function unreadable(path: string, code: string, cause: unknown): ClientError {
 
 function unwritable(path: string, why: string, cause: unknown): ClientError {
   const sentence = `Cannot write the pins of tools to ${path} (${why}); check its folder and rights.`
+  return new ClientError('CONFIG_UNREADABLE', sentence, { cause })
+}
+
+function locking(lock: string, cause: StateError): ClientError {
+  const sentence = `Cannot write the pins of tools, whose lock is ${lock}: ${cause.message}`
   return new ClientError('CONFIG_UNREADABLE', sentence, { cause })
 }
 
