@@ -115,8 +115,9 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
     watch: options.watch,
     readAddress: addressReader(options.limits),
     logger: log,
+    results,
   }
-  const rounds = new RoundRunner({ ...limits, carrier, load, results, lifetime })
+  const rounds = new RoundRunner({ ...limits, carrier, load, lifetime })
   const calling: CallToolOptions = {
     registry,
     access,
@@ -130,7 +131,7 @@ export function assemble(options: ServerOptions, relaying?: Relaying) {
   const tasks: TaskService | undefined = options.tasks?.attach({
     audience,
     logger: log,
-    write: (result, peer) => results.complete(result, peer),
+    write: (result, peer) => results.ofTask(result, peer),
     play: taskPlayer(calling, limits),
     assertMayCall: assertMayCall(calling),
     knowsCallers: options.principal !== undefined,

@@ -7,6 +7,8 @@ import { ServerError } from './errors.ts'
 import type { WireError } from './wireErrors.ts'
 
 const MAX_BYTES = 16 * 1024 * 1024
+/** For what a task has beside its result. */
+const TASK_BYTES = 16 * 1024
 
 export class Results {
   readonly #identity: ServerIdentity
@@ -22,15 +24,22 @@ export class Results {
 
   /** `extraMeta` is for this client alone, so a result that has it is for no shared cache. */
   complete(result: Json, peer: Peer, extraMeta?: Json): string {
+    return this.#limited(this.#text(result, peer, extraMeta))
+  }
+
+  /** A task, perhaps with its result. That was limited when the handler returned it, so what fits then is always sent. */
+  ofTask(result: Json, peer: Peer): string {
+    return this.#limited(this.#text(result, peer), this.#maxBytes + TASK_BYTES)
+  }
+
+  #text(result: Json, peer: Peer, extraMeta?: Json): string {
     // The usual result has no `_meta` of its own, so the rest of the text is the same for all.
     const isPlain = extraMeta === undefined && !('_meta' in result) && !('resultType' in result)
-    if (isPlain && peer.era === 'modern') return this.#limited(plainText(written(result), this.#plainEnd))
+    if (isPlain && peer.era === 'modern') return plainText(written(result), this.#plainEnd)
     const meta = this.#meta(result['_meta'] as Json | undefined, peer, extraMeta)
     const caching = extraMeta !== undefined && privateCaching(result)
     const taken = peer.era === 'modern' ? result : withObjectOutput(result)
-    return this.#limited(
-      written({ resultType: 'complete', ...taken, ...caching, ...(meta !== undefined && { _meta: meta }) }),
-    )
+    return written({ resultType: 'complete', ...taken, ...caching, ...(meta !== undefined && { _meta: meta }) })
   }
 
   /** The text of a result with more in its `_meta`, which is for this client alone. */
@@ -63,9 +72,9 @@ export class Results {
     return text
   }
 
-  #limited(text: string): string {
+  #limited(text: string, maxBytes = this.#maxBytes): string {
     // No character of a string takes more than three bytes, so that most results need not be counted.
-    if (text.length * 3 <= this.#maxBytes || Buffer.byteLength(text) <= this.#maxBytes) return text
+    if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text
     throw new ServerError(
       'RESULT_TOO_LARGE',
       `The result is larger than ${this.#maxBytes} bytes. Return less of it, page by page or as a resource, or raise maxResultBytes.`,

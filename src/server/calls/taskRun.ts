@@ -26,6 +26,7 @@ export type TaskRunOptions = Pick<
   | 'readAddress'
   | 'logger'
   | 'middleware'
+  | 'results'
 >
 
 /** The call that a task stands for, as if it had just come from a client that can be asked but not notified. */
@@ -56,7 +57,9 @@ export function runTask<T>(
   if (middleware.isEmpty) return runHandler(run)
   return runHandler(run, async (journal, play) => {
     const about = handlerCall(call, invocation.subject, journal, work.id)
-    return outcomeOf(await middleware.run(about, async () => resultOf(await play())))
+    const outcome = outcomeOf(await middleware.run(about, async () => resultOf(await play())))
+    if (outcome.kind === 'completed') options.results.complete(outcome.result, call.peer) // throws if it cannot be sent
+    return outcome
   })
 }
 
@@ -118,7 +121,12 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
 
   async complete(value: T | InputRequired, journal: Journal): Promise<RunOutcome> {
     if (value instanceof InputRequired) return this.#askedExplicitly(value, journal)
-    return this.#completed(await this.#invocation.finish(value))
+    // What a handler returned may be no result, or one that cannot be sent.
+    try {
+      return this.#completed(await this.#invocation.finish(value))
+    } catch (error) {
+      return this.failed(error)
+    }
   }
 
   failed(error: unknown): RunOutcome {
@@ -147,13 +155,12 @@ class TaskRun<T> implements HandlerRun<T | InputRequired, RunOutcome> {
     return this.asked(inputRequests, journal)
   }
 
-  /** What the client is to keep is in the result's `_meta`, as in the answer of a call. */
-  #completed(result: Json): RunOutcome {
+  /** What the client is to keep is in the result's `_meta`, as in the answer of a call. Throws if it cannot be sent. */
+  #completed(value: Json): RunOutcome {
     const kept = this.#ctx && Context.stateMeta(this.#ctx)
-    return {
-      kind: 'completed',
-      result: kept === undefined ? result : { ...result, _meta: { ...(result['_meta'] as Json), ...kept } },
-    }
+    const result = kept === undefined ? value : { ...value, _meta: { ...(value['_meta'] as Json), ...kept } }
+    this.#options.results.complete(result, this.#call.peer)
+    return { kind: 'completed', result }
   }
 }
 
