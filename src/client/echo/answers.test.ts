@@ -132,6 +132,20 @@ test('a question that comes once more, to a client that has missed it, is answer
   expect(posted()).toEqual(['a', 'b', 'b'])
 })
 
+test('ids of events that are too long for a header are not kept', async () => {
+  const { server, asked, answer, comesBack, posted } = await client()
+  const long = (chars: number): string => 'x'.repeat(chars)
+  await asked('a')
+  await answer('a')
+  for (const chars of [16_384, 16_385])
+    server.send(long(chars), '{"jsonrpc":"2.0","method":"notifications/message","params":{}}')
+  await vi.advanceTimersByTimeAsync(0)
+  await comesBack(long(16_385))
+  expect(posted()).toEqual(['a'])
+  await comesBack(long(16_384))
+  expect(posted()).toEqual(['a', 'a'])
+})
+
 test('an answer is posted again with the token that the client comes back with', async () => {
   const { server, asked, answer, comesBack } = await client()
   await asked('a')

@@ -19,6 +19,8 @@ interface PostedAnswer {
 
 /** More events than arrive at once. */
 const MAX_EVENT_IDS = 16
+/** A longer id takes memory for nothing: no server takes a header of that size. */
+const MAX_EVENT_ID_CHARS = 16_384
 
 /** The streams on which a server asked something and has not sent the result of the call. */
 export class AskingStreams {
@@ -88,7 +90,7 @@ class AskingStream {
 
   /** An event came. The result of the call is the last. */
   received(data: string, id: string | undefined): void {
-    if (id !== undefined) this.#eventIds.push(id)
+    if (id !== undefined && id.length <= MAX_EVENT_ID_CHARS) this.#eventIds.push(id)
     if (this.#eventIds.length > MAX_EVENT_IDS) this.#eventIds.shift()
     if (!this.#all.has(this)) return
     const message = messageIn(data)
